@@ -1,0 +1,1 @@
+"""The sender: from findings to Alertmanager."""

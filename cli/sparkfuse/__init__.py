@@ -1,0 +1,1 @@
+"""The command line of Sparkfuse, and the circuit breaker for job code."""

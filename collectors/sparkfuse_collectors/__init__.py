@@ -1,0 +1,1 @@
+"""Collectors that run beside Spark: the event-log shipper."""

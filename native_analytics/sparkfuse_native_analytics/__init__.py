@@ -1,0 +1,1 @@
+"""The store, the loader, the analyses at rest and the breaker."""

@@ -1,0 +1,1 @@
+"""The two PyFlink jobs: windows and detect."""
