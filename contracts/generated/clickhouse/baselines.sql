@@ -1,0 +1,11 @@
+CREATE TABLE IF NOT EXISTS baselines (
+  `job_key` String,
+  `stage_fingerprint` String,
+  `stage_name` Nullable(String),
+  `updated_ms` Nullable(Int64),
+  `samples` Array(Tuple(run_key Nullable(String), learned_ms Nullable(Int64), wall_ms Nullable(Int64), cpu_ms Nullable(Int64), work_bytes Nullable(Int64), work_records Nullable(Int64), num_tasks Nullable(Int32), abnormal Nullable(Bool))),
+  `kafka_partition` Int32,
+  `kafka_offset` Int64,
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+) ENGINE = ReplacingMergeTree(updated_ms)
+ORDER BY (job_key, stage_fingerprint)

@@ -1,0 +1,14 @@
+CREATE TABLE IF NOT EXISTS dead_letters (
+  `component` Nullable(String),
+  `topic` Nullable(String),
+  `origin_kafka_partition` Nullable(Int32),
+  `origin_kafka_offset` Nullable(Int64),
+  `reason` Nullable(String),
+  `payload` Nullable(String),
+  `seen_ms` Nullable(Int64),
+  `kafka_partition` Int32,
+  `kafka_offset` Int64,
+  `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+) ENGINE = ReplacingMergeTree()
+ORDER BY (kafka_partition, kafka_offset)
+TTL toDateTime(inserted_at) + INTERVAL 30 DAY

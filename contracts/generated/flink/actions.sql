@@ -1,0 +1,33 @@
+CREATE TABLE `actions` (
+  `action_id` STRING,
+  `signal_id` STRING,
+  `actor` STRING,
+  `cluster` STRING,
+  `app_id` STRING,
+  `app_attempt` INT,
+  `app_start_ms` BIGINT,
+  `rule` STRING,
+  `action` STRING,
+  `mode` STRING,
+  `outcome` STRING,
+  `reason` STRING,
+  `stage_id` INT,
+  `stage_attempt` INT,
+  `killed_tasks` BIGINT,
+  `at_ms` BIGINT,
+  `observed` MAP<STRING, STRING>,
+  `finding_id` STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = '{prefix}.actions',
+  'properties.bootstrap.servers' = '{bootstrap}',
+  'properties.group.id' = '{prefix}.flink.actions',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'earliest-offset',
+  'key.format' = 'raw',
+  'key.fields' = 'app_id',
+  'value.fields-include' = 'ALL',
+  'value.format' = 'json',
+  'value.json.ignore-parse-errors' = 'true',
+  'value.json.encode.ignore-null-fields' = 'true'
+)

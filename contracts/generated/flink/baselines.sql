@@ -1,0 +1,20 @@
+CREATE TABLE `baselines` (
+  `job_key` STRING,
+  `stage_fingerprint` STRING,
+  `stage_name` STRING,
+  `updated_ms` BIGINT,
+  `samples` ARRAY<ROW<`run_key` STRING, `learned_ms` BIGINT, `wall_ms` BIGINT, `cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `num_tasks` INT, `abnormal` BOOLEAN>>
+) WITH (
+  'connector' = 'kafka',
+  'topic' = '{prefix}.baselines',
+  'properties.bootstrap.servers' = '{bootstrap}',
+  'properties.group.id' = '{prefix}.flink.baselines',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'earliest-offset',
+  'key.format' = 'json',
+  'key.fields' = 'job_key;stage_fingerprint',
+  'value.fields-include' = 'ALL',
+  'value.format' = 'json',
+  'value.json.ignore-parse-errors' = 'true',
+  'value.json.encode.ignore-null-fields' = 'true'
+)

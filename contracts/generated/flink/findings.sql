@@ -1,0 +1,32 @@
+CREATE TABLE `findings` (
+  `finding_id` STRING,
+  `rule` STRING,
+  `severity` STRING,
+  `state` STRING,
+  `job_key` STRING,
+  `scope` STRING,
+  `summary` STRING,
+  `description` STRING,
+  `runbook_url` STRING,
+  `cluster` STRING,
+  `tenant` STRING,
+  `started_ms` BIGINT,
+  `updated_ms` BIGINT,
+  `resolved_ms` BIGINT,
+  `evidence_ms` BIGINT,
+  `completeness` DOUBLE,
+  `runs` ARRAY<ROW<`run_key` STRING, `app_id` STRING, `app_attempt` INT, `app_start_ms` BIGINT, `stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `executor_id` STRING, `state` STRING, `severity` STRING, `started_ms` BIGINT, `resolved_ms` BIGINT, `evidence` MAP<STRING, STRING>>>
+) WITH (
+  'connector' = 'kafka',
+  'topic' = '{prefix}.findings',
+  'properties.bootstrap.servers' = '{bootstrap}',
+  'properties.group.id' = '{prefix}.flink.findings',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'earliest-offset',
+  'key.format' = 'raw',
+  'key.fields' = 'finding_id',
+  'value.fields-include' = 'ALL',
+  'value.format' = 'json',
+  'value.json.ignore-parse-errors' = 'true',
+  'value.json.encode.ignore-null-fields' = 'true'
+)

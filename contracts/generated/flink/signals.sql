@@ -1,0 +1,18 @@
+CREATE TABLE `signals` (
+  `payload` STRING,
+  `signature` STRING,
+  `key_id` STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = '{prefix}.signals',
+  'properties.bootstrap.servers' = '{bootstrap}',
+  'properties.group.id' = '{prefix}.flink.signals',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'earliest-offset',
+  'key.format' = 'raw',
+  'key.fields' = 'app_id',
+  'value.fields-include' = 'ALL',
+  'value.format' = 'json',
+  'value.json.ignore-parse-errors' = 'true',
+  'value.json.encode.ignore-null-fields' = 'true'
+)

@@ -1,0 +1,1 @@
+"""Makes everything that follows from the messages: types, table definitions, documents. Run it as a module."""

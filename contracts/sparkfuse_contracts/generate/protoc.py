@@ -1,0 +1,88 @@
+"""Runs the two Protobuf compilers: Python's must not be newer than Flink's runtime allows, Java's is Flink's own."""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+JAVA_PROTOC_VERSION = "4.32.1"  # the version inside flink-sql-protobuf 2.3
+COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+_IMPORT = re.compile(r"^import (\w+_pb2) as", re.MULTILINE)
+_NUMBERS = re.compile(r"^(\s*repeated (?:int32|int64|double|bool) \w+ = \d+);", re.MULTILINE)
+
+
+class CompilerMissing(RuntimeError):
+    """A compiler is not there or failed; the text says how to get it."""
+
+
+def fetch_java_protoc(folder: Path) -> Path:
+    """Return the Java compiler in ``folder``, fetched by Maven when it is not there yet."""
+    machine = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch_64", "arm64": "aarch_64"}[
+        platform.machine().lower()
+    ]
+    system = {"Linux": "linux", "Darwin": "osx"}[platform.system()]
+    compiler = folder / f"protoc-{JAVA_PROTOC_VERSION}-{system}-{machine}.exe"
+    if not compiler.exists():
+        artifact = f"com.google.protobuf:protoc:{JAVA_PROTOC_VERSION}:exe:{system}-{machine}"
+        _run(["mvn", "-q", "-B", COPY_GOAL, f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"],
+             "Maven could not fetch protoc for Java")  # fmt: skip
+    compiler.chmod(0o755)
+    return compiler
+
+
+def describe(protoc: Path, messages: Path, output: Path) -> FileDescriptorSet:
+    """Write the descriptors without comments to ``output`` and return them with comments."""
+    commented = output.with_suffix(".commented")
+    files = _files(messages)
+    _run([str(protoc), f"-I{messages}", "--include_source_info", f"--descriptor_set_out={commented}", *files])
+    _run([str(protoc), f"-I{messages}", f"--descriptor_set_out={output}", *files])
+    descriptors = FileDescriptorSet.FromString(commented.read_bytes())
+    commented.unlink()
+    return descriptors
+
+
+def write_python(python: Path, messages: Path, output: Path) -> None:
+    """Write the Python types and their stubs, importing each other from the package."""
+    output.mkdir(parents=True, exist_ok=True)
+    if not python.exists():
+        raise CompilerMissing(
+            f"the code generation environment has no {python}; run `make setup`, or give --codegen-python"
+        )
+    _run([str(python), "-m", "grpc_tools.protoc", f"-I{messages}", f"--python_out={output}", f"--pyi_out={output}",
+          *_files(messages)])  # fmt: skip
+    for file in sorted(output.glob("*_pb2.py*")):
+        file.write_text(_IMPORT.sub(r"from sparkfuse_contracts.generated import \1 as", file.read_text()))
+    (output / "__init__.py").write_text('"""Generated from contracts/messages; do not edit."""\n')
+
+
+def write_proto2(messages: Path, output: Path) -> None:
+    """Write the same messages as proto2: the same wire, but Flink reads an absent scalar as NULL instead of 0."""
+    output.mkdir(parents=True, exist_ok=True)
+    for file in sorted(messages.glob("*.proto")):
+        text = file.read_text().replace('syntax = "proto3";', 'syntax = "proto2";')
+        # proto3 packs repeated numbers by itself, proto2 only when told so
+        text = _NUMBERS.sub(r"\1 [packed = true];", text)
+        (output / file.name).write_text(f"// Generated from contracts/messages/{file.name}; do not edit.\n{text}")
+
+
+def write_java(protoc: Path, messages: Path, output: Path) -> None:
+    """Write the Java types."""
+    output.mkdir(parents=True, exist_ok=True)
+    _run([str(protoc), f"-I{messages}", f"--java_out={output}", *_files(messages)])
+
+
+def _files(messages: Path) -> list[str]:
+    return sorted(file.name for file in messages.glob("*.proto"))
+
+
+def _run(command: list[str], what: str = "protoc failed") -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CompilerMissing(f"{what}: {error}") from error
+    if done.returncode:
+        raise CompilerMissing(f"{what}: {(done.stderr or done.stdout).strip()}")

@@ -1,0 +1,1 @@
+"""Generated from contracts/messages; do not edit."""

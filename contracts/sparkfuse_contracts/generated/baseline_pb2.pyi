@@ -1,0 +1,40 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Baseline(_message.Message):
+    __slots__ = ("job_key", "stage_fingerprint", "stage_name", "updated_ms", "samples")
+    JOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_MS_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    job_key: str
+    stage_fingerprint: str
+    stage_name: str
+    updated_ms: int
+    samples: _containers.RepeatedCompositeFieldContainer[BaselineSample]
+    def __init__(self, job_key: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ..., stage_name: _Optional[str] = ..., updated_ms: _Optional[int] = ..., samples: _Optional[_Iterable[_Union[BaselineSample, _Mapping]]] = ...) -> None: ...
+
+class BaselineSample(_message.Message):
+    __slots__ = ("run_key", "learned_ms", "wall_ms", "cpu_ms", "work_bytes", "work_records", "num_tasks", "abnormal")
+    RUN_KEY_FIELD_NUMBER: _ClassVar[int]
+    LEARNED_MS_FIELD_NUMBER: _ClassVar[int]
+    WALL_MS_FIELD_NUMBER: _ClassVar[int]
+    CPU_MS_FIELD_NUMBER: _ClassVar[int]
+    WORK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WORK_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    NUM_TASKS_FIELD_NUMBER: _ClassVar[int]
+    ABNORMAL_FIELD_NUMBER: _ClassVar[int]
+    run_key: str
+    learned_ms: int
+    wall_ms: int
+    cpu_ms: int
+    work_bytes: int
+    work_records: int
+    num_tasks: int
+    abnormal: bool
+    def __init__(self, run_key: _Optional[str] = ..., learned_ms: _Optional[int] = ..., wall_ms: _Optional[int] = ..., cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., num_tasks: _Optional[int] = ..., abnormal: bool = ...) -> None: ...

@@ -1,0 +1,417 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Fact(_message.Message):
+    __slots__ = ("event_id", "event_time_ms", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "collector", "lane", "seq", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "task_started", "task_ended", "task_progress", "executor_added", "executor_removed", "executor_sample", "collector_health", "tick", "undecodable")
+    EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    APP_START_MS_FIELD_NUMBER: _ClassVar[int]
+    COLLECTOR_FIELD_NUMBER: _ClassVar[int]
+    LANE_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    APPLICATION_STARTED_FIELD_NUMBER: _ClassVar[int]
+    APPLICATION_ENDED_FIELD_NUMBER: _ClassVar[int]
+    JOB_STARTED_FIELD_NUMBER: _ClassVar[int]
+    JOB_ENDED_FIELD_NUMBER: _ClassVar[int]
+    SQL_STARTED_FIELD_NUMBER: _ClassVar[int]
+    SQL_ENDED_FIELD_NUMBER: _ClassVar[int]
+    STAGE_STARTED_FIELD_NUMBER: _ClassVar[int]
+    STAGE_ENDED_FIELD_NUMBER: _ClassVar[int]
+    TASK_STARTED_FIELD_NUMBER: _ClassVar[int]
+    TASK_ENDED_FIELD_NUMBER: _ClassVar[int]
+    TASK_PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_ADDED_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_SAMPLE_FIELD_NUMBER: _ClassVar[int]
+    COLLECTOR_HEALTH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    UNDECODABLE_FIELD_NUMBER: _ClassVar[int]
+    event_id: bytes
+    event_time_ms: int
+    cluster: str
+    tenant: str
+    app_id: str
+    app_attempt: int
+    app_start_ms: int
+    collector: str
+    lane: str
+    seq: int
+    application_started: ApplicationStarted
+    application_ended: ApplicationEnded
+    job_started: JobStarted
+    job_ended: JobEnded
+    sql_started: SqlStarted
+    sql_ended: SqlEnded
+    stage_started: StageStarted
+    stage_ended: StageEnded
+    task_started: TaskStarted
+    task_ended: TaskEnded
+    task_progress: TaskProgress
+    executor_added: ExecutorAdded
+    executor_removed: ExecutorRemoved
+    executor_sample: ExecutorSample
+    collector_health: CollectorHealth
+    tick: Tick
+    undecodable: Undecodable
+    def __init__(self, event_id: _Optional[bytes] = ..., event_time_ms: _Optional[int] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., collector: _Optional[str] = ..., lane: _Optional[str] = ..., seq: _Optional[int] = ..., application_started: _Optional[_Union[ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[StageEnded, _Mapping]] = ..., task_started: _Optional[_Union[TaskStarted, _Mapping]] = ..., task_ended: _Optional[_Union[TaskEnded, _Mapping]] = ..., task_progress: _Optional[_Union[TaskProgress, _Mapping]] = ..., executor_added: _Optional[_Union[ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[ExecutorRemoved, _Mapping]] = ..., executor_sample: _Optional[_Union[ExecutorSample, _Mapping]] = ..., collector_health: _Optional[_Union[CollectorHealth, _Mapping]] = ..., tick: _Optional[_Union[Tick, _Mapping]] = ..., undecodable: _Optional[_Union[Undecodable, _Mapping]] = ...) -> None: ...
+
+class ApplicationStarted(_message.Message):
+    __slots__ = ("name", "user_name", "spark_version", "plugin_version", "master", "properties")
+    class PropertiesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    USER_NAME_FIELD_NUMBER: _ClassVar[int]
+    SPARK_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PLUGIN_VERSION_FIELD_NUMBER: _ClassVar[int]
+    MASTER_FIELD_NUMBER: _ClassVar[int]
+    PROPERTIES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    user_name: str
+    spark_version: str
+    plugin_version: str
+    master: str
+    properties: _containers.ScalarMap[str, str]
+    def __init__(self, name: _Optional[str] = ..., user_name: _Optional[str] = ..., spark_version: _Optional[str] = ..., plugin_version: _Optional[str] = ..., master: _Optional[str] = ..., properties: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class ApplicationEnded(_message.Message):
+    __slots__ = ("ended_ms", "succeeded_jobs", "failed_jobs")
+    ENDED_MS_FIELD_NUMBER: _ClassVar[int]
+    SUCCEEDED_JOBS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_JOBS_FIELD_NUMBER: _ClassVar[int]
+    ended_ms: int
+    succeeded_jobs: int
+    failed_jobs: int
+    def __init__(self, ended_ms: _Optional[int] = ..., succeeded_jobs: _Optional[int] = ..., failed_jobs: _Optional[int] = ...) -> None: ...
+
+class JobStarted(_message.Message):
+    __slots__ = ("job_id", "submitted_ms", "stage_ids", "description", "sql_execution_id", "job_group")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBMITTED_MS_FIELD_NUMBER: _ClassVar[int]
+    STAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
+    JOB_GROUP_FIELD_NUMBER: _ClassVar[int]
+    job_id: int
+    submitted_ms: int
+    stage_ids: _containers.RepeatedScalarFieldContainer[int]
+    description: str
+    sql_execution_id: int
+    job_group: str
+    def __init__(self, job_id: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., stage_ids: _Optional[_Iterable[int]] = ..., description: _Optional[str] = ..., sql_execution_id: _Optional[int] = ..., job_group: _Optional[str] = ...) -> None: ...
+
+class JobEnded(_message.Message):
+    __slots__ = ("job_id", "completed_ms", "succeeded", "failure_reason")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_MS_FIELD_NUMBER: _ClassVar[int]
+    SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    job_id: int
+    completed_ms: int
+    succeeded: bool
+    failure_reason: str
+    def __init__(self, job_id: _Optional[int] = ..., completed_ms: _Optional[int] = ..., succeeded: bool = ..., failure_reason: _Optional[str] = ...) -> None: ...
+
+class SqlStarted(_message.Message):
+    __slots__ = ("sql_execution_id", "started_ms", "description", "plan_nodes")
+    SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PLAN_NODES_FIELD_NUMBER: _ClassVar[int]
+    sql_execution_id: int
+    started_ms: int
+    description: str
+    plan_nodes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, sql_execution_id: _Optional[int] = ..., started_ms: _Optional[int] = ..., description: _Optional[str] = ..., plan_nodes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class SqlEnded(_message.Message):
+    __slots__ = ("sql_execution_id", "ended_ms", "failure_reason")
+    SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
+    ENDED_MS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    sql_execution_id: int
+    ended_ms: int
+    failure_reason: str
+    def __init__(self, sql_execution_id: _Optional[int] = ..., ended_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ...) -> None: ...
+
+class StageStarted(_message.Message):
+    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "parent_stage_ids", "scope_names", "submitted_ms", "job_id", "sql_execution_id")
+    STAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    NUM_TASKS_FIELD_NUMBER: _ClassVar[int]
+    PARENT_STAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_NAMES_FIELD_NUMBER: _ClassVar[int]
+    SUBMITTED_MS_FIELD_NUMBER: _ClassVar[int]
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
+    stage_id: int
+    stage_attempt: int
+    name: str
+    num_tasks: int
+    parent_stage_ids: _containers.RepeatedScalarFieldContainer[int]
+    scope_names: _containers.RepeatedScalarFieldContainer[str]
+    submitted_ms: int
+    job_id: int
+    sql_execution_id: int
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., parent_stage_ids: _Optional[_Iterable[int]] = ..., scope_names: _Optional[_Iterable[str]] = ..., submitted_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ...) -> None: ...
+
+class StageEnded(_message.Message):
+    __slots__ = ("stage_id", "stage_attempt", "num_tasks", "submitted_ms", "completed_ms", "succeeded", "failure_reason")
+    STAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    NUM_TASKS_FIELD_NUMBER: _ClassVar[int]
+    SUBMITTED_MS_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_MS_FIELD_NUMBER: _ClassVar[int]
+    SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    stage_id: int
+    stage_attempt: int
+    num_tasks: int
+    submitted_ms: int
+    completed_ms: int
+    succeeded: bool
+    failure_reason: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., num_tasks: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., succeeded: bool = ..., failure_reason: _Optional[str] = ...) -> None: ...
+
+class TaskStarted(_message.Message):
+    __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "speculative", "launched_ms", "locality")
+    STAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_INDEX_FIELD_NUMBER: _ClassVar[int]
+    TASK_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    SPECULATIVE_FIELD_NUMBER: _ClassVar[int]
+    LAUNCHED_MS_FIELD_NUMBER: _ClassVar[int]
+    LOCALITY_FIELD_NUMBER: _ClassVar[int]
+    stage_id: int
+    stage_attempt: int
+    task_id: int
+    task_index: int
+    task_attempt: int
+    executor_id: str
+    host: str
+    speculative: bool
+    launched_ms: int
+    locality: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., speculative: bool = ..., launched_ms: _Optional[int] = ..., locality: _Optional[str] = ...) -> None: ...
+
+class TaskEnded(_message.Message):
+    __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "speculative", "launched_ms", "finished_ms", "duration_ms", "outcome", "failure_class", "failure_reason", "has_metrics", "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "peak_execution_memory_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "input_bytes", "input_records", "output_bytes", "output_records", "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records")
+    STAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_INDEX_FIELD_NUMBER: _ClassVar[int]
+    TASK_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    SPECULATIVE_FIELD_NUMBER: _ClassVar[int]
+    LAUNCHED_MS_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_MS_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_CLASS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    HAS_METRICS_FIELD_NUMBER: _ClassVar[int]
+    RUN_MS_FIELD_NUMBER: _ClassVar[int]
+    CPU_NS_FIELD_NUMBER: _ClassVar[int]
+    GC_MS_FIELD_NUMBER: _ClassVar[int]
+    DESERIALIZE_MS_FIELD_NUMBER: _ClassVar[int]
+    RESULT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PEAK_EXECUTION_MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DISK_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    INPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    INPUT_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_READ_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_READ_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    FETCH_WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_WRITE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_WRITE_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    stage_id: int
+    stage_attempt: int
+    task_id: int
+    task_index: int
+    task_attempt: int
+    executor_id: str
+    host: str
+    speculative: bool
+    launched_ms: int
+    finished_ms: int
+    duration_ms: int
+    outcome: str
+    failure_class: str
+    failure_reason: str
+    has_metrics: bool
+    run_ms: int
+    cpu_ns: int
+    gc_ms: int
+    deserialize_ms: int
+    result_bytes: int
+    peak_execution_memory_bytes: int
+    memory_spilled_bytes: int
+    disk_spilled_bytes: int
+    input_bytes: int
+    input_records: int
+    output_bytes: int
+    output_records: int
+    shuffle_read_bytes: int
+    shuffle_read_records: int
+    fetch_wait_ms: int
+    shuffle_write_bytes: int
+    shuffle_write_records: int
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., speculative: bool = ..., launched_ms: _Optional[int] = ..., finished_ms: _Optional[int] = ..., duration_ms: _Optional[int] = ..., outcome: _Optional[str] = ..., failure_class: _Optional[str] = ..., failure_reason: _Optional[str] = ..., has_metrics: bool = ..., run_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., gc_ms: _Optional[int] = ..., deserialize_ms: _Optional[int] = ..., result_bytes: _Optional[int] = ..., peak_execution_memory_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., fetch_wait_ms: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ...) -> None: ...
+
+class TaskProgress(_message.Message):
+    __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "age_ms", "stalled_ms", "cpu_since_progress_ms", "cpu_ns", "activity", "memory_spilled_bytes", "disk_spilled_bytes", "input_bytes", "input_records", "output_bytes", "output_records", "shuffle_read_bytes", "shuffle_read_records", "shuffle_write_bytes", "shuffle_write_records", "stack")
+    STAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_INDEX_FIELD_NUMBER: _ClassVar[int]
+    TASK_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    AGE_MS_FIELD_NUMBER: _ClassVar[int]
+    STALLED_MS_FIELD_NUMBER: _ClassVar[int]
+    CPU_SINCE_PROGRESS_MS_FIELD_NUMBER: _ClassVar[int]
+    CPU_NS_FIELD_NUMBER: _ClassVar[int]
+    ACTIVITY_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DISK_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    INPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    INPUT_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_READ_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_READ_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_WRITE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_WRITE_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    STACK_FIELD_NUMBER: _ClassVar[int]
+    stage_id: int
+    stage_attempt: int
+    task_id: int
+    task_index: int
+    task_attempt: int
+    executor_id: str
+    host: str
+    age_ms: int
+    stalled_ms: int
+    cpu_since_progress_ms: int
+    cpu_ns: int
+    activity: str
+    memory_spilled_bytes: int
+    disk_spilled_bytes: int
+    input_bytes: int
+    input_records: int
+    output_bytes: int
+    output_records: int
+    shuffle_read_bytes: int
+    shuffle_read_records: int
+    shuffle_write_bytes: int
+    shuffle_write_records: int
+    stack: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., age_ms: _Optional[int] = ..., stalled_ms: _Optional[int] = ..., cpu_since_progress_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., activity: _Optional[str] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., stack: _Optional[str] = ...) -> None: ...
+
+class ExecutorAdded(_message.Message):
+    __slots__ = ("executor_id", "host", "cores", "added_ms")
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    CORES_FIELD_NUMBER: _ClassVar[int]
+    ADDED_MS_FIELD_NUMBER: _ClassVar[int]
+    executor_id: str
+    host: str
+    cores: int
+    added_ms: int
+    def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., cores: _Optional[int] = ..., added_ms: _Optional[int] = ...) -> None: ...
+
+class ExecutorRemoved(_message.Message):
+    __slots__ = ("executor_id", "removed_ms", "reason")
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    executor_id: str
+    removed_ms: int
+    reason: str
+    def __init__(self, executor_id: _Optional[str] = ..., removed_ms: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ExecutorSample(_message.Message):
+    __slots__ = ("executor_id", "host", "interval_ms", "heap_used_bytes", "heap_max_bytes", "non_heap_used_bytes", "gc_count", "gc_ms", "gc_delta_ms", "cpu_ns", "rss_bytes", "python_rss_bytes", "running_tasks")
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_MS_FIELD_NUMBER: _ClassVar[int]
+    HEAP_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    HEAP_MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    NON_HEAP_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    GC_COUNT_FIELD_NUMBER: _ClassVar[int]
+    GC_MS_FIELD_NUMBER: _ClassVar[int]
+    GC_DELTA_MS_FIELD_NUMBER: _ClassVar[int]
+    CPU_NS_FIELD_NUMBER: _ClassVar[int]
+    RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PYTHON_RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_TASKS_FIELD_NUMBER: _ClassVar[int]
+    executor_id: str
+    host: str
+    interval_ms: int
+    heap_used_bytes: int
+    heap_max_bytes: int
+    non_heap_used_bytes: int
+    gc_count: int
+    gc_ms: int
+    gc_delta_ms: int
+    cpu_ns: int
+    rss_bytes: int
+    python_rss_bytes: int
+    running_tasks: int
+    def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., interval_ms: _Optional[int] = ..., heap_used_bytes: _Optional[int] = ..., heap_max_bytes: _Optional[int] = ..., non_heap_used_bytes: _Optional[int] = ..., gc_count: _Optional[int] = ..., gc_ms: _Optional[int] = ..., gc_delta_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., python_rss_bytes: _Optional[int] = ..., running_tasks: _Optional[int] = ...) -> None: ...
+
+class CollectorHealth(_message.Message):
+    __slots__ = ("queued", "dropped_bulk", "dropped_reserved", "acknowledged", "send_errors", "faults", "breaker", "spark_dropped_events", "callback_p99_ns")
+    QUEUED_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_BULK_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_RESERVED_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
+    SEND_ERRORS_FIELD_NUMBER: _ClassVar[int]
+    FAULTS_FIELD_NUMBER: _ClassVar[int]
+    BREAKER_FIELD_NUMBER: _ClassVar[int]
+    SPARK_DROPPED_EVENTS_FIELD_NUMBER: _ClassVar[int]
+    CALLBACK_P99_NS_FIELD_NUMBER: _ClassVar[int]
+    queued: int
+    dropped_bulk: int
+    dropped_reserved: int
+    acknowledged: int
+    send_errors: int
+    faults: int
+    breaker: str
+    spark_dropped_events: int
+    callback_p99_ns: int
+    def __init__(self, queued: _Optional[int] = ..., dropped_bulk: _Optional[int] = ..., dropped_reserved: _Optional[int] = ..., acknowledged: _Optional[int] = ..., send_errors: _Optional[int] = ..., faults: _Optional[int] = ..., breaker: _Optional[str] = ..., spark_dropped_events: _Optional[int] = ..., callback_p99_ns: _Optional[int] = ...) -> None: ...
+
+class Tick(_message.Message):
+    __slots__ = ("sent_ms",)
+    SENT_MS_FIELD_NUMBER: _ClassVar[int]
+    sent_ms: int
+    def __init__(self, sent_ms: _Optional[int] = ...) -> None: ...
+
+class Undecodable(_message.Message):
+    __slots__ = ("payload", "reason")
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    payload: bytes
+    reason: str
+    def __init__(self, payload: _Optional[bytes] = ..., reason: _Optional[str] = ...) -> None: ...

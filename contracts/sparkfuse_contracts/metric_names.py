@@ -1,0 +1,56 @@
+"""Every metric of the pipeline in one list, so that alerts, dashboards and code cannot drift apart.
+
+A counter's name ends with ``_total``, as prometheus-client writes it; a process exposes those it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: its kind, what it says, and its labels, whose values are few and known."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+RECORDS_READ = Metric("sparkfuse_records_read_total", "counter", "Records read from Kafka.", ("component", "topic"))
+DEAD_LETTERS = Metric("sparkfuse_dead_letters_total", "counter", "Records that were set aside.", ("component", "topic"))
+CONSUMER_LAG = Metric("sparkfuse_consumer_lag_records", "gauge", "Records not yet read.", ("component", "topic"))
+KAFKA_ERRORS = Metric(
+    "sparkfuse_kafka_errors_total", "counter", "Errors that the Kafka client reported.", ("component",)
+)
+RESTARTS = Metric("sparkfuse_process_restarts_total", "counter", "Restarts by the supervisor.", ("process",))
+
+TICKS_SENT = Metric("sparkfuse_ticks_sent_total", "counter", "Ticks that keep the windows closing.")
+LIVE_ROWS = Metric("sparkfuse_live_rows_total", "counter", "Live rows seen.", ("view",))
+WINDOW_DELAY = Metric("sparkfuse_window_delay_seconds", "gauge", "Now minus the end of the last window that was seen.")
+COMPLETENESS = Metric("sparkfuse_completeness_ratio", "gauge", "Lowest completeness of the running applications.")
+APPLICATIONS = Metric("sparkfuse_running_applications", "gauge", "Applications that run.")
+
+FINDINGS = Metric(
+    "sparkfuse_findings_total", "counter", "Findings by what became of them.", ("rule", "severity", "state")
+)
+FINDINGS_FIRING = Metric("sparkfuse_findings_firing", "gauge", "Findings that fire.", ("rule", "severity"))
+
+ROWS_STORED = Metric("sparkfuse_rows_stored_total", "counter", "Rows put into the store.", ("table",))
+STORE_ERRORS = Metric("sparkfuse_store_errors_total", "counter", "Batches that the store refused.", ("table",))
+BATCH_SECONDS = Metric("sparkfuse_store_batch_seconds", "histogram", "Time to decode and store a batch.", ("table",))
+STORE_QUERIES = Metric("sparkfuse_store_queries_total", "counter", "Queries that the store answered.", ("outcome",))
+
+ALERTS_SENT = Metric("sparkfuse_alerts_sent_total", "counter", "Alerts given to Alertmanager.", ("outcome",))
+ALERT_DELAY = Metric("sparkfuse_alert_delay_seconds", "histogram", "Evidence's window end until Alertmanager took it.")
+
+BREAKER_STEPS = Metric("sparkfuse_breaker_steps_total", "counter", "Steps of the fuse.", ("rule", "mode", "outcome"))
+SIGNALS_SENT = Metric("sparkfuse_signals_sent_total", "counter", "Signed signals sent.", ("rule", "action"))
+
+ALL: Mapping[str, Metric] = MappingProxyType(
+    {value.name: value for value in list(globals().values()) if isinstance(value, Metric)}
+)

@@ -1,0 +1,134 @@
+"""Settings that every process shares, read from the environment and checked before the first record."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+BREAKER_MODES = ("off", "shadow", "warn", "act")
+DEFAULTS: Mapping[str, str] = {
+    "SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:19092",
+    "SPARKFUSE_TOPIC_PREFIX": "sparkfuse",
+    "SPARKFUSE_CLICKHOUSE_URL": "http://127.0.0.1:18123",
+    "SPARKFUSE_HOME": ".sparkfuse",
+    "SPARKFUSE_ALERTMANAGER_URLS": "http://127.0.0.1:19093",
+    "SPARKFUSE_METRICS_PORT": "0",
+    "SPARKFUSE_CONFIG": "",
+    "SPARKFUSE_WINDOW_MS": "5000",
+    "SPARKFUSE_FLINK_LIBS": "build/flink-libs",
+    "SPARKFUSE_SIGNING_KEY": "",
+    "SPARKFUSE_BREAKER_MODE": "shadow",
+    "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
+}
+_ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
+Value = TypeVar("Value")
+_PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+
+
+class SettingRefused(ValueError):
+    """A setting has a value that cannot be used; the text names key, value and what would be right."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every process needs to know to find the others."""
+
+    kafka_bootstrap: str
+    topic_prefix: str
+    clickhouse_url: str
+    home: Path
+    alertmanager_urls: tuple[str, ...]
+    metrics_port: int
+    config_file: Path | None
+    window_ms: int
+    flink_libs: Path
+    signing_key_file: Path | None
+    breaker_mode: str
+    dashboard_url: str
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings from ``environment`` (default: the process's), an empty value being the default.
+
+        Raises SettingRefused for the first value that cannot be used.
+        """
+        given = os.environ if environment is None else environment
+        values = {key: given.get(key, "").strip() or default for key, default in DEFAULTS.items()}
+
+        def read(key: str, parse: Callable[[str], Value], right: str) -> Value:
+            try:
+                return parse(values[key])
+            except (ValueError, OSError) as error:
+                raise SettingRefused(f"{key}={values[key]!r} cannot be used: it must be {right}") from error
+
+        return cls(
+            kafka_bootstrap=read("SPARKFUSE_KAFKA_BOOTSTRAP", _addresses, "host:port, or several with commas"),
+            topic_prefix=read("SPARKFUSE_TOPIC_PREFIX", _prefix, "letters, digits, '.', '_' and '-', at most 200"),
+            clickhouse_url=read("SPARKFUSE_CLICKHOUSE_URL", _url, "an address like http://127.0.0.1:18123"),
+            home=Path(values["SPARKFUSE_HOME"]),
+            alertmanager_urls=read("SPARKFUSE_ALERTMANAGER_URLS", _urls, "addresses like http://127.0.0.1:19093"),
+            metrics_port=read("SPARKFUSE_METRICS_PORT", _port, "a port from 1 to 65535, or 0 for none"),
+            config_file=read("SPARKFUSE_CONFIG", _config_file, "the path of a file that is there"),
+            window_ms=read("SPARKFUSE_WINDOW_MS", _window, "milliseconds from 100 to 600000"),
+            flink_libs=Path(values["SPARKFUSE_FLINK_LIBS"]),
+            signing_key_file=read("SPARKFUSE_SIGNING_KEY", _optional_file, "the path of a key file that is there"),
+            breaker_mode=read("SPARKFUSE_BREAKER_MODE", _mode, f"one of {', '.join(BREAKER_MODES)}"),
+            dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _url, "an address like http://127.0.0.1:3000"),
+        )
+
+
+def _checked(text: str, holds: bool) -> str:
+    if not holds:
+        raise ValueError(text)
+    return text
+
+
+def _addresses(text: str) -> str:
+    return _checked(text, all(_ADDRESS.fullmatch(part.strip()) for part in text.split(",")))
+
+
+def _prefix(text: str) -> str:
+    return _checked(text, _PREFIX.fullmatch(text) is not None)
+
+
+def _url(text: str) -> str:
+    parts = urlsplit(text)
+    return _checked(text, parts.scheme in ("http", "https") and bool(parts.hostname)).rstrip("/")
+
+
+def _urls(text: str) -> tuple[str, ...]:
+    return tuple(_url(part.strip()) for part in text.split(","))
+
+
+def _whole_number(text: str, lowest: int, highest: int) -> int:
+    _checked(text, lowest <= int(text) <= highest)
+    return int(text)
+
+
+def _port(text: str) -> int:
+    return _whole_number(text, 0, 65535)
+
+
+def _window(text: str) -> int:
+    return _whole_number(text, 100, 600_000)
+
+
+def _optional_file(text: str) -> Path | None:
+    if not text:
+        return None
+    _checked(text, Path(text).is_file())
+    return Path(text)
+
+
+def _config_file(text: str) -> Path | None:
+    beside = Path("sparkfuse.yaml")
+    return _optional_file(text) or (beside if beside.is_file() else None)
+
+
+def _mode(text: str) -> str:
+    return _checked(text, text in BREAKER_MODES)

@@ -1,0 +1,59 @@
+"""The topics: names behind the prefix, what travels in them, and the settings that they must have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+import yaml
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.settings import Settings
+
+_KEYS = {
+    "none": (),
+    "job_key and stage_fingerprint": ("job_key", "stage_fingerprint"),
+}
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic. ``key`` names the fields that make the record's key, ``encoding`` is protobuf or json."""
+
+    name: str
+    partitions: int
+    message: str
+    encoding: str
+    key: tuple[str, ...]
+    config: Mapping[str, str]
+
+
+@cache
+def topics() -> Mapping[str, Topic]:
+    """All topics by their name behind the prefix, as contracts/topics.yaml lists them."""
+    entries = yaml.safe_load(asset("sparkfuse_contracts", "topics.yaml").read_text())
+    return MappingProxyType({name: _topic(name, entry) for name, entry in entries.items()})
+
+
+def _topic(name: str, entry: Mapping[str, object]) -> Topic:
+    key, config = str(entry["key"]), entry["config"]
+    assert isinstance(config, dict)
+    return Topic(
+        name=name,
+        partitions=int(str(entry["partitions"])),
+        message=str(entry["message"]),
+        encoding=str(entry["encoding"]),
+        key=_KEYS.get(key, (key,)),
+        config=MappingProxyType({str(setting): str(value) for setting, value in config.items()}),
+    )
+
+
+def topic_name(name: str, prefix: str | None = None) -> str:
+    """The topic's full name: ``topic_name("facts")`` is ``sparkfuse.facts`` unless the settings have another prefix.
+
+    Raises KeyError for a name that contracts/topics.yaml does not list.
+    """
+    topic = topics()[name]
+    return f"{Settings.from_environment().topic_prefix if prefix is None else prefix}.{topic.name}"
