@@ -1,1 +1,1 @@
-"""The contract between all parts: messages, topics, settings, and what is generated from them. Imports nothing of ours."""
+"""The contract between all parts: messages, topics, settings, and what is made from them; imports nothing of ours."""

@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"(?P<description>.+)\s\[(?P<labels>[^\[\]]+)\]$", re.DOTA
 _VIEW = re.compile(r"view (?P<view>\w+): ")
 
 
-class SchemaRefused(ValueError):
+class SchemaError(ValueError):
     """A message breaks a rule of the contract; the text names file and field."""
 
 
@@ -61,7 +61,7 @@ Schema = Mapping[str, Message]
 def read_schema(descriptors: FileDescriptorSet) -> Schema:
     """Read messages by name from descriptors that carry source information.
 
-    Raises SchemaRefused for a message without description, a field without description or known unit,
+    Raises SchemaError for a message without description, a field without description or known unit,
     a scalar without presence, or a type that the contract does not use.
     """
     messages = [message for file in descriptors.file for message in _read_file(file)]
@@ -79,7 +79,7 @@ def _read_message(
 ) -> Message:
     description = comments.get(path, "")
     if not description:
-        raise SchemaRefused(f"contracts/messages/{file}: message {message.name} has no comment; say what it is")
+        raise SchemaError(f"contracts/messages/{file}: message {message.name} has no comment; say what it is")
     fields = [
         _read_field(f"contracts/messages/{file}: {message.name}.{field.name}", message, field,
                     comments.get((*path, 2, index), ""))
@@ -94,7 +94,7 @@ def _read_field(place: str, message: DescriptorProto, field: FieldDescriptorProt
     member = field.HasField("oneof_index") and not field.proto3_optional
     kind_of = message.oneof_decl[field.oneof_index].name if member else None
     if not (repeated or member or field.proto3_optional):
-        raise SchemaRefused(f"{place} has no presence; declare it optional, so that absent is not 0")
+        raise SchemaError(f"{place} has no presence; declare it optional, so that absent is not 0")
     type_name = _type_of(place, message, field)
     if member and not comment:
         return Field(field.name, type_name, False, kind_of, "", "", ())
@@ -105,26 +105,24 @@ def _read_field(place: str, message: DescriptorProto, field: FieldDescriptorProt
 def _type_of(place: str, message: DescriptorProto, field: FieldDescriptorProto) -> str:
     if field.type != FieldDescriptorProto.TYPE_MESSAGE:
         if field.type not in _SCALARS:
-            raise SchemaRefused(
-                f"{place} has a type that the contract does not use; use {', '.join(_SCALARS.values())}"
-            )
+            raise SchemaError(f"{place} has a type that the contract does not use; use {', '.join(_SCALARS.values())}")
         return _SCALARS[field.type]
     name = field.type_name.rsplit(".", 1)[-1]
     entries = [nested for nested in message.nested_type if nested.name == name and nested.options.map_entry]
     if entries and any(part.type != FieldDescriptorProto.TYPE_STRING for part in entries[0].field):
-        raise SchemaRefused(f"{place} is a map of other than text to text; every store can keep only that")
+        raise SchemaError(f"{place} is a map of other than text to text; every store can keep only that")
     return "map" if entries else name
 
 
 def _read_comment(place: str, comment: str) -> tuple[str, str, tuple[str, ...]]:
     found = _COMMENT.match(comment)
     if not found:
-        raise SchemaRefused(f"{place} has no description with a unit; end its comment with [unit] or [unit, tags]")
+        raise SchemaError(f"{place} has no description with a unit; end its comment with [unit] or [unit, tags]")
     unit, *tags = [label.strip() for label in found["labels"].split(",")]
     if unit not in UNITS:
-        raise SchemaRefused(f"{place} has the unknown unit {unit!r}; known are: {', '.join(UNITS)}")
+        raise SchemaError(f"{place} has the unknown unit {unit!r}; known are: {', '.join(UNITS)}")
     if unknown := [tag for tag in tags if tag not in TAGS]:
-        raise SchemaRefused(f"{place} has the unknown tag {unknown[0]!r}; known are: {', '.join(TAGS)}")
+        raise SchemaError(f"{place} has the unknown tag {unknown[0]!r}; known are: {', '.join(TAGS)}")
     return found["description"], unit, tuple(tags)
 
 

@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 _PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 
-class SettingRefused(ValueError):
+class SettingError(ValueError):
     """A setting has a value that cannot be used; the text names key, value and what would be right."""
 
 
@@ -55,7 +55,7 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """Read the settings from ``environment`` (default: the process's), an empty value being the default.
 
-        Raises SettingRefused for the first value that cannot be used.
+        Raises SettingError for the first value that cannot be used.
         """
         given = os.environ if environment is None else environment
         values = {key: given.get(key, "").strip() or default for key, default in DEFAULTS.items()}
@@ -64,7 +64,7 @@ class Settings:
             try:
                 return parse(values[key])
             except (ValueError, OSError) as error:
-                raise SettingRefused(f"{key}={values[key]!r} cannot be used: it must be {right}") from error
+                raise SettingError(f"{key}={values[key]!r} cannot be used: it must be {right}") from error
 
         return cls(
             kafka_bootstrap=read("SPARKFUSE_KAFKA_BOOTSTRAP", _addresses, "host:port, or several with commas"),

@@ -13,7 +13,7 @@ from sparkfuse_contracts.assets import asset
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column: ``type`` is ClickHouse's, ``path`` the fields from the message to the value (empty: the store's own)."""
+    """One column: ``type`` is ClickHouse's, ``path`` leads from the message to the value (empty: the store's own)."""
 
     name: str
     type: str

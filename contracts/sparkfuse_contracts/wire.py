@@ -15,7 +15,7 @@ MessageType = TypeVar("MessageType", bound=Message)
 _LONGS = (FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64)
 
 
-class RecordRefused(ValueError):
+class RecordError(ValueError):
     """A record is not what its topic promises; the text is the reason for its dead letter."""
 
 
@@ -28,13 +28,13 @@ def to_json(message: Message) -> bytes:
 def from_json(message_class: type[MessageType], content: bytes) -> MessageType:
     """Read what to_json wrote; unknown fields are ignored, because a newer writer may add some.
 
-    Raises RecordRefused when it is not JSON of that message.
+    Raises RecordError when it is not JSON of that message.
     """
     try:
         return json_format.Parse(content.decode(), message_class(), ignore_unknown_fields=True)
     except (UnicodeDecodeError, json_format.ParseError, RecursionError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise RecordRefused(f"not a {message_class.DESCRIPTOR.name} in JSON: {reason}") from error
+        raise RecordError(f"not a {message_class.DESCRIPTOR.name} in JSON: {reason}") from error
 
 
 def record_key(topic: str, message: Message) -> bytes | None:

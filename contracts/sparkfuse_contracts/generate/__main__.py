@@ -1,4 +1,4 @@
-"""``python -m sparkfuse_contracts.generate``: writes all that follows from contracts/messages, or compares it (--check)."""
+"""``python -m sparkfuse_contracts.generate``: writes all that follows from the messages, or compares it (--check)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sparkfuse_contracts.generate import clickhouse, documents, flink, protoc, views
-from sparkfuse_contracts.schema import Schema, SchemaRefused, read_schema
+from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
 from sparkfuse_contracts.topics import topics
 
 ROOT = Path(__file__).parents[3]
@@ -83,7 +83,7 @@ def _install(made: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or compare; returns 0, 1 when the checkout differs, 2 for a refused message, 3 for a missing compiler."""
+    """Generate or compare; returns 0, 1 for a difference, 2 for a refused message, 3 for a missing compiler."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_contracts.generate", description=__doc__)
     default = os.environ.get("SPARKFUSE_CODEGEN_PYTHON", str(ROOT / "build/envs/codegen/bin/python"))
     parser.add_argument("--codegen-python", type=Path, default=Path(default), help="interpreter that has grpcio-tools")
@@ -94,11 +94,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         compiler = options.java_protoc or protoc.fetch_java_protoc(ROOT / "build/protoc")
         generate(ROOT / "contracts/messages", work, options.codegen_python, compiler)
-        return _compare(work) if options.check else _install(work) or 0
-    except SchemaRefused as refused:
+        if options.check:
+            return _compare(work)
+        _install(work)
+        return 0
+    except SchemaError as refused:
         print(refused, file=sys.stderr)
         return 2
-    except protoc.CompilerMissing as missing:
+    except protoc.CompilerMissingError as missing:
         print(missing, file=sys.stderr)
         return 3
     finally:

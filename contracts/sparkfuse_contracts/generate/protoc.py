@@ -15,7 +15,7 @@ _IMPORT = re.compile(r"^import (\w+_pb2) as", re.MULTILINE)
 _NUMBERS = re.compile(r"^(\s*repeated (?:int32|int64|double|bool) \w+ = \d+);", re.MULTILINE)
 
 
-class CompilerMissing(RuntimeError):
+class CompilerMissingError(RuntimeError):
     """A compiler is not there or failed; the text says how to get it."""
 
 
@@ -49,7 +49,7 @@ def write_python(python: Path, messages: Path, output: Path) -> None:
     """Write the Python types and their stubs, importing each other from the package."""
     output.mkdir(parents=True, exist_ok=True)
     if not python.exists():
-        raise CompilerMissing(
+        raise CompilerMissingError(
             f"the code generation environment has no {python}; run `make setup`, or give --codegen-python"
         )
     _run([str(python), "-m", "grpc_tools.protoc", f"-I{messages}", f"--python_out={output}", f"--pyi_out={output}",
@@ -83,6 +83,6 @@ def _run(command: list[str], what: str = "protoc failed") -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise CompilerMissing(f"{what}: {error}") from error
+        raise CompilerMissingError(f"{what}: {error}") from error
     if done.returncode:
-        raise CompilerMissing(f"{what}: {(done.stderr or done.stdout).strip()}")
+        raise CompilerMissingError(f"{what}: {(done.stderr or done.stdout).strip()}")
