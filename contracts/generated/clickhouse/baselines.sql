@@ -2,7 +2,7 @@ CREATE TABLE IF NOT EXISTS baselines (
   `job_key` String,
   `stage_fingerprint` String,
   `stage_name` Nullable(String),
-  `updated_ms` Nullable(Int64),
+  `updated_ms` Int64,
   `samples` Array(Tuple(run_key Nullable(String), learned_ms Nullable(Int64), wall_ms Nullable(Int64), cpu_ms Nullable(Int64), work_bytes Nullable(Int64), work_records Nullable(Int64), num_tasks Nullable(Int32), abnormal Nullable(Bool))),
   `kafka_partition` Int32,
   `kafka_offset` Int64,

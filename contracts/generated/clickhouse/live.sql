@@ -179,6 +179,7 @@ CREATE TABLE IF NOT EXISTS live (
   `executor_removed_removed_ms` Nullable(Int64),
   `executor_removed_reason` Nullable(String),
   `tick_sent_ms` Nullable(Int64),
+  `row` LowCardinality(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')

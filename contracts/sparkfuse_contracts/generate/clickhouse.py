@@ -26,12 +26,16 @@ class Shape:
     key: tuple[str, ...]
     version: str | None
     days: int | None
-    kind: bool = False  # whether a column names the member of the oneof that was set
+
+    @property
+    def certain(self) -> tuple[str, ...]:
+        """Columns that cannot be NULL: ClickHouse wants it of what orders and versions a table."""
+        return (*self.key, self.version) if self.version else self.key
 
 
 # The key of a table holds what makes a record one, so that a record that was stored twice is merged into one.
 SHAPES: Mapping[str, Shape] = {
-    "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30, kind=True),
+    "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
     "live": Shape("LiveRow", ("app_id", "app_start_ms", "app_attempt", "row_seq"), None, 90),
     "findings": Shape("Finding", ("finding_id", "updated_ms"), None, 400),
     "baselines": Shape("Baseline", ("job_key", "stage_fingerprint"), "updated_ms", None),
@@ -55,7 +59,7 @@ class TableColumn:
 def columns(table: str, schema: Schema) -> tuple[TableColumn, ...]:
     """The columns of a table: the envelope as it is, members of a oneof as ``<kind>_<field>``, then Kafka's place."""
     shape = SHAPES[table]
-    return (*_message_columns(shape, schema), *_own_columns(shape))
+    return (*_message_columns(shape, schema), *_own_columns(shape, schema))
 
 
 def _message_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
@@ -69,15 +73,14 @@ def _message_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
             continue
         # A record's own origin must not hide where the store got it from.
         name = f"origin_{field.name}" if field.name in KAFKA_COLUMNS else field.name
-        column_type = (
-            _plain(field, schema) if field.name in shape.key and name in shape.key else _nullable(field, schema)
-        )
+        column_type = _plain(field, schema) if name in shape.certain else _nullable(field, schema)
         yield TableColumn(name, column_type, (field.name,), field.description, field.unit)
 
 
-def _own_columns(shape: Shape) -> Iterator[TableColumn]:
-    if shape.kind:
-        yield TableColumn("kind", "LowCardinality(String)", (), "Which kind of fact it is.", "text")
+def _own_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
+    kinds = dict.fromkeys(field.kind_of for field in schema[shape.message].fields if field.kind_of)
+    for kind in kinds:
+        yield TableColumn(kind, "LowCardinality(String)", (), f"Which member of {kind} was set.", "text")
     yield TableColumn("kafka_partition", "Int32", (), "Partition of the topic that it was read from.", "count")
     yield TableColumn("kafka_offset", "Int64", (), "Offset in that partition.", "count")
     yield TableColumn("inserted_at", "DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')", (), "When it was stored.", "ms")
