@@ -1,0 +1,195 @@
+"""The model of a stage's time: a robust line on the log scale, with the bound that 19 of 20 runs stay below.
+
+``log(time) = level + slope * log(work)``; runs differ by factors, so times are judged on the log scale.
+Sources: Theil 1950 and Sen 1968 for the slope, Hampel 1974 for the scale, Student 1908 for the guard of few samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread, theil_sen_slope
+
+# Below five runs 30 % of outliers cannot be told from the rest.
+MIN_RUNS = 5
+# Two quiet runs of the same stage differ by this much anyway, whatever the samples say.
+MIN_SCALE = math.log(1.15)
+# Sizes spread when the middle 80 % of them cover a factor of 1.5: below that the slope would be fitted to noise.
+MIN_SIZE_SPREAD = math.log(1.5)
+# A sort grows by n log n, a join on keys faster than its input; more than squared is a fit gone wrong.
+MAX_SLOPE = 2.0
+# Beyond the sizes seen the bound grows by this power of the excess on top of the line.
+UNSEEN_SIZE_POWER = 0.25
+# Times that mean nothing: class loading and scheduling of a small stage (first tasks of a JVM take 1-3 s longer).
+WALL_SLACK_MS = 2000.0
+CPU_SLACK_MS = 1000.0
+# Without a measure of work a bigger input cannot be told from a slower run, so the bar is higher.
+UNKNOWN_WORK_FACTOR = 2.0
+# Above this a whole number is no longer exact as a double, and nothing lasts 285,000 years.
+MAX_MS = 2**53
+
+
+Size = Callable[["Sample"], float | None]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One ended run of a stage. Times in ms; work is input and shuffle read, None when nothing was reported."""
+
+    run_key: str
+    learned_ms: int
+    wall_ms: int
+    cpu_ms: int | None = None
+    work_bytes: int | None = None
+    work_records: int | None = None
+    num_tasks: int | None = None
+    abnormal: bool = False
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is expected of a stage with this much work, in ms, and on how many runs that rests."""
+
+    runs: int
+    expected_ms: int
+    expected_p95_ms: int
+    expected_cpu_ms: int | None
+    expected_cpu_p95_ms: int | None
+    work_known: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """A fitted line on the log scale, and where it was seen to hold."""
+
+    level: float  # log ms at reference_size
+    slope: float
+    scale: float  # of the residuals, log
+    factor: float  # scales from the centre to the 95 % bound
+    reference_size: float  # log of the median work; 0.0 without sizes
+    smallest: float
+    largest: float
+
+    def at(self, size: float | None) -> tuple[float, float]:
+        """Expected time and 95 % bound in ms for the log of the work, rising with it; None: for the usual work."""
+        if size is None:
+            growth = excess = 0.0
+        else:
+            inside = min(max(size, self.smallest), self.largest)
+            # Above all sizes seen, time grows at least in proportion: the overhead of small sizes hides the slope.
+            excess = max(0.0, size - self.largest)
+            growth = self.slope * (inside - self.reference_size) + max(1.0, self.slope) * excess
+        centre = self.level + growth
+        return math.exp(centre), math.exp(centre + self.factor * self.scale + UNSEEN_SIZE_POWER * excess)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The lines of one stage for each measure of work that all its samples have; the empty measure is for none."""
+
+    runs: int
+    wall: Mapping[str, Line]
+    cpu: Mapping[str, Line]
+    usual: Mapping[str, float]  # log of the median work
+
+    def at(self, work_bytes: int | None, work_records: int | None, running: bool = False) -> Expectation:
+        """The expectation for this much work; of several measures the one that expects most.
+
+        A ``running`` stage has not seen all its work yet, so less than the usual work counts as the usual.
+        """
+        sizes = {
+            measure: max(size, self.usual[measure]) if running else size
+            for measure, size in (("bytes", _log(work_bytes)), ("records", _log(work_records)))
+            if size is not None and measure in self.wall
+        }
+        if running and not sizes:  # nothing read so far
+            sizes = dict(self.usual)
+        wall, wall_p95 = _highest(self.wall, sizes)
+        cpu, cpu_p95 = _highest(self.cpu, sizes) if self.cpu else (None, None)
+        work_known = bool(sizes)
+        return Expectation(
+            runs=self.runs,
+            expected_ms=_whole(wall),
+            expected_p95_ms=_bound(wall_p95, WALL_SLACK_MS, work_known),
+            expected_cpu_ms=None if cpu is None else _whole(cpu),
+            expected_cpu_p95_ms=None if cpu_p95 is None else _bound(cpu_p95, CPU_SLACK_MS, work_known),
+            work_known=work_known,
+        )
+
+
+def _wall(sample: Sample) -> float:
+    return math.log(max(1, sample.wall_ms))
+
+
+def _cpu(sample: Sample) -> float:
+    return math.log(max(1, sample.cpu_ms or 0))
+
+
+def _bytes(sample: Sample) -> float | None:
+    return _log(sample.work_bytes)
+
+
+def _records(sample: Sample) -> float | None:
+    return _log(sample.work_records)
+
+
+def _nothing(_: Sample) -> float | None:
+    return None
+
+
+def _log(work: int | None) -> float | None:
+    return math.log(work) if work and work > 0 else None
+
+
+def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
+    """Fit the lines of all measures of work that all ``samples`` have; they are of ``runs`` different runs."""
+    measures = _measures(samples)
+    timed = [sample for sample in samples if sample.cpu_ms is not None]
+    cpu_known = 2 * len(timed) > len(samples)
+    wall = {measure: _line(samples, runs, size, _wall) for measure, size in measures.items()}
+    cpu = {measure: _line(timed, runs, size, _cpu) for measure, size in measures.items()} if cpu_known else {}
+    usual = {measure: line.reference_size for measure, line in wall.items() if measure}
+    return Fit(runs, wall, cpu, usual)
+
+
+def _measures(samples: Sequence[Sample]) -> dict[str, Size]:
+    """The measures of work that all samples have, and the empty one for a row without any."""
+    possible: dict[str, Size] = {"": _nothing, "bytes": _bytes, "records": _records}
+    return {
+        measure: size
+        for measure, size in possible.items()
+        if not measure or all(size(sample) is not None for sample in samples)
+    }
+
+
+def _line(samples: Sequence[Sample], runs: int, size: Size, time: Callable[[Sample], float]) -> Line:
+    sizes = [found for sample in samples if (found := size(sample)) is not None]
+    reference = median(sizes) if sizes else 0.0
+    points = [(size(sample) or 0.0, time(sample)) for sample in samples]
+    slope = min(max(theil_sen_slope(points), 0.0), MAX_SLOPE) if _sizes_spread(sizes) else 0.0
+    levels = [y - slope * (x - reference) if sizes else y for x, y in points]
+    scale = max(spread(levels), MIN_SCALE)
+    factor = prediction_factor(runs, 2 if slope else 1)
+    return Line(median(levels), slope, scale, factor, reference, min(sizes, default=0.0), max(sizes, default=0.0))
+
+
+def _sizes_spread(sizes: Sequence[float]) -> bool:
+    if len(sizes) < MIN_RUNS:
+        return False
+    ordered, cut = sorted(sizes), len(sizes) // 10
+    return ordered[-1 - cut] - ordered[cut] >= MIN_SIZE_SPREAD
+
+
+def _highest(lines: Mapping[str, Line], sizes: Mapping[str, float]) -> tuple[float, float]:
+    answers = [lines[measure].at(size) for measure, size in sizes.items()] or [lines[""].at(None)]
+    return max(centre for centre, _ in answers), max(bound for _, bound in answers)
+
+
+def _bound(bound: float, slack: float, work_known: bool) -> int:
+    return _whole((bound + slack) * (1.0 if work_known else UNKNOWN_WORK_FACTOR))
+
+
+def _whole(milliseconds: float) -> int:
+    return min(math.ceil(milliseconds), MAX_MS)

@@ -1,0 +1,81 @@
+"""Which stage a stage is, whatever number it has in this run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+
+from sparkfuse_rules.knowledge.naming import without_varying_parts
+
+# Wrappers that adaptive execution and code generation put around operators, or not, as sizes turn out.
+_WRAPPERS = frozenset({
+    "AQEShuffleRead",
+    "AdaptiveSparkPlan",
+    "BroadcastQueryStage",
+    "CustomShuffleReader",
+    "InputAdapter",
+    "ResultQueryStage",
+    "ShuffleQueryStage",
+    "TableCacheQueryStage",
+    "WholeStageCodegen",
+})  # fmt: skip
+_CALL_SITE = re.compile(r"(?P<action>.+?) at (?P<place>.+)", re.DOTALL)
+_LINE = re.compile(r":\d+\s*$")
+_LAMBDA = re.compile(r"\$\d+|\$\$Lambda.*$|0x[0-9a-fA-F]+|@[0-9a-f]{4,}")
+_EXPRESSION_ID = re.compile(r"#\d+L?|\[?plan_id=\d+\]?|\[id=#?\d+\]")
+_TEXT_LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
+_NUMBER_LITERAL = re.compile(r"(?<![A-Za-z0-9_])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?[LDFSB]?(?![A-Za-z0-9_])")
+_FIRST_WORD = re.compile(r"[\s(]")
+_CODEGEN_ID = re.compile(r"\s*\(\d+\)\s*$")
+
+
+def stage_fingerprint(
+    name: str | None, scope_names: Iterable[str], plan_nodes: Iterable[str], parents: Iterable[str]
+) -> str:
+    """Hash what a stage does, the same from run to run: 16 hex digits.
+
+    Arguments: Spark's ``name`` of the stage (``count at job.py:12``), the names of its RDD scopes in order, the nodes
+    of the physical plan of its SQL execution in order, and the fingerprints of the stages that it reads from.
+    Left out: stage and RDD ids, line numbers (a job that was edited one line above keeps its history), folders,
+    dates, literals, expression ids, partition counts, the order of the parents and adaptive execution's wrappers.
+    Kept: the action and its file, operators and their order, tables and columns, and so joins and filters.
+    """
+    parts = (
+        ("site", (normal_call_site(name or ""),)),
+        ("scopes", normal_operators(scope_names)),
+        ("plan", normal_operators(plan_nodes)),
+        ("parents", tuple(sorted(parent for parent in parents if parent))),
+    )
+    # Lengths before the texts, so that no two lists can run together into the same bytes.
+    text = "\n".join(f"{kind} {len(texts)}\n" + "\n".join(f"{len(t)}:{t}" for t in texts) for kind, texts in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def normal_call_site(name: str) -> str:
+    """Bring a short call site to its action and file: ``count at /jobs/2024-05-01/a.py:7`` gives ``count at a.py``."""
+    found = _CALL_SITE.fullmatch(name.strip())
+    if not found:
+        return without_varying_parts(_LAMBDA.sub("$", name))
+    place = _LINE.sub("", found["place"]).replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{_LAMBDA.sub('$', found['action']).strip()} at {without_varying_parts(place)}"
+
+
+def normal_operators(names: Iterable[str]) -> tuple[str, ...]:
+    """Bring names of scopes or plan nodes to what stays the same, in their order; wrappers fall out."""
+    normal = (_normal_operator(name) for name in names)
+    return tuple(name for name in normal if name and _FIRST_WORD.split(name, 1)[0] not in _WRAPPERS)
+
+
+def _normal_operator(name: str) -> str:
+    text = _CODEGEN_ID.sub("", name.strip())
+    for pattern, put in ((_EXPRESSION_ID, ""), (_TEXT_LITERAL, "?"), (_LAMBDA, "$")):
+        text = pattern.sub(put, text)
+    words: Sequence[str] = [_normal_word(word) for word in text.split()]
+    return " ".join(word for word in words if word)
+
+
+def _normal_word(word: str) -> str:
+    if "/" in word:
+        return "/".join(filter(None, (without_varying_parts(part) for part in word.split("/"))))
+    return _NUMBER_LITERAL.sub("?", without_varying_parts(word) if re.search(r"\d{4,}", word) else word)
