@@ -1,1 +1,1 @@
-"""The two PyFlink jobs: windows and detect."""
+"""The two Flink jobs between the facts and the findings."""
