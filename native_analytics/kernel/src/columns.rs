@@ -1,0 +1,394 @@
+//! Arrow columns that are only touched in the rows that have a value; the nulls between are filled in runs.
+
+use std::sync::Arc;
+
+use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, ListArray, MapArray, PrimitiveArray, StringArray, StructArray, new_null_array,
+};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+
+use crate::schema::{Kind, Shape, entries_field, entry_fields, item_field};
+use crate::wire::{Fault, Reader, WireType};
+
+/// Builds one column. Rows are written in rising order; the row being written may be written again or taken back.
+#[derive(Debug)]
+pub enum Builder {
+    Scalar {
+        kind: Kind,
+        values: Values,
+        present: BooleanBufferBuilder,
+    },
+    List {
+        kind: Kind,
+        ends: Vec<i32>,
+        items: Values,
+    },
+    TextMap {
+        ends: Vec<i32>,
+        keys: Spans,
+        values: Spans,
+    },
+}
+
+impl Builder {
+    pub fn new(shape: Shape) -> Builder {
+        match shape {
+            Shape::Scalar(kind) => Builder::Scalar {
+                kind,
+                values: Values::new(kind),
+                present: BooleanBufferBuilder::new(0),
+            },
+            Shape::List(kind) => Builder::List {
+                kind,
+                ends: Vec::new(),
+                items: Values::new(kind),
+            },
+            Shape::TextMap => Builder::TextMap {
+                ends: Vec::new(),
+                keys: Spans::default(),
+                values: Spans::default(),
+            },
+        }
+    }
+
+    /// Whether `row` has been written.
+    #[inline]
+    pub fn has(&self, row: usize) -> bool {
+        match self {
+            Builder::Scalar { present, .. } => present.len() > row,
+            Builder::List { ends, .. } | Builder::TextMap { ends, .. } => ends.len() > row,
+        }
+    }
+
+    /// Reads one field into `row`; a wire type that the field cannot have is skipped, as Protobuf wants it.
+    #[inline]
+    pub fn read(&mut self, row: usize, number: u32, wire_type: WireType, reader: &mut Reader) -> Result<(), Fault> {
+        match self {
+            Builder::Scalar { kind, values, present } if wire_type == wire_type_of(*kind) => {
+                settle(values, present, row);
+                values.push(*kind, reader)?;
+                present.append(true);
+                Ok(())
+            }
+            Builder::List { kind, ends, items } if wire_type == wire_type_of(*kind) => {
+                open_row(ends, row, items.len());
+                items.push(*kind, reader)?;
+                close_row(ends, items.len());
+                Ok(())
+            }
+            Builder::List { kind, ends, items } if wire_type == WireType::Bytes => {
+                open_row(ends, row, items.len());
+                let mut packed = Reader::new(reader.bytes()?);
+                while !packed.is_empty() {
+                    items.push(*kind, &mut packed)?;
+                }
+                close_row(ends, items.len());
+                Ok(())
+            }
+            Builder::TextMap { ends, keys, values } if wire_type == WireType::Bytes => {
+                open_row(ends, row, keys.len());
+                let (key, value) = map_entry(reader.bytes()?)?;
+                keys.push(key.as_bytes());
+                values.push(value.as_bytes());
+                close_row(ends, keys.len());
+                Ok(())
+            }
+            _ => reader.skip(number, wire_type),
+        }
+    }
+
+    /// Writes a text into `row` of a text column.
+    pub fn set_text(&mut self, row: usize, text: &str) {
+        if let Builder::Scalar { values, present, .. } = self {
+            settle(values, present, row);
+            values.push_text(text);
+            present.append(true);
+        }
+    }
+
+    /// Takes back everything from `row` on.
+    pub fn truncate(&mut self, row: usize) {
+        match self {
+            Builder::Scalar { values, present, .. } => {
+                values.truncate(row);
+                present.truncate(row);
+            }
+            Builder::List { ends, items, .. } => {
+                ends.truncate(row);
+                items.truncate(last_end(ends));
+            }
+            Builder::TextMap { ends, keys, values } => {
+                ends.truncate(row);
+                keys.truncate(last_end(ends));
+                values.truncate(last_end(ends));
+            }
+        }
+    }
+
+    /// The finished column of `rows` rows.
+    pub fn finish(self, rows: usize) -> ArrayRef {
+        match self {
+            Builder::Scalar { kind, present, .. } if present.is_empty() => new_null_array(&kind.arrow(), rows),
+            Builder::Scalar {
+                kind,
+                mut values,
+                mut present,
+            } => {
+                values.pad(rows);
+                present.append_n(rows - present.len(), false);
+                values.finish(kind, Some(NullBuffer::new(present.finish())))
+            }
+            Builder::List { kind, mut ends, items } => {
+                ends.resize(rows, last_end(&ends) as i32);
+                Arc::new(ListArray::new(
+                    item_field(kind),
+                    offsets(ends),
+                    items.finish(kind, None),
+                    None,
+                ))
+            }
+            Builder::TextMap { mut ends, keys, values } => {
+                ends.resize(rows, last_end(&ends) as i32);
+                text_map(&ends, &keys, &values)
+            }
+        }
+    }
+}
+
+/// Makes a scalar column end right before `row`.
+#[inline]
+fn settle(values: &mut Values, present: &mut BooleanBufferBuilder, row: usize) {
+    if present.len() > row {
+        values.truncate(row);
+        present.truncate(row);
+    } else if present.len() < row {
+        values.pad(row);
+        present.append_n(row - present.len(), false);
+    }
+}
+
+fn open_row(ends: &mut Vec<i32>, row: usize, items: usize) {
+    if ends.len() <= row {
+        ends.resize(row + 1, items as i32);
+    }
+}
+
+fn close_row(ends: &mut [i32], items: usize) {
+    if let Some(end) = ends.last_mut() {
+        *end = items as i32;
+    }
+}
+
+fn last_end(ends: &[i32]) -> usize {
+    ends.last().map_or(0, |end| *end as usize)
+}
+
+fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
+    let mut all = Vec::with_capacity(ends.len() + 1);
+    all.push(0);
+    all.extend(ends);
+    OffsetBuffer::new(ScalarBuffer::from(all))
+}
+
+fn map_entry(bytes: &[u8]) -> Result<(&str, &str), Fault> {
+    let (mut key, mut value) = ("", "");
+    let mut reader = Reader::new(bytes);
+    while !reader.is_empty() {
+        match reader.tag()? {
+            (1, WireType::Bytes) => key = reader.text()?,
+            (2, WireType::Bytes) => value = reader.text()?,
+            (number, wire_type) => reader.skip(number, wire_type)?,
+        }
+    }
+    Ok((key, value))
+}
+
+/// Entries in the order of their keys; of a key that is there twice the later one counts, as Protobuf wants it.
+fn text_map(ends: &[i32], keys: &Spans, values: &Spans) -> ArrayRef {
+    let (mut kept_ends, mut kept_keys, mut kept_values) = (Vec::new(), Spans::default(), Spans::default());
+    let mut start = 0;
+    for end in ends.iter().map(|end| *end as usize) {
+        let mut order: Vec<usize> = (start..end).collect();
+        order.sort_by_key(|entry| keys.get(*entry));
+        for (place, entry) in order.iter().enumerate() {
+            let repeated = order
+                .get(place + 1)
+                .is_some_and(|next| keys.get(*next) == keys.get(*entry));
+            if !repeated {
+                kept_keys.push(keys.get(*entry));
+                kept_values.push(values.get(*entry));
+            }
+        }
+        kept_ends.push(kept_keys.len() as i32);
+        start = end;
+    }
+    let columns = vec![kept_keys.finish(Kind::Text, None), kept_values.finish(Kind::Text, None)];
+    let entries = StructArray::new(entry_fields(), columns, None);
+    Arc::new(MapArray::new(entries_field(), offsets(kept_ends), entries, None, false))
+}
+
+fn wire_type_of(kind: Kind) -> WireType {
+    match kind {
+        Kind::Fixed32 | Kind::Sfixed32 | Kind::Float => WireType::Fixed32,
+        Kind::Fixed64 | Kind::Sfixed64 | Kind::Double => WireType::Fixed64,
+        Kind::Text | Kind::Binary => WireType::Bytes,
+        _ => WireType::Varint,
+    }
+}
+
+/// Values of one type, one behind the other.
+#[derive(Debug)]
+pub enum Values {
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Uint32(Vec<u32>),
+    Uint64(Vec<u64>),
+    Float(Vec<f32>),
+    Double(Vec<f64>),
+    Bool(Vec<bool>),
+    Spans(Spans),
+}
+
+/// Does the same to the values of whichever type.
+macro_rules! of_any_type {
+    ($values:expr, $vector:ident => $vectors:expr, $spans:ident => $other:expr) => {
+        match $values {
+            Values::Int32($vector) => $vectors,
+            Values::Int64($vector) => $vectors,
+            Values::Uint32($vector) => $vectors,
+            Values::Uint64($vector) => $vectors,
+            Values::Float($vector) => $vectors,
+            Values::Double($vector) => $vectors,
+            Values::Bool($vector) => $vectors,
+            Values::Spans($spans) => $other,
+        }
+    };
+}
+
+impl Values {
+    fn new(kind: Kind) -> Values {
+        match kind {
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => Values::Int32(Vec::new()),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => Values::Int64(Vec::new()),
+            Kind::Uint32 | Kind::Fixed32 => Values::Uint32(Vec::new()),
+            Kind::Uint64 | Kind::Fixed64 => Values::Uint64(Vec::new()),
+            Kind::Float => Values::Float(Vec::new()),
+            Kind::Double => Values::Double(Vec::new()),
+            Kind::Bool => Values::Bool(Vec::new()),
+            Kind::Text | Kind::Binary => Values::Spans(Spans::default()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        of_any_type!(self, vector => vector.len(), spans => spans.len())
+    }
+
+    fn truncate(&mut self, length: usize) {
+        of_any_type!(self, vector => vector.truncate(length), spans => spans.truncate(length));
+    }
+
+    fn pad(&mut self, length: usize) {
+        of_any_type!(self, vector => vector.resize(length, Default::default()), spans => spans.pad(length));
+    }
+
+    fn push_text(&mut self, text: &str) {
+        if let Values::Spans(spans) = self {
+            spans.push(text.as_bytes());
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, kind: Kind, reader: &mut Reader) -> Result<(), Fault> {
+        match self {
+            // Protobuf keeps the low 32 bits of a longer number.
+            Values::Int32(values) => values.push(match kind {
+                Kind::Sint32 => zigzag(u64::from(reader.varint()? as u32)) as i32,
+                Kind::Sfixed32 => i32::from_le_bytes(reader.fixed32()?),
+                _ => reader.varint()? as i32,
+            }),
+            Values::Int64(values) => values.push(match kind {
+                Kind::Sint64 => zigzag(reader.varint()?),
+                Kind::Sfixed64 => i64::from_le_bytes(reader.fixed64()?),
+                _ => reader.varint()? as i64,
+            }),
+            Values::Uint32(values) => values.push(match kind {
+                Kind::Fixed32 => u32::from_le_bytes(reader.fixed32()?),
+                _ => reader.varint()? as u32,
+            }),
+            Values::Uint64(values) => values.push(match kind {
+                Kind::Fixed64 => u64::from_le_bytes(reader.fixed64()?),
+                _ => reader.varint()?,
+            }),
+            Values::Float(values) => values.push(f32::from_le_bytes(reader.fixed32()?)),
+            Values::Double(values) => values.push(f64::from_le_bytes(reader.fixed64()?)),
+            Values::Bool(values) => values.push(reader.varint()? != 0),
+            Values::Spans(spans) if kind == Kind::Text => spans.push(reader.text()?.as_bytes()),
+            Values::Spans(spans) => spans.push(reader.bytes()?),
+        }
+        Ok(())
+    }
+
+    fn finish(self, kind: Kind, nulls: Option<NullBuffer>) -> ArrayRef {
+        match self {
+            Values::Int32(values) => numbers::<Int32Type>(values, nulls),
+            Values::Int64(values) => numbers::<Int64Type>(values, nulls),
+            Values::Uint32(values) => numbers::<UInt32Type>(values, nulls),
+            Values::Uint64(values) => numbers::<UInt64Type>(values, nulls),
+            Values::Float(values) => numbers::<Float32Type>(values, nulls),
+            Values::Double(values) => numbers::<Float64Type>(values, nulls),
+            Values::Bool(values) => Arc::new(BooleanArray::new(values.into(), nulls)),
+            Values::Spans(spans) => spans.finish(kind, nulls),
+        }
+    }
+}
+
+fn numbers<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls))
+}
+
+fn zigzag(value: u64) -> i64 {
+    ((value >> 1) as i64) ^ -((value & 1) as i64)
+}
+
+/// Pieces of one buffer. A batch is capped below 2 GiB, so that an end always fits (see `facts::MAX_BYTES`).
+#[derive(Debug, Default)]
+pub struct Spans {
+    ends: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Spans {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        &self.bytes[start..self.ends[index] as usize]
+    }
+
+    #[inline]
+    fn push(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+        self.ends.push(self.bytes.len() as i32);
+    }
+
+    fn pad(&mut self, length: usize) {
+        self.ends.resize(length, self.bytes.len() as i32);
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.ends.truncate(length);
+        self.bytes.truncate(last_end(&self.ends));
+    }
+
+    fn finish(self, kind: Kind, nulls: Option<NullBuffer>) -> ArrayRef {
+        let (offsets, bytes) = (offsets(self.ends), Buffer::from_vec(self.bytes));
+        match kind {
+            Kind::Text => Arc::new(StringArray::new(offsets, bytes, nulls)),
+            _ => Arc::new(BinaryArray::new(offsets, bytes, nulls)),
+        }
+    }
+}

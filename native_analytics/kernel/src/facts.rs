@@ -1,0 +1,197 @@
+//! Records of one message in, one Arrow batch out; a record that is no such message is set aside with its reason.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use thiserror::Error;
+
+use crate::columns::Builder;
+use crate::schema::{Plan, SchemaError, Slot, Slots};
+use crate::wire::{Fault, Reader, WireType};
+
+/// Most bytes in one batch: Arrow counts text in 32 bits, and the choice columns add to what came in.
+pub const MAX_BYTES: usize = 1 << 30;
+/// Most records in one batch, so that a batch of nothing but nulls stays bounded too.
+pub const MAX_RECORDS: usize = 1 << 22;
+
+/// Why a record was set aside.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Reason {
+    #[error("not a {message}: {fault}")]
+    Fault { message: Arc<str>, fault: Fault },
+    #[error("not a {message}: it has no {column}")]
+    Missing { message: Arc<str>, column: Arc<str> },
+    #[error("the record has no value")]
+    NoValue,
+}
+
+/// Why a batch was refused as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{records} records of {bytes} bytes are too many for one batch: at most {MAX_RECORDS} and {MAX_BYTES}")]
+pub struct TooLarge {
+    records: usize,
+    bytes: usize,
+}
+
+/// One batch, and the records that are not in it.
+#[derive(Debug)]
+pub struct Decoded {
+    /// One row for each record that decoded, in their order.
+    pub batch: RecordBatch,
+    /// Index and reason of each record that did not.
+    pub rejected: Vec<(usize, Reason)>,
+}
+
+/// Decodes batches of one message.
+#[derive(Debug)]
+pub struct Decoder {
+    plan: Plan,
+    message: Arc<str>,
+    required: Vec<(usize, Arc<str>)>,
+}
+
+impl Decoder {
+    /// `required` names columns without which a record is set aside.
+    pub fn new(descriptor_set: &[u8], message: &str, required: &[String]) -> Result<Decoder, SchemaError> {
+        let plan = Plan::compile(descriptor_set, message)?;
+        let required = required
+            .iter()
+            .map(|name| plan.column(name).map(|column| (column, Arc::from(name.as_str()))))
+            .collect::<Result<_, _>>()?;
+        let short_name = message.rsplit('.').next().unwrap_or(message);
+        Ok(Decoder {
+            plan,
+            message: Arc::from(short_name),
+            required,
+        })
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Decodes `records`; `None` is a record without a value.
+    pub fn decode<R: AsRef<[u8]>>(&self, records: &[Option<R>]) -> Result<Decoded, TooLarge> {
+        let bytes = records.iter().flatten().map(|record| record.as_ref().len()).sum();
+        if records.len() > MAX_RECORDS || bytes > MAX_BYTES {
+            return Err(TooLarge {
+                records: records.len(),
+                bytes,
+            });
+        }
+        let mut table = Table::new(&self.plan);
+        let mut rejected = Vec::new();
+        for (index, record) in records.iter().enumerate() {
+            if let Err(reason) = self.decode_one(record.as_ref().map(AsRef::as_ref), &mut table) {
+                table.take_back();
+                rejected.push((index, reason));
+            }
+        }
+        Ok(Decoded {
+            batch: table.finish(),
+            rejected,
+        })
+    }
+
+    fn decode_one(&self, record: Option<&[u8]>, table: &mut Table) -> Result<(), Reason> {
+        let bytes = record.ok_or(Reason::NoValue)?;
+        table.read(bytes).map_err(|fault| Reason::Fault {
+            message: self.message.clone(),
+            fault,
+        })?;
+        for (column, name) in &self.required {
+            if !table.builders[*column].has(table.rows) {
+                return Err(Reason::Missing {
+                    message: self.message.clone(),
+                    column: name.clone(),
+                });
+            }
+        }
+        table.rows += 1;
+        Ok(())
+    }
+}
+
+/// The batch in the making.
+struct Table<'a> {
+    plan: &'a Plan,
+    builders: Vec<Builder>,
+    /// For each oneof the member that the record in hand has chosen.
+    chosen: Vec<Option<usize>>,
+    rows: usize,
+}
+
+impl<'a> Table<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        let builders = plan.columns.iter().map(|column| Builder::new(column.shape)).collect();
+        Table {
+            plan,
+            builders,
+            chosen: vec![None; plan.choices.len()],
+            rows: 0,
+        }
+    }
+
+    fn read(&mut self, record: &[u8]) -> Result<(), Fault> {
+        self.chosen.fill(None);
+        let mut reader = Reader::new(record);
+        while !reader.is_empty() {
+            let (number, wire_type) = reader.tag()?;
+            match self.plan.slots.get(number) {
+                Slot::Column(column) => self.builders[column].read(self.rows, number, wire_type, &mut reader)?,
+                Slot::Member(member) if wire_type == WireType::Bytes => self.read_member(member, reader.bytes()?)?,
+                _ => reader.skip(number, wire_type)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A member that comes again is merged; another one of the same oneof takes its place.
+    fn read_member(&mut self, index: usize, body: &[u8]) -> Result<(), Fault> {
+        let plan = self.plan;
+        let member = &plan.members[index];
+        let before = self.chosen[member.choice].replace(index);
+        if before != Some(index) {
+            if let Some(before) = before {
+                self.clear(plan.members[before].columns.clone());
+            }
+            self.builders[plan.choices[member.choice]].set_text(self.rows, &member.name);
+        }
+        self.read_fields(&member.slots, body)
+    }
+
+    #[inline]
+    fn read_fields(&mut self, slots: &Slots, body: &[u8]) -> Result<(), Fault> {
+        let mut reader = Reader::new(body);
+        while !reader.is_empty() {
+            let (number, wire_type) = reader.tag()?;
+            match slots.get(number) {
+                Slot::Column(column) => self.builders[column].read(self.rows, number, wire_type, &mut reader)?,
+                _ => reader.skip(number, wire_type)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self, columns: std::ops::Range<usize>) {
+        for builder in &mut self.builders[columns] {
+            builder.truncate(self.rows);
+        }
+    }
+
+    /// Forgets the record in hand.
+    fn take_back(&mut self) {
+        self.clear(0..self.builders.len());
+    }
+
+    fn finish(self) -> RecordBatch {
+        let columns = self
+            .builders
+            .into_iter()
+            .map(|builder| builder.finish(self.rows))
+            .collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        RecordBatch::try_new_with_options(self.plan.schema.clone(), columns, &options)
+            .expect("builders and schema come from the same plan")
+    }
+}

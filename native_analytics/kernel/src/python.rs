@@ -1,0 +1,111 @@
+//! The face towards Python: Arrow travels by the PyCapsule protocol, so no pyarrow is needed to build or import it.
+
+use std::ffi::CStr;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyCapsule;
+
+use crate::facts;
+
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// Record batches of one schema.
+#[pyclass(frozen, module = "sparkfuse_kernel")]
+struct Batches {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl Batches {
+    // The protocol lets a producer ignore the schema that the consumer would rather have.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+}
+
+/// What became of a list of records.
+#[pyclass(frozen, module = "sparkfuse_kernel", get_all)]
+struct Decoded {
+    batches: Py<Batches>,
+    rejected: Vec<(usize, String)>,
+}
+
+/// Decodes lists of records of one message; safe to share between threads.
+#[pyclass(frozen, module = "sparkfuse_kernel")]
+struct Decoder {
+    decoder: facts::Decoder,
+}
+
+#[pymethods]
+impl Decoder {
+    #[new]
+    #[pyo3(signature = (descriptor_set, message, required=Vec::new()))]
+    fn new(descriptor_set: &[u8], message: &str, required: Vec<String>) -> PyResult<Self> {
+        let decoder = facts::Decoder::new(descriptor_set, message, &required).map_err(value_error)?;
+        Ok(Decoder { decoder })
+    }
+
+    /// Names of the columns, in their order.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.decoder
+            .plan()
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect()
+    }
+
+    fn decode(&self, py: Python<'_>, records: Vec<Option<PyBackedBytes>>) -> PyResult<Decoded> {
+        let decoded = py.detach(|| self.decoder.decode(&records)).map_err(value_error)?;
+        let rejected = decoded
+            .rejected
+            .into_iter()
+            .map(|(index, reason)| (index, reason.to_string()))
+            .collect();
+        Ok(Decoded {
+            batches: Py::new(py, Batches { batch: decoded.batch })?,
+            rejected,
+        })
+    }
+}
+
+#[pyfunction]
+fn decode(
+    py: Python<'_>,
+    descriptor_set: &[u8],
+    message: &str,
+    records: Vec<Option<PyBackedBytes>>,
+) -> PyResult<Decoded> {
+    Decoder::new(descriptor_set, message, Vec::new())?.decode(py, records)
+}
+
+fn value_error(error: impl std::error::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+#[pymodule]
+#[pyo3(name = "_kernel")]
+fn kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Batches>()?;
+    module.add_class::<Decoded>()?;
+    module.add_class::<Decoder>()?;
+    module.add_function(wrap_pyfunction!(decode, module)?)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

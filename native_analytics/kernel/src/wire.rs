@@ -1,0 +1,213 @@
+//! Protobuf's wire format, read from a borrowed slice.
+//!
+//! Source: <https://protobuf.dev/programming-guides/encoding/>.
+
+use thiserror::Error;
+
+/// How deep groups may nest; the limit of Google's own decoders.
+const MAX_DEPTH: usize = 100;
+
+/// Why bytes are not a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Fault {
+    #[error("the record ends in the middle of a field")]
+    Truncated,
+    #[error("a number is longer than 10 bytes")]
+    Varint,
+    #[error("a field has no valid number")]
+    Tag,
+    #[error("a field has an unknown wire type")]
+    WireType,
+    #[error("groups do not match")]
+    Group,
+    #[error("groups nest too deep")]
+    Depth,
+    #[error("a text is not UTF-8")]
+    Utf8,
+}
+
+/// How the bytes behind a tag are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireType {
+    Varint,
+    Fixed64,
+    Bytes,
+    StartGroup,
+    EndGroup,
+    Fixed32,
+}
+
+/// Reads fields from the front of a slice; after a fault the rest is not to be used.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Reader { rest: bytes }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    #[inline]
+    pub fn varint(&mut self) -> Result<u64, Fault> {
+        match self.rest {
+            [first, rest @ ..] if *first < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*first))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    #[inline]
+    fn long_varint(&mut self) -> Result<u64, Fault> {
+        let mut value = 0u64;
+        for (index, byte) in self.rest.iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if *byte < 0x80 {
+                if index == 9 && *byte > 1 {
+                    return Err(Fault::Varint);
+                }
+                self.rest = &self.rest[index + 1..];
+                return Ok(value);
+            }
+        }
+        Err(if self.rest.len() < 10 {
+            Fault::Truncated
+        } else {
+            Fault::Varint
+        })
+    }
+
+    /// The next field's number and layout.
+    #[inline]
+    pub fn tag(&mut self) -> Result<(u32, WireType), Fault> {
+        let tag = u32::try_from(self.varint()?).map_err(|_| Fault::Tag)?;
+        let wire_type = match tag & 7 {
+            0 => WireType::Varint,
+            1 => WireType::Fixed64,
+            2 => WireType::Bytes,
+            3 => WireType::StartGroup,
+            4 => WireType::EndGroup,
+            5 => WireType::Fixed32,
+            _ => return Err(Fault::WireType),
+        };
+        if tag >> 3 == 0 {
+            Err(Fault::Tag)
+        } else {
+            Ok((tag >> 3, wire_type))
+        }
+    }
+
+    #[inline]
+    pub fn fixed32(&mut self) -> Result<[u8; 4], Fault> {
+        let (head, rest) = self.rest.split_first_chunk().ok_or(Fault::Truncated)?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    #[inline]
+    pub fn fixed64(&mut self) -> Result<[u8; 8], Fault> {
+        let (head, rest) = self.rest.split_first_chunk().ok_or(Fault::Truncated)?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    /// The bytes of a length-delimited field.
+    #[inline]
+    pub fn bytes(&mut self) -> Result<&'a [u8], Fault> {
+        let length = usize::try_from(self.varint()?).map_err(|_| Fault::Truncated)?;
+        let (head, rest) = self.rest.split_at_checked(length).ok_or(Fault::Truncated)?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// The text of a length-delimited field.
+    #[inline]
+    pub fn text(&mut self) -> Result<&'a str, Fault> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Utf8)
+    }
+
+    /// Passes over the value of a field that nobody reads.
+    pub fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), Fault> {
+        match wire_type {
+            WireType::Varint => self.varint().map(drop),
+            WireType::Fixed64 => self.fixed64().map(drop),
+            WireType::Fixed32 => self.fixed32().map(drop),
+            WireType::Bytes => self.bytes().map(drop),
+            WireType::StartGroup => self.skip_group(number),
+            WireType::EndGroup => Err(Fault::Group),
+        }
+    }
+
+    fn skip_group(&mut self, number: u32) -> Result<(), Fault> {
+        let mut open = vec![number];
+        while let Some(innermost) = open.last().copied() {
+            match self.tag()? {
+                (inner, WireType::StartGroup) if open.len() < MAX_DEPTH => open.push(inner),
+                (_, WireType::StartGroup) => return Err(Fault::Depth),
+                (inner, WireType::EndGroup) if inner == innermost => drop(open.pop()),
+                (_, WireType::EndGroup) => return Err(Fault::Group),
+                (inner, wire_type) => self.skip(inner, wire_type)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length_are_read() {
+        for (bytes, expected) in [
+            (&[0u8][..], Ok(0)),
+            (&[0x96, 0x01], Ok(150)),
+            (
+                &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
+                Ok(u64::MAX),
+            ),
+            (
+                &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02],
+                Err(Fault::Varint),
+            ),
+            (&[0xff; 11], Err(Fault::Varint)),
+            (&[0x80], Err(Fault::Truncated)),
+            (&[], Err(Fault::Truncated)),
+        ] {
+            assert_eq!(Reader::new(bytes).varint(), expected, "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn groups_are_skipped_to_their_own_end() {
+        // field 1 starts a group that holds field 2 = 5 and an inner group 3; then field 4 = 1
+        let bytes = [0x0b, 0x10, 0x05, 0x1b, 0x1c, 0x0c, 0x20, 0x01];
+        let mut reader = Reader::new(&bytes);
+        let (number, wire_type) = reader.tag().unwrap();
+        reader.skip(number, wire_type).unwrap();
+
+        assert_eq!(reader.tag(), Ok((4, WireType::Varint)));
+    }
+
+    #[test]
+    fn wrong_groups_are_faults() {
+        let deep = [0x0bu8; 200];
+        for (bytes, expected) in [
+            (&[0x0bu8, 0x14][..], Fault::Group),
+            (&[0x0c], Fault::Group),
+            (&deep, Fault::Depth),
+            (&[0x0b], Fault::Truncated),
+        ] {
+            let mut reader = Reader::new(bytes);
+            let (number, wire_type) = reader.tag().unwrap();
+            assert_eq!(reader.skip(number, wire_type), Err(expected), "{bytes:x?}");
+        }
+    }
+}
