@@ -44,7 +44,6 @@ def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from sparkfuse.stack.broker import Broker
     from sparkfuse.stack.layout import Layout, Ports
     from sparkfuse.stack.process import Process
-
     from tests.waiting import wait_for
 
     layout = Layout.from_environment(tmp_path_factory.mktemp("kafka"), Ports.free(), environment={})
