@@ -1,0 +1,126 @@
+"""What the pipeline said while the demonstration ran: pages at the webhook, findings and acts of the fuse on Kafka."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import uuid
+from typing import Any
+
+from confluent_kafka import Consumer
+from sparkfuse_alertmanager.receiver import Delivery, Receiver
+from sparkfuse_contracts.generated import action_pb2, finding_pb2
+from sparkfuse_contracts.topics import topic_name
+from sparkfuse_contracts.wire import from_json
+
+POLL_SECONDS = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """A notification about one finding that reached the webhook.
+
+    Attributes:
+        rule: id of the rule.
+        job: the job it speaks of.
+        severity: as on the alert.
+        status: firing or resolved.
+        arrived_ms: when the webhook had it, by this machine's clock.
+        text: the alert's description.
+    """
+
+    rule: str
+    job: str
+    severity: str
+    status: str
+    arrived_ms: int
+    text: str
+
+
+def pages(delivery: Delivery) -> list[Page]:
+    """The pages in one delivery of Alertmanager's webhook format, version 4."""
+    return [_page(alert, delivery.received_ms) for alert in delivery.payload.get("alerts", [])]
+
+
+def _page(alert: dict[str, Any], arrived_ms: int) -> Page:
+    labels, annotations = alert.get("labels", {}), alert.get("annotations", {})
+    return Page(
+        rule=labels.get("rule", ""),
+        job=labels.get("job_key", ""),
+        severity=labels.get("severity", "") or annotations.get("severity", ""),
+        status=alert.get("status", ""),
+        arrived_ms=arrived_ms,
+        text=annotations.get("description", ""),
+    )
+
+
+class Watch:
+    """Collects pages, findings and acts; call `poll` often.
+
+    Args:
+        receiver: the webhook.
+        bootstrap: the broker's address.
+        prefix: prefix of the topics.
+    """
+
+    def __init__(self, receiver: Receiver, bootstrap: str, prefix: str) -> None:
+        self._receiver = receiver
+        self._seen_deliveries = 0
+        self._findings_topic = topic_name("findings", prefix)
+        self._actions_topic = topic_name("actions", prefix)
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": f"sparkfuse-demo-{uuid.uuid4()}",
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
+        )
+        self._consumer.subscribe([self._findings_topic, self._actions_topic])
+        self.pages: list[Page] = []
+        self.acts: list[action_pb2.Action] = []
+        self.evidence_ms: dict[tuple[str, str], int] = {}
+
+    def poll(self) -> list[Page | action_pb2.Action]:
+        """What is new since the last call, oldest first within its source."""
+        self._read_topics()
+        new_pages = self._read_webhook()
+        new_acts = self.acts[len(self.acts) - self._new_acts :] if self._new_acts else []
+        self.pages.extend(new_pages)
+        return [*new_pages, *new_acts]
+
+    def _read_topics(self) -> None:
+        self._new_acts = 0
+        for message in self._consumer.consume(500, POLL_SECONDS):
+            value = message.value()
+            if message.error() or value is None:
+                continue
+            if message.topic() == self._findings_topic:
+                self._note_finding(from_json(finding_pb2.Finding, value))
+            else:
+                self.acts.append(from_json(action_pb2.Action, value))
+                self._new_acts += 1
+
+    def _note_finding(self, finding: finding_pb2.Finding) -> None:
+        if finding.state == "firing":
+            self.evidence_ms.setdefault((finding.rule, finding.job_key), finding.evidence_ms)
+
+    def _read_webhook(self) -> list[Page]:
+        deliveries = self._receiver.deliveries[self._seen_deliveries :]
+        self._seen_deliveries += len(deliveries)
+        return [page for delivery in deliveries for page in pages(delivery)]
+
+    def seconds_to_page(self, page: Page) -> float | None:
+        """From the end of the window with the evidence to the webhook, or None when the finding was not seen. [s]"""
+        evidence = self.evidence_ms.get((page.rule, page.job))
+        return None if evidence is None else (page.arrived_ms - evidence) / 1000
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+
+def now_ms() -> int:
+    """This machine's clock. [ms since epoch]"""
+    return time.time_ns() // 1_000_000

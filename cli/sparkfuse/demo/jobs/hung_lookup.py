@@ -1,0 +1,26 @@
+"""A Python function that waits for an answer that never comes: one task of the stage hangs.
+
+Usage: hung_lookup.py [SECONDS]: after so long the answer comes after all, so that nothing runs for ever.
+"""
+
+import sys
+import time
+
+from pyspark.sql import SparkSession
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0
+    spark = SparkSession.builder.appName("address_lookup").getOrCreate()
+
+    def look_up(number):
+        if number == 777:
+            time.sleep(seconds)  # a socket without a timeout behaves just so
+        return number % 10
+
+    print(spark.sparkContext.parallelize(range(1_000), 4).map(look_up).sum())
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Clicks joined with their customers, where one customer made most of the clicks.
+
+Usage: skewed_join.py [CLICKS]. Adaptive execution stays on: its skew join splits only partitions beyond 256 MB.
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+
+def main():
+    clicks_count = int(sys.argv[1]) if len(sys.argv) > 1 else 6_000_000
+    spark = (
+        SparkSession.builder.appName("clicks_by_customer")
+        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+        .config("spark.sql.shuffle.partitions", "16")
+        .config("spark.sql.adaptive.coalescePartitions.enabled", "false")
+        .getOrCreate()
+    )
+    number = F.col("id")
+    clicks = spark.range(0, clicks_count, 1, 8).select(
+        F.when(number % 10 < 7, F.lit(7)).otherwise(number % 5_000).alias("customer"),
+        F.sha2(number.cast("string"), 256).alias("page"),
+    )
+    customers = spark.range(0, 5_000).select(number.alias("customer"), F.md5(number.cast("string")).alias("name"))
+    joined = clicks.join(customers, "customer")
+    digest = F.col("page")
+    for _ in range(12):  # what an analyst computes for each click
+        digest = F.sha2(F.concat(digest, F.col("name")), 512)
+    joined.select(F.sum(F.length(digest)).alias("total")).write.format("noop").mode("overwrite").save()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""A sort that does not fit: every task spills to disk, and all of them end.
+
+Usage: spilling_sort.py [ROWS].
+"""
+
+import sys
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+
+def main():
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 16_000_000
+    spark = (
+        SparkSession.builder.appName("monthly_ranking")
+        .config("spark.memory.fraction", "0.2")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.adaptive.coalescePartitions.enabled", "false")
+        .getOrCreate()
+    )
+    events = spark.range(0, rows, 1, 8).select(
+        F.sha2(F.col("id").cast("string"), 256).alias("score"), F.md5(F.col("id").cast("string")).alias("player")
+    )
+    events.repartition(4, "player").sortWithinPartitions("score").write.format("noop").mode("overwrite").save()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The demonstration on the screen: a live table where there is a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+RECENT_EVENTS = 8
+COLOURS = {"running": "cyan", "done": "green", "waiting": "bright_black"}
+
+
+class Screen:
+    """Shows the runs, what came of them, and what happened last.
+
+    Args:
+        console: where to draw.
+        titles: the runs in order of their table rows.
+    """
+
+    def __init__(self, console: Console, titles: list[str]) -> None:
+        self._console = console
+        self._rows = {title: ["waiting", "", "", ""] for title in titles}
+        self._events: list[str] = []
+        self._began = time.monotonic()
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
+        )
+        self._task = self._progress.add_task("starting the stack", total=len(titles))
+        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4)
+
+    def __enter__(self) -> Screen:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def phase(self, text: str) -> None:
+        """What goes on as a whole."""
+        self._progress.update(self._task, description=text)
+        self.event(text)
+
+    def run(self, title: str, state: str) -> None:
+        """A run waits, runs or is done."""
+        self._rows[title][0] = state
+        done = sum(row[0] == "done" for row in self._rows.values())
+        self._progress.update(self._task, completed=done)
+        self.event(f"{title}: {state}")
+
+    def result(self, title: str, page: str, seconds: float | None, text: str) -> None:
+        """A page or an act that belongs to a run."""
+        self._rows[title][1:] = [page, "" if seconds is None else f"{seconds:.1f} s", text]
+
+    def event(self, text: str) -> None:
+        """One line of what happened."""
+        line = f"{time.monotonic() - self._began:6.1f} s  {text}"
+        self._events.append(line)
+        if not self._console.is_terminal:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def table(self) -> Table:
+        """All runs and what came of them."""
+        table = Table(expand=True, title="Sparkfuse demonstration")
+        for heading, ratio in (("run", 3), ("state", 1), ("page", 2), ("evidence to webhook", 1), ("said", 6)):
+            table.add_column(heading, ratio=ratio, overflow="fold")
+        for title, (state, page, seconds, text) in self._rows.items():
+            table.add_row(title, Text(state, style=COLOURS.get(state, "")), page, seconds, Text(text))
+        return table
+
+    def _draw(self) -> Group:
+        recent = Text("\n".join(self._events[-RECENT_EVENTS:]), style="bright_black")
+        return Group(self.table(), self._progress, recent)

@@ -1,0 +1,1 @@
+"""The embedded stack: real Kafka, Flink, ClickHouse's engine, Alertmanager and Prometheus on one machine."""

@@ -1,0 +1,104 @@
+"""One process of the stack: started in its own session, watched, and ended with all it started."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+"""From linux/prctl.h: the signal this process gets when its parent dies."""
+
+
+def always_ready() -> bool:
+    """The condition of a process that is ready once it runs."""
+    return True
+
+
+@dataclasses.dataclass(frozen=True)
+class Service:
+    """What to run and how to know that it works.
+
+    Attributes:
+        name: short name, also of its log file.
+        command: argument vector.
+        environment: variables on top of ours.
+        ready: answers without blocking for long whether it does its work.
+        ready_seconds: how long the start may take.
+        restart: whether it is started again when it ends by itself.
+        stop_seconds: how long it may take to end after SIGTERM.
+    """
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    ready: Callable[[], bool] = always_ready
+    ready_seconds: float = 60.0
+    restart: bool = True
+    stop_seconds: float = 10.0
+
+
+def _die_with_parent() -> None:
+    """Runs in the child: ask the kernel to end it when the supervisor is killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class Process:
+    """A running service."""
+
+    def __init__(self, service: Service, log_file: Path) -> None:
+        self.service = service
+        self.log_file = log_file
+        self.started_at = time.monotonic()
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        with log_file.open("ab") as log:
+            self._popen = subprocess.Popen(
+                list(service.command),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **service.environment},
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id; also the id of its session and process group."""
+        return self._popen.pid
+
+    def exit_code(self) -> int | None:
+        """How it ended, or None while it runs."""
+        return self._popen.poll()
+
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM to the process itself, so that it can end its own children in order."""
+        if self.exit_code() is None:
+            self._popen.terminate()
+
+    def stop(self) -> None:
+        """End it and every process of its session; returns when it is gone."""
+        self.ask_to_stop()
+        try:
+            self._popen.wait(self.service.stop_seconds)
+        except subprocess.TimeoutExpired:
+            pass  # the whole group is killed below
+        self._kill_group()
+        self._popen.wait()
+
+    def _kill_group(self) -> None:
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    def last_lines(self, count: int = 12) -> str:
+        """The end of its log, for a message."""
+        if not self.log_file.exists():
+            return ""
+        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-count:])

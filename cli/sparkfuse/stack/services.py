@@ -1,0 +1,80 @@
+"""The services of the embedded stack: how each is run and when it is ready."""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
+from sparkfuse.stack.process import Service
+
+
+def http_answers(url: str) -> bool:
+    """Whether an HTTP server answers there with a success."""
+    try:
+        with urllib.request.urlopen(url, timeout=1) as reply:
+            return bool(200 <= reply.status < 300)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def metric_value(port: int, name: str) -> float | None:
+    """Value of a metric without labels at a process's metrics port, or None."""
+    try:
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=1) as reply:
+            text = reply.read().decode()
+    except (OSError, urllib.error.URLError):
+        return None
+    for line in text.splitlines():
+        if line.startswith(f"{name} "):
+            return float(line.rsplit(" ", 1)[1])
+    return None
+
+
+def python_module(module: str, *arguments: str) -> list[str]:
+    """Command line of one of our modules, by the Python that runs this."""
+    return [sys.executable, "-m", module, *arguments]
+
+
+def store(layout: Layout) -> Service:
+    """The embedded ClickHouse engine behind its HTTP interface."""
+    require_free(layout.ports.store, "the store")
+    command = python_module(
+        "sparkfuse_native_analytics.store.server",
+        "--path",
+        str(layout.home / "store"),
+        "--port",
+        str(layout.ports.store),
+    )
+    return Service("store", command, layout.environment(), lambda: http_answers(f"{layout.clickhouse_url}/ping"), 60)
+
+
+def component(name: str, module: str, metrics_port: int, layout: Layout, more: Mapping[str, str]) -> Service:
+    """One of our long-running processes; ready when its metrics answer."""
+    require_free(metrics_port, f"{name}'s metrics")
+    environment = {**layout.environment(), **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
+    ready = f"http://{LOOPBACK}:{metrics_port}/metrics"
+    return Service(name, python_module(module), environment, lambda: http_answers(ready), 180, stop_seconds=20)
+
+
+def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
+    """Windows, detection, loader, sender and breaker."""
+    ports = layout.ports
+    return [
+        component("windows", "sparkfuse_stream_jobs.windows", ports.windows_metrics, layout, more),
+        component("detect", "sparkfuse_stream_jobs.detect", ports.detect_metrics, layout, more),
+        component("loader", "sparkfuse_native_analytics.loader", ports.loader_metrics, layout, more),
+        component("sender", "sparkfuse_alertmanager.sender", ports.sender_metrics, layout, more),
+        component("breaker", "sparkfuse_native_analytics.breaker", ports.breaker_metrics, layout, more),
+    ]
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write a small JSON file, whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(content, indent=2) + "\n")
+    temporary.replace(path)

@@ -1,0 +1,75 @@
+"""The whole embedded stack, from the broker to the pager."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from sparkfuse_contracts.settings import Settings
+
+from sparkfuse.paths import FLINK_LIBRARIES, KAFKA_LIBRARIES, require
+from sparkfuse.stack import outputs, services
+from sparkfuse.stack.broker import Broker
+from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.layout import Layout
+from sparkfuse.stack.supervisor import Report, Supervisor
+from sparkfuse.stack.topics import ensure_topics
+
+
+@contextlib.contextmanager
+def only_one(home: Path) -> Iterator[None]:
+    """Hold the home folder, so that no second stack writes into it.
+
+    Raises:
+        StartFailure: another stack runs there.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StartFailure(f"a stack runs in {home} already: stop it, or choose another --home") from error
+        yield
+
+
+@contextlib.contextmanager
+def running(
+    layout: Layout, report: Report, webhook_url: str, more: Mapping[str, str] | None = None
+) -> Iterator[Supervisor]:
+    """Start everything, hand out the supervisor, and stop everything however the block ends.
+
+    Args:
+        layout: files and ports.
+        report: told of every start, restart and end.
+        webhook_url: where Alertmanager posts notifications.
+        more: further settings of our own processes, by environment variable.
+
+    Raises:
+        StartFailure: something stands in the way; what had started is stopped again.
+    """
+    with only_one(layout.home):
+        supervisor = Supervisor(layout.logs, report)
+        try:
+            _start(layout, supervisor, webhook_url, more or {})
+            layout.write_addresses()
+            yield supervisor
+        finally:
+            layout.address_file.unlink(missing_ok=True)
+            supervisor.stop()
+
+
+def _start(layout: Layout, supervisor: Supervisor, webhook_url: str, more: Mapping[str, str]) -> None:
+    settings = Settings.from_environment({**os.environ, **layout.environment(), **more})
+    signing = outputs.signing_keys(layout)
+    first = [services.store(layout)] if layout.own_store else []
+    last = services.components(layout, {"SPARKFUSE_FLINK_LIBS": str(require(FLINK_LIBRARIES)), **signing, **more})
+    if layout.own_alertmanager:
+        first.append(outputs.alertmanager(layout, webhook_url))
+    if layout.own_kafka:
+        first.insert(0, Broker(layout, KAFKA_LIBRARIES).service())
+    supervisor.start(*first)
+    ensure_topics(layout.kafka_bootstrap, settings.topic_prefix)
+    supervisor.start(*last, outputs.prometheus(layout))
