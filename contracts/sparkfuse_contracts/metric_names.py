@@ -47,6 +47,10 @@ STORE_QUERIES = Metric("sparkfuse_store_queries_total", "counter", "Queries that
 
 ALERTS_SENT = Metric("sparkfuse_alerts_sent_total", "counter", "Alerts given to Alertmanager.", ("outcome",))
 ALERT_DELAY = Metric("sparkfuse_alert_delay_seconds", "histogram", "Evidence's window end until Alertmanager took it.")
+ALERTMANAGER_UP = Metric("sparkfuse_alertmanager_up", "gauge", "Whether the peer took the last alerts.", ("peer",))
+ALERTMANAGER_REQUESTS = Metric(
+    "sparkfuse_alertmanager_requests_total", "counter", "Requests to Alertmanager by answer.", ("peer", "code")
+)
 
 BREAKER_STEPS = Metric("sparkfuse_breaker_steps_total", "counter", "Steps of the fuse.", ("rule", "mode", "outcome"))
 SIGNALS_SENT = Metric("sparkfuse_signals_sent_total", "counter", "Signed signals sent.", ("rule", "action"))

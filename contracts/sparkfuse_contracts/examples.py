@@ -1,0 +1,44 @@
+"""The real examples of every message, as messages: what tests of every part send through it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from google.protobuf.message import Message
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.wire import from_json
+
+# Which generated module holds a message that travels alone.
+MODULES: Mapping[str, str] = {
+    "Action": "action_pb2",
+    "Baseline": "baseline_pb2",
+    "DeadLetter": "dead_letter_pb2",
+    "Fact": "fact_pb2",
+    "Finding": "finding_pb2",
+    "LiveRow": "live_pb2",
+    "Signal": "signal_pb2",
+    "SignedSignal": "signal_pb2",
+}
+
+
+def message_class(name: str) -> type[Message]:
+    """The generated class of a message that travels alone, for example ``Fact``."""
+    module = importlib.import_module(f"sparkfuse_contracts.generated.{MODULES[name]}")
+    found: type[Message] = getattr(module, name)
+    return found
+
+
+def examples(name: str) -> Mapping[str, Message]:
+    """The examples of a message by case, from contracts/examples/<message>/<case>.json, in the order of the names."""
+    folder = asset("sparkfuse_contracts", "examples", snake_case(name))
+    paths = sorted(folder.glob("*.json"))
+    return MappingProxyType({path.stem: from_json(message_class(name), path.read_bytes()) for path in paths})
+
+
+def snake_case(name: str) -> str:
+    """``LiveRow`` as ``live_row``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
