@@ -6,10 +6,10 @@ import sys
 
 import typer
 from rich.console import Console
-from sparkfuse_contracts.settings import SettingRefused
 
 from sparkfuse.commands import history, pipeline, rules
 from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse_contracts.settings import SettingRefused
 
 application = typer.Typer(
     name="sparkfuse",

@@ -12,13 +12,14 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from sparkfuse_alertmanager.receiver import Receiver
 
 from sparkfuse.demo.run import demonstrate
 from sparkfuse.paths import PLUGIN_JAR
 from sparkfuse.stack import stack
 from sparkfuse.stack.layout import Layout, Ports
+from sparkfuse.stack.lock import only_one
 from sparkfuse.stack.outputs import public_key_file
+from sparkfuse_alertmanager.receiver import Receiver
 
 TEND_SECONDS = 0.2
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder for state and logs.")]
@@ -62,7 +63,7 @@ def demo(
     """Run real Spark jobs that go wrong and show what the pipeline says of them, in about six minutes."""
     _terminate_like_interrupt()
     if (home / "stack.json").exists() or (home / "lock").exists():
-        with stack.only_one(home):
+        with only_one(home):
             shutil.rmtree(home)  # only state of an earlier demonstration: its baselines must not help this one
     raise typer.Exit(demonstrate(home, Console(), only))
 

@@ -8,6 +8,7 @@ import uuid
 from typing import Any
 
 from confluent_kafka import Consumer
+
 from sparkfuse_alertmanager.receiver import Delivery, Receiver
 from sparkfuse_contracts.generated import action_pb2, finding_pb2
 from sparkfuse_contracts.topics import topic_name
@@ -112,7 +113,7 @@ class Watch:
         return [page for delivery in deliveries for page in pages(delivery)]
 
     def seconds_to_page(self, page: Page) -> float | None:
-        """From the end of the window with the evidence to the webhook, or None when the finding was not seen. [s]"""
+        """From the end of the window with the evidence to the webhook, or None when the finding was not seen. [s]."""
         evidence = self.evidence_ms.get((page.rule, page.job))
         return None if evidence is None else (page.arrived_ms - evidence) / 1000
 
@@ -122,5 +123,5 @@ class Watch:
 
 
 def now_ms() -> int:
-    """This machine's clock. [ms since epoch]"""
+    """The clock of this machine, in ms since the epoch."""
     return time.time_ns() // 1_000_000

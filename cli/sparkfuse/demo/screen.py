@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -33,7 +34,7 @@ class Screen:
         self._task = self._progress.add_task("starting the stack", total=len(titles))
         self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4)
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._live.start()
         return self

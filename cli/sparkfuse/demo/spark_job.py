@@ -34,7 +34,12 @@ def with_plugin(bootstrap: str, job: str) -> dict[str, str]:
 
 
 def start(
-    name: str, script: Path, arguments: tuple[str, ...], settings: Mapping[str, str], more: Mapping[str, str], logs: Path
+    name: str,
+    script: Path,
+    arguments: tuple[str, ...],
+    settings: Mapping[str, str],
+    more: Mapping[str, str],
+    logs: Path,
 ) -> Process:
     """Start the script in the Spark environment; its output goes to a file in `logs`."""
     python = require(SPARK_PYTHON)
@@ -54,5 +59,3 @@ def start(
 def tail(process: Process) -> str:
     """The end of a job's output, for a message about it."""
     return process.last_lines(15)
-
-

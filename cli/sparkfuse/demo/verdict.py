@@ -45,6 +45,5 @@ def _about(outcome: Outcome) -> list[str]:
         found.append(f"{case.title}: its Spark job ended with {outcome.exit_code}")
     if case.fuse and not outcome.acted:
         found.append(f"{case.title}: the fuse did not act")
-    for rule in sorted(outcome.paged - case.allows - {case.expects}):
-        found.append(f"{case.title}: an unexpected page of {rule} came")
-    return found
+    surplus = sorted(outcome.paged - case.allows - {case.expects})
+    return [*found, *(f"{case.title}: an unexpected page of {rule} came" for rule in surplus)]

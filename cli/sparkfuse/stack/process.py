@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import dataclasses
 import os
 import signal
@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1
-"""From linux/prctl.h: the signal this process gets when its parent dies."""
+DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
+"""From util-linux: the kernel ends the process when the supervisor is killed and can't do it itself."""
 
 
 def always_ready() -> bool:
@@ -43,11 +43,6 @@ class Service:
     stop_seconds: float = 10.0
 
 
-def _die_with_parent() -> None:
-    """Runs in the child: ask the kernel to end it when the supervisor is killed."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 class Process:
     """A running service."""
 
@@ -58,13 +53,12 @@ class Process:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         with log_file.open("ab") as log:
             self._popen = subprocess.Popen(
-                list(service.command),
+                [*DIES_WITH_PARENT, *service.command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **service.environment},
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
             )
 
     @property
@@ -84,10 +78,8 @@ class Process:
     def stop(self) -> None:
         """End it and every process of its session; returns when it is gone."""
         self.ask_to_stop()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the whole group is killed below
             self._popen.wait(self.service.stop_seconds)
-        except subprocess.TimeoutExpired:
-            pass  # the whole group is killed below
         self._kill_group()
         self._popen.wait()
 

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-
-from sparkfuse_contracts.settings import Settings
 
 from sparkfuse.paths import FLINK_LIBRARIES, KAFKA_LIBRARIES, require
 from sparkfuse.stack import outputs, services
 from sparkfuse.stack.broker import Broker
-from sparkfuse.stack.failures import StartFailure
 from sparkfuse.stack.layout import Layout
+from sparkfuse.stack.lock import only_one
 from sparkfuse.stack.supervisor import Report, Supervisor
 from sparkfuse.stack.topics import ensure_topics
-
-
-@contextlib.contextmanager
-def only_one(home: Path) -> Iterator[None]:
-    """Hold the home folder, so that no second stack writes into it.
-
-    Raises:
-        StartFailure: another stack runs there.
-    """
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StartFailure(f"a stack runs in {home} already: stop it, or choose another --home") from error
-        yield
+from sparkfuse_contracts.settings import Settings
 
 
 @contextlib.contextmanager

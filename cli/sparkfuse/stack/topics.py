@@ -6,9 +6,9 @@ import socket
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
-from sparkfuse_contracts.topics import Topic, topic_name, topics
 
 from sparkfuse.stack.failures import StartFailure
+from sparkfuse_contracts.topics import Topic, topic_name, topics
 
 TIMEOUT_SECONDS = 10.0
 BROKERS_DEFAULT = -1
@@ -17,7 +17,7 @@ BROKERS_DEFAULT = -1
 
 def broker_answers(bootstrap: str) -> bool:
     """Whether a broker tells its metadata there."""
-    host, _, port = bootstrap.split(",")[0].rpartition(":")
+    host, _, port = bootstrap.split(",", maxsplit=1)[0].rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=1):
             pass  # asking a port that refuses through the client would cost its whole time-out
@@ -59,7 +59,9 @@ def _create(admin: AdminClient, wanted: dict[str, Topic]) -> None:
         return
     made = admin.create_topics(
         [
-            NewTopic(name, num_partitions=topic.partitions, replication_factor=BROKERS_DEFAULT, config=dict(topic.config))
+            NewTopic(
+                name, num_partitions=topic.partitions, replication_factor=BROKERS_DEFAULT, config=dict(topic.config)
+            )
             for name, topic in wanted.items()
         ]
     )

@@ -8,8 +8,7 @@ import os
 import sys
 import time
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession, functions
 
 ORDERS_PER_CALL = 20_000
 
@@ -18,10 +17,10 @@ def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
     spark = SparkSession.builder.appName("nightly_orders").getOrCreate()
     orders = spark.range(0, rows, 1, 4).select(
-        (F.col("id") % 50).alias("region"), (F.col("id") % 997).cast("double").alias("amount")
+        (functions.col("id") % 50).alias("region"), (functions.col("id") % 997).cast("double").alias("amount")
     )
     taxed = orders.rdd.mapPartitions(with_tax).toDF("region long, tax double")
-    taxed.groupBy("region").agg(F.sum("tax").alias("tax")).write.format("noop").mode("overwrite").save()
+    taxed.groupBy("region").agg(functions.sum("tax").alias("tax")).write.format("noop").mode("overwrite").save()
     spark.stop()
 
 

@@ -5,19 +5,16 @@ Usage: runaway_sort.py [ROWS_PER_TASK]. Ends with 0 when the fuse stopped it and
 
 import sys
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession, functions
 
 import sparkfuse
 
 
 def main():
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000_000
-    spark = (
-        SparkSession.builder.appName("forgotten_condition").config("spark.memory.fraction", "0.2").getOrCreate()
-    )
+    spark = SparkSession.builder.appName("forgotten_condition").config("spark.memory.fraction", "0.2").getOrCreate()
     breaker = sparkfuse.CircuitBreaker(spark)
-    pairs = spark.range(0, rows, 1, 2).select(F.sha2(F.col("id").cast("string"), 256).alias("pair"))
+    pairs = spark.range(0, rows, 1, 2).select(functions.sha2(functions.col("id").cast("string"), 256).alias("pair"))
     try:
         with breaker.guard("sort all pairs"):
             pairs.sortWithinPartitions("pair").write.format("noop").mode("overwrite").save()

@@ -5,8 +5,7 @@ Usage: skewed_join.py [CLICKS]. Adaptive execution stays on: its skew join split
 
 import sys
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession, functions
 
 
 def main():
@@ -18,17 +17,19 @@ def main():
         .config("spark.sql.adaptive.coalescePartitions.enabled", "false")
         .getOrCreate()
     )
-    number = F.col("id")
+    number = functions.col("id")
     clicks = spark.range(0, clicks_count, 1, 8).select(
-        F.when(number % 10 < 7, F.lit(7)).otherwise(number % 5_000).alias("customer"),
-        F.sha2(number.cast("string"), 256).alias("page"),
+        functions.when(number % 10 < 7, functions.lit(7)).otherwise(number % 5_000).alias("customer"),
+        functions.sha2(number.cast("string"), 256).alias("page"),
     )
-    customers = spark.range(0, 5_000).select(number.alias("customer"), F.md5(number.cast("string")).alias("name"))
+    customers = spark.range(0, 5_000).select(
+        number.alias("customer"), functions.md5(number.cast("string")).alias("name")
+    )
     joined = clicks.join(customers, "customer")
-    digest = F.col("page")
+    digest = functions.col("page")
     for _ in range(12):  # what an analyst computes for each click
-        digest = F.sha2(F.concat(digest, F.col("name")), 512)
-    joined.select(F.sum(F.length(digest)).alias("total")).write.format("noop").mode("overwrite").save()
+        digest = functions.sha2(functions.concat(digest, functions.col("name")), 512)
+    joined.select(functions.sum(functions.length(digest)).alias("total")).write.format("noop").mode("overwrite").save()
     spark.stop()
 
 

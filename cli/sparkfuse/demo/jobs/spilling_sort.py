@@ -5,8 +5,7 @@ Usage: spilling_sort.py [ROWS].
 
 import sys
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession, functions
 
 
 def main():
@@ -19,7 +18,8 @@ def main():
         .getOrCreate()
     )
     events = spark.range(0, rows, 1, 8).select(
-        F.sha2(F.col("id").cast("string"), 256).alias("score"), F.md5(F.col("id").cast("string")).alias("player")
+        functions.sha2(functions.col("id").cast("string"), 256).alias("score"),
+        functions.md5(functions.col("id").cast("string")).alias("player"),
     )
     events.repartition(4, "player").sortWithinPartitions("score").write.format("noop").mode("overwrite").save()
     spark.stop()

@@ -1,0 +1,83 @@
+"""The supervisor starts, restarts and ends real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.process import Service
+from sparkfuse.stack.supervisor import Supervisor
+from tests.waiting import wait_for
+
+WAITS = [sys.executable, "-c", "import time; time.sleep(600)"]
+STUBBORN = [
+    sys.executable,
+    "-c",
+    (
+        "import signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    ),
+]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
+    """A killed service runs again with another process id, and the restart is counted and reported."""
+    events: list[str] = []
+    supervisor = Supervisor(tmp_path, lambda name, event: events.append(f"{name}: {event}"))
+    try:
+        supervisor.start(Service("sleeper", WAITS))
+        first = supervisor.processes["sleeper"].pid
+        os.kill(first, signal.SIGKILL)
+
+        def runs_again() -> bool:
+            supervisor.tend()
+            return supervisor.processes["sleeper"].pid != first
+
+        wait_for(runs_again, 10, "the sleeper's restart")
+
+        assert supervisor.restarts == {"sleeper": 1}
+        assert any("ended with -9" in event for event in events)
+    finally:
+        supervisor.stop()
+
+
+def test_stopping_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A service that ignores SIGTERM is killed after its time, and so is the child it started."""
+    supervisor = Supervisor(tmp_path)
+    service = Service(
+        "stubborn", STUBBORN, stop_seconds=0.5, ready=lambda: (tmp_path / "stubborn.log").stat().st_size > 0
+    )
+    supervisor.start(service)
+    process = supervisor.processes["stubborn"]
+    child = int(process.last_lines())
+
+    supervisor.stop()
+
+    assert not alive(process.pid)
+    wait_for(lambda: not alive(child), 5, "the child's end")
+
+
+def test_a_start_that_fails_tells_the_end_of_the_log(tmp_path: Path) -> None:
+    """A service that ends before it is ready is one failure with what it said."""
+    command = [sys.executable, "-c", "import sys; sys.exit('the disk is full')"]
+    supervisor = Supervisor(tmp_path)
+
+    with pytest.raises(StartFailure, match=r"(?s)broken ended with 1:.*the disk is full"):
+        supervisor.start(Service("broken", command, ready=lambda: False))
+    supervisor.stop()
