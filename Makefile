@@ -1,0 +1,186 @@
+# Everything a person or CI runs. `make help` lists the targets.
+# Products are files under build/ and target/, or stamps in build/stamps/: what is newer than its sources is not made again.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3.11
+BIN := .venv/bin
+UV := build/tools/bin/uv
+STAMPS := build/stamps
+MVN := mvn -q -B -ntp
+PYTEST_ARGS ?=
+# Our own messages only: what maven's own libraries say about newer JVMs helps nobody.
+export MAVEN_OPTS ?= -Xmx1g
+export PYTHONDONTWRITEBYTECODE := 1
+
+CONTRACTS_JAVA := $(shell find contracts/generated/java -name '*.java' 2>/dev/null)
+PLUGIN := collectors/spark-plugin
+FUNCTIONS := stream_jobs/flink-functions
+KERNEL := native_analytics/kernel
+PLUGIN_JAR := $(PLUGIN)/target/sparkfuse-spark-plugin.jar
+FUNCTIONS_JAR := build/flink-libs/sparkfuse-flink-functions.jar
+JAVA_POMS := $(PLUGIN)/pom.xml $(FUNCTIONS)/pom.xml
+ENVIRONMENTS := codegen spark35 spark4
+
+java_sources = $1/pom.xml $(shell find $1/src -type f 2>/dev/null) $(CONTRACTS_JAVA)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---- for users
+
+.PHONY: setup
+setup: ## install everything the checkout needs (again: only what changed)
+	@build_support/preflight.sh
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target everything
+	@echo "Set up. Next: make demo, or put sparkfuse on your PATH: source .venv/bin/activate"
+
+.PHONY: demo
+demo: setup ## start the stack, run real Spark jobs into trouble, show what is found and stopped
+	@$(BIN)/sparkfuse demo $(ARGS)
+
+# ---- for people who change something
+
+.PHONY: test
+test: setup test-java test-kernel ## run all tests: Java's, Rust's, then Python's with the real parts
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: test-unit
+test-unit: setup ## run the tests that start nothing
+	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
+
+.PHONY: test-java
+test-java: | setup ## run the tests of the Spark plugin and of Flink's functions
+	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) test && ) true
+
+.PHONY: test-kernel
+test-kernel: | setup ## run the kernel's Rust tests
+	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
+
+.PHONY: check
+check: setup check-python check-generated check-outputs check-java check-rust ## run every checker that CI runs
+	@echo "check: all good"
+
+.PHONY: check-python
+check-python: | setup ## lint, format, types and import arrows of the Python code
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+.PHONY: check-generated
+check-generated: | setup ## compare what is generated with its sources, writing nothing
+	$(BIN)/python -m sparkfuse_contracts.generate --check
+	$(BIN)/python -m sparkfuse_dashboards.generate --check
+
+.PHONY: check-outputs
+check-outputs: | setup ## check the Prometheus and Alertmanager configuration with their own tools
+	build_support/check_outputs.sh
+
+.PHONY: check-java
+check-java: | setup ## check the format of the Java code
+	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) spotless:check && ) true
+
+.PHONY: check-rust
+check-rust: | setup ## check format and lints of the kernel
+	cargo fmt --check --manifest-path $(KERNEL)/Cargo.toml
+	cargo clippy --quiet --locked --all-targets --manifest-path $(KERNEL)/Cargo.toml -- -D warnings
+
+.PHONY: format
+format: | setup ## write Python, Java and Rust the way the checkers want them
+	$(BIN)/ruff check --fix --exit-zero --quiet
+	$(BIN)/ruff format
+	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) spotless:apply && ) true
+	cargo fmt --manifest-path $(KERNEL)/Cargo.toml
+
+.PHONY: generate
+generate: setup ## make types, tables, documents and dashboards from their sources
+	$(BIN)/python -m sparkfuse_contracts.generate
+	$(BIN)/python -m sparkfuse_dashboards.generate
+
+.PHONY: pins
+pins: $(UV) ## pin every environment anew, with hashes, to the newest that fits
+	UV=$(UV) build_support/pins.sh
+
+.PHONY: build-java
+build-java: $(PLUGIN_JAR) $(FUNCTIONS_JAR) ## build the Spark plugin and Flink's functions
+
+.PHONY: build-kernel
+build-kernel: $(STAMPS)/kernel ## build the Rust kernel and install it
+
+.PHONY: clean
+clean: ## remove all that setup, builds and runs made
+	rm -rf build .venv .sparkfuse .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(PLUGIN)/target $(FUNCTIONS)/target $(KERNEL)/target
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- what setup makes
+
+.PHONY: everything
+everything: $(STAMPS)/main $(STAMPS)/kernel $(ENVIRONMENTS:%=$(STAMPS)/env-%) $(STAMPS)/kafka-libs $(STAMPS)/flink-libs
+everything: $(PLUGIN_JAR) $(FUNCTIONS_JAR)
+
+$(STAMPS):
+	@mkdir -p $@
+
+$(UV): requirements/tools.txt
+	@echo "installing uv"
+	$(PYTHON) -m venv --clear build/tools
+	build/tools/bin/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(STAMPS)/main-packages: requirements/main.txt $(UV) | $(STAMPS)
+	@echo "installing the main environment (Flink is large)"
+	[ -x $(BIN)/python ] || $(UV) venv --quiet --clear --python $(PYTHON) .venv
+	$(UV) pip sync --quiet --require-hashes --python $(BIN)/python $<
+	@touch $@
+
+$(STAMPS)/main: pyproject.toml $(STAMPS)/main-packages
+	@echo "installing sparkfuse from this checkout"
+	$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
+	@touch $@
+
+$(STAMPS)/kernel: $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(KERNEL)/pyproject.toml $(STAMPS)/main-packages
+$(STAMPS)/kernel: $(shell find $(KERNEL)/src $(KERNEL)/python -name '*.rs' -o -name '*.py' -o -name '*.pyi')
+	@echo "building the kernel"
+	rm -rf build/wheels
+	$(BIN)/maturin build --quiet --release --locked --manifest-path $(KERNEL)/Cargo.toml --out build/wheels
+	$(UV) pip install --quiet --no-deps --reinstall --python $(BIN)/python build/wheels/*.whl
+	@touch $@
+
+$(STAMPS)/env-%: requirements/%.txt $(UV) | $(STAMPS)
+	@echo "installing the environment $*"
+	[ -x build/envs/$*/bin/python ] || $(UV) venv --quiet --clear --python $(PYTHON) build/envs/$*
+	$(UV) pip sync --quiet --require-hashes --python build/envs/$*/bin/python $<
+	@touch $@
+
+$(STAMPS)/kafka-libs: cli/kafka/pom.xml | $(STAMPS)
+	@echo "fetching Kafka's jars"
+	rm -rf build/kafka-libs
+	$(MVN) -f $< dependency:copy-dependencies
+	@touch $@
+
+# One after the other: two Mavens that fetch the same artifact at once can spoil each other's copy.
+$(STAMPS)/flink-libs: stream_jobs/flink-libs/pom.xml | $(STAMPS) $(STAMPS)/kafka-libs
+	@echo "fetching Flink's connectors"
+	rm -f build/flink-libs/flink-*.jar
+	$(MVN) -f $< dependency:copy-dependencies
+	@touch $@
+
+$(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-libs
+	@echo "building the Spark plugin"
+	$(MVN) -f $(PLUGIN)/pom.xml package -DskipTests
+	@touch $@
+
+$(FUNCTIONS)/target/sparkfuse-flink-functions.jar: $(call java_sources,$(FUNCTIONS)) | $(PLUGIN_JAR)
+	@echo "building Flink's functions"
+	$(MVN) -f $(FUNCTIONS)/pom.xml package -DskipTests
+	@touch $@
+
+$(FUNCTIONS_JAR): $(FUNCTIONS)/target/sparkfuse-flink-functions.jar
+	@mkdir -p $(@D)
+	cp $< $@
