@@ -31,14 +31,24 @@ def from_json(message_class: type[MessageType], content: bytes) -> MessageType:
     Raises RecordError when it is not JSON of that message.
     """
     try:
-        return json_format.Parse(content.decode(), message_class(), ignore_unknown_fields=True)
-    except (UnicodeDecodeError, json_format.ParseError, RecursionError) as error:
+        return json_format.ParseDict(_object(content), message_class(), ignore_unknown_fields=True)
+    except (ValueError, json_format.ParseError, RecursionError) as error:
         reason = " ".join(str(error).split())[:300]
         raise RecordError(f"not a {message_class.DESCRIPTOR.name} in JSON: {reason}") from error
 
 
+def _object(content: bytes) -> dict[str, Any]:
+    decoded = json.loads(content)
+    if not isinstance(decoded, dict):  # json_format would take an empty list for an empty message
+        raise json_format.ParseError("it is no object")
+    return decoded
+
+
 def record_key(topic: str, message: Message) -> bytes | None:
-    """The Kafka key of a message in ``topic``: the field itself, or compact JSON when several fields make it."""
+    """The Kafka key of a message in ``topic``: the field itself, or compact JSON when several fields make it.
+
+    A signal's key is inside the signed payload: give the Signal.
+    """
     names = topics()[topic].key
     values = {name: getattr(message, name) for name in names if message.HasField(name)}
     if not values:

@@ -9,9 +9,6 @@ CREATE TABLE `signals` (
   'properties.group.id' = '{prefix}.flink.signals',
   'properties.isolation.level' = 'read_committed',
   'scan.startup.mode' = 'earliest-offset',
-  'key.format' = 'raw',
-  'key.fields' = 'app_id',
-  'value.fields-include' = 'ALL',
   'value.format' = 'json',
   'value.json.ignore-parse-errors' = 'true',
   'value.json.encode.ignore-null-fields' = 'true'

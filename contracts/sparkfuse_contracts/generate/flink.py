@@ -42,13 +42,13 @@ def table(topic: Topic, schema: Schema) -> str:
     columns = [f"`{field.name}` {column_type(field, schema)}" for field in schema[topic.message].fields]
     if topic.encoding == "protobuf":
         columns += _ARRIVAL
-    options = ",\n".join(f"  '{key}' = '{value}'" for key, value in _options(topic).items())
+    options = ",\n".join(f"  '{key}' = '{value}'" for key, value in _options(topic, schema).items())
     name = topic.name.replace("-", "_")
     joined = ",\n  ".join(columns)
     return f"CREATE TABLE `{name}` (\n  {joined}\n) WITH (\n{options}\n)\n"
 
 
-def _options(topic: Topic) -> Mapping[str, str]:
+def _options(topic: Topic, schema: Schema) -> Mapping[str, str]:
     options = {
         "connector": "kafka",
         "topic": f"{{prefix}}.{topic.name}",
@@ -57,15 +57,17 @@ def _options(topic: Topic) -> Mapping[str, str]:
         "properties.isolation.level": "read_committed",
         "scan.startup.mode": "earliest-offset",
     }
-    return {**options, **_watermark(topic), **_key(topic), **_format(topic)}
+    return {**options, **_watermark(topic), **_key(topic, schema), **_format(topic)}
 
 
 def _watermark(topic: Topic) -> Mapping[str, str]:
     return {"scan.watermark.idle-timeout": IDLE_TIMEOUT} if topic.encoding == "protobuf" else {}
 
 
-def _key(topic: Topic) -> Mapping[str, str]:
-    if not topic.key or topic.name == "facts":  # facts are only read
+def _key(topic: Topic, schema: Schema) -> Mapping[str, str]:
+    fields = {field.name for field in schema[topic.message].fields}
+    # facts are only read, and a signal's key is inside its signed payload
+    if not topic.key or topic.name == "facts" or not set(topic.key) <= fields:
         return {}
     key_format = "raw" if len(topic.key) == 1 else "json"
     return {"key.format": key_format, "key.fields": ";".join(topic.key), "value.fields-include": "ALL"}

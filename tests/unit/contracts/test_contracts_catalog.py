@@ -1,0 +1,124 @@
+"""Topics, views, tables, metrics and examples fit each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from sparkfuse_contracts import columns, metric_names
+from sparkfuse_contracts.assets import AssetMissingError, asset
+from sparkfuse_contracts.descriptors import descriptor_set
+from sparkfuse_contracts.examples import MODULES, examples, message_class
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
+from sparkfuse_contracts.tables import tables
+from sparkfuse_contracts.topics import topic_name, topics
+
+
+@pytest.mark.parametrize("message,oneof", [(Fact, "kind"), (LiveRow, "row")])
+def test_every_kind_has_an_example(message, oneof) -> None:
+    """A new kind of fact or row is refused until a real example of it is there."""
+    shown = {example.WhichOneof(oneof) for example in examples(message.DESCRIPTOR.name).values()}
+
+    assert shown == {field.name for field in message.DESCRIPTOR.oneofs_by_name[oneof].fields}
+
+
+def test_every_topic_has_examples_and_every_example_a_message() -> None:
+    """Each message that travels has examples, and no folder is left over."""
+    folders = {path.name for path in asset("sparkfuse_contracts", "examples").iterdir()} - {"golden"}
+
+    assert {topic.message for topic in topics().values()} <= MODULES.keys()
+    assert all(examples(name) for name in MODULES)
+    assert len(folders) == len(MODULES)
+
+
+def test_every_field_appears_in_an_example() -> None:
+    """No field of a travelling message is without one real value somewhere."""
+    seen: set[str] = set()
+    for name in MODULES:
+        for example in examples(name).values():
+            _note(example, seen)
+    every = {field.full_name for name in MODULES for field in _fields(message_class(name).DESCRIPTOR)}
+
+    assert sorted(every - seen) == []
+
+
+def _note(message, seen: set[str]) -> None:
+    for field, value in message.ListFields():
+        seen.add(field.full_name)
+        if field.message_type and not field.message_type.GetOptions().map_entry:
+            for inner in value if field.label == field.LABEL_REPEATED else [value]:
+                _note(inner, seen)
+
+
+def _fields(descriptor) -> Iterator[FieldDescriptor]:
+    for field in descriptor.fields:
+        yield field
+        if field.message_type and not field.message_type.GetOptions().map_entry:
+            yield from _fields(field.message_type)
+
+
+def test_topics() -> None:
+    """A topic's name stands behind the prefix; keys are fields of the message; facts and live carry arrival time."""
+    assert topic_name("dead-letters", "test") == "test.dead-letters"
+    for topic in topics().values():
+        keyed = "Signal" if topic.name == "signals" else topic.message
+        assert set(topic.key) <= set(message_class(keyed).DESCRIPTOR.fields_by_name)
+    arrival = {name for name, topic in topics().items() if "message.timestamp.type" in topic.config}
+    assert arrival == {"facts", "live"}
+
+
+def test_views_say_type_unit_and_tags() -> None:
+    """Rules find each column of the four views, in the order and with the types of the message."""
+    assert set(columns.VIEWS) == {"stage_live", "task_live", "executor_live", "app_live"}
+    assert list(columns.VIEWS["stage_live"]) == [field.name for field in StageLive.DESCRIPTOR.fields]
+    assert columns.VIEWS["stage_live"]["duration_p95_ms"] == columns.Column(
+        "duration_p95_ms", "double", "ms", "95th percentile of the duration of tasks that ended well.", ("sketch",)
+    )
+    assert columns.view_specs()["app_live"].row == "application"
+    assert {"app_id", "window_end_ms", "completeness"} <= set(columns.envelope())
+
+
+def test_tables_have_one_column_a_field() -> None:
+    """A wide table has a column for each field of each kind, none twice, keys without NULL."""
+    for table in tables().values():
+        names = [column.name for column in table.columns]
+        assert len(names) == len(set(names))
+        assert set(table.key) <= set(names)
+        assert not [column for column in table.columns if column.name in table.key and "Nullable" in column.type]
+    kinds = {column.path[0] for column in tables()["facts"].columns if len(column.path) == 2}
+    assert kinds == {field.name for field in Fact.DESCRIPTOR.oneofs_by_name["kind"].fields}
+
+
+def test_descriptors_are_complete() -> None:
+    """A reader without generated code finds every message."""
+    files = FileDescriptorSet.FromString(descriptor_set()).file
+    found = {message.name for file in files for message in file.message_type}
+
+    assert found >= set(MODULES)
+
+
+def test_metrics_are_named_as_prometheus_wants() -> None:
+    """Prefix, unit at the end, counters in _total; labels never hold what grows without bound."""
+    for metric in metric_names.ALL.values():
+        assert re.fullmatch(r"sparkfuse_[a-z_]+", metric.name)
+        assert (metric.kind == "counter") == metric.name.endswith("_total")
+        assert not {"app_id", "job_key", "stage_id", "task_id"} & set(metric.labels)
+
+
+def test_assets_are_found_in_checkout_and_wheel(tmp_path, monkeypatch) -> None:
+    """A room's files are found beside the package, and inside it when a wheel installed them there."""
+    wheel = tmp_path / "installed_room"
+    (wheel / "assets/catalog").mkdir(parents=True)
+    (wheel / "__init__.py").touch()
+    (wheel / "assets/catalog/rule.yaml").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert asset("installed_room", "catalog", "rule.yaml") == wheel / "assets/catalog/rule.yaml"
+    assert asset("sparkfuse_contracts", "topics.yaml").is_file()
+    with pytest.raises(AssetMissingError, match=r"nothing\.yaml of installed_room is in neither"):
+        asset("installed_room", "nothing.yaml")

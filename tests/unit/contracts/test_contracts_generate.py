@@ -1,0 +1,70 @@
+"""What follows from the messages is checked in, and a message that breaks a rule is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.generate import protoc
+from sparkfuse_contracts.generate.__main__ import ROOT, differences, generate, main
+from sparkfuse_contracts.schema import SchemaError, read_schema
+
+
+@pytest.fixture(scope="module")
+def java_protoc() -> Path:
+    return protoc.fetch_java_protoc(ROOT / "build/protoc")
+
+
+def test_checkout_is_what_the_generator_makes() -> None:
+    """Generating again changes no file: `make check` compares the same way."""
+    assert main(["--check"]) == 0
+
+
+def test_differences_name_each_file(java_protoc, tmp_path) -> None:
+    """A changed, a missing and a superfluous file are told by name."""
+    generate(ROOT / "contracts/messages", tmp_path / "made", ROOT / "build/envs/codegen/bin/python", java_protoc)
+    made = tmp_path / "made"
+    (made / "generated/views.json").write_text("{}")
+    (made / "documents/fact.md").unlink()
+    (made / "python/extra_pb2.py").write_text("")
+
+    assert differences(made) == [
+        "contracts/sparkfuse_contracts/generated/extra_pb2.py",
+        "contracts/generated/views.json",
+        "docs/contract/fact.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    "field,reason",
+    [
+        pytest.param("optional int32 a = 1;", "M.a has no description with a unit", id="no comment"),
+        pytest.param("// Something.\n optional int32 a = 1;", "M.a has no description with a unit", id="no unit"),
+        pytest.param("// Time. [seconds]\n optional int32 a = 1;", "unknown unit 'seconds'", id="unknown unit"),
+        pytest.param("// Time. [ms, dead]\n optional int32 a = 1;", "unknown tag 'dead'", id="unknown tag"),
+        pytest.param("// Time. [ms]\n int32 a = 1;", "M.a has no presence", id="no presence"),
+        pytest.param("// Time. [ms]\n optional float a = 1;", "M.a has a type that the contract", id="other type"),
+        pytest.param("// Map. [text]\n map<string, int64> a = 1;", "M.a is a map of other than text", id="other map"),
+    ],
+)
+def test_refused_message_names_file_and_field(java_protoc, tmp_path, field, reason) -> None:
+    """The generator refuses what would leave a field without meaning, unit or presence."""
+    (tmp_path / "bad.proto").write_text(f'syntax = "proto3";\n// A message.\nmessage M {{\n {field}\n}}\n')
+    described = protoc.describe(java_protoc, tmp_path, tmp_path / "out")
+
+    with pytest.raises(SchemaError) as refused:
+        read_schema(described)
+
+    assert "contracts/messages/bad.proto" in str(refused.value)
+    assert reason in str(refused.value)
+
+
+def test_names_carry_the_unit(java_protoc, tmp_path) -> None:
+    """A field in ms, ns or bytes says so in its name."""
+    schema = read_schema(protoc.describe(java_protoc, ROOT / "contracts/messages", tmp_path / "out"))
+    fields = [(f"{name}.{field.name}", field) for name, message in schema.items() for field in message.fields]
+    wanted = {"ms": "_ms", "ms since epoch": "_ms", "ns": "_ns", "bytes": "bytes"}
+    silent = [place for place, field in fields if wanted.get(field.unit, "") not in field.name]
+
+    assert silent == ["DeadLetter.payload", "Undecodable.payload"]

@@ -1,0 +1,71 @@
+"""Settings are right before the first record, or the process does not start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.settings import SettingError, Settings
+
+
+def test_defaults(tmp_path, monkeypatch) -> None:
+    """Without any variable a process finds the stack that `sparkfuse up` starts; an empty value is the default too."""
+    monkeypatch.chdir(tmp_path)
+    settings = Settings.from_environment({"SPARKFUSE_HOME": " "})
+
+    assert settings == Settings(
+        kafka_bootstrap="127.0.0.1:19092",
+        topic_prefix="sparkfuse",
+        clickhouse_url="http://127.0.0.1:18123",
+        home=Path(".sparkfuse"),
+        alertmanager_urls=("http://127.0.0.1:19093",),
+        metrics_port=0,
+        config_file=None,
+        window_ms=5000,
+        flink_libs=Path("build/flink-libs"),
+        signing_key_file=None,
+        breaker_mode="shadow",
+        dashboard_url="http://127.0.0.1:3000",
+    )
+
+
+def test_given_values(tmp_path, monkeypatch) -> None:
+    """What the environment says is taken, and a sparkfuse.yaml in the working folder is found."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sparkfuse.yaml").write_text("")
+    settings = Settings.from_environment({
+        "SPARKFUSE_KAFKA_BOOTSTRAP": "kafka-1:9092,[::1]:9093",
+        "SPARKFUSE_ALERTMANAGER_URLS": "http://a:9093/, https://b",
+        "SPARKFUSE_METRICS_PORT": "9100",
+    })  # fmt: skip
+
+    assert settings.kafka_bootstrap == "kafka-1:9092,[::1]:9093"
+    assert settings.alertmanager_urls == ("http://a:9093", "https://b")
+    assert settings.metrics_port == 9100
+    assert settings.config_file == Path("sparkfuse.yaml")
+
+
+@pytest.mark.parametrize(
+    "key,value,right",
+    [
+        ("SPARKFUSE_KAFKA_BOOTSTRAP", "localhost", "host:port"),
+        ("SPARKFUSE_TOPIC_PREFIX", "a b", "letters, digits"),
+        ("SPARKFUSE_CLICKHOUSE_URL", "127.0.0.1:18123", "http://127.0.0.1:18123"),
+        ("SPARKFUSE_ALERTMANAGER_URLS", "http://a,b", "addresses like"),
+        ("SPARKFUSE_METRICS_PORT", "seventy", "a port from 1 to 65535"),
+        ("SPARKFUSE_METRICS_PORT", "65536", "a port from 1 to 65535"),
+        ("SPARKFUSE_CONFIG", "/nowhere/sparkfuse.yaml", "a file that is there"),
+        ("SPARKFUSE_WINDOW_MS", "5", "milliseconds from 100 to 600000"),
+        ("SPARKFUSE_SIGNING_KEY", "/nowhere/key.pem", "a key file that is there"),
+        ("SPARKFUSE_BREAKER_MODE", "kill", "one of off, shadow, warn, act"),
+        ("SPARKFUSE_DASHBOARD_URL", "grafana", "an address like"),
+    ],
+)
+def test_refused_value_names_key_value_and_what_is_right(key, value, right) -> None:
+    """An error is one sentence that can be acted on."""
+    with pytest.raises(SettingError) as refused:
+        Settings.from_environment({key: value})
+
+    assert f"{key}={value!r}" in str(refused.value)
+    assert right in str(refused.value)
