@@ -55,7 +55,7 @@ class Demonstration:
         configuration = self._layout.home / "sparkfuse.yaml"
         configuration.parent.mkdir(parents=True, exist_ok=True)
         configuration.write_text(CONFIGURATION)
-        more = {"SPARKFUSE_CONFIG": str(configuration), "SPARKFUSE_BREAKER_MODE": "act"}
+        more = {"SPARKFUSE_CONFIG": str(configuration)}
         with self._screen, Receiver() as receiver, stack.running(self._layout, self._told, receiver.url, more) as up:
             self._screen.phase("running the Spark jobs")
             watch = Watch(receiver, self._layout.kafka_bootstrap, "sparkfuse")

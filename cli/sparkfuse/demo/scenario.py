@@ -74,10 +74,9 @@ def cases() -> tuple[Case, ...]:
 
 
 CONFIGURATION = """\
-# sparkfuse.yaml of the demonstration: the shipped rules, but a budget that a small machine reaches.
+# sparkfuse.yaml of the demonstration: the shipped rules, but a budget that a small machine reaches, and leave to act.
 rules:
   stage_runaway_spill:
     params: {budget_bytes: 500000000}
-breaker:
-  mode: act
+    breaker: {mode: act}
 """

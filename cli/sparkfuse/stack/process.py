@@ -78,19 +78,30 @@ class Process:
     def stop(self) -> None:
         """End it and every process of its session; returns when it is gone."""
         self.ask_to_stop()
-        with contextlib.suppress(subprocess.TimeoutExpired):  # the whole group is killed below
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the whole session is killed below
             self._popen.wait(self.service.stop_seconds)
-        self._kill_group()
+        self._kill_session()
         self._popen.wait()
 
-    def _kill_group(self) -> None:
-        try:
-            os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
+    def _kill_session(self) -> None:
+        """A group is not enough: Python workers of Spark make groups of their own, but stay in the session."""
+        for pid in _session(self.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def last_lines(self, count: int = 12) -> str:
         """The end of its log, for a message."""
         if not self.log_file.exists():
             return ""
         return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-count:])
+
+
+def _session(leader: int) -> list[int]:
+    """Ids of the processes in a session, as /proc/PID/stat tells them (proc(5), field 6)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            after_name = stat.read_text(errors="replace").rsplit(")", 1)[1].split()
+            if int(after_name[3]) == leader:
+                found.append(int(stat.parent.name))
+    return found

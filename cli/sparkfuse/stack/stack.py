@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from collections.abc import Iterator, Mapping
 
 from sparkfuse.paths import FLINK_LIBRARIES, KAFKA_LIBRARIES, require
@@ -14,6 +15,17 @@ from sparkfuse.stack.lock import only_one
 from sparkfuse.stack.supervisor import Report, Supervisor
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.settings import Settings
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A second Ctrl-C, while everything is being stopped, must not leave half of it running."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -38,8 +50,9 @@ def running(
             layout.write_addresses()
             yield supervisor
         finally:
-            layout.address_file.unlink(missing_ok=True)
-            supervisor.stop()
+            with uninterrupted():
+                layout.address_file.unlink(missing_ok=True)
+                supervisor.stop()
 
 
 def _start(layout: Layout, supervisor: Supervisor, webhook_url: str, more: Mapping[str, str]) -> None:

@@ -1,0 +1,106 @@
+"""A real Spark job is watched, paged about and stopped, through every real part."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sparkfuse.demo.scenario import JOBS
+
+from tests.e2e.conftest import RunningStack
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(420)
+OWN_SCRIPT = """\
+import time
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+
+def work(number):
+    if number == 3:
+        time.sleep(600)
+    return number
+
+spark.sparkContext.parallelize(range(8), 2).map(work).count()
+"""
+
+
+def public_key(stack: RunningStack) -> str:
+    return str(next(stack.home.glob("**/*public*.pem")))
+
+
+def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack, tmp_path: Path) -> None:
+    """A user's own script with the jar and one line of configuration hangs and is paged about once, with its stack;
+    meanwhile a runaway sort is stopped by the fuse, its code is told why, and the receipt is in the store."""
+    script = tmp_path / "own_job.py"
+    script.write_text(OWN_SCRIPT)
+    hung = stack.start_job("own_job", script)
+    runaway = stack.start_job(
+        "runaway_sort",
+        JOBS / "runaway_sort.py",
+        spark__sparkfuse__fuse="act",
+        spark__sparkfuse__fuse__publicKeys=public_key(stack),
+    )
+    try:
+        wait_for(lambda: runaway.exit_code() is not None, 240, "the fuse")
+        assert runaway.exit_code() == 0, runaway.last_lines(40)
+        assert "stage_runaway_spill" in runaway.last_lines(40)
+        assert "the session is usable: 10 rows" in runaway.last_lines(40)
+
+        wait_for(lambda: stack.pages("own_job", "task_stuck"), 180, "the page about the hung task")
+        acted = wait_for(lambda: of(stack.ask("actions"), outcome="acted"), 30, "the receipt in the store")
+        found = wait_for(lambda: of(stack.ask("findings"), rule="task_stuck"), 30, "the finding in the store")
+        runs = wait_for(lambda: of(stack.ask("runs"), name="runaway_sort"), 30, "the run in the store") or []
+
+        assert acted[0]["actor"] == "hook"
+        assert acted[0]["rule"] == "stage_runaway_spill"
+        assert found[0]["job_key"] == "own_job"
+        assert len(stack.pages("own_job", "task_stuck")) == 1
+        assert len(stack.pages("runaway_sort", "stage_runaway_spill")) == 1
+        assert runs
+    finally:
+        for job in (hung, runaway):
+            job.stop()
+    wait_for(lambda: stack.pages("own_job", "task_stuck", "resolved"), 120, "the end of the page")
+
+
+def of(rows: list[dict[str, Any]], **wanted: object) -> list[dict[str, Any]]:
+    """The rows that have all these values."""
+    return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
+
+
+def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
+    """However early the stack is interrupted, every process it started is gone when it is."""
+    home = tmp_path / "home"
+    up = subprocess.Popen(
+        [sys.executable, "-m", "sparkfuse.main", "up", "--home", str(home), "--free-ports"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(lambda: len(of_home(home)) >= 2, 60, "the first processes")  # noqa: PLR2004 - kafka and the store
+    finally:
+        up.send_signal(signal.SIGINT)
+        up.wait(60)
+
+    assert of_home(home) == []
+
+
+def of_home(home: Path) -> list[str]:
+    """Command lines of processes, other than ours, that mention the home folder in line or environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            environment = (folder / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if int(folder.name) != os.getpid() and str(home) in f"{line} {environment}":
+            found.append(line)
+    return found
