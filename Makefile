@@ -10,7 +10,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 UV := build/tools/bin/uv
 STAMPS := build/stamps
-MVN := mvn -q -B -ntp
+MVN := mvn -q -B -ntp -Dstyle.color=never
 PYTEST_ARGS ?=
 # Our own messages only: what maven's own libraries say about newer JVMs helps nobody.
 export MAVEN_OPTS ?= -Xmx1g
@@ -36,7 +36,7 @@ help: ## list the targets
 .PHONY: setup
 setup: ## install everything the checkout needs (again: only what changed)
 	@build_support/preflight.sh
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target everything
+	@$(MAKE) --no-print-directory --jobs=3 everything
 	@echo "Set up. Next: make demo, or put sparkfuse on your PATH: source .venv/bin/activate"
 
 .PHONY: demo
@@ -129,58 +129,59 @@ $(STAMPS):
 
 $(UV): requirements/tools.txt
 	@echo "installing uv"
-	$(PYTHON) -m venv --clear build/tools
-	build/tools/bin/python -m pip install --quiet --require-hashes -r $<
+	@$(PYTHON) -m venv --clear build/tools
+	@build/tools/bin/python -m pip install --quiet --require-hashes -r $<
 	@touch $@
 
 $(STAMPS)/main-packages: requirements/main.txt $(UV) | $(STAMPS)
 	@echo "installing the main environment (Flink is large)"
-	[ -x $(BIN)/python ] || $(UV) venv --quiet --clear --python $(PYTHON) .venv
-	$(UV) pip sync --quiet --require-hashes --python $(BIN)/python $<
+	@[ -x $(BIN)/python ] || $(UV) venv --quiet --clear --python $(PYTHON) .venv
+	@$(UV) pip sync --quiet --require-hashes --python $(BIN)/python $<
 	@touch $@
 
 $(STAMPS)/main: pyproject.toml $(STAMPS)/main-packages
 	@echo "installing sparkfuse from this checkout"
-	$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
+	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
 	@touch $@
 
 $(STAMPS)/kernel: $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(KERNEL)/pyproject.toml $(STAMPS)/main-packages
 $(STAMPS)/kernel: $(shell find $(KERNEL)/src $(KERNEL)/python -name '*.rs' -o -name '*.py' -o -name '*.pyi')
 	@echo "building the kernel"
-	rm -rf build/wheels
-	$(BIN)/maturin build --quiet --release --locked --manifest-path $(KERNEL)/Cargo.toml --out build/wheels
-	$(UV) pip install --quiet --no-deps --reinstall --python $(BIN)/python build/wheels/*.whl
+	@rm -rf build/wheels
+	@$(BIN)/maturin build --quiet --release --locked --manifest-path $(KERNEL)/Cargo.toml --out build/wheels \
+		> build/kernel.log 2>&1 || { cat build/kernel.log >&2; exit 1; }
+	@$(UV) pip install --quiet --no-deps --reinstall --python $(BIN)/python build/wheels/*.whl
 	@touch $@
 
 $(STAMPS)/env-%: requirements/%.txt $(UV) | $(STAMPS)
 	@echo "installing the environment $*"
-	[ -x build/envs/$*/bin/python ] || $(UV) venv --quiet --clear --python $(PYTHON) build/envs/$*
-	$(UV) pip sync --quiet --require-hashes --python build/envs/$*/bin/python $<
+	@[ -x build/envs/$*/bin/python ] || $(UV) venv --quiet --clear --python $(PYTHON) build/envs/$*
+	@$(UV) pip sync --quiet --require-hashes --python build/envs/$*/bin/python $<
 	@touch $@
 
 $(STAMPS)/kafka-libs: cli/kafka/pom.xml | $(STAMPS)
 	@echo "fetching Kafka's jars"
-	rm -rf build/kafka-libs
-	$(MVN) -f $< dependency:copy-dependencies
+	@rm -rf build/kafka-libs
+	@$(MVN) -f $< dependency:copy-dependencies
 	@touch $@
 
 # One after the other: two Mavens that fetch the same artifact at once can spoil each other's copy.
 $(STAMPS)/flink-libs: stream_jobs/flink-libs/pom.xml | $(STAMPS) $(STAMPS)/kafka-libs
 	@echo "fetching Flink's connectors"
-	rm -f build/flink-libs/flink-*.jar
-	$(MVN) -f $< dependency:copy-dependencies
+	@rm -f build/flink-libs/flink-*.jar
+	@$(MVN) -f $< dependency:copy-dependencies
 	@touch $@
 
 $(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-libs
 	@echo "building the Spark plugin"
-	$(MVN) -f $(PLUGIN)/pom.xml package -DskipTests
+	@$(MVN) -f $(PLUGIN)/pom.xml package -DskipTests
 	@touch $@
 
 $(FUNCTIONS)/target/sparkfuse-flink-functions.jar: $(call java_sources,$(FUNCTIONS)) | $(PLUGIN_JAR)
 	@echo "building Flink's functions"
-	$(MVN) -f $(FUNCTIONS)/pom.xml package -DskipTests
+	@$(MVN) -f $(FUNCTIONS)/pom.xml package -DskipTests
 	@touch $@
 
 $(FUNCTIONS_JAR): $(FUNCTIONS)/target/sparkfuse-flink-functions.jar
 	@mkdir -p $(@D)
-	cp $< $@
+	@cp $< $@
