@@ -1,0 +1,229 @@
+"""Loads the rules, one file each, and refuses what is unknown with file, key and the nearest known name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.columns import VIEWS
+from sparkfuse_contracts.schema import UNITS
+from sparkfuse_rules import compiler, describe, reading
+from sparkfuse_rules.conditions import signal_conditions
+from sparkfuse_rules.overrides import Override, read_condition, read_overrides
+from sparkfuse_rules.predicate import NUMERIC_TYPES
+from sparkfuse_rules.refusal import RuleRefused, unknown
+from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, BreakerSection, Case, Param, Rule, Value
+
+_REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "breaker", "cases")
+_OPTIONAL = ("params", "keep_firing_for")
+
+
+@dataclass(frozen=True)
+class Catalog(Mapping[str, Rule]):
+    """The rules by id, in the order of their ids."""
+
+    rules: Mapping[str, Rule]
+
+    def __getitem__(self, rule_id: str) -> Rule:
+        return self.rules[rule_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def of_view(self, view: str) -> tuple[Rule, ...]:
+        """The rules that look at ``view``."""
+        return tuple(rule for rule in self.rules.values() if rule.view == view)
+
+    def with_breaker(self) -> tuple[Rule, ...]:
+        """The rules that may blow the fuse."""
+        return tuple(rule for rule in self.rules.values() if rule.breaker is not None)
+
+
+def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | Path | None = None) -> Catalog:
+    """Load and check all rules of ``directory`` (default: the catalog of the product).
+
+    ``overrides``: the path of a sparkfuse.yaml, or the content of its key ``rules``, by rule id.
+    Raises RuleRefused for anything unknown or that does not compile; nothing is loaded by half.
+    """
+    folder = asset("sparkfuse_rules", "catalog") if directory is None else directory
+    rules = {path.stem: load_rule(path) for path in sorted(folder.glob("*.yaml"))}
+    overridden = read_overrides(overrides)
+    for rule_id, override in overridden.items():
+        if rule_id not in rules:
+            raise unknown(override.place, "rule", rule_id, rules)
+    kept = {rule_id: _overridden(rule, overridden.get(rule_id)) for rule_id, rule in rules.items()}
+    return Catalog(MappingProxyType({rule_id: _checked(rule) for rule_id, rule in kept.items() if rule is not None}))
+
+
+def load_rule(path: Path) -> Rule:
+    """Load and check one rule file, without its overrides. Raises RuleRefused."""
+    file = path.name
+    content = reading.mapping(file, reading.read_mapping(path), (*_REQUIRED, *_OPTIONAL))
+    for key in _REQUIRED:
+        if key not in content:
+            raise RuleRefused(f"{file}: key {key!r} is missing")
+    view = reading.text(f"{file}: view", content["view"])
+    if view not in VIEWS:
+        raise unknown(f"{file}: view", "view", view, VIEWS)
+    params = _params(file, content.get("params"))
+    rule = Rule(
+        id=path.stem,
+        file=file,
+        summary=reading.text(f"{file}: summary", content["summary"]),
+        view=view,
+        severity=_severity(file, content["severity"]),
+        params=params,
+        when=reading.text(f"{file}: when", content["when"]),
+        for_ms=reading.duration_ms(f"{file}: for", content["for"]),
+        keep_firing_ms=reading.duration_ms(f"{file}: keep_firing_for", content.get("keep_firing_for", "0s")),
+        description=reading.text(f"{file}: description", content["description"]),
+        runbook=reading.text(f"{file}: runbook", content["runbook"]),
+        breaker=_breaker(file, content["breaker"]),
+        cases=_cases(file, content["cases"], view, params),
+    )
+    _check_predicates(rule)
+    return rule
+
+
+def _overridden(rule: Rule, override: Override | None) -> Rule | None:
+    if override is None:
+        return rule
+    for name in override.params:
+        if name not in rule.params:
+            raise unknown(f"{override.place}.params", "param", name, rule.params)
+    if override.breaker_mode is not None and rule.breaker is None:
+        raise RuleRefused(f"{override.place}.breaker: {rule.id} has no breaker, so it has no mode")
+    severity = {**rule.severity, **override.severity}
+    breaker = (
+        replace(rule.breaker, mode=override.breaker_mode) if rule.breaker and override.breaker_mode else rule.breaker
+    )
+    changed = replace(
+        rule.with_params(override.params),
+        severity={level: text for level, text in severity.items() if text is not None},
+        breaker=breaker,
+        file=rule.file if not override.severity else f"{override.place} over {rule.file}",
+    )
+    return changed if override.enabled and changed.severity else None
+
+
+def _checked(rule: Rule) -> Rule:
+    """The rule with its params in the description, after a last look at all that overrides may have changed."""
+    _check_predicates(rule)
+    _check_description(rule)
+    values = {name: param.value for name, param in rule.params.items()}
+    return replace(rule, description=describe.bind(rule.description, values))
+
+
+def _check_predicates(rule: Rule) -> None:
+    compiler.severity_sql(rule, "datafusion")
+    signal_conditions(rule)
+
+
+def _check_description(rule: Rule) -> None:
+    known = {**VIEWS[rule.view], **rule.params}
+    try:
+        used = describe.placeholders(rule.description)
+    except RuleRefused as error:
+        raise RuleRefused(f"{rule.file}: description: {error}") from error
+    for name, _ in used:
+        if name not in known:
+            raise unknown(f"{rule.file}: description", "column or param", name, known)
+
+
+def _severity(file: str, value: object) -> Mapping[str, str]:
+    place = f"{file}: severity"
+    if isinstance(value, str) and value in SEVERITIES:
+        return {value: "TRUE"}
+    levels = reading.mapping(place, value, SEVERITIES)
+    if not levels:
+        raise RuleRefused(f"{place}: must name at least one of {', '.join(SEVERITIES)}")
+    return {level: read_condition(f"{place}.{level}", text) for level, text in levels.items()}
+
+
+def _params(file: str, value: object) -> Mapping[str, Param]:
+    entries = reading.mapping(f"{file}: params", {} if value is None else value)
+    return {name: _param(f"{file}: params.{name}", entry) for name, entry in entries.items()}
+
+
+def _param(place: str, value: object) -> Param:
+    entry = reading.mapping(place, value, ("default", "unit", "why"))
+    for key in ("default", "unit", "why"):
+        if key not in entry:
+            raise RuleRefused(f"{place}: key {key!r} is missing; a threshold has a default, a unit and a reason")
+    unit = reading.text(f"{place}.unit", entry["unit"])
+    if unit not in UNITS:
+        raise unknown(f"{place}.unit", "unit", unit, UNITS)
+    default = reading.number(f"{place}.default", entry["default"])
+    return Param(default, unit, reading.text(f"{place}.why", entry["why"]), default)
+
+
+def _breaker(file: str, value: object) -> BreakerSection | None:
+    place = f"{file}: breaker"
+    if value == "none":
+        return None
+    entry = reading.mapping(place, value, ("action", "after", "needs"))
+    for key in ("action", "after", "needs"):
+        if key not in entry:
+            raise RuleRefused(f"{place}: key {key!r} is missing; without a breaker write 'breaker: none'")
+    if entry["action"] not in ACTIONS:
+        raise unknown(f"{place}.action", "action", entry["action"], ACTIONS)
+    needs = entry["needs"]
+    if not isinstance(needs, list) or not needs:
+        raise RuleRefused(f"{place}.needs: must list what the hook checks before it acts, is {needs!r}")
+    after_ms = reading.duration_ms(f"{place}.after", entry["after"])
+    return BreakerSection(entry["action"], after_ms, tuple(reading.text(f"{place}.needs", need) for need in needs))
+
+
+def _cases(file: str, value: object, view: str, params: Mapping[str, Param]) -> tuple[Case, ...]:
+    if not isinstance(value, list) or not value:
+        raise RuleRefused(f"{file}: cases: a rule has cases: quiet, just below, exactly at, far above, empty evidence")
+    cases = tuple(_case(f"{file}: cases[{place}]", entry, view, params) for place, entry in enumerate(value))
+    names = [case.name for case in cases]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise RuleRefused(f"{file}: cases: two have the name {twice!r}")
+    return cases
+
+
+def _case(place: str, value: object, view: str, params: Mapping[str, Param]) -> Case:
+    entry = reading.mapping(place, value, ("name", "given", "expect", "params"))
+    for key in ("name", "given", "expect"):
+        if key not in entry:
+            raise RuleRefused(f"{place}: key {key!r} is missing")
+    if entry["expect"] not in (QUIET, *SEVERITIES):
+        raise unknown(f"{place}.expect", "severity", entry["expect"], (QUIET, *SEVERITIES))
+    given = reading.mapping(f"{place}.given", entry["given"])
+    for name in given:
+        if name not in VIEWS[view]:
+            raise unknown(f"{place}.given", "column", name, VIEWS[view])
+    changed = reading.mapping(f"{place}.params", entry.get("params") or {})
+    for name in changed:
+        if name not in params:
+            raise unknown(f"{place}.params", "param", name, params)
+    return Case(
+        name=reading.text(f"{place}.name", entry["name"]),
+        given={name: _given(f"{place}.given.{name}", VIEWS[view][name].type, each) for name, each in given.items()},
+        expect=entry["expect"],
+        params={name: reading.number(f"{place}.params.{name}", each) for name, each in changed.items()},
+    )
+
+
+def _given(place: str, kind: str, value: object) -> Value:
+    if value is None:
+        return None
+    if kind in NUMERIC_TYPES:
+        found = reading.number(place, value)
+        if kind == "double":
+            return float(found)
+        if isinstance(found, int):
+            return found
+        raise RuleRefused(f"{place}: must be a whole number, is {value!r}")
+    if (kind == "bool") != isinstance(value, bool) or not isinstance(value, bool | str):
+        raise RuleRefused(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, is {value!r}")
+    return value

@@ -1,0 +1,95 @@
+"""Compiles a rule's predicate to the SQL of three engines, all meaning the same.
+
+Each rewriting answers a difference that was tried on the real engines: integer division (Flink truncates, ClickHouse
+does not), division by zero (Flink's job ends, the others give infinity), logarithm and root of what has none
+(DataFusion holds NaN greater than all, the others do not), whole and broken numbers in one CASE (ClickHouse refuses).
+So every number is a DOUBLE and every undefined result is NULL, which is quiet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from sqlglot import exp
+
+from sparkfuse_contracts.columns import VIEWS
+from sparkfuse_rules.dialects import Dialect, write
+from sparkfuse_rules.predicate import NUMERIC_TYPES, columns_of, needed_columns_of, parse_predicate
+from sparkfuse_rules.rule import SEVERITIES, Rule
+
+Engine = Literal["live", "rest", "history"]
+_ABSENT: Mapping[str, frozenset[str]] = {
+    "live": frozenset({"at rest only"}),
+    "rest": frozenset({"live only"}),
+    "history": frozenset({"live only"}),
+}
+
+
+def severity_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
+    """Write the SQL expression that gives the rule's worst severity, or NULL when the rule does not hold.
+
+    ``dialect`` is flink, datafusion or clickhouse; ``column_prefix`` names the nested row that carries the view's
+    columns, empty when they stand by themselves. NULL evidence gives NULL. Raises RuleRefused for what is unknown.
+    """
+    when = _bound(rule, "when", rule.when)
+    levels = [level for level in SEVERITIES if level in rule.severity]
+    case = exp.Case(
+        ifs=[
+            exp.If(
+                this=exp.and_(when.copy(), _bound(rule, f"severity.{level}", rule.severity[level])),
+                true=exp.Literal.string(level),
+            )
+            for level in levels
+        ]
+    )
+    return write(case, dialect, _numbers(rule), column_prefix)
+
+
+def when_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
+    """Write the rule's ``when`` alone, as a predicate; NULL evidence gives NULL."""
+    return write(_bound(rule, "when", rule.when), dialect, _numbers(rule), column_prefix)
+
+
+def columns(rule: Rule) -> tuple[str, ...]:
+    """The columns that the rule looks at, in the order of the view: its evidence."""
+    used = set().union(*(columns_of(predicate) for predicate in _predicates(rule)))
+    return tuple(column for column in VIEWS[rule.view] if column in used)
+
+
+def decidable(rule: Rule, engine: Engine) -> bool:
+    """Whether the evidence that the rule needs exists there: live, at rest (event logs) or in history.
+
+    A column inside COALESCE with a fallback is not needed. Where it is not decidable the answer is
+    "not decidable", never "fine".
+    """
+    return not undecidable_columns(rule, engine)
+
+
+def undecidable_columns(rule: Rule, engine: Engine) -> tuple[str, ...]:
+    """The needed columns that ``engine`` never has: the reason why the rule is not decidable there."""
+    needed = set().union(*(needed_columns_of(predicate) for predicate in _predicates(rule)))
+    view = VIEWS[rule.view]
+    return tuple(column for column in view if column in needed and _ABSENT[engine] & set(view[column].tags))
+
+
+def _numbers(rule: Rule) -> frozenset[str]:
+    return frozenset(name for name, column in VIEWS[rule.view].items() if column.type in NUMERIC_TYPES)
+
+
+def _predicates(rule: Rule) -> list[exp.Expr]:
+    texts = {"when": rule.when, **{f"severity.{level}": text for level, text in rule.severity.items()}}
+    return [_parsed(rule, key, text) for key, text in texts.items()]
+
+
+def _parsed(rule: Rule, key: str, text: str) -> exp.Expr:
+    return parse_predicate(f"{rule.file}: {key}", text, VIEWS[rule.view], rule.params)
+
+
+def _bound(rule: Rule, key: str, text: str) -> exp.Expr:
+    values = {name: param.value for name, param in rule.params.items()}
+
+    def literal(node: exp.Expr) -> exp.Expr:
+        return exp.Literal.number(values[node.name]) if isinstance(node, exp.Placeholder) else node
+
+    return exp.paren(_parsed(rule, key, text).transform(literal))

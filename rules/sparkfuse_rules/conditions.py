@@ -1,0 +1,40 @@
+"""What a signal carries for the hook: comparisons of counters that the driver's JVM has itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from sparkfuse_contracts.columns import VIEWS
+from sparkfuse_rules.predicate import parse_predicate
+from sparkfuse_rules.refusal import RuleRefused, unknown
+from sparkfuse_rules.rule import HOOK_COLUMNS, Condition, Rule
+
+_OPERATORS: Mapping[type[exp.Expr], str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<", exp.EQ: "="}
+
+
+def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
+    """The rule's ``breaker.needs`` as comparisons of a column with a number.
+
+    Raises RuleRefused for anything else, or for a column that the hook does not count.
+    """
+    needs = rule.breaker.needs if rule.breaker else ()
+    return tuple(_condition(rule, f"{rule.file}: breaker.needs[{place}]", text) for place, text in enumerate(needs))
+
+
+def _condition(rule: Rule, place: str, text: str) -> Condition:
+    tree = parse_predicate(place, text, VIEWS["stage_live"], rule.params)
+    if type(tree) not in _OPERATORS or not isinstance(tree.this, exp.Column):
+        raise RuleRefused(f"{place}: must compare one column with a number or :param, is {text!r}")
+    if tree.this.name not in HOOK_COLUMNS:
+        raise unknown(place, "column of the hook", tree.this.name, HOOK_COLUMNS)
+    return Condition(tree.this.name, _OPERATORS[type(tree)], _threshold(rule, place, tree.args["expression"]))
+
+
+def _threshold(rule: Rule, place: str, node: exp.Expr) -> float:
+    if isinstance(node, exp.Placeholder):
+        return float(rule.params[node.name].value)
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return float(node.name)
+    raise RuleRefused(f"{place}: the threshold must be a number or :param, is {node.sql()!r}")

@@ -1,0 +1,80 @@
+"""What a team sets otherwise for a rule, in sparkfuse.yaml, without touching the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sparkfuse_rules import reading
+from sparkfuse_rules.refusal import RuleRefused, unknown
+from sparkfuse_rules.rule import MODES, SEVERITIES
+
+# Every key that sparkfuse.yaml may have; the sections beside rules are read by the components that they are for.
+SECTIONS = ("rules", "breaker", "holds")
+_KEYS = ("enabled", "params", "severity", "breaker")
+
+
+@dataclass(frozen=True)
+class Override:
+    """What is otherwise: values of params, conditions of severities (None takes one away), the breaker's mode."""
+
+    place: str
+    enabled: bool
+    params: Mapping[str, int | float]
+    severity: Mapping[str, str | None]
+    breaker_mode: str | None
+
+
+def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Override]:
+    """Read the overrides by rule id, from a sparkfuse.yaml or from the content of its key ``rules``.
+
+    Raises RuleRefused with place and key; whether rule and param exist is for the catalog to say.
+    """
+    if source is None:
+        return {}
+    if isinstance(source, Path):
+        place, content = f"{source}: rules", read_section(source, "rules")
+    else:
+        place, content = "rules", reading.mapping("rules", source)
+    return {rule_id: _override(f"{place}.{rule_id}", entry) for rule_id, entry in content.items()}
+
+
+def read_section(path: Path, section: str) -> Mapping[str, Any]:
+    """One section of a sparkfuse.yaml, empty when it is not there. Raises RuleRefused for an unknown section."""
+    content = reading.mapping(str(path), reading.read_mapping(path), SECTIONS)
+    return reading.mapping(f"{path}: {section}", content.get(section) or {})
+
+
+def read_condition(place: str, value: object) -> str:
+    """A condition of a severity: SQL, or true for always. Raises RuleRefused."""
+    return "TRUE" if value is True else reading.text(place, value)
+
+
+def _override(place: str, entry: object) -> Override:
+    content = reading.mapping(place, entry, _KEYS)
+    enabled = content.get("enabled", True)
+    if not isinstance(enabled, bool):
+        raise RuleRefused(f"{place}.enabled: must be true or false, is {enabled!r}")
+    params = reading.mapping(f"{place}.params", content.get("params") or {})
+    severity = reading.mapping(f"{place}.severity", content.get("severity") or {}, SEVERITIES)
+    breaker = reading.mapping(f"{place}.breaker", content.get("breaker") or {}, ("mode",))
+    return Override(
+        place=place,
+        enabled=enabled,
+        params={name: reading.number(f"{place}.params.{name}", value) for name, value in params.items()},
+        severity={level: _condition(f"{place}.severity.{level}", value) for level, value in severity.items()},
+        breaker_mode=_mode(f"{place}.breaker.mode", breaker["mode"]) if "mode" in breaker else None,
+    )
+
+
+def _condition(place: str, value: object) -> str | None:
+    return None if value is False or value is None else read_condition(place, value)
+
+
+def _mode(place: str, value: object) -> str:
+    mode = "off" if value is False else value  # YAML reads off as false
+    if mode not in MODES:
+        raise unknown(place, "mode", mode, MODES)
+    return str(mode)
