@@ -1,0 +1,66 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOMS = (
+    "alertmanager",
+    "cli",
+    "collectors",
+    "contracts",
+    "dashboards",
+    "native_analytics",
+    "rules",
+    "stream_jobs",
+)
+
+
+@pytest.fixture(scope="module")
+def copied_tree(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    tree = tmp_path_factory.mktemp("tree")
+    shutil.copy(repository / "pyproject.toml", tree)
+    for package in repository.glob("*/sparkfuse*/__init__.py"):
+        source = package.parent
+        shutil.copytree(source, tree / source.relative_to(repository), ignore=shutil.ignore_patterns("__pycache__"))
+    return tree
+
+
+def check_arrows(tree: Path) -> subprocess.CompletedProcess[str]:
+    # -S keeps the editable install of this checkout out, so that the copy is what is read.
+    site_packages = next(path for path in sys.path if path.endswith("site-packages"))
+    paths = [str(tree / room) for room in ROOMS] + [site_packages]
+    code = f"import sys; sys.path[:0] = {paths!r}; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
+    command = [sys.executable, "-S", "-c", code]
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+
+
+def test_the_arrows_hold(copied_tree: Path):
+    """Components import rules and contracts, never one another; only the command line imports all."""
+    checked = check_arrows(copied_tree)
+
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        pytest.param("contracts/sparkfuse_contracts", "sparkfuse_rules", id="contracts import rules"),
+        pytest.param("rules/sparkfuse_rules", "sparkfuse_stream_jobs", id="rules import a component"),
+        pytest.param("collectors/sparkfuse_collectors", "sparkfuse_alertmanager", id="one component another"),
+        pytest.param("dashboards/sparkfuse_dashboards", "sparkfuse", id="a component the command line"),
+        pytest.param("rules/sparkfuse_rules", "confluent_kafka", id="rules import a broker's client"),
+    ],
+)
+def test_an_arrow_turned_round_is_bitten(copied_tree: Path, importer: str, imported: str):
+    """One import the wrong way fails the check, and the check names the two ends."""
+    bad = copied_tree / importer / "turned_round.py"
+    bad.write_text(f"import {imported}\n")
+    try:
+        checked = check_arrows(copied_tree)
+    finally:
+        bad.unlink()
+
+    assert checked.returncode == 1
+    assert f"{bad.parent.name}.turned_round -> {imported}" in checked.stdout

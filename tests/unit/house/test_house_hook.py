@@ -1,0 +1,31 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# PySpark 3.3 to 3.5 run on it, and job code is where the hook is imported.
+OLDEST_PYTHON = (3, 9)
+LOADED_BY_JOBS = ("cli/sparkfuse/__init__.py", "cli/sparkfuse/hook.py")
+
+
+@pytest.mark.parametrize("path", LOADED_BY_JOBS)
+def test_what_job_code_loads_is_written_for_the_oldest_python(repository: Path, path: str):
+    """Job code may run on Python 3.9: no newer syntax in the two files that it loads."""
+    tree = ast.parse((repository / path).read_text(), feature_version=OLDEST_PYTHON)
+
+    assert tree.body
+
+
+def test_job_code_loads_the_standard_library_only(repository: Path):
+    """`import sparkfuse.hook` works in a Python that has no package at all, and loads nothing else of ours."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(repository / 'cli')!r});"
+        "before = set(sys.modules); import sparkfuse.hook;"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before};"
+        "print(sorted(new - sys.stdlib_module_names))"
+    )
+    ran = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+
+    assert ran.stdout.strip() == "['sparkfuse']", ran.stderr

@@ -1,0 +1,38 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run_outside(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["rules", "contracts", "collectors", "dashboards", "tests", "cli", "build_support"])
+def test_a_room_is_no_package_outside_the_checkout(tmp_path: Path, name: str):
+    """Installing Sparkfuse takes no plain name from others: `import rules` still fails."""
+    ran = run_outside(tmp_path, f"import {name}")
+
+    assert f"No module named '{name}'" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "sparkfuse",
+        "sparkfuse_alertmanager",
+        "sparkfuse_collectors",
+        "sparkfuse_contracts",
+        "sparkfuse_dashboards",
+        "sparkfuse_kernel",
+        "sparkfuse_native_analytics",
+        "sparkfuse_rules",
+        "sparkfuse_stream_jobs",
+    ],
+)
+def test_each_package_imports_outside_the_checkout_with_its_types(tmp_path: Path, package: str):
+    """Every room's package is installed, and tells type checkers that it is typed."""
+    code = f"import {package}, pathlib; print((pathlib.Path({package}.__file__).parent / 'py.typed').exists())"
+
+    assert run_outside(tmp_path, code).stdout.strip() == "True"
