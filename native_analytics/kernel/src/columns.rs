@@ -1,15 +1,17 @@
-//! Arrow columns that are only touched in the rows that have a value; the nulls between are filled in runs.
+//! Arrow columns that are only touched in the rows that have a value.
+//!
+//! A scalar column keeps its values close together with the numbers of their rows, and is spread out once, at the end.
 
 use std::sync::Arc;
 
-use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, ListArray, MapArray, PrimitiveArray, StringArray, StructArray, new_null_array,
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer, bit_util};
+use arrow_schema::DataType;
 
-use crate::schema::{Kind, Shape, entries_field, entry_fields, item_field};
+use crate::schema::{Kind, Nested, Shape, Slot, entries_field, entry_fields, item_field};
 use crate::wire::{Fault, Reader, WireType};
 
 /// Builds one column. Rows are written in rising order; the row being written may be written again or taken back.
@@ -18,7 +20,7 @@ pub enum Builder {
     Scalar {
         kind: Kind,
         values: Values,
-        present: BooleanBufferBuilder,
+        rows: Vec<u32>,
     },
     List {
         kind: Kind,
@@ -30,15 +32,21 @@ pub enum Builder {
         keys: Spans,
         values: Spans,
     },
+    Rows {
+        ends: Vec<i32>,
+        nested: Arc<Nested>,
+        columns: Vec<Builder>,
+        rows: usize,
+    },
 }
 
 impl Builder {
-    pub fn new(shape: Shape) -> Builder {
-        match shape {
+    pub fn new(shape: &Shape) -> Builder {
+        match *shape {
             Shape::Scalar(kind) => Builder::Scalar {
                 kind,
                 values: Values::new(kind),
-                present: BooleanBufferBuilder::new(0),
+                rows: Vec::new(),
             },
             Shape::List(kind) => Builder::List {
                 kind,
@@ -50,26 +58,27 @@ impl Builder {
                 keys: Spans::default(),
                 values: Spans::default(),
             },
-        }
-    }
-
-    /// Whether `row` has been written.
-    #[inline]
-    pub fn has(&self, row: usize) -> bool {
-        match self {
-            Builder::Scalar { present, .. } => present.len() > row,
-            Builder::List { ends, .. } | Builder::TextMap { ends, .. } => ends.len() > row,
+            Shape::Rows(ref nested) => Builder::Rows {
+                ends: Vec::new(),
+                nested: nested.clone(),
+                columns: nested
+                    .columns
+                    .iter()
+                    .map(|column| Builder::new(&column.shape))
+                    .collect(),
+                rows: 0,
+            },
         }
     }
 
     /// Reads one field into `row`; a wire type that the field cannot have is skipped, as Protobuf wants it.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, row: usize, number: u32, wire_type: WireType, reader: &mut Reader) -> Result<(), Fault> {
         match self {
-            Builder::Scalar { kind, values, present } if wire_type == wire_type_of(*kind) => {
-                settle(values, present, row);
+            Builder::Scalar { kind, values, rows } if wire_type == wire_type_of(*kind) => {
+                take_back(values, rows, row);
                 values.push(*kind, reader)?;
-                present.append(true);
+                rows.push(row as u32);
                 Ok(())
             }
             Builder::List { kind, ends, items } if wire_type == wire_type_of(*kind) => {
@@ -95,26 +104,43 @@ impl Builder {
                 close_row(ends, keys.len());
                 Ok(())
             }
+            Builder::Rows {
+                ends,
+                nested,
+                columns,
+                rows,
+            } if wire_type == WireType::Bytes => {
+                open_row(ends, row, *rows);
+                read_nested(nested, columns, *rows, reader.bytes()?)?;
+                *rows += 1;
+                close_row(ends, *rows);
+                Ok(())
+            }
             _ => reader.skip(number, wire_type),
         }
     }
 
     /// Writes a text into `row` of a text column.
     pub fn set_text(&mut self, row: usize, text: &str) {
-        if let Builder::Scalar { values, present, .. } = self {
-            settle(values, present, row);
-            values.push_text(text);
-            present.append(true);
+        if let Builder::Scalar {
+            values: Values::Spans(spans),
+            rows,
+            ..
+        } = self
+        {
+            if rows.last() == Some(&(row as u32)) {
+                rows.pop();
+                spans.truncate(rows.len());
+            }
+            spans.push(text.as_bytes());
+            rows.push(row as u32);
         }
     }
 
     /// Takes back everything from `row` on.
     pub fn truncate(&mut self, row: usize) {
         match self {
-            Builder::Scalar { values, present, .. } => {
-                values.truncate(row);
-                present.truncate(row);
-            }
+            Builder::Scalar { values, rows, .. } => take_back(values, rows, row),
             Builder::List { ends, items, .. } => {
                 ends.truncate(row);
                 items.truncate(last_end(ends));
@@ -124,26 +150,32 @@ impl Builder {
                 keys.truncate(last_end(ends));
                 values.truncate(last_end(ends));
             }
+            Builder::Rows {
+                ends, columns, rows, ..
+            } => {
+                ends.truncate(row);
+                *rows = last_end(ends);
+                columns.iter_mut().for_each(|column| column.truncate(*rows));
+            }
         }
     }
 
     /// The finished column of `rows` rows.
     pub fn finish(self, rows: usize) -> ArrayRef {
         match self {
-            Builder::Scalar { kind, present, .. } if present.is_empty() => new_null_array(&kind.arrow(), rows),
             Builder::Scalar {
                 kind,
-                mut values,
-                mut present,
-            } => {
-                values.pad(rows);
-                present.append_n(rows - present.len(), false);
-                values.finish(kind, Some(NullBuffer::new(present.finish())))
-            }
+                values,
+                rows: filled,
+            } => match filled.len() {
+                0 => new_null_array(&kind.arrow(), rows),
+                filled if filled == rows => values.finish(kind, None),
+                _ => values.spread(&filled, rows).finish(kind, Some(presence(&filled, rows))),
+            },
             Builder::List { kind, mut ends, items } => {
                 ends.resize(rows, last_end(&ends) as i32);
                 Arc::new(ListArray::new(
-                    item_field(kind),
+                    item_field(kind.arrow()),
                     offsets(ends),
                     items.finish(kind, None),
                     None,
@@ -153,20 +185,38 @@ impl Builder {
                 ends.resize(rows, last_end(&ends) as i32);
                 text_map(&ends, &keys, &values)
             }
+            Builder::Rows {
+                mut ends,
+                nested,
+                columns,
+                rows: items,
+            } => {
+                ends.resize(rows, last_end(&ends) as i32);
+                let columns = columns.into_iter().map(|column| column.finish(items)).collect();
+                let structs = StructArray::new(nested.fields(), columns, None);
+                let item = item_field(DataType::Struct(nested.fields()));
+                Arc::new(ListArray::new(item, offsets(ends), Arc::new(structs), None))
+            }
         }
     }
 }
 
-/// Makes a scalar column end right before `row`.
+/// Forgets the value of the row being written, if it has one; only the last value can be of that row.
 #[inline]
-fn settle(values: &mut Values, present: &mut BooleanBufferBuilder, row: usize) {
-    if present.len() > row {
-        values.truncate(row);
-        present.truncate(row);
-    } else if present.len() < row {
-        values.pad(row);
-        present.append_n(row - present.len(), false);
+fn take_back(values: &mut Values, rows: &mut Vec<u32>, row: usize) {
+    if rows.last().is_some_and(|last| *last as usize >= row) {
+        rows.pop();
     }
+    values.truncate(rows.len());
+}
+
+/// Which of the rows have a value.
+fn presence(filled: &[u32], rows: usize) -> NullBuffer {
+    let mut bits = MutableBuffer::from_len_zeroed(rows.div_ceil(8));
+    for row in filled {
+        bit_util::set_bit(&mut bits, *row as usize);
+    }
+    NullBuffer::new(BooleanBuffer::new(bits.into(), 0, rows))
 }
 
 fn open_row(ends: &mut Vec<i32>, row: usize, items: usize) {
@@ -190,6 +240,18 @@ fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
     all.push(0);
     all.extend(ends);
     OffsetBuffer::new(ScalarBuffer::from(all))
+}
+
+fn read_nested(nested: &Nested, columns: &mut [Builder], row: usize, body: &[u8]) -> Result<(), Fault> {
+    let mut reader = Reader::new(body);
+    while !reader.is_empty() {
+        let (number, wire_type) = reader.tag()?;
+        match nested.slots.get(number) {
+            Slot::Column(column) => columns[column].read(row, number, wire_type, &mut reader)?,
+            _ => reader.skip(number, wire_type)?,
+        }
+    }
+    Ok(())
 }
 
 fn map_entry(bytes: &[u8]) -> Result<(&str, &str), Fault> {
@@ -289,17 +351,21 @@ impl Values {
         of_any_type!(self, vector => vector.truncate(length), spans => spans.truncate(length));
     }
 
-    fn pad(&mut self, length: usize) {
-        of_any_type!(self, vector => vector.resize(length, Default::default()), spans => spans.pad(length));
-    }
-
-    fn push_text(&mut self, text: &str) {
-        if let Values::Spans(spans) = self {
-            spans.push(text.as_bytes());
+    /// The values at the rows they belong to, and zeros between.
+    fn spread(self, filled: &[u32], rows: usize) -> Values {
+        match self {
+            Values::Int32(values) => Values::Int32(spread(&values, filled, rows)),
+            Values::Int64(values) => Values::Int64(spread(&values, filled, rows)),
+            Values::Uint32(values) => Values::Uint32(spread(&values, filled, rows)),
+            Values::Uint64(values) => Values::Uint64(spread(&values, filled, rows)),
+            Values::Float(values) => Values::Float(spread(&values, filled, rows)),
+            Values::Double(values) => Values::Double(spread(&values, filled, rows)),
+            Values::Bool(values) => Values::Bool(spread(&values, filled, rows)),
+            Values::Spans(spans) => Values::Spans(spans.spread(filled, rows)),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, kind: Kind, reader: &mut Reader) -> Result<(), Fault> {
         match self {
             // Protobuf keeps the low 32 bits of a longer number.
@@ -344,6 +410,14 @@ impl Values {
     }
 }
 
+fn spread<T: Copy + Default>(values: &[T], filled: &[u32], rows: usize) -> Vec<T> {
+    let mut all = vec![T::default(); rows];
+    for (value, row) in values.iter().zip(filled) {
+        all[*row as usize] = *value;
+    }
+    all
+}
+
 fn numbers<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls))
 }
@@ -375,8 +449,19 @@ impl Spans {
         self.ends.push(self.bytes.len() as i32);
     }
 
-    fn pad(&mut self, length: usize) {
-        self.ends.resize(length, self.bytes.len() as i32);
+    fn spread(self, filled: &[u32], rows: usize) -> Spans {
+        let mut ends = Vec::with_capacity(rows);
+        let mut end = 0;
+        for (row, own_end) in filled.iter().zip(&self.ends) {
+            ends.resize(*row as usize, end);
+            end = *own_end;
+            ends.push(end);
+        }
+        ends.resize(rows, end);
+        Spans {
+            ends,
+            bytes: self.bytes,
+        }
     }
 
     fn truncate(&mut self, length: usize) {

@@ -19,8 +19,6 @@ pub const MAX_RECORDS: usize = 1 << 22;
 pub enum Reason {
     #[error("not a {message}: {fault}")]
     Fault { message: Arc<str>, fault: Fault },
-    #[error("not a {message}: it has no {column}")]
-    Missing { message: Arc<str>, column: Arc<str> },
     #[error("the record has no value")]
     NoValue,
 }
@@ -47,22 +45,16 @@ pub struct Decoded {
 pub struct Decoder {
     plan: Plan,
     message: Arc<str>,
-    required: Vec<(usize, Arc<str>)>,
 }
 
 impl Decoder {
-    /// `required` names columns without which a record is set aside.
-    pub fn new(descriptor_set: &[u8], message: &str, required: &[String]) -> Result<Decoder, SchemaError> {
+    /// Made once for `message` (full name, as `sparkfuse.contracts.Fact`) of a serialised FileDescriptorSet.
+    pub fn new(descriptor_set: &[u8], message: &str) -> Result<Decoder, SchemaError> {
         let plan = Plan::compile(descriptor_set, message)?;
-        let required = required
-            .iter()
-            .map(|name| plan.column(name).map(|column| (column, Arc::from(name.as_str()))))
-            .collect::<Result<_, _>>()?;
         let short_name = message.rsplit('.').next().unwrap_or(message);
         Ok(Decoder {
             plan,
             message: Arc::from(short_name),
-            required,
         })
     }
 
@@ -99,14 +91,6 @@ impl Decoder {
             message: self.message.clone(),
             fault,
         })?;
-        for (column, name) in &self.required {
-            if !table.builders[*column].has(table.rows) {
-                return Err(Reason::Missing {
-                    message: self.message.clone(),
-                    column: name.clone(),
-                });
-            }
-        }
         table.rows += 1;
         Ok(())
     }
@@ -123,7 +107,7 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn new(plan: &'a Plan) -> Self {
-        let builders = plan.columns.iter().map(|column| Builder::new(column.shape)).collect();
+        let builders = plan.columns.iter().map(|column| Builder::new(&column.shape)).collect();
         Table {
             plan,
             builders,

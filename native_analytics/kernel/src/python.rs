@@ -55,9 +55,8 @@ struct Decoder {
 #[pymethods]
 impl Decoder {
     #[new]
-    #[pyo3(signature = (descriptor_set, message, required=Vec::new()))]
-    fn new(descriptor_set: &[u8], message: &str, required: Vec<String>) -> PyResult<Self> {
-        let decoder = facts::Decoder::new(descriptor_set, message, &required).map_err(value_error)?;
+    fn new(descriptor_set: &[u8], message: &str) -> PyResult<Self> {
+        let decoder = facts::Decoder::new(descriptor_set, message).map_err(value_error)?;
         Ok(Decoder { decoder })
     }
 
@@ -93,7 +92,7 @@ fn decode(
     message: &str,
     records: Vec<Option<PyBackedBytes>>,
 ) -> PyResult<Decoded> {
-    Decoder::new(descriptor_set, message, Vec::new())?.decode(py, records)
+    Decoder::new(descriptor_set, message)?.decode(py, records)
 }
 
 fn value_error(error: impl std::error::Error) -> PyErr {

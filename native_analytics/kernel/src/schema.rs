@@ -12,6 +12,8 @@ use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 use thiserror::Error;
 
+/// How deep messages may repeat inside each other; a message that holds itself would have no end.
+const MAX_NESTING: usize = 8;
 /// Field numbers below this are looked up by index, those above by search.
 const DENSE_NUMBERS: u32 = 256;
 
@@ -26,8 +28,6 @@ pub enum SchemaError {
     Unsupported(String, &'static str),
     #[error("column {0} would be there twice")]
     Twice(String),
-    #[error("column {0} is not there; the message has: {1}")]
-    NoColumn(String, String),
 }
 
 /// Type of one value, named as in Protobuf.
@@ -87,8 +87,8 @@ impl Kind {
     }
 }
 
-/// How many values a row of the column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a row of the column holds.
+#[derive(Debug, Clone)]
 pub enum Shape {
     /// One value, null when the field is absent.
     Scalar(Kind),
@@ -96,6 +96,15 @@ pub enum Shape {
     List(Kind),
     /// A map of texts, empty when the field is absent.
     TextMap,
+    /// A list of messages, empty when the field is absent.
+    Rows(Arc<Nested>),
+}
+
+/// The layout of a message that repeats inside another one.
+#[derive(Debug)]
+pub struct Nested {
+    pub columns: Vec<Column>,
+    pub slots: Slots,
 }
 
 /// One column of the table.
@@ -188,17 +197,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Index of a column by its name.
-    pub fn column(&self, name: &str) -> Result<usize, SchemaError> {
-        self.columns
-            .iter()
-            .position(|column| column.name == name)
-            .ok_or_else(|| {
-                let names: Vec<_> = self.columns.iter().map(|column| column.name.as_str()).collect();
-                SchemaError::NoColumn(name.to_owned(), names.join(", "))
-            })
-    }
-
     fn empty() -> Plan {
         Plan {
             columns: Vec::new(),
@@ -236,10 +234,11 @@ impl<'a> Layout<'a> {
             })
     }
 
-    fn lay_out_root(&mut self, root: &'a DescriptorProto) -> Result<(), SchemaError> {
+    fn lay_out_root(&mut self, root: &DescriptorProto) -> Result<(), SchemaError> {
         let mut slots = Slots::default();
-        for field in root.field.iter().filter(|field| choice_of(field).is_none()) {
-            slots.set(number(field), self.slot(field, "")?);
+        let plain = root.field.iter().filter(|field| choice_of(field).is_none());
+        for (field, shape) in self.shapes(plain, 0)? {
+            slots.set(number(field), Slot::Column(self.add(field.name().to_owned(), shape)));
         }
         for (index, oneof) in root.oneof_decl.iter().enumerate() {
             let members: Vec<_> = root
@@ -265,11 +264,11 @@ impl<'a> Layout<'a> {
             return Err(unsupported(field, "a member of a oneof must be a message"));
         }
         let message = self.message(field.type_name())?;
-        let prefix = format!("{}_", field.name());
         let first = self.plan.columns.len();
         let mut slots = Slots::default();
-        for inner in &message.field {
-            slots.set(number(inner), self.slot(inner, &prefix)?);
+        for (inner, shape) in self.shapes(message.field.iter(), 0)? {
+            let column = self.add(format!("{}_{}", field.name(), inner.name()), shape);
+            slots.set(number(inner), Slot::Column(column));
         }
         let columns = first..self.plan.columns.len();
         let choice = self.plan.choices.len() - 1;
@@ -282,30 +281,54 @@ impl<'a> Layout<'a> {
         Ok(Slot::Member(self.plan.members.len() - 1))
     }
 
-    /// The slot of a field that is no oneof's member; nested messages are passed over.
-    fn slot(&mut self, field: &FieldDescriptorProto, prefix: &str) -> Result<Slot, SchemaError> {
-        let repeated = field.label() == Label::Repeated;
-        let shape = match Kind::of(field) {
-            Some(kind) if repeated => Shape::List(kind),
-            Some(kind) => Shape::Scalar(kind),
-            None if repeated && self.is_text_map(field)? => Shape::TextMap,
-            None => return Ok(Slot::Skip),
-        };
-        Ok(Slot::Column(self.add(format!("{prefix}{}", field.name()), shape)))
+    /// The fields that become columns; single nested messages are passed over.
+    fn shapes<'f>(
+        &self,
+        fields: impl Iterator<Item = &'f FieldDescriptorProto>,
+        depth: usize,
+    ) -> Result<Vec<(&'f FieldDescriptorProto, Shape)>, SchemaError> {
+        let mut found = Vec::new();
+        for field in fields {
+            if let Some(shape) = self.shape(field, depth)? {
+                found.push((field, shape));
+            }
+        }
+        Ok(found)
     }
 
-    fn is_text_map(&self, field: &FieldDescriptorProto) -> Result<bool, SchemaError> {
-        if field.r#type() != Type::Message {
-            return Ok(false);
+    fn shape(&self, field: &FieldDescriptorProto, depth: usize) -> Result<Option<Shape>, SchemaError> {
+        let repeated = field.label() == Label::Repeated;
+        match Kind::of(field) {
+            Some(kind) if repeated => Ok(Some(Shape::List(kind))),
+            Some(kind) => Ok(Some(Shape::Scalar(kind))),
+            None if repeated && field.r#type() == Type::Message => self.repeated_message(field, depth),
+            None => Ok(None),
         }
+    }
+
+    fn repeated_message(&self, field: &FieldDescriptorProto, depth: usize) -> Result<Option<Shape>, SchemaError> {
         let message = self.message(field.type_name())?;
-        if !message.options.as_ref().is_some_and(|options| options.map_entry()) {
-            return Ok(false);
+        if depth >= MAX_NESTING {
+            return Err(unsupported(field, "messages repeat inside each other too deep"));
         }
-        if message.field.iter().any(|entry| entry.r#type() != Type::String) {
-            return Err(unsupported(field, "a map must be one of strings to strings"));
+        if message.options.as_ref().is_some_and(|options| options.map_entry()) {
+            return match message.field.iter().all(|entry| entry.r#type() == Type::String) {
+                true => Ok(Some(Shape::TextMap)),
+                false => Err(unsupported(field, "a map must be one of strings to strings")),
+            };
         }
-        Ok(true)
+        let mut nested = Nested {
+            columns: Vec::new(),
+            slots: Slots::default(),
+        };
+        for (inner, shape) in self.shapes(message.field.iter(), depth + 1)? {
+            nested.slots.set(number(inner), Slot::Column(nested.columns.len()));
+            nested.columns.push(Column {
+                name: inner.name().to_owned(),
+                shape,
+            });
+        }
+        Ok((!nested.columns.is_empty()).then(|| Shape::Rows(Arc::new(nested))))
     }
 
     fn add(&mut self, name: String, shape: Shape) -> usize {
@@ -353,17 +376,25 @@ fn unsupported(field: &FieldDescriptorProto, why: &'static str) -> SchemaError {
 }
 
 fn arrow_field(column: &Column) -> Field {
-    let (data_type, nullable) = match column.shape {
+    let (data_type, nullable) = match &column.shape {
         Shape::Scalar(kind) => (kind.arrow(), true),
-        Shape::List(kind) => (DataType::List(item_field(kind)), false),
+        Shape::List(kind) => (DataType::List(item_field(kind.arrow())), false),
         Shape::TextMap => (DataType::Map(entries_field(), false), false),
+        Shape::Rows(nested) => (DataType::List(item_field(DataType::Struct(nested.fields()))), false),
     };
     Field::new(&column.name, data_type, nullable)
 }
 
+impl Nested {
+    /// The fields of one row.
+    pub fn fields(&self) -> Fields {
+        self.columns.iter().map(arrow_field).collect()
+    }
+}
+
 /// The field of a list's items.
-pub fn item_field(kind: Kind) -> Arc<Field> {
-    Arc::new(Field::new("item", kind.arrow(), false))
+pub fn item_field(item: DataType) -> Arc<Field> {
+    Arc::new(Field::new("item", item, false))
 }
 
 /// The fields of a map's entries.

@@ -24,13 +24,13 @@ class Decoder:
     """Decodes lists of records of one message; made once, safe to share between threads.
 
     Columns: the message's fields; `<member>_<field>` for the members of a oneof; a column with the oneof's name that
-    holds the member's name. Scalars are null when absent, lists and maps of strings empty; other nested messages are
-    passed over.
+    holds the member's name. Scalars are null when absent; lists, maps of strings and lists of messages (structs) are
+    empty; single nested messages are passed over.
 
-    Raises ValueError when the descriptor set or the message's shape cannot be used, or a required column is unknown.
+    Raises ValueError when the descriptor set or the message's shape cannot be used.
     """
 
-    def __new__(cls, descriptor_set: bytes, message: str, required: Sequence[str] = ...) -> Decoder: ...
+    def __new__(cls, descriptor_set: bytes, message: str) -> Decoder: ...
     @property
     def columns(self) -> list[str]:
         """Names of the columns, in their order."""
