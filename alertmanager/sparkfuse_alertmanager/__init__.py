@@ -1,1 +1,1 @@
-"""The sender: from findings to Alertmanager."""
+"""From findings to people: the sender to Alertmanager, the receiver that records deliveries, and their files."""

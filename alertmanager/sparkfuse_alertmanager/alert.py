@@ -1,0 +1,223 @@
+"""A finding as Alertmanager's alert: pure, so that the same finding always makes the same alert.
+
+An alert's identity is its labels. They hold what a finding keeps from run to run (job, rule, scope, cluster, tenant,
+its id) and its severity, because Alertmanager routes by labels only; everything that changes with a run, the
+application id first of all, is an annotation. A finding whose severity changed is therefore another alert, and
+``superseded`` says what has to become of the one that Alertmanager still holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from sparkfuse_alertmanager.text import address, label, plain
+from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
+
+# Four times the interval in which findings come again: three may be lost before an alert ends by itself.
+FIRING_MS = 4 * 60_000
+SEVERITIES = ("critical", "warning", "info")
+STATES = ("firing", "resolved")
+# Characters of each annotation, in the order in which they may use up TOTAL: what comes last is left out first.
+ANNOTATION_LIMITS: Mapping[str, int] = {
+    "summary": 200,
+    "description": 1000,
+    "where": 200,
+    "run": 200,
+    "app_id": 300,
+    "completeness": 20,
+    "evidence_time": 30,
+    "became": 20,
+    "evidence": 1000,
+}
+TOTAL = 2500
+RUNS_SHOWN = 5
+_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_RULE = re.compile(r"[a-z][a-z0-9_]{0,99}")
+
+
+class FindingRefused(ValueError):
+    """A finding lacks what an alert cannot do without; the text is the reason for its dead letter."""
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One alert of Alertmanager's API v2; times are milliseconds since 1970-01-01 UTC."""
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    starts_ms: int
+    ends_ms: int
+    generator_url: str
+
+    @property
+    def finding_id(self) -> str:
+        """The finding that the alert speaks of."""
+        return self.labels.get("finding_id", "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The alert as ``POST /api/v2/alerts`` takes it."""
+        return {
+            "labels": dict(self.labels),
+            "annotations": dict(self.annotations),
+            "startsAt": _rfc3339(self.starts_ms),
+            "endsAt": _rfc3339(self.ends_ms),
+            "generatorURL": self.generator_url,
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Alert:
+        """Read an alert as ``GET /api/v2/alerts`` gives it."""
+        return cls(
+            labels=dict(content["labels"]),
+            annotations=dict(content["annotations"]),
+            starts_ms=_milliseconds(content["startsAt"]),
+            ends_ms=_milliseconds(content["endsAt"]),
+            generator_url=str(content.get("generatorURL", "")),
+        )
+
+
+def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
+    """Make the alert that tells of ``finding`` at ``now_ms``.
+
+    A firing alert ends FIRING_MS after the finding was made, so that it ends by itself when nobody says it again; a
+    clock that runs ahead is held to ours. Raises FindingRefused when a field that the labels need is absent or wrong.
+    """
+    _check(finding)
+    updated_ms = min(finding.updated_ms, now_ms)
+    resolved_ms = min(finding.resolved_ms or updated_ms, now_ms)
+    ends_ms = resolved_ms if finding.state == "resolved" else updated_ms + FIRING_MS
+    link = _dashboard_link(finding, dashboard_url)
+    return Alert(
+        labels=_labels(finding),
+        annotations=_annotations(finding, link),
+        starts_ms=min(finding.started_ms or updated_ms, ends_ms),
+        ends_ms=ends_ms,
+        generator_url=link,
+    )
+
+
+def expired(finding: Finding, now_ms: int) -> bool:
+    """Whether a finding is too old to be told: by then Alertmanager has ended its alert by itself."""
+    return finding.updated_ms + FIRING_MS <= now_ms
+
+
+def superseded(held: Iterable[Alert], told: Mapping[str, Alert], now_ms: int) -> list[Alert]:
+    """What to post about the alerts that Alertmanager holds for findings whose labels have changed since.
+
+    ``told`` maps finding ids to the alerts that are being posted. An alert of the same labels needs nothing; another
+    one resolves now and says what it became. Only a warning below a critical alert of its finding lives on as long as
+    that: it is muted, Alertmanager would never tell a receiver that it resolved, and would then take the warning of
+    the next run for one that was already told.
+    """
+    ended = []
+    for old in held:
+        new = told.get(old.finding_id)
+        if new is None or new.labels == old.labels:
+            continue
+        muted = (old.labels.get("severity"), new.labels["severity"]) == ("warning", "critical")
+        annotations = dict(old.annotations) | {"became": new.labels["severity"]}
+        ends_ms = new.ends_ms if muted else min(new.ends_ms, now_ms)
+        ended.append(replace(old, annotations=annotations, starts_ms=min(old.starts_ms, ends_ms), ends_ms=ends_ms))
+    return ended
+
+
+def alert_name(rule: str) -> str:
+    """The rule's id as the name of its alert: ``stage_skew`` becomes ``SparkfuseStageSkew``."""
+    return "Sparkfuse" + "".join(word.capitalize() for word in rule.split("_"))
+
+
+def _check(finding: Finding) -> None:
+    if not _ID.fullmatch(finding.finding_id):
+        raise FindingRefused("finding_id must be 1 to 64 letters, digits, '-' or '_'")
+    if not _RULE.fullmatch(finding.rule):
+        raise FindingRefused("rule must be the id of a rule: small letters, digits and '_'")
+    if finding.severity not in SEVERITIES:
+        raise FindingRefused(f"severity must be one of {', '.join(SEVERITIES)}")
+    if finding.state not in STATES:
+        raise FindingRefused(f"state must be one of {', '.join(STATES)}")
+    if not finding.job_key:
+        raise FindingRefused("job_key is absent")
+    for name in ("updated_ms", "started_ms", "resolved_ms"):
+        # Alertmanager's clock library gives up after the year 9999, and an alert from before 1970 is a lie too.
+        if not 0 <= getattr(finding, name) < 253_370_764_800_000:
+            raise FindingRefused(f"{name} must be milliseconds since 1970")
+    if not finding.updated_ms:
+        raise FindingRefused("updated_ms is absent")
+
+
+def _labels(finding: Finding) -> dict[str, str]:
+    labels = {
+        "alertname": alert_name(finding.rule),
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "finding_id": finding.finding_id,
+        "job_key": label(finding.job_key),
+        "scope": label(finding.scope),
+        "cluster": label(finding.cluster),
+        "tenant": label(finding.tenant),
+    }
+    return {name: value for name, value in labels.items() if value}  # to Alertmanager an empty label is an absent one
+
+
+def _annotations(finding: Finding, link: str) -> dict[str, str]:
+    run = _latest_run(finding)
+    texts = {
+        "summary": finding.summary or alert_name(finding.rule),
+        "description": finding.description,
+        "where": _where(run),
+        "run": run.run_key,
+        "app_id": _applications(finding),
+        "completeness": f"{finding.completeness:.1%}" if finding.HasField("completeness") else "",
+        "evidence_time": _rfc3339(finding.evidence_ms) if finding.HasField("evidence_ms") else "",
+        "evidence": ", ".join(f"{name}={value}" for name, value in sorted(run.evidence.items())),
+    }
+    annotations, left = {}, TOTAL
+    for name, limit in ANNOTATION_LIMITS.items():
+        annotations[name] = plain(texts.get(name, ""), min(limit, left))
+        left -= len(annotations[name])
+    annotations |= {"runbook_url": address(finding.runbook_url), "dashboard_url": link}
+    return {name: text for name, text in annotations.items() if text}
+
+
+def _latest_run(finding: Finding) -> FindingRun:
+    """The run that the description speaks of: the latest that fires, else the latest."""
+    return max(finding.runs, key=lambda run: (run.state == "firing", run.started_ms), default=FindingRun())
+
+
+def _where(run: FindingRun) -> str:
+    parts = []
+    if run.HasField("stage_id"):
+        parts.append(f"stage {run.stage_id}.{run.stage_attempt}")
+    if run.HasField("task_id"):
+        parts.append(f"task {run.task_id}")
+    if run.HasField("executor_id"):
+        parts.append(f"executor {run.executor_id}")
+    return ", ".join(parts)
+
+
+def _applications(finding: Finding) -> str:
+    newest_first = sorted(finding.runs, key=lambda run: run.started_ms, reverse=True)
+    names = list(dict.fromkeys(plain(run.app_id, 100) for run in newest_first if run.app_id))
+    more = f" and {len(names) - RUNS_SHOWN} more" if len(names) > RUNS_SHOWN else ""
+    return ", ".join(names[:RUNS_SHOWN]) + more
+
+
+def _dashboard_link(finding: Finding, dashboard_url: str) -> str:
+    run = _latest_run(finding)
+    values = {"var-job_key": finding.job_key[:200], "var-app_id": run.app_id[:100]}
+    query = urlencode({name: value for name, value in values.items() if value}, quote_via=quote, errors="replace")
+    return address(f"{dashboard_url}/d/sparkfuse-run?{query}") if dashboard_url else ""
+
+
+def _rfc3339(milliseconds: int) -> str:
+    seconds, rest = divmod(min(max(milliseconds, 0), 253_370_764_799_999), 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+
+
+def _milliseconds(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)

@@ -1,0 +1,60 @@
+"""The sender's metrics, under the names that the contract lists."""
+
+from __future__ import annotations
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+
+from sparkfuse_contracts import metric_names
+
+COMPONENT = "sender"
+# What became of a finding; each is shown from the start, so that the first one is an increase too.
+OUTCOMES = ("sent", "replaced", "expired", "refused")
+# The promise is ten seconds from the window's end to the webhook.
+DELAY_SECONDS = (0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 240)
+
+
+class Metrics:
+    """Counters, gauges and the delay of one sender."""
+
+    def __init__(self, topic: str, registry: CollectorRegistry = REGISTRY) -> None:
+        def counter(named: metric_names.Metric) -> Counter:
+            return Counter(named.name, named.help, named.labels, registry=registry)
+
+        self._records = counter(metric_names.RECORDS_READ).labels(COMPONENT, topic)
+        self._dead_letters = counter(metric_names.DEAD_LETTERS).labels(COMPONENT, topic)
+        self._kafka_errors = counter(metric_names.KAFKA_ERRORS).labels(COMPONENT)
+        self._outcomes = counter(metric_names.ALERTS_SENT)
+        self._requests = counter(metric_names.ALERTMANAGER_REQUESTS)
+        up, delay = metric_names.ALERTMANAGER_UP, metric_names.ALERT_DELAY
+        self._up = Gauge(up.name, up.help, up.labels, registry=registry)
+        self._delay = Histogram(delay.name, delay.help, buckets=DELAY_SECONDS, registry=registry)
+        for outcome in OUTCOMES:
+            self._outcomes.labels(outcome)
+
+    def read(self, records: int) -> None:
+        """Records that came from Kafka."""
+        self._records.inc(records)
+
+    def dead_letters(self, records: int) -> None:
+        """Records that were set aside."""
+        self._dead_letters.inc(records)
+
+    def kafka_error(self) -> None:
+        """The Kafka client reported an error."""
+        self._kafka_errors.inc()
+
+    def outcome(self, name: str, findings: int = 1) -> None:
+        """What became of findings: one of OUTCOMES."""
+        self._outcomes.labels(name).inc(findings)
+
+    def requested(self, peer: str, code: str) -> None:
+        """A peer answered with an HTTP status, or ``failed`` to answer."""
+        self._requests.labels(peer, code).inc()
+
+    def peer_up(self, peer: str, *, up: bool) -> None:
+        """Whether a peer took the last alerts."""
+        self._up.labels(peer).set(up)
+
+    def delay(self, seconds: float) -> None:
+        """From the end of the evidence's window until a peer took the alert."""
+        self._delay.observe(max(0.0, seconds))
