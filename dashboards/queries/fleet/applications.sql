@@ -1,0 +1,24 @@
+-- Applications that had news in the last two minutes of the range and had not ended.
+SELECT
+  application_name AS name,
+  app_id,
+  cluster,
+  tenant,
+  application_user_name AS user,
+  application_elapsed_ms AS elapsed,
+  application_running_stages AS running_stages,
+  application_running_tasks AS running_tasks,
+  application_failed_tasks AS failed_tasks,
+  application_executors AS executors,
+  application_disk_spilled_bytes AS spilled,
+  completeness
+FROM (
+  SELECT *
+  FROM live
+  WHERE view = 'app_live' AND window_end_ms BETWEEN ${__from} AND ${__to}
+  ORDER BY row_seq DESC
+  LIMIT 1 BY app_id, app_start_ms
+)
+WHERE application_status = 'running' AND window_end_ms >= ${__to} - 120000
+ORDER BY elapsed DESC
+LIMIT 500

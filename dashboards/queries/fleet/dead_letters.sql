@@ -1,0 +1,12 @@
+-- Records that were set aside, by who did it and why; any is worth a look.
+SELECT
+  component,
+  topic,
+  reason,
+  count() AS records,
+  fromUnixTimestamp64Milli(assumeNotNull(max(seen_ms))) AS latest
+FROM dead_letters FINAL
+WHERE seen_ms BETWEEN ${__from} AND ${__to}
+GROUP BY component, topic, reason
+ORDER BY records DESC, latest DESC
+LIMIT 100

@@ -1,0 +1,21 @@
+-- The latest word on each finding of the range; app_id is its latest run.
+SELECT
+  severity,
+  state,
+  rule,
+  job_key AS job,
+  description,
+  runs[-1].app_id AS app_id,
+  fromUnixTimestamp64Milli(assumeNotNull(started_ms)) AS since,
+  fromUnixTimestamp64Milli(assumeNotNull(resolved_ms)) AS resolved,
+  completeness,
+  runbook_url AS runbook
+FROM (
+  SELECT *
+  FROM findings
+  WHERE updated_ms BETWEEN ${__from} AND ${__to}
+  ORDER BY updated_ms DESC
+  LIMIT 1 BY finding_id
+)
+ORDER BY state = 'firing' DESC, indexOf(['critical', 'warning', 'info'], assumeNotNull(severity)), since DESC
+LIMIT 500

@@ -1,0 +1,12 @@
+-- Findings that fire, by rule and severity: re-sent each minute, so one without news for five minutes is gone.
+SELECT rule, severity, count() AS firing, uniqExact(job_key) AS jobs
+FROM (
+  SELECT *
+  FROM findings
+  WHERE updated_ms BETWEEN ${__from} AND ${__to}
+  ORDER BY updated_ms DESC
+  LIMIT 1 BY finding_id
+)
+WHERE state = 'firing' AND updated_ms >= ${__to} - 300000
+GROUP BY rule, severity
+ORDER BY indexOf(['critical', 'warning', 'info'], assumeNotNull(severity)), firing DESC

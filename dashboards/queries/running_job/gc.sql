@@ -1,0 +1,9 @@
+-- Share of the time that each executor's JVM spent in collections.
+SELECT
+  fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)) AS time,
+  concat('executor ', assumeNotNull(executor_executor_id)) AS executor,
+  max(executor_gc_share) AS gc
+FROM live
+WHERE app_id = ${app_id:sqlstring} AND view = 'executor_live' AND window_end_ms BETWEEN ${__from} AND ${__to}
+GROUP BY time, executor
+ORDER BY time, executor

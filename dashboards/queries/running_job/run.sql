@@ -1,0 +1,14 @@
+-- The latest word on the run, from its application row.
+SELECT
+  application_name AS name,
+  application_status AS status,
+  application_elapsed_ms AS elapsed,
+  application_running_stages AS running_stages,
+  application_running_tasks AS running_tasks,
+  application_failed_tasks AS failed_tasks,
+  application_executors AS executors,
+  application_disk_spilled_bytes AS spilled
+FROM live
+WHERE app_id = ${app_id:sqlstring} AND view = 'app_live'
+ORDER BY app_start_ms DESC, row_seq DESC
+LIMIT 1

@@ -1,0 +1,55 @@
+-- The latest row of each stage attempt, beside the median of the job's earlier runs.
+-- Earlier runs are those whose application name is the same but for its digits: dates and ids differ from run to run.
+WITH
+  (SELECT max(app_start_ms) FROM live WHERE app_id = ${app_id:sqlstring}) AS started,
+  runs AS (
+    SELECT app_id, app_start_ms, replaceRegexpAll(any(application_name), '[0-9]+', '#') AS job
+    FROM live
+    WHERE view = 'app_live' AND application_name IS NOT NULL
+    GROUP BY app_id, app_start_ms
+  ),
+  earlier AS (
+    SELECT app_id, app_start_ms
+    FROM runs
+    WHERE job = (SELECT any(job) FROM runs WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started)
+      AND app_start_ms < started
+    ORDER BY app_start_ms DESC
+    LIMIT 50
+  ),
+  known AS (
+    SELECT stage_stage_id AS stage_id, stage_name AS name, median(stage_elapsed_ms) AS usual_ms
+    FROM (
+      SELECT app_id, app_start_ms, stage_stage_id, stage_name, stage_elapsed_ms
+      FROM live
+      WHERE view = 'stage_live' AND stage_status = 'succeeded' AND (app_id, app_start_ms) IN earlier
+      ORDER BY row_seq DESC
+      LIMIT 1 BY app_id, app_start_ms, stage_stage_id
+    )
+    GROUP BY stage_id, name
+  ),
+  latest AS (
+    SELECT *
+    FROM live
+    WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started AND view = 'stage_live'
+    ORDER BY row_seq DESC
+    LIMIT 1 BY stage_stage_id, stage_stage_attempt
+  )
+SELECT
+  concat(toString(latest.stage_stage_id), '.', toString(latest.stage_stage_attempt)) AS stage,
+  latest.stage_name AS name,
+  latest.stage_status AS status,
+  latest.stage_elapsed_ms AS elapsed,
+  coalesce(toFloat64(latest.stage_expected_ms), known.usual_ms) AS expected,
+  latest.stage_elapsed_ms / nullIf(expected, 0) AS against_expected,
+  latest.stage_succeeded_tasks / nullIf(latest.stage_num_tasks, 0) AS done,
+  latest.stage_running_tasks AS running_tasks,
+  latest.stage_failed_tasks AS failed_tasks,
+  latest.stage_work_bytes AS work,
+  latest.stage_disk_spilled_bytes AS spilled,
+  latest.stage_bytes_ratio AS biggest_task,
+  latest.stage_lost_ms AS lost,
+  latest.completeness AS completeness
+FROM latest
+LEFT JOIN known ON known.stage_id = latest.stage_stage_id AND known.name = latest.stage_name
+ORDER BY latest.stage_status = 'running' DESC, elapsed DESC
+LIMIT 200

@@ -1,0 +1,100 @@
+"""The dashboard of one running application."""
+
+from __future__ import annotations
+
+from sparkfuse_contracts.links import RUNNING_JOB_UID
+from sparkfuse_dashboards.dashboard import DashboardSpec, Row, Variable
+from sparkfuse_dashboards.panel import COMPLETE, Column, Kind, PanelSpec
+from sparkfuse_dashboards.query import read_sql
+
+_FOLDER = "running_job"
+
+
+def running_job() -> DashboardSpec:
+    """Stages against their history, tasks, memory, findings and the fuse of the application that is chosen."""
+    return DashboardSpec(
+        uid=RUNNING_JOB_UID,
+        title="Sparkfuse: running job",
+        description="One application: where it stands, what was found, what the fuse did.",
+        since="now-1h",
+        variables=(Variable("app_id", "Application", read_sql(_FOLDER, "applications")),),
+        rows=(_now(), _found(), _stages(), _memory()),
+    )
+
+
+def _panel(
+    name: str, title: str, description: str, kind: Kind, *columns: Column, width: int = 24, height: int = 8
+) -> PanelSpec:
+    return PanelSpec(title, description, kind, read_sql(_FOLDER, name), columns, width, height)
+
+
+def _now() -> Row:
+    run = _panel(
+        "run", "Now", "The latest word on the run.", "stat",
+        Column("name"), Column("status", "word"), Column("elapsed", "ms"), Column("running_stages", "count"),
+        Column("running_tasks", "count"), Column("failed_tasks", "count"), Column("executors", "count"),
+        Column("spilled", "bytes"), width=16, height=5,
+    )  # fmt: skip
+    completeness = _panel(
+        "completeness", "Completeness", "Facts that arrived, of those that the collectors numbered. "
+        "Below 99 % nothing kills and nothing pages above warning.", "timeseries",
+        Column("time", "time"), Column("completeness", "share", COMPLETE), width=8, height=5,
+    )  # fmt: skip
+    return Row("The run", (run, completeness))
+
+
+def _found() -> Row:
+    findings = _panel(
+        "findings", "Findings", "What the rules say of this job, firing ones first.", "table",
+        Column("severity", "word"), Column("state", "word"), Column("rule"), Column("description"),
+        Column("since", "time"), Column("resolved", "time"), Column("completeness", "share", COMPLETE),
+        Column("runbook", "runbook"),
+    )  # fmt: skip
+    actions = _panel(
+        "actions", "Fuse", "Every step of breaker and hook, with the numbers that were looked at.", "table",
+        Column("at", "time"), Column("actor"), Column("rule"), Column("action"), Column("mode"),
+        Column("outcome", "word"), Column("reason"), Column("stage"), Column("killed_tasks", "count"),
+        Column("observed"), height=6,
+    )  # fmt: skip
+    return Row("Findings and fuse", (findings, actions))
+
+
+def _stages() -> Row:
+    stages = _panel(
+        "stages", "Stages against what was expected",
+        "Expected is the baseline where detect gave one, else the median of the job's earlier runs of this stage. "
+        "Biggest task: its bytes against the median task's.", "table",
+        Column("stage"), Column("name"), Column("status", "word"), Column("elapsed", "ms"), Column("expected", "ms"),
+        Column("against_expected", "times"), Column("done", "share"), Column("running_tasks", "count"),
+        Column("failed_tasks", "count"), Column("work", "bytes"), Column("spilled", "bytes"),
+        Column("biggest_task", "times"), Column("lost", "ms"), Column("completeness", "share", COMPLETE),
+    )  # fmt: skip
+    tasks = _panel(
+        "tasks", "Running tasks", "The longest stalled first: idle ones use no CPU either, busy ones do.", "table",
+        Column("stage"), Column("task", "count"), Column("attempt", "count"), Column("executor"), Column("host"),
+        Column("activity", "word"), Column("stalled", "ms"), Column("age", "ms"), Column("cpu_since_progress", "ms"),
+        Column("work", "bytes"), Column("spilled", "bytes"), Column("stack"),
+    )  # fmt: skip
+    return Row("Stages and tasks", (stages, tasks))
+
+
+def _memory() -> Row:
+    spill = _panel(
+        "spill", "Spilled to disk", "By stage; a SQL sort shows its spill while it runs.", "timeseries",
+        Column("time", "time"), Column("stage"), Column("spilled", "bytes"), width=8,
+    )  # fmt: skip
+    heap = _panel(
+        "heap", "Heap in use", "Of the largest heap that the executor may have.", "timeseries",
+        Column("time", "time"), Column("executor"), Column("heap", "share"), width=8,
+    )  # fmt: skip
+    collections = _panel(
+        "gc", "Time in collections", "Of wall time, between two samples.", "timeseries",
+        Column("time", "time"), Column("executor"), Column("gc", "share"), width=8,
+    )  # fmt: skip
+    executors = _panel(
+        "executors", "Executors", "The latest sample of each.", "table",
+        Column("executor"), Column("host"), Column("heap_used", "bytes"), Column("heap_max", "bytes"),
+        Column("gc", "share"), Column("resident", "bytes"), Column("python_resident", "bytes"),
+        Column("running_tasks", "count"), Column("seen", "time"), height=6,
+    )  # fmt: skip
+    return Row("Spill and memory", (spill, heap, collections, executors))
