@@ -84,7 +84,7 @@ def write_prometheus(
         rules: rule files to use instead of the room's own.
     """
     content = yaml.safe_load(asset(PACKAGE, "prometheus.yml").read_text())
-    chosen = list(rules) or [asset(PACKAGE, "rules", Path(name).name) for name in content["rule_files"]]
+    chosen = list(rules) or [asset(PACKAGE, "prometheus_rules", Path(name).name) for name in content["rule_files"]]
     content["rule_files"] = [str(path.resolve()) for path in chosen]
     targets = [{"targets": [address], "labels": {"process": name}} for name, address in processes.items()]
     _write(folder / "targets" / "processes.yml", targets)
