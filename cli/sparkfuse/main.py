@@ -39,3 +39,7 @@ def main() -> None:
 
 def _say(sentence: str) -> None:
     Console(stderr=True).print(f"sparkfuse: {sentence}", markup=False, highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

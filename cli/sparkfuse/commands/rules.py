@@ -1,0 +1,105 @@
+"""`sparkfuse rules`: look at the rules, check them and run their cases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparkfuse.commands.output import Json, print_json, print_table
+from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_rules.cases import run_cases
+from sparkfuse_rules.catalog import Catalog, load_catalog
+from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.rule import Rule
+
+commands = typer.Typer(help="Look at the rules, check them and run their cases.", no_args_is_help=True)
+Folder = Annotated[Path | None, typer.Option("--catalog", help="Folder of rule files instead of the shipped ones.")]
+
+
+def catalog(folder: Path | None) -> Catalog:
+    """The rules with the overrides of sparkfuse.yaml.
+
+    Raises:
+        StartFailure: a file or an override can't be used; names file, key and the nearest known one.
+    """
+    try:
+        return load_catalog(folder, Settings.from_environment(os.environ).config_file)
+    except RuleRefused as refused:
+        raise StartFailure(str(refused), USAGE) from refused
+
+
+@commands.command("list")
+def list_(folder: Folder = None, as_json: Json = False) -> None:
+    """List the rules."""
+    rules = [_summary(rule) for rule in catalog(folder).values()]
+    if as_json:
+        print_json(rules)
+        return
+    print_table("Rules", list(rules[0]), [list(rule.values()) for rule in rules])
+
+
+def _summary(rule: Rule) -> dict[str, str]:
+    return {
+        "rule": rule.id,
+        "view": rule.view,
+        "severity": ", ".join(rule.severity),
+        "breaker": rule.breaker.action if rule.breaker else "none",
+        "summary": rule.summary,
+    }
+
+
+@commands.command()
+def show(rule: str, folder: Folder = None, as_json: Json = False) -> None:
+    """Show one rule: its condition, its thresholds with their reasons, and its runbook."""
+    known = catalog(folder)
+    if rule not in known:
+        raise StartFailure(f"there is no rule {rule!r}; there are: {', '.join(known)}", USAGE)
+    found = known[rule]
+    params = [
+        {"name": name, "value": param.value, "default": param.default, "unit": param.unit, "why": param.why}
+        for name, param in found.params.items()
+    ]
+    if as_json:
+        print_json({**_summary(found), "when": found.when, "params": params, "runbook": found.runbook})
+        return
+    typer.echo(f"{found.id}: {found.summary}\nlooks at {found.view}, when {found.when.strip()}\n")
+    print_table(
+        "Thresholds", ["name", "value", "unit", "why"], [(p["name"], p["value"], p["unit"], p["why"]) for p in params]
+    )
+    typer.echo(f"Runbook:\n{found.runbook}")
+
+
+@commands.command()
+def check(folder: Folder = None) -> None:
+    """Load and compile every rule with the overrides; say what is wrong with file, key and the nearest known name."""
+    typer.echo(f"{len(catalog(folder))} rules are well")
+
+
+@commands.command("test")
+def run_cases_of_all(folder: Folder = None, as_json: Json = False) -> None:
+    """Run every case of every rule; exit code 1 when one gives another answer."""
+    results = run_cases(catalog(folder).values(), "datafusion", _answer)
+    failed = [
+        {"rule": result.rule.id, "case": result.case.name, "expected": result.case.expect, "actual": result.actual}
+        for result in results
+        if not result.passed
+    ]
+    if as_json:
+        print_json({"cases": len(results), "failed": failed})
+    else:
+        for case in failed:
+            typer.echo(f"{case['rule']}: {case['case']}: expected {case['expected']}, got {case['actual']}")
+        typer.echo(f"{len(results)} cases, {len(failed)} failed")
+    raise typer.Exit(1 if failed else 0)
+
+
+def _answer(statement: str) -> Iterable[tuple[int, str | None]]:
+    import datafusion
+
+    rows = datafusion.SessionContext().sql(statement).to_pylist()
+    return [(int(row["place"]), row["severity"]) for row in rows]

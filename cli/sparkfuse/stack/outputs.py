@@ -1,0 +1,73 @@
+"""Alertmanager, Prometheus and the signing keys of the embedded stack."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
+from sparkfuse.stack.process import Service
+from sparkfuse.stack.services import http_answers
+from sparkfuse_alertmanager.processes import ProgramMissing, alertmanager_command, prometheus_command
+from sparkfuse_alertmanager.render import DestinationRefused, Destinations, write_alertmanager, write_prometheus
+from sparkfuse_native_analytics.breaker.keys import ensure_key_pair
+
+
+def alertmanager(layout: Layout, webhook_url: str) -> Service:
+    """Alertmanager with the room's configuration; Slack and pager where the environment names their key files.
+
+    Raises:
+        StartFailure: the program is missing, its port is taken, or a destination can't be used.
+    """
+    require_free(layout.ports.alertmanager, "alertmanager")
+    folder = layout.home / "alertmanager"
+    destinations = dataclasses.replace(Destinations.from_environment(os.environ), webhook_url=webhook_url)
+    try:
+        configuration = write_alertmanager(folder, destinations)
+        command = alertmanager_command(configuration, folder / "data", layout.ports.alertmanager)
+    except ProgramMissing as missing:
+        raise StartFailure(str(missing)) from missing
+    except DestinationRefused as refused:
+        raise StartFailure(str(refused), USAGE) from refused
+    ready = f"http://{LOOPBACK}:{layout.ports.alertmanager}/-/ready"
+    return Service("alertmanager", command, ready=lambda: http_answers(ready))
+
+
+def prometheus(layout: Layout) -> Service:
+    """Prometheus that scrapes the pipeline's own processes and pages about them.
+
+    Raises:
+        StartFailure: the program is missing or its port is taken.
+    """
+    require_free(layout.ports.prometheus, "prometheus")
+    folder = layout.home / "prometheus"
+    ports = layout.ports
+    metrics = {
+        "windows": ports.windows_metrics,
+        "detect": ports.detect_metrics,
+        "loader": ports.loader_metrics,
+        "sender": ports.sender_metrics,
+        "breaker": ports.breaker_metrics,
+    }
+    addresses = {name: f"{LOOPBACK}:{port}" for name, port in metrics.items()}
+    try:
+        configuration = write_prometheus(folder, addresses, layout.alertmanager_urls.split(","))
+        command = prometheus_command(configuration, folder / "data", ports.prometheus)
+    except ProgramMissing as missing:
+        raise StartFailure(str(missing)) from missing
+    ready = f"http://{LOOPBACK}:{ports.prometheus}/-/ready"
+    return Service("prometheus", command, ready=lambda: http_answers(ready))
+
+
+def signing_keys(layout: Layout) -> dict[str, str]:
+    """Make the key pair of this home once; the settings that name its private half."""
+    private, _public = ensure_key_pair(layout.home / "keys")
+    return {"SPARKFUSE_SIGNING_KEY": str(private)}
+
+
+def public_key_file(layout: Layout) -> Path:
+    """The public half, which the hook in a job's driver is configured with."""
+    _private, public = ensure_key_pair(layout.home / "keys")
+    return public
