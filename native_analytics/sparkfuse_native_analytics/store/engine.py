@@ -1,0 +1,150 @@
+"""The embedded ClickHouse engine: one process owns a path, and each request gets a session of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+_TRAILING_FORMAT = re.compile(r"\bFORMAT\s+(\w+)\s*;?\s*$", re.IGNORECASE)
+_WITH_RESULT = re.compile(r"\s*(SELECT|WITH|SHOW|DESC|DESCRIBE|EXISTS|EXPLAIN|CHECK|\()", re.IGNORECASE)
+_INSERT = re.compile(r"\s*INSERT\s", re.IGNORECASE)
+_CODE = re.compile(r"Code: (\d+)")
+_SETTING_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LOCK_FILE = "sparkfuse.lock"
+
+
+class StorePathError(RuntimeError):
+    """The path cannot be owned by this process; the text says why."""
+
+
+class StatementError(RuntimeError):
+    """The engine refused a statement; ``code`` is ClickHouse's number of the error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        found = _CODE.search(text)
+        self.code = int(found.group(1)) if found else 0
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement with what travels beside it: the data of an INSERT, settings, parameters and the database."""
+
+    sql: str
+    data: bytes = b""
+    default_format: str = "TabSeparated"
+    database: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a statement; ``format`` is None where there is no result, as after DDL."""
+
+    content: bytes
+    format: str | None
+    read_rows: int = 0
+    written_rows: int = 0
+
+
+class Engine:
+    """Owns a path for as long as it lives. Statements may run in many threads at once.
+
+    Raises StorePathError when another process owns the path, or the path cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = _lock(path)
+        # Imported here because it loads the engine's library (half a gigabyte), which no client should pay for.
+        import chdb
+
+        self._path = str(path)
+        self._connect = chdb.connect
+        try:
+            # Kept open: the engine stops with its last connection.
+            self._anchor = self._connect(self._path)
+        except RuntimeError as error:
+            raise StorePathError(f"the store cannot open {path}: {error}") from error
+
+    def close(self) -> None:
+        """Stop the engine and let go of the path."""
+        self._anchor.close()
+        self._lock.close()
+
+    def run(self, statement: Statement) -> Answer:
+        """Run one statement in a session of its own.
+
+        Raises StatementError with the engine's own words.
+        """
+        with self._session(statement) as connection:
+            if statement.data and _INSERT.match(statement.sql):
+                return _insert(connection, statement)
+            return _query(connection, statement)
+
+    @contextmanager
+    def _session(self, statement: Statement) -> Iterator[Any]:
+        connection = self._connect(self._path)
+        try:
+            # The engine's default collects inserts; an answer must mean that the rows are in the table.
+            for sql in ("SET async_insert = 0", *_preparation(statement)):
+                connection.query(sql)
+            yield connection
+        except RuntimeError as error:
+            raise StatementError(str(error)) from error
+        finally:
+            connection.close()
+
+
+def _lock(path: Path) -> IO[str]:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = (path / _LOCK_FILE).open("a")
+    except OSError as error:
+        raise StorePathError(f"the store cannot write to {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise StorePathError(f"another process already owns the store at {path}") from error
+    os.set_inheritable(lock.fileno(), False)
+    return lock
+
+
+def _preparation(statement: Statement) -> Iterator[str]:
+    if statement.database:
+        yield f"USE `{statement.database.replace('`', '')}`"
+    for name, value in statement.settings.items():
+        if not _SETTING_NAME.fullmatch(name):
+            raise StatementError(f"Code: 115. Setting {name!r} has no valid name")
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        yield f"SET {name} = '{escaped}'"
+
+
+def _insert(connection: Any, statement: Statement) -> Answer:
+    found = _TRAILING_FORMAT.search(statement.sql)
+    sql = statement.sql[: found.start()] if found else statement.sql
+    inserter = connection.send_insert(sql, found.group(1) if found else "Values")
+    inserter.append(statement.data)
+    result = inserter.finish()
+    return Answer(b"", None, written_rows=int(result.rows_written))
+
+
+def _query(connection: Any, statement: Statement) -> Answer:
+    # The engine would take the text behind an INSERT's FORMAT for data, but not the bytes of a binary format.
+    sql = statement.sql + ("\n" + statement.data.decode(errors="surrogateescape") if statement.data else "")
+    result = connection.query(sql, statement.default_format, params=dict(statement.parameters) or None)
+    found = _TRAILING_FORMAT.search(sql)
+    format_name = found.group(1) if found else statement.default_format
+    return Answer(
+        content=bytes(result.bytes() or b""),
+        format=format_name if _WITH_RESULT.match(sql) else None,
+        read_rows=int(result.rows_read()),
+        written_rows=int(result.rows_written()),
+    )
