@@ -117,6 +117,8 @@ def _timeseries(spec: PanelSpec) -> timeseries.Panel:
         builder = builder.min(0).max(1)
     if value.share_floor is not None:
         builder = builder.thresholds(_floor(value.share_floor))
+    if len(spec.columns) == 3:  # time, what the lines are of, value
+        builder = builder.display_name(f"${{__field.labels.{spec.columns[1].name}}}")
     return builder.unit(_UNITS.get(value.unit, "none"))
 
 

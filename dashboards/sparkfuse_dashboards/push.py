@@ -7,10 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-import requests
 from grafana_client import GrafanaApi, TokenAuth
 from grafana_client.client import GrafanaClientError, GrafanaException
 
@@ -42,7 +42,7 @@ def push(url: str, token: str) -> list[str]:
         return [f"{url}{_update(api, content)}" for content in dashboards().values()]
     except GrafanaException as error:
         raise PushError(f"Grafana at {url} answered {error.status_code}: {error.message}") from error
-    except requests.RequestException as error:
+    except OSError as error:  # every network error of the client
         raise PushError(f"Grafana at {url} cannot be reached: is it running, and is the address right?") from error
 
 
@@ -50,7 +50,7 @@ def _make_folder(api: GrafanaApi) -> None:
     try:
         api.folder.get_folder(FOLDER_UID)
     except GrafanaClientError as error:
-        if error.status_code != requests.codes.not_found:
+        if error.status_code != HTTPStatus.NOT_FOUND:
             raise
         api.folder.create_folder(FOLDER_TITLE, FOLDER_UID)
 

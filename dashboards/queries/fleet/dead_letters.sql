@@ -4,7 +4,7 @@ SELECT
   topic,
   reason,
   count() AS records,
-  fromUnixTimestamp64Milli(assumeNotNull(max(seen_ms))) AS latest
+  fromUnixTimestamp64Milli(max(seen_ms)) AS latest
 FROM dead_letters FINAL
 WHERE seen_ms BETWEEN ${__from} AND ${__to}
 GROUP BY component, topic, reason

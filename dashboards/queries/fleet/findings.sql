@@ -5,9 +5,9 @@ SELECT
   rule,
   job_key AS job,
   description,
-  runs[-1].app_id AS app_id,
-  fromUnixTimestamp64Milli(assumeNotNull(started_ms)) AS since,
-  fromUnixTimestamp64Milli(assumeNotNull(resolved_ms)) AS resolved,
+  arraySort(run -> ifNull(run.started_ms, 0), runs)[-1].app_id AS app_id,
+  fromUnixTimestamp64Milli(started_ms) AS since,
+  fromUnixTimestamp64Milli(resolved_ms) AS resolved,
   completeness,
   runbook_url AS runbook
 FROM (

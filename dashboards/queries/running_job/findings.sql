@@ -4,8 +4,8 @@ SELECT
   state,
   rule,
   description,
-  fromUnixTimestamp64Milli(assumeNotNull(started_ms)) AS since,
-  fromUnixTimestamp64Milli(assumeNotNull(resolved_ms)) AS resolved,
+  fromUnixTimestamp64Milli(started_ms) AS since,
+  fromUnixTimestamp64Milli(resolved_ms) AS resolved,
   completeness,
   runbook_url AS runbook
 FROM (

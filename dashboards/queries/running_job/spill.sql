@@ -6,4 +6,5 @@ SELECT
 FROM live
 WHERE app_id = ${app_id:sqlstring} AND view = 'stage_live' AND window_end_ms BETWEEN ${__from} AND ${__to}
 GROUP BY time, stage
+HAVING spilled > 0
 ORDER BY time, stage

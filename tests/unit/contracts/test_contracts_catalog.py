@@ -19,7 +19,7 @@ from sparkfuse_contracts.tables import tables
 from sparkfuse_contracts.topics import topic_name, topics
 
 
-@pytest.mark.parametrize("message,oneof", [(Fact, "kind"), (LiveRow, "row")])
+@pytest.mark.parametrize(("message", "oneof"), [(Fact, "kind"), (LiveRow, "row")])
 def test_every_kind_has_an_example(message, oneof) -> None:
     """A new kind of fact or row is refused until a real example of it is there."""
     shown = {example.WhichOneof(oneof) for example in examples(message.DESCRIPTOR.name).values()}

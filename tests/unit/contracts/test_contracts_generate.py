@@ -37,7 +37,7 @@ def test_differences_name_each_file(java_protoc, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "field,reason",
+    ("field", "reason"),
     [
         pytest.param("optional int32 a = 1;", "M.a has no description with a unit", id="no comment"),
         pytest.param("// Something.\n optional int32 a = 1;", "M.a has no description with a unit", id="no unit"),

@@ -47,7 +47,7 @@ def test_given_values(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "key,value,right",
+    ("key", "value", "right"),
     [
         ("SPARKFUSE_KAFKA_BOOTSTRAP", "localhost", "host:port"),
         ("SPARKFUSE_TOPIC_PREFIX", "a b", "letters, digits"),
