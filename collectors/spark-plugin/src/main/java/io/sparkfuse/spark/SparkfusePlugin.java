@@ -1,0 +1,38 @@
+package io.sparkfuse.spark;
+
+import io.sparkfuse.spark.safety.PluginLog;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.SparkPlugin;
+
+/**
+ * Entry point: {@code spark.plugins=io.sparkfuse.spark.SparkfusePlugin}. Never throws, because a
+ * throw here would keep the job from starting; what cannot be made is left out.
+ */
+public final class SparkfusePlugin implements SparkPlugin {
+  @Override
+  public DriverPlugin driverPlugin() {
+    try {
+      return new DriverSide();
+    } catch (Throwable fault) {
+      PluginLog.trouble("the driver is not watched", fault);
+      return null;
+    }
+  }
+
+  @Override
+  public ExecutorPlugin executorPlugin() {
+    try {
+      return new ExecutorSide();
+    } catch (Throwable fault) {
+      PluginLog.trouble("an executor is not watched", fault);
+      return null;
+    }
+  }
+
+  /** The plugin's version as in its jar. */
+  static String version() {
+    String version = SparkfusePlugin.class.getPackage().getImplementationVersion();
+    return version == null ? "unknown" : version;
+  }
+}

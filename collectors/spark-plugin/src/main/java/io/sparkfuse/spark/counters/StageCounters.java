@@ -1,0 +1,132 @@
+package io.sparkfuse.spark.counters;
+
+import io.sparkfuse.contracts.TaskEnded;
+import io.sparkfuse.contracts.TaskProgress;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Counts one stage attempt as the driver sees it, under the names of view stage_live.
+ *
+ * <p>Ended tasks count once, by their end; running ones by their last progress, which goes when
+ * they end. Guarded by its {@link StageBook}.
+ */
+final class StageCounters {
+  private static final int MOST_RUNNING = 100_000;
+
+  private static final class Running {
+    TaskTally tally = new TaskTally();
+    long ageMs;
+    long stalledMs;
+  }
+
+  final int stageId;
+  final int attempt;
+  private final int tasks;
+  private final long submittedMs;
+  private final Map<Long, Running> running = new HashMap<>();
+  private final TaskTally finished = new TaskTally();
+  private long succeeded;
+  private long failed;
+  private long killed;
+  private long lastFinishMs;
+  private boolean ended;
+
+  StageCounters(int stageId, int attempt, int tasks, long submittedMs) {
+    this.stageId = stageId;
+    this.attempt = attempt;
+    this.tasks = tasks;
+    this.submittedMs = submittedMs;
+    this.lastFinishMs = submittedMs;
+  }
+
+  void taskStarted(long taskId) {
+    if (running.size() < MOST_RUNNING) {
+      running.put(taskId, new Running());
+    }
+  }
+
+  void taskProgressed(TaskProgress progress) {
+    Running task = running.get(progress.getTaskId());
+    if (task != null) { // else it has ended meanwhile
+      task.tally = TaskTally.of(progress);
+      task.ageMs = progress.getAgeMs();
+      task.stalledMs = progress.getStalledMs();
+    }
+  }
+
+  void taskEnded(TaskEnded task, long nowMs) {
+    running.remove(task.getTaskId());
+    finished.add(TaskTally.of(task));
+    lastFinishMs = Math.max(lastFinishMs, nowMs);
+    switch (task.getOutcome()) {
+      case "success":
+        succeeded++;
+        break;
+      case "killed":
+        killed++;
+        break;
+      default:
+        failed++;
+    }
+  }
+
+  void end() {
+    ended = true;
+  }
+
+  boolean ended() {
+    return ended;
+  }
+
+  Set<Long> runningTasks() {
+    return running.keySet();
+  }
+
+  /** All counters by their column, in the units of the view. */
+  Map<String, Long> columns(long nowMs) {
+    TaskTally now = new TaskTally();
+    long oldest = 0;
+    long stalled = 0;
+    for (Running task : running.values()) {
+      now.add(task.tally);
+      oldest = Math.max(oldest, task.ageMs);
+      stalled = Math.max(stalled, task.stalledMs);
+    }
+    Map<String, Long> columns = new LinkedHashMap<>();
+    columns.put("num_tasks", (long) tasks);
+    columns.put("elapsed_ms", nowMs - submittedMs);
+    columns.put("since_finish_ms", nowMs - lastFinishMs);
+    columns.put("finished_tasks", succeeded + failed + killed);
+    columns.put("succeeded_tasks", succeeded);
+    columns.put("failed_tasks", failed);
+    columns.put("killed_tasks", killed);
+    columns.put("running_tasks", (long) running.size());
+    columns.put("running_age_max_ms", oldest);
+    columns.put("running_stalled_max_ms", stalled);
+    columns.put("finished_cpu_ms", finished.cpuNs / 1_000_000);
+    columns.put("running_cpu_ms", now.cpuNs / 1_000_000);
+    both(columns, "input_bytes", finished.inputBytes, now.inputBytes);
+    both(columns, "input_records", finished.inputRecords, now.inputRecords);
+    both(columns, "shuffle_read_bytes", finished.shuffleReadBytes, now.shuffleReadBytes);
+    both(columns, "shuffle_read_records", finished.shuffleReadRecords, now.shuffleReadRecords);
+    both(columns, "shuffle_write_bytes", finished.shuffleWriteBytes, now.shuffleWriteBytes);
+    both(columns, "output_bytes", finished.outputBytes, now.outputBytes);
+    both(columns, "memory_spilled_bytes", finished.memorySpilledBytes, now.memorySpilledBytes);
+    both(columns, "disk_spilled_bytes", finished.diskSpilledBytes, now.diskSpilledBytes);
+    TaskTally all = now;
+    all.add(finished);
+    columns.put("memory_spilled_bytes", all.memorySpilledBytes);
+    columns.put("disk_spilled_bytes", all.diskSpilledBytes);
+    columns.put("work_bytes", all.inputBytes + all.shuffleReadBytes);
+    columns.put("work_records", all.inputRecords + all.shuffleReadRecords);
+    return columns;
+  }
+
+  private static void both(Map<String, Long> columns, String name, long finished, long running) {
+    columns.put("finished_" + name, finished);
+    columns.put("running_" + name, running);
+  }
+}

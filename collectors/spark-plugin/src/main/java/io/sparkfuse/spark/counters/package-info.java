@@ -1,0 +1,2 @@
+/** What the driver itself knows of stages and jobs: evidence of its own for the fuse. */
+package io.sparkfuse.spark.counters;

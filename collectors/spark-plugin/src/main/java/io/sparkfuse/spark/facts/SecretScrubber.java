@@ -1,0 +1,72 @@
+package io.sparkfuse.spark.facts;
+
+import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
+
+/**
+ * Takes obvious secrets out of free text and caps it at {@link #MOST_BYTES} of UTF-8.
+ *
+ * <p>A first pass, so that secrets do not leave the JVM in plain sight; consumers scrub again. The
+ * patterns have no unbounded prefix, so their time grows with the text, not with its square.
+ */
+public final class SecretScrubber {
+  public static final int MOST_BYTES = 2_048;
+
+  /** Texts are cut to this before anything else is done with them, so that queues stay small. */
+  public static final int MOST_CHARS = 2 * MOST_BYTES;
+
+  private static final String MASK = "***";
+  private static final Pattern PRIVATE_KEY =
+      Pattern.compile("-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\\s\\S]*?(?:-----END[^\\n]*|\\z)");
+  private static final Pattern USER_INFO = Pattern.compile("(://)[^/\\s@'\"]{1,400}@");
+  private static final Pattern SCHEME_VALUE =
+      Pattern.compile("(?i)\\b(bearer|basic)\\s+[A-Za-z0-9._~+/=-]{8,}");
+  private static final Pattern NAMED_VALUE =
+      Pattern.compile(
+          "(?i)((?:passw(?:or)?d|pwd|passphrase|secret|token|credentials?"
+              + "|api[_.-]?key|access[_.-]?key|account[_.-]?key|\\bsig|\\bsas)"
+              + "[\\w.-]{0,40}[\"']?\\s{0,3}[=:]\\s{0,3})"
+              + "(\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|[^\\s\"',;&)}]+)");
+  private static final Pattern KNOWN_SHAPE =
+      Pattern.compile("\\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\\w-]{10,}\\.[\\w.-]{10,})");
+  private static final Pattern QUOTED_LITERAL = Pattern.compile("'[^']{0,2000}'");
+  private static final Pattern LONG_NUMBER = Pattern.compile("\\b[0-9](?:[ -]?[0-9]){11,}\\b");
+
+  private SecretScrubber() {}
+
+  /** Cuts a text to what may wait in a queue; null stays null. */
+  public static String cut(String text) {
+    return text == null || text.length() <= MOST_CHARS ? text : text.substring(0, MOST_CHARS);
+  }
+
+  /** Free text (exception, reason, URL) without obvious secrets, capped. */
+  public static String scrub(String text) {
+    String out = PRIVATE_KEY.matcher(cut(text)).replaceAll(MASK);
+    out = USER_INFO.matcher(out).replaceAll("$1" + MASK + "@");
+    out = SCHEME_VALUE.matcher(out).replaceAll("$1 " + MASK);
+    out = NAMED_VALUE.matcher(out).replaceAll("$1" + MASK);
+    out = KNOWN_SHAPE.matcher(out).replaceAll(MASK);
+    return cap(out);
+  }
+
+  /** As {@link #scrub}, and quoted literals and card-like numbers are taken out: for SQL text. */
+  public static String scrubQuery(String text) {
+    String out = QUOTED_LITERAL.matcher(scrub(text)).replaceAll("'?'");
+    return LONG_NUMBER.matcher(out).replaceAll("?");
+  }
+
+  static String cap(String text) {
+    if (text.length() * 3L <= MOST_BYTES) {
+      return text;
+    }
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    if (bytes.length <= MOST_BYTES) {
+      return text;
+    }
+    int end = MOST_BYTES;
+    while ((bytes[end] & 0xC0) == 0x80) { // not in the middle of a character
+      end--;
+    }
+    return new String(bytes, 0, end, StandardCharsets.UTF_8);
+  }
+}

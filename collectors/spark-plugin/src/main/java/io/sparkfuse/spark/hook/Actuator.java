@@ -1,0 +1,99 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.contracts.Signal;
+import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.safety.DaemonThreads;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.PluginLog;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.apache.spark.SparkContext;
+
+/** Does what a signal orders, by Spark's own means, with the reason where its owner sees it. */
+final class Actuator {
+  /** So long Spark may take to end a cancelled job before its tasks are killed all the same. */
+  private static final long CANCEL_MS = 1_000;
+
+  private final SparkContext context;
+  private final StageBook book;
+
+  Actuator(SparkContext context, StageBook book) {
+    this.context = context;
+    this.book = book;
+  }
+
+  Verdict act(Signal signal) {
+    String reason = ReasonText.of(signal);
+    switch (signal.getAction()) {
+      case "warn":
+        warn(reason);
+        return new Verdict("acted", "the owner is warned");
+      case "cancel_stage":
+        return cancelStage(signal.getStageId(), reason);
+      case "cancel_jobs":
+        return cancelJobs(reason);
+      case "stop_application":
+        warn(reason);
+        return new Verdict("acted", "the application is being stopped");
+      default:
+        return Verdict.refused("there is no action " + signal.getAction());
+    }
+  }
+
+  /** Stops the context from a thread of its own, because stopping it also stops the hook. */
+  void stopApplication(Faults faults) {
+    DaemonThreads.of("stop", faults, context::stop).start();
+  }
+
+  void warn(String reason) {
+    PluginLog.warn(reason);
+    // sc.stop() carries no reason, and a log may be switched off: the owner must see it somewhere.
+    System.err.println(reason);
+  }
+
+  private Verdict cancelStage(int stageId, String reason) {
+    PluginLog.warn(reason);
+    List<Integer> jobs = book.jobsOf(stageId);
+    context.cancelStage(stageId, reason);
+    await(() -> book.jobsOf(stageId).isEmpty());
+    int killed = kill(book.runningTasks(stageId), reason);
+    return new Verdict("acted", "stage " + stageId + " of jobs " + jobs + " cancelled", killed);
+  }
+
+  private Verdict cancelJobs(String reason) {
+    PluginLog.warn(reason);
+    List<Integer> jobs = book.runningJobs();
+    for (int job : jobs) {
+      context.cancelJob(job, reason);
+    }
+    await(() -> book.runningJobs().stream().noneMatch(jobs::contains));
+    int killed = kill(book.runningTasks(), reason);
+    return new Verdict("acted", "jobs " + jobs + " cancelled", killed);
+  }
+
+  /**
+   * Interrupts tasks: Spark does not interrupt those of a cancelled job, and sleeping or Python
+   * tasks would hold their slots for tens of seconds.
+   */
+  private int kill(Collection<Long> tasks, String reason) {
+    int killed = 0;
+    for (long task : tasks) {
+      if (context.killTaskAttempt(task, true, reason)) {
+        killed++;
+      }
+    }
+    return killed;
+  }
+
+  private static void await(BooleanSupplier done) {
+    long until = System.currentTimeMillis() + CANCEL_MS;
+    try {
+      while (!done.getAsBoolean() && System.currentTimeMillis() < until) {
+        Thread.sleep(20);
+      }
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.contracts.Signal;
+import io.sparkfuse.spark.json.JsonWriter;
+import io.sparkfuse.spark.settings.FuseMode;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What job code may know of the fuse: mode, hold, and the signals that were shown or obeyed.
+ *
+ * <p>Open from the first warning or act until {@link #reset}. Safe for threads.
+ */
+public final class FuseState {
+  private static final int MOST_EVENTS = 20;
+
+  private final FuseMode mode;
+  private final ArrayDeque<Map<String, Object>> events = new ArrayDeque<>();
+  private boolean hold;
+  private boolean open;
+  private boolean watching;
+
+  public FuseState(FuseMode mode, boolean hold) {
+    this.mode = mode;
+    this.hold = hold;
+  }
+
+  FuseMode mode() {
+    return mode;
+  }
+
+  synchronized boolean holds() {
+    return hold;
+  }
+
+  /** Whether signals can reach this job now. */
+  synchronized void setWatching(boolean now) {
+    watching = now;
+  }
+
+  /** From now on nothing is stopped (true), or as the mode says (false). */
+  public synchronized void setHold(boolean now) {
+    hold = now;
+  }
+
+  /** Job code has dealt with what happened: closed again. */
+  public synchronized void reset() {
+    open = false;
+  }
+
+  synchronized void opened(Signal signal, Verdict verdict, long nowMs) {
+    open = true;
+    if (events.size() >= MOST_EVENTS) {
+      events.removeFirst();
+    }
+    events.addLast(event(signal, verdict, nowMs));
+  }
+
+  private static Map<String, Object> event(Signal signal, Verdict verdict, long nowMs) {
+    Map<String, Object> event = new LinkedHashMap<>();
+    event.put("signal_id", signal.getSignalId());
+    event.put("generation", signal.getGeneration());
+    event.put("rule", ReasonText.clean(signal.getRule()));
+    event.put("action", signal.getAction());
+    event.put("outcome", verdict.outcome);
+    event.put("evidence", ReasonText.clean(signal.getEvidence()));
+    event.put("override", ReasonText.override(signal));
+    event.put("finding_id", signal.getFindingId());
+    event.put("dashboard_url", ReasonText.clean(signal.getDashboardUrl()));
+    event.put("message", ReasonText.of(signal));
+    event.put("at_ms", nowMs);
+    if (signal.hasStageId()) {
+      event.put("stage_id", signal.getStageId());
+      event.put("stage_attempt", signal.getStageAttempt());
+    }
+    return event;
+  }
+
+  /** All of it as JSON. */
+  public synchronized String toJson() {
+    Map<String, Object> state = new LinkedHashMap<>();
+    state.put("mode", mode.text());
+    state.put("hold", hold);
+    state.put("watching", watching);
+    state.put("state", open ? "open" : "closed");
+    state.put("events", new ArrayList<>(events));
+    return JsonWriter.write(state);
+  }
+}

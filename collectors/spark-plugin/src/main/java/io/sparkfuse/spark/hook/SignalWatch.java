@@ -1,0 +1,171 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.safety.DaemonThreads;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.FactQueue;
+import io.sparkfuse.spark.transport.KafkaClientSettings;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.spark.SparkContext;
+
+/**
+ * Reads the one partition of {@code signals} that its application's key falls into, from the end,
+ * without a group; when the broker is away the job runs on and nothing is obeyed.
+ */
+public final class SignalWatch {
+  private static final long RETRY_MS = 2_000;
+  private static final long RECHECK_MS = 60_000;
+
+  private final PluginSettings settings;
+  private final Application application;
+  private final FuseState state;
+  private final Hook hook;
+  private final Faults faults;
+  private final Thread thread;
+  private volatile boolean stopped;
+  private volatile KafkaConsumer<byte[], byte[]> consumer;
+  private TopicPartition partition;
+  private long nextOffset = -1;
+
+  private SignalWatch(
+      PluginSettings settings, Application application, FuseState state, Hook hook, Faults faults) {
+    this.settings = settings;
+    this.application = application;
+    this.state = state;
+    this.hook = hook;
+    this.faults = faults;
+    this.thread = DaemonThreads.of("hook", faults, this::run);
+  }
+
+  /** Starts to watch, or gives null when there is no public key that a signal could be held to. */
+  public static SignalWatch start(
+      PluginSettings settings,
+      Application application,
+      FuseState state,
+      StageBook book,
+      SparkContext context,
+      FactQueue queue,
+      Faults faults) {
+    PublicKeys keys = PublicKeys.of(settings.fusePublicKeys);
+    if (keys.isEmpty()) {
+      PluginLog.info("Sparkfuse: no spark.sparkfuse.fuse.publicKeys, so no signal is obeyed");
+      return null;
+    }
+    Receipts receipts = new Receipts(queue, application, settings.fuse);
+    Actuator actuator = new Actuator(context, book);
+    Hook hook = new Hook(application, keys, state, book, actuator, receipts, faults);
+    SignalWatch watch = new SignalWatch(settings, application, state, hook, faults);
+    watch.thread.start();
+    return watch;
+  }
+
+  /** Ends within {@code budgetMs}. */
+  public void stop(long budgetMs) {
+    stopped = true;
+    KafkaConsumer<byte[], byte[]> current = consumer;
+    if (current != null) {
+      current.wakeup();
+    }
+    thread.interrupt();
+    try {
+      thread.join(budgetMs);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void run() {
+    while (!stopped && faults.on()) {
+      try {
+        watch();
+      } catch (Throwable fault) { // the job runs on without the fuse, which job code can see
+        if (!stopped) {
+          PluginLog.trouble("signals cannot be read", fault);
+        }
+      }
+      state.setWatching(false);
+      rest();
+    }
+  }
+
+  private void rest() {
+    try {
+      if (!stopped) {
+        Thread.sleep(RETRY_MS);
+      }
+    } catch (InterruptedException stop) { // the loop looks whether it is to stop
+    }
+  }
+
+  private void watch() {
+    Properties properties = KafkaClientSettings.consumer(settings, "sparkfuse-hook");
+    try (KafkaConsumer<byte[], byte[]> opened =
+        KafkaClientSettings.withOwnLoader(
+            () ->
+                new KafkaConsumer<>(
+                    properties, new ByteArrayDeserializer(), new ByteArrayDeserializer()))) {
+      consumer = opened;
+      while (!stopped) {
+        assign(opened);
+        long recheckMs = System.currentTimeMillis() + RECHECK_MS;
+        while (!stopped && System.currentTimeMillis() < recheckMs) {
+          opened.poll(Duration.ofMillis(500)).forEach(this::receive);
+        }
+      }
+    } finally {
+      consumer = null;
+    }
+  }
+
+  /** Looks again from time to time, because a topic may be given more partitions. */
+  private void assign(KafkaConsumer<byte[], byte[]> opened) {
+    String topic = settings.topic("signals");
+    List<PartitionInfo> partitions = opened.partitionsFor(topic);
+    if (partitions == null || partitions.isEmpty()) {
+      throw new IllegalStateException("there is no topic " + topic);
+    }
+    TopicPartition wanted =
+        new TopicPartition(topic, partitionOf(application.id, partitions.size()));
+    if (!wanted.equals(partition)) {
+      partition = wanted;
+      nextOffset = -1;
+    }
+    opened.assign(Collections.singleton(partition));
+    if (nextOffset < 0) {
+      opened.seekToEnd(Collections.singleton(partition));
+      nextOffset = opened.position(partition);
+    } else {
+      opened.seek(partition, nextOffset);
+    }
+    state.setWatching(true);
+  }
+
+  /** Where Kafka's default partitioner puts a key. */
+  static int partitionOf(String key, int partitions) {
+    return Utils.toPositive(Utils.murmur2(key.getBytes(StandardCharsets.UTF_8))) % partitions;
+  }
+
+  private void receive(ConsumerRecord<byte[], byte[]> entry) {
+    nextOffset = entry.offset() + 1;
+    if (entry.value() != null) {
+      hook.receive(text(entry.key()), text(entry.value()), System.currentTimeMillis());
+    }
+  }
+
+  private static String text(byte[] bytes) {
+    return bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,161 @@
+package io.sparkfuse.spark.json;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Reads one JSON text (RFC 8259) strictly: no duplicate keys, no trailing text, bounded depth.
+ *
+ * <p>Objects become maps, lists lists, whole numbers that fit Long, other numbers Double. Of its
+ * own so that the jar carries no JSON library beside Spark's.
+ */
+public final class JsonReader {
+  private static final int MOST_DEPTH = 16;
+  private final String text;
+  private int at;
+
+  private JsonReader(String text) {
+    this.text = text;
+  }
+
+  /**
+   * The value of a text.
+   *
+   * @throws IllegalArgumentException naming the place, if it is no JSON
+   */
+  public static Object read(String text) {
+    JsonReader reader = new JsonReader(text);
+    Object value = reader.value(0);
+    reader.skipSpace();
+    reader.require(reader.at == text.length(), "text after the value");
+    return value;
+  }
+
+  private Object value(int depth) {
+    require(depth <= MOST_DEPTH, "nested too deep");
+    skipSpace();
+    require(at < text.length(), "the text ends too early");
+    switch (text.charAt(at)) {
+      case '{':
+        return object(depth);
+      case '[':
+        return list(depth);
+      case '"':
+        return string();
+      case 't':
+        return word("true", Boolean.TRUE);
+      case 'f':
+        return word("false", Boolean.FALSE);
+      case 'n':
+        return word("null", null);
+      default:
+        return number();
+    }
+  }
+
+  private Map<String, Object> object(int depth) {
+    Map<String, Object> map = new LinkedHashMap<>();
+    at++;
+    if (next('}')) {
+      return map;
+    }
+    do {
+      skipSpace();
+      require(at < text.length() && text.charAt(at) == '"', "a key is expected");
+      String key = string();
+      require(next(':'), "a colon is expected");
+      require(!map.containsKey(key), "the key " + key + " comes twice");
+      map.put(key, value(depth + 1));
+    } while (next(','));
+    require(next('}'), "a closing brace is expected");
+    return map;
+  }
+
+  private List<Object> list(int depth) {
+    List<Object> list = new ArrayList<>();
+    at++;
+    if (next(']')) {
+      return list;
+    }
+    do {
+      list.add(value(depth + 1));
+    } while (next(','));
+    require(next(']'), "a closing bracket is expected");
+    return list;
+  }
+
+  private String string() {
+    StringBuilder out = new StringBuilder();
+    at++;
+    while (true) {
+      require(at < text.length(), "a string does not end");
+      char c = text.charAt(at++);
+      if (c == '"') {
+        return out.toString();
+      }
+      require(c >= 0x20, "a control character in a string");
+      out.append(c == '\\' ? escaped() : c);
+    }
+  }
+
+  private char escaped() {
+    require(at < text.length(), "a string does not end");
+    char c = text.charAt(at++);
+    int simple = "\"\\/bfnrt".indexOf(c);
+    if (simple >= 0) {
+      return "\"\\/\b\f\n\r\t".charAt(simple);
+    }
+    require(c == 'u' && at + 4 <= text.length(), "an unknown escape");
+    int code = 0;
+    for (int i = 0; i < 4; i++) {
+      int digit = Character.digit(text.charAt(at++), 16);
+      require(digit >= 0, "an unknown escape");
+      code = code * 16 + digit;
+    }
+    return (char) code;
+  }
+
+  private Object number() {
+    int start = at;
+    while (at < text.length() && "+-.0123456789eE".indexOf(text.charAt(at)) >= 0) {
+      at++;
+    }
+    String digits = text.substring(start, at);
+    require(
+        digits.matches("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?"), "a value is expected");
+    try {
+      return Long.valueOf(digits);
+    } catch (NumberFormatException fraction) {
+      return Double.valueOf(digits);
+    }
+  }
+
+  private Object word(String word, Object value) {
+    require(text.startsWith(word, at), "a value is expected");
+    at += word.length();
+    return value;
+  }
+
+  private boolean next(char expected) {
+    skipSpace();
+    boolean found = at < text.length() && text.charAt(at) == expected;
+    if (found) {
+      at++;
+    }
+    return found;
+  }
+
+  private void skipSpace() {
+    while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
+      at++;
+    }
+  }
+
+  private void require(boolean holds, String otherwise) {
+    if (!holds) {
+      throw new IllegalArgumentException("no JSON at character " + at + ": " + otherwise);
+    }
+  }
+}

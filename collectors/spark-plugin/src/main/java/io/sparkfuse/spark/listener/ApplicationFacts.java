@@ -1,0 +1,63 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.ApplicationStarted;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import scala.Tuple2;
+
+/**
+ * Says what an application is; of its configuration only the keys that identity is made of, so that
+ * no secret leaves by this door.
+ */
+final class ApplicationFacts {
+  private static final int MOST_CHARS = 512;
+
+  /** The keys that rules/sparkfuse_rules/knowledge/identity.py reads. */
+  private static final List<String> ALLOWED =
+      Collections.unmodifiableList(
+          Arrays.asList(
+              "spark.app.name",
+              "spark.sparkfuse.job",
+              "spark.openlineage.parentJobNamespace",
+              "spark.openlineage.parentJobName",
+              "spark.openlineage.parentRunId",
+              "spark.openlineage.rootParentJobNamespace",
+              "spark.openlineage.rootParentJobName",
+              "spark.openlineage.rootParentRunId",
+              "spark.databricks.job.id",
+              "spark.databricks.job.runId",
+              "spark.databricks.clusterUsageTags.clusterName",
+              "spark.kubernetes.namespace",
+              "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name",
+              "spark.kubernetes.driver.label.sparkoperator.k8s.io/submission-id"));
+
+  private ApplicationFacts() {}
+
+  static ApplicationStarted started(
+      SparkConf conf, String name, String user, String sparkVersion, String pluginVersion) {
+    return ApplicationStarted.newBuilder()
+        .setName(name)
+        .setUserName(user)
+        .setSparkVersion(sparkVersion)
+        .setPluginVersion(pluginVersion)
+        .setMaster(conf.get("spark.master", ""))
+        .putAllProperties(allowed(conf))
+        .build();
+  }
+
+  static Map<String, String> allowed(SparkConf conf) {
+    Map<String, String> properties = new LinkedHashMap<>();
+    for (Tuple2<String, String> pair : conf.getAll()) {
+      if (ALLOWED.contains(pair._1())) {
+        String value = pair._2();
+        properties.put(
+            pair._1(), value.length() > MOST_CHARS ? value.substring(0, MOST_CHARS) : value);
+      }
+    }
+    return properties;
+  }
+}

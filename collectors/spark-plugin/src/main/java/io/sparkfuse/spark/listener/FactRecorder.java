@@ -1,0 +1,9 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.spark.transport.Lane;
+
+/** Takes facts whose kind and {@code event_time_ms} are set; returns at once. */
+public interface FactRecorder {
+  void record(Lane lane, Fact.Builder fact);
+}

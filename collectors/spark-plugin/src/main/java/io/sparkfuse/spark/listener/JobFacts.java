@@ -1,0 +1,62 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.spark.facts.SecretScrubber;
+import java.util.List;
+import java.util.Properties;
+import java.util.stream.Collectors;
+import org.apache.spark.scheduler.JobSucceeded$;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.StageInfo;
+
+/** Copies what Spark says of a job. */
+final class JobFacts {
+  private static final int MOST_STAGES = 4_096;
+
+  private JobFacts() {}
+
+  static JobStarted started(SparkListenerJobStart event) {
+    List<Integer> stages =
+        ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), MOST_STAGES).stream()
+            .map(stage -> ((StageInfo) stage).stageId())
+            .collect(Collectors.toList());
+    JobStarted.Builder fact =
+        JobStarted.newBuilder()
+            .setJobId(event.jobId())
+            .setSubmittedMs(event.time())
+            .addAllStageIds(stages);
+    Properties properties = event.properties();
+    if (properties != null) {
+      String callSite = properties.getProperty("callSite.short");
+      String description = properties.getProperty("spark.job.description", callSite);
+      if (description != null) {
+        fact.setDescription(SecretScrubber.cut(description));
+      }
+      String group = properties.getProperty("spark.jobGroup.id");
+      if (group != null) {
+        fact.setJobGroup(SecretScrubber.cut(group));
+      }
+      Long execution = StageFacts.sqlExecution(properties);
+      if (execution != null) {
+        fact.setSqlExecutionId(execution);
+      }
+    }
+    return fact.build();
+  }
+
+  static JobEnded ended(SparkListenerJobEnd event) {
+    boolean succeeded = event.jobResult() == JobSucceeded$.MODULE$;
+    JobEnded.Builder fact =
+        JobEnded.newBuilder()
+            .setJobId(event.jobId())
+            .setCompletedMs(event.time())
+            .setSucceeded(succeeded);
+    Object failure = succeeded ? null : ScalaAccess.get(event.jobResult(), "exception");
+    if (failure instanceof Throwable) {
+      fact.setFailureReason(SecretScrubber.cut(String.valueOf(((Throwable) failure).getMessage())));
+    }
+    return fact.build();
+  }
+}

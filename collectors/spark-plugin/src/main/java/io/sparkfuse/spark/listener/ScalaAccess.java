@@ -1,0 +1,75 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.spark.safety.PluginLog;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Reads what is not the same in all versions of Spark; never throws.
+ *
+ * <p>A getter that returns a Scala Seq has another descriptor in Scala 2.12 than in 2.13, so a
+ * direct call is a NoSuchMethodError on the other line. Getters are looked up by name, and values
+ * are walked as Iterable, which is the same in both.
+ */
+public final class ScalaAccess {
+  private static final ConcurrentHashMap<String, Object> GETTERS = new ConcurrentHashMap<>();
+  private static final Object MISSING = new Object();
+
+  private ScalaAccess() {}
+
+  /** The value of a getter without arguments, or null when there is none. */
+  public static Object get(Object target, String getter) {
+    if (target == null) {
+      return null;
+    }
+    Object found =
+        GETTERS.computeIfAbsent(
+            target.getClass().getName() + '#' + getter, key -> find(target.getClass(), getter));
+    if (found == MISSING) {
+      return null;
+    }
+    try {
+      return ((Method) found).invoke(target);
+    } catch (Throwable fault) { // the column stays absent
+      PluginLog.trouble("cannot read " + getter, fault);
+      return null;
+    }
+  }
+
+  private static Object find(Class<?> type, String getter) {
+    try {
+      Method method = type.getMethod(getter);
+      method.setAccessible(true);
+      return method;
+    } catch (Throwable missing) { // this version of Spark has no such getter
+      return MISSING;
+    }
+  }
+
+  /** Up to {@code most} elements of a Scala collection; empty when it is none. */
+  public static List<Object> list(Object collection, int most) {
+    if (!(collection instanceof scala.collection.Iterable)) {
+      return Collections.emptyList();
+    }
+    List<Object> elements = new ArrayList<>();
+    scala.collection.Iterator<?> iterator = ((scala.collection.Iterable<?>) collection).iterator();
+    while (elements.size() < most && iterator.hasNext()) {
+      elements.add(iterator.next());
+    }
+    return elements;
+  }
+
+  /** What an Option holds, or null. */
+  public static Object option(Object option) {
+    boolean defined = option instanceof scala.Option && ((scala.Option<?>) option).isDefined();
+    return defined ? ((scala.Option<?>) option).get() : null;
+  }
+
+  /** A number, or {@code otherwise}. */
+  public static long number(Object value, long otherwise) {
+    return value instanceof Number ? ((Number) value).longValue() : otherwise;
+  }
+}

@@ -1,0 +1,185 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.ApplicationEnded;
+import io.sparkfuse.contracts.ExecutorAdded;
+import io.sparkfuse.contracts.ExecutorRemoved;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.contracts.TaskEnded;
+import io.sparkfuse.contracts.TaskStarted;
+import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.facts.SecretScrubber;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.transport.Lane;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkFirehoseListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerApplicationStart;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.SparkListenerTaskStart;
+
+/**
+ * Sees every event of the driver on a queue of its own, copies what is in it and returns; nothing
+ * that goes wrong in it reaches Spark.
+ *
+ * <p>All callbacks enter by one method, so there is one place that catches Throwable: an Error that
+ * leaves a listener stops the user's SparkContext.
+ */
+public final class SparkfuseListener extends SparkFirehoseListener {
+  /** Name of its listener queue. */
+  public static final String QUEUE = "sparkfuse";
+
+  private final SparkConf conf;
+  private final FactRecorder recorder;
+  private final StageBook book;
+  private final Faults faults;
+  private final String pluginVersion;
+  private final CallbackTimes times = new CallbackTimes();
+
+  /** {@code pluginVersion} is told in the first fact; {@code book} is kept up to date. */
+  public SparkfuseListener(
+      SparkConf conf, FactRecorder recorder, StageBook book, Faults faults, String pluginVersion) {
+    this.conf = conf;
+    this.recorder = recorder;
+    this.book = book;
+    this.faults = faults;
+    this.pluginVersion = pluginVersion;
+  }
+
+  @Override
+  public void onEvent(SparkListenerEvent event) {
+    long began = System.nanoTime();
+    try {
+      if (faults.on()) {
+        copy(event);
+      }
+    } catch (Throwable fault) {
+      faults.caught(fault);
+    }
+    times.add(System.nanoTime() - began);
+  }
+
+  /** 99th percentile of the time in callbacks. */
+  public long callbackP99Ns() {
+    return times.quantile(0.99);
+  }
+
+  private void copy(SparkListenerEvent event) {
+    if (event instanceof SparkListenerTaskEnd) {
+      taskEnded((SparkListenerTaskEnd) event);
+    } else if (event instanceof SparkListenerTaskStart) {
+      taskStarted((SparkListenerTaskStart) event);
+    } else if (event instanceof SparkListenerStageSubmitted) {
+      stageStarted((SparkListenerStageSubmitted) event);
+    } else if (event instanceof SparkListenerStageCompleted) {
+      stageEnded((SparkListenerStageCompleted) event);
+    } else if (event instanceof SparkListenerJobStart) {
+      jobStarted((SparkListenerJobStart) event);
+    } else if (event instanceof SparkListenerJobEnd) {
+      jobEnded((SparkListenerJobEnd) event);
+    } else if (event instanceof SparkListenerExecutorAdded) {
+      executorAdded((SparkListenerExecutorAdded) event);
+    } else if (event instanceof SparkListenerExecutorRemoved) {
+      executorRemoved((SparkListenerExecutorRemoved) event);
+    } else if (event instanceof SparkListenerApplicationStart) {
+      applicationStarted((SparkListenerApplicationStart) event);
+    } else if (event instanceof SparkListenerApplicationEnd) {
+      applicationEnded((SparkListenerApplicationEnd) event);
+    } else {
+      Fact.Builder sql = SqlFacts.of(event);
+      if (sql != null) {
+        recorder.record(Lane.RESERVED, sql);
+      }
+    }
+  }
+
+  private void taskStarted(SparkListenerTaskStart event) {
+    TaskStarted task = TaskFacts.started(event);
+    book.taskStarted(task);
+    recorder.record(Lane.BULK, at(task.getLaunchedMs()).setTaskStarted(task));
+  }
+
+  private void taskEnded(SparkListenerTaskEnd event) {
+    TaskEnded task = TaskFacts.ended(event);
+    book.taskEnded(task);
+    Lane lane = task.getOutcome().equals("failed") ? Lane.RESERVED : Lane.BULK;
+    recorder.record(lane, at(task.getFinishedMs()).setTaskEnded(task));
+  }
+
+  private void stageStarted(SparkListenerStageSubmitted event) {
+    Integer firstJob = book.firstJob(event.stageInfo().stageId());
+    StageStarted stage = StageFacts.started(event.stageInfo(), event.properties(), firstJob);
+    book.stageStarted(stage);
+    recorder.record(Lane.RESERVED, at(stage.getSubmittedMs()).setStageStarted(stage));
+  }
+
+  private void stageEnded(SparkListenerStageCompleted event) {
+    StageEnded stage = StageFacts.ended(event.stageInfo());
+    book.stageEnded(stage);
+    recorder.record(Lane.RESERVED, at(stage.getCompletedMs()).setStageEnded(stage));
+  }
+
+  private void jobStarted(SparkListenerJobStart event) {
+    JobStarted job = JobFacts.started(event);
+    book.jobStarted(job);
+    recorder.record(Lane.RESERVED, at(job.getSubmittedMs()).setJobStarted(job));
+  }
+
+  private void jobEnded(SparkListenerJobEnd event) {
+    JobEnded job = JobFacts.ended(event);
+    book.jobEnded(job);
+    recorder.record(Lane.RESERVED, at(job.getCompletedMs()).setJobEnded(job));
+  }
+
+  private void executorAdded(SparkListenerExecutorAdded event) {
+    ExecutorAdded.Builder executor =
+        ExecutorAdded.newBuilder()
+            .setExecutorId(event.executorId())
+            .setHost(event.executorInfo().executorHost())
+            .setCores(event.executorInfo().totalCores())
+            .setAddedMs(event.time());
+    recorder.record(Lane.RESERVED, at(event.time()).setExecutorAdded(executor));
+  }
+
+  private void executorRemoved(SparkListenerExecutorRemoved event) {
+    ExecutorRemoved.Builder executor =
+        ExecutorRemoved.newBuilder()
+            .setExecutorId(event.executorId())
+            .setRemovedMs(event.time())
+            .setReason(SecretScrubber.cut(String.valueOf(event.reason())));
+    recorder.record(Lane.RESERVED, at(event.time()).setExecutorRemoved(executor));
+  }
+
+  private void applicationStarted(SparkListenerApplicationStart event) {
+    String spark = org.apache.spark.package$.MODULE$.SPARK_VERSION();
+    recorder.record(
+        Lane.RESERVED,
+        at(event.time())
+            .setApplicationStarted(
+                ApplicationFacts.started(
+                    conf, event.appName(), event.sparkUser(), spark, pluginVersion)));
+  }
+
+  private void applicationEnded(SparkListenerApplicationEnd event) {
+    ApplicationEnded.Builder application =
+        ApplicationEnded.newBuilder()
+            .setEndedMs(event.time())
+            .setSucceededJobs(book.succeededJobs())
+            .setFailedJobs(book.failedJobs());
+    recorder.record(Lane.RESERVED, at(event.time()).setApplicationEnded(application));
+  }
+
+  private static Fact.Builder at(long eventTimeMs) {
+    return Fact.newBuilder().setEventTimeMs(eventTimeMs);
+  }
+}

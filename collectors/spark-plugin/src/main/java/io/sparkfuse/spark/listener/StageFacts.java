@@ -1,0 +1,94 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.spark.facts.SecretScrubber;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.storage.RDDInfo;
+
+/** Copies what Spark says of a stage attempt; lists are capped. */
+final class StageFacts {
+  static final String SQL_EXECUTION = "spark.sql.execution.id";
+  private static final int MOST_PARENTS = 256;
+  private static final int MOST_RDDS = 256;
+  private static final int MOST_SCOPES = 64;
+  private static final Pattern CODEGEN_ID = Pattern.compile("\\s*\\(\\d+\\)$");
+
+  private StageFacts() {}
+
+  /** {@code firstJob} is null when no running job is known to use the stage. */
+  static StageStarted started(StageInfo stage, Properties properties, Integer firstJob) {
+    StageStarted.Builder fact =
+        StageStarted.newBuilder()
+            .setStageId(stage.stageId())
+            .setStageAttempt(stage.attemptNumber())
+            .setName(SecretScrubber.cut(stage.name()))
+            .setNumTasks(stage.numTasks())
+            .addAllParentStageIds(parents(stage))
+            .addAllScopeNames(scopes(stage));
+    Object submitted = ScalaAccess.option(stage.submissionTime());
+    fact.setSubmittedMs(ScalaAccess.number(submitted, System.currentTimeMillis()));
+    if (firstJob != null) {
+      fact.setJobId(firstJob);
+    }
+    Long execution = sqlExecution(properties);
+    if (execution != null) {
+      fact.setSqlExecutionId(execution);
+    }
+    return fact.build();
+  }
+
+  static StageEnded ended(StageInfo stage) {
+    StageEnded.Builder fact =
+        StageEnded.newBuilder()
+            .setStageId(stage.stageId())
+            .setStageAttempt(stage.attemptNumber())
+            .setNumTasks(stage.numTasks());
+    Object submitted = ScalaAccess.option(stage.submissionTime());
+    if (submitted != null) {
+      fact.setSubmittedMs(ScalaAccess.number(submitted, 0));
+    }
+    Object completed = ScalaAccess.option(stage.completionTime());
+    fact.setCompletedMs(ScalaAccess.number(completed, System.currentTimeMillis()));
+    Object failure = ScalaAccess.option(stage.failureReason());
+    fact.setSucceeded(failure == null);
+    if (failure != null) {
+      fact.setFailureReason(SecretScrubber.cut(failure.toString()));
+    }
+    return fact.build();
+  }
+
+  /** The SQL execution that a job or stage belongs to, by its local properties, or null. */
+  static Long sqlExecution(Properties properties) {
+    String value = properties == null ? null : properties.getProperty(SQL_EXECUTION);
+    try {
+      return value == null ? null : Long.valueOf(value);
+    } catch (NumberFormatException foreign) { // set by someone else
+      return null;
+    }
+  }
+
+  private static List<Integer> parents(StageInfo stage) {
+    return ScalaAccess.list(ScalaAccess.get(stage, "parentIds"), MOST_PARENTS).stream()
+        .map(id -> (int) ScalaAccess.number(id, -1))
+        .collect(Collectors.toList());
+  }
+
+  private static Set<String> scopes(StageInfo stage) {
+    Set<String> names = new LinkedHashSet<>();
+    for (Object rdd : ScalaAccess.list(ScalaAccess.get(stage, "rddInfos"), MOST_RDDS)) {
+      Object scope = ScalaAccess.option(((RDDInfo) rdd).scope());
+      Object name = ScalaAccess.get(scope, "name");
+      if (name != null && names.size() < MOST_SCOPES) {
+        names.add(CODEGEN_ID.matcher(name.toString()).replaceFirst(""));
+      }
+    }
+    return names;
+  }
+}

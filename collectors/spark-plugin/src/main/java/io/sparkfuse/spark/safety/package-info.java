@@ -1,0 +1,2 @@
+/** What keeps the plugin's trouble inside the plugin. */
+package io.sparkfuse.spark.safety;

@@ -1,0 +1,89 @@
+package io.sparkfuse.spark.sampler;
+
+import io.sparkfuse.contracts.ExecutorSample;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
+import java.lang.management.ThreadMXBean;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+
+/** Reads memory, collections and CPU of this JVM. Used by one thread. */
+final class JvmGauges {
+  private static final Path STATUS = Paths.get("/proc/self/status");
+  private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+  private long gcMsBefore;
+  private long takenMs;
+
+  JvmGauges() {
+    gcMsBefore = gcMs();
+    takenMs = System.currentTimeMillis();
+  }
+
+  /** One sample; deltas are since the one before. */
+  ExecutorSample.Builder sample(long nowMs) {
+    MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
+    MemoryUsage nonHeap = ManagementFactory.getMemoryMXBean().getNonHeapMemoryUsage();
+    long gcMs = gcMs();
+    ExecutorSample.Builder sample =
+        ExecutorSample.newBuilder()
+            .setIntervalMs(Math.max(1, nowMs - takenMs))
+            .setHeapUsedBytes(heap.getUsed())
+            .setHeapMaxBytes(heap.getMax())
+            .setNonHeapUsedBytes(nonHeap.getUsed())
+            .setGcCount(gcCount())
+            .setGcMs(gcMs)
+            .setGcDeltaMs(Math.max(0, gcMs - gcMsBefore));
+    cpu(sample);
+    long resident = residentBytes();
+    if (resident >= 0) {
+      sample.setRssBytes(resident);
+    }
+    gcMsBefore = gcMs;
+    takenMs = nowMs;
+    return sample;
+  }
+
+  /** CPU of a thread so far in nanoseconds, -1 when it is gone. */
+  long threadCpuNs(Thread thread) {
+    return threads.isThreadCpuTimeSupported() ? threads.getThreadCpuTime(thread.getId()) : -1;
+  }
+
+  private static void cpu(ExecutorSample.Builder sample) {
+    java.lang.management.OperatingSystemMXBean system =
+        ManagementFactory.getOperatingSystemMXBean();
+    if (system instanceof com.sun.management.OperatingSystemMXBean) {
+      sample.setCpuNs(((com.sun.management.OperatingSystemMXBean) system).getProcessCpuTime());
+    }
+  }
+
+  private static long gcMs() {
+    long sum = 0;
+    for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+      sum += Math.max(0, collector.getCollectionTime());
+    }
+    return sum;
+  }
+
+  private static long gcCount() {
+    long sum = 0;
+    for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+      sum += Math.max(0, collector.getCollectionCount());
+    }
+    return sum;
+  }
+
+  private static long residentBytes() {
+    try {
+      for (String line : Files.readAllLines(STATUS, StandardCharsets.ISO_8859_1)) {
+        if (line.startsWith("VmRSS:")) {
+          return Long.parseLong(line.replaceAll("[^0-9]", "")) * 1_024;
+        }
+      }
+    } catch (Exception noProc) { // no Linux: the column stays absent
+    }
+    return -1;
+  }
+}

@@ -1,0 +1,115 @@
+package io.sparkfuse.spark.sampler;
+
+import io.sparkfuse.contracts.ExecutorSample;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.spark.safety.DaemonThreads;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.ExecutorOutlet;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.TaskContext;
+
+/**
+ * Looks at this JVM and its running tasks every few seconds, from one daemon thread of low
+ * priority.
+ *
+ * <p>Task threads put themselves into a map and take themselves out, nothing more.
+ */
+public final class Sampler {
+  private final ConcurrentHashMap<Thread, RunningTask> running = new ConcurrentHashMap<>();
+  private final PluginSettings settings;
+  private final String executorId;
+  private final String host;
+  private final ExecutorOutlet outlet;
+  private final Faults faults;
+  private final JvmGauges gauges = new JvmGauges();
+  private final PythonWorkers python = new PythonWorkers();
+  private final TaskWatch watch;
+  private final Thread thread;
+  private volatile boolean stopped;
+
+  public Sampler(
+      PluginSettings settings,
+      String executorId,
+      String host,
+      ExecutorOutlet outlet,
+      Faults faults) {
+    this.settings = settings;
+    this.executorId = executorId;
+    this.host = host;
+    this.outlet = outlet;
+    this.faults = faults;
+    this.watch =
+        new TaskWatch(gauges, python, faults, settings.stackAfterMs, settings.pythonGraceMs);
+    this.thread = DaemonThreads.of("sampler", faults, this::run);
+    this.thread.setPriority(Thread.MIN_PRIORITY);
+  }
+
+  public void start() {
+    thread.start();
+  }
+
+  public void stop() {
+    stopped = true;
+    thread.interrupt();
+  }
+
+  /** Called by a task's thread when the task begins. */
+  public void taskBegan() {
+    TaskContext context = TaskContext.get();
+    if (context != null) {
+      Thread current = Thread.currentThread();
+      running.put(current, new RunningTask(context, current));
+    }
+  }
+
+  /** Called by a task's thread when the task ends; Spark has taken its context away by then. */
+  public void taskEnded() {
+    running.remove(Thread.currentThread());
+  }
+
+  private void run() {
+    // Executors of one application start together; they must not all sample in the same moment.
+    rest((long) (Math.random() * settings.sampleIntervalMs));
+    while (!stopped && faults.on()) {
+      long began = System.currentTimeMillis();
+      try {
+        pass(began);
+      } catch (Throwable fault) {
+        faults.caught(fault);
+      }
+      rest(settings.sampleIntervalMs - (System.currentTimeMillis() - began));
+    }
+  }
+
+  private void rest(long ms) {
+    try {
+      Thread.sleep(Math.max(10, ms));
+    } catch (InterruptedException stop) { // the loop looks whether it is to stop
+    }
+  }
+
+  private void pass(long nowMs) {
+    if (!outlet.ready()) {
+      return;
+    }
+    running.values().removeIf(task -> task.context.isCompleted() || !task.thread.isAlive());
+    ExecutorSample.Builder sample = gauges.sample(nowMs);
+    List<TaskProgress.Builder> tasks = watch.look(running.values(), nowMs, sample.getIntervalMs());
+    sample
+        .setExecutorId(executorId)
+        .setHost(host)
+        .setRunningTasks(tasks.size())
+        .setPythonRssBytes(python.residentBytes());
+    List<Fact.Builder> facts = new ArrayList<>(tasks.size() + 1);
+    facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setExecutorSample(sample));
+    for (TaskProgress.Builder task : tasks) {
+      task.setExecutorId(executorId).setHost(host);
+      facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setTaskProgress(task));
+    }
+    outlet.send(facts, nowMs);
+  }
+}

@@ -1,0 +1,96 @@
+package io.sparkfuse.spark.settings;
+
+import io.sparkfuse.spark.safety.PluginLog;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import scala.Tuple2;
+
+/**
+ * What the owner of a job may set, read once; unknown keys and bad values warn and change nothing.
+ */
+public final class PluginSettings {
+  /** How executors bring their facts out. */
+  public enum ExecutorTransport {
+    /** By the driver's plugin RPC, so that an application is one Kafka client. */
+    RPC,
+    /** By a producer in each executor. */
+    DIRECT
+  }
+
+  static final String STANDARD_BOOTSTRAP = "127.0.0.1:19092";
+
+  public final boolean enabled;
+  public final String bootstrap;
+  public final String kafkaConfigFile;
+  public final String topicPrefix;
+  public final String cluster;
+  public final String tenant;
+  public final int queueFacts;
+  public final long queueBytes;
+  public final int queueReserved;
+  public final long sampleIntervalMs;
+  public final long stackAfterMs;
+  public final long pythonGraceMs;
+  public final ExecutorTransport executorTransport;
+  public final long executorPatienceMs;
+  public final long healthIntervalMs;
+  public final FuseMode fuse;
+  public final String fusePublicKeys;
+  public final boolean fuseHold;
+
+  private PluginSettings(SparkConf conf, Map<String, String> environment) {
+    ConfigurationReader read = new ConfigurationReader(conf);
+    enabled = read.flag(SettingKeys.ENABLED, true);
+    bootstrap =
+        read.text(
+            SettingKeys.BOOTSTRAP,
+            environment.getOrDefault("SPARKFUSE_KAFKA_BOOTSTRAP", STANDARD_BOOTSTRAP));
+    kafkaConfigFile = read.text(SettingKeys.KAFKA_CONFIG_FILE, "");
+    topicPrefix =
+        read.text(
+            SettingKeys.TOPIC_PREFIX,
+            environment.getOrDefault("SPARKFUSE_TOPIC_PREFIX", "sparkfuse"));
+    cluster = read.text(SettingKeys.CLUSTER, "default");
+    tenant = read.text(SettingKeys.TENANT, "default");
+    queueFacts = read.count(SettingKeys.QUEUE_FACTS, 20_000, 1);
+    queueBytes = read.bytes(SettingKeys.QUEUE_BYTES, 16L << 20);
+    queueReserved = read.count(SettingKeys.QUEUE_RESERVED, 4_000, 1);
+    sampleIntervalMs = read.millis(SettingKeys.SAMPLE_INTERVAL, 5_000, 100);
+    stackAfterMs = read.millis(SettingKeys.SAMPLE_STACK_AFTER, 10_000, 0);
+    pythonGraceMs = read.millis(SettingKeys.SAMPLE_PYTHON_GRACE, 60_000, 0);
+    executorTransport =
+        read.choice(SettingKeys.EXECUTOR_TRANSPORT, ExecutorTransport.class, ExecutorTransport.RPC);
+    executorPatienceMs = read.millis(SettingKeys.EXECUTOR_PATIENCE, 30_000, 1_000);
+    healthIntervalMs = read.millis(SettingKeys.HEALTH_INTERVAL, 5_000, 100);
+    fuse = read.choice(SettingKeys.FUSE, FuseMode.class, FuseMode.WARN);
+    fusePublicKeys = read.text(SettingKeys.FUSE_PUBLIC_KEYS, "");
+    fuseHold = read.flag(SettingKeys.FUSE_HOLD, false);
+  }
+
+  /**
+   * Reads all settings; the environment gives the broker and the topic prefix if the job does not.
+   */
+  public static PluginSettings of(SparkConf conf) {
+    return of(conf, System.getenv());
+  }
+
+  static PluginSettings of(SparkConf conf, Map<String, String> environment) {
+    return new PluginSettings(conf, environment);
+  }
+
+  /** Names each unknown {@code spark.sparkfuse.*} key and the nearest known one in the log. */
+  public static void warnOfUnknownKeys(SparkConf conf) {
+    for (Tuple2<String, String> pair : conf.getAll()) {
+      String key = pair._1();
+      if (key.startsWith(SettingKeys.PREFIX) && !SettingKeys.ALL.contains(key)) {
+        PluginLog.warn(
+            "Sparkfuse: unknown setting " + key + "; the nearest is " + SettingKeys.nearest(key));
+      }
+    }
+  }
+
+  /** The full name of a topic. */
+  public String topic(String name) {
+    return topicPrefix + "." + name;
+  }
+}

@@ -1,0 +1,106 @@
+package io.sparkfuse.spark.transport;
+
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.facts.FactEncoder;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.settings.PluginSettings.ExecutorTransport;
+import java.util.List;
+
+/**
+ * Brings an executor's facts out: through the driver, or by a producer of its own when the driver
+ * has been silent for too long or the owner wants it so.
+ *
+ * <p>Facts of executors are gauges, so one that goes both ways does no harm. Used by the sampler's
+ * thread only.
+ */
+public final class ExecutorOutlet {
+  private static final int QUEUE_FACTS = 2_000;
+  private static final long QUEUE_BYTES = 4L << 20;
+
+  private final PluginSettings settings;
+  private final String collector;
+  private final DriverLink link;
+  private final Faults faults;
+  private final FactEncoder encoder;
+  private final long patienceMs;
+  private FactQueue queue;
+  private Sender sender;
+  private boolean direct;
+  private long nextSeq;
+
+  public ExecutorOutlet(PluginSettings settings, String collector, DriverLink link, Faults faults) {
+    this.settings = settings;
+    this.collector = collector;
+    this.link = link;
+    this.faults = faults;
+    this.encoder = new FactEncoder(collector);
+    // Executors of one application must not all open a client in the same second.
+    this.patienceMs = (long) (settings.executorPatienceMs * (1 + Math.random() / 2));
+  }
+
+  /** Whether it is known whose facts these are; before that there is nothing to send. */
+  public boolean ready() {
+    return link.application() != null;
+  }
+
+  /** Takes the facts of one pass, whose kinds and times are set; returns at once. */
+  public void send(List<Fact.Builder> facts, long nowMs) {
+    Application application = link.application();
+    byte[][] batch = new byte[facts.size()][];
+    for (int i = 0; i < batch.length; i++) {
+      batch[i] = encoder.encode(facts.get(i), application, Lane.BULK, nextSeq++);
+    }
+    choose(nowMs);
+    if (direct) {
+      queue(batch);
+    } else {
+      link.offer(batch); // without room it leaves a hole in seq
+    }
+  }
+
+  /** Gives up what waits within {@code budgetMs}. */
+  public void close(long budgetMs) {
+    link.stop();
+    if (sender != null) {
+      sender.finish(budgetMs);
+    }
+  }
+
+  private void choose(long nowMs) {
+    boolean wanted =
+        settings.executorTransport == ExecutorTransport.DIRECT || link.silentMs(nowMs) > patienceMs;
+    if (wanted == direct) {
+      return;
+    }
+    direct = wanted;
+    PluginLog.info("Sparkfuse: " + collector + " sends " + (direct ? "directly" : "by the driver"));
+    if (direct) {
+      openQueue();
+      link.takeBack().forEach(this::queue);
+    }
+  }
+
+  private void openQueue() {
+    if (queue == null) {
+      queue = new FactQueue(QUEUE_FACTS, QUEUE_BYTES, 1);
+      sender =
+          new Sender(
+              queue,
+              KafkaRecordSink.factory(settings, collector),
+              link::application,
+              collector,
+              Long.MAX_VALUE / 2,
+              faults);
+      sender.start(() -> null);
+    }
+  }
+
+  private void queue(byte[][] batch) {
+    for (byte[] fact : batch) {
+      queue.offer(Outgoing.forwarded(fact));
+    }
+  }
+}

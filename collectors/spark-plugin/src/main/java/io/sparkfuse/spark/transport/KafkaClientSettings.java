@@ -1,0 +1,86 @@
+package io.sparkfuse.spark.transport;
+
+import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.settings.PluginSettings;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.Properties;
+import java.util.function.Supplier;
+
+/**
+ * The configuration of the Kafka clients: the owner's file for security and addresses, and above it
+ * the bounds that keep a broken broker away from the job.
+ */
+public final class KafkaClientSettings {
+  /** A record that is not delivered by then is given up and counted. */
+  static final int DELIVERY_MS = 60_000;
+
+  private KafkaClientSettings() {}
+
+  /** For facts and receipts: idempotent, all acks, bounded in time and memory. */
+  public static Properties producer(PluginSettings settings, String clientId) {
+    Properties bounds = common(settings, clientId);
+    bounds.put("acks", "all");
+    bounds.put("enable.idempotence", "true");
+    bounds.put("linger.ms", "50");
+    bounds.put("batch.size", Integer.toString(128 << 10));
+    bounds.put("buffer.memory", Integer.toString(16 << 20));
+    bounds.put("max.block.ms", "200");
+    bounds.put("delivery.timeout.ms", Integer.toString(DELIVERY_MS));
+    bounds.putIfAbsent("compression.type", "lz4");
+    return bounds;
+  }
+
+  /** For signals: no group, nothing committed, from the end. */
+  public static Properties consumer(PluginSettings settings, String clientId) {
+    Properties bounds = common(settings, clientId);
+    bounds.remove("group.id");
+    bounds.put("enable.auto.commit", "false");
+    bounds.put("auto.offset.reset", "latest");
+    bounds.put("allow.auto.create.topics", "false");
+    bounds.put("default.api.timeout.ms", "10000");
+    bounds.put("max.partition.fetch.bytes", Integer.toString(1 << 20));
+    bounds.put("fetch.max.bytes", Integer.toString(1 << 20));
+    return bounds;
+  }
+
+  /** Builds a client with the plugin's class loader, by which it finds its classes by name. */
+  public static <T> T withOwnLoader(Supplier<T> build) {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(KafkaClientSettings.class.getClassLoader());
+    try {
+      return build.get();
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+  }
+
+  private static Properties common(PluginSettings settings, String clientId) {
+    Properties all = ownersFile(settings.kafkaConfigFile);
+    all.put("bootstrap.servers", settings.bootstrap);
+    all.put("client.id", clientId);
+    all.put("request.timeout.ms", "10000");
+    all.put("socket.connection.setup.timeout.ms", "2000");
+    all.put("socket.connection.setup.timeout.max.ms", "5000");
+    all.put("reconnect.backoff.ms", "200");
+    all.put("reconnect.backoff.max.ms", "5000");
+    all.put("enable.metrics.push", "false");
+    all.put("auto.include.jmx.reporter", "false");
+    return all;
+  }
+
+  private static Properties ownersFile(String path) {
+    Properties file = new Properties();
+    if (path.isEmpty()) {
+      return file;
+    }
+    try (InputStream in = Files.newInputStream(Paths.get(path))) {
+      file.load(in);
+    } catch (Exception unreadable) { // without it the broker may refuse us, which is counted
+      PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
+    }
+    return file;
+  }
+}

@@ -1,0 +1,75 @@
+package io.sparkfuse.spark.transport;
+
+import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.settings.PluginSettings;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Properties;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** One idempotent producer whose every call is bounded in time. */
+public final class KafkaRecordSink implements RecordSink {
+  private final PluginSettings settings;
+  private final Deliveries deliveries;
+  private final KafkaProducer<byte[], byte[]> producer;
+
+  private KafkaRecordSink(PluginSettings settings, String clientId, Deliveries deliveries) {
+    this.settings = settings;
+    this.deliveries = deliveries;
+    Properties properties = KafkaClientSettings.producer(settings, clientId);
+    producer =
+        KafkaClientSettings.withOwnLoader(
+            () ->
+                new KafkaProducer<>(
+                    properties, new ByteArraySerializer(), new ByteArraySerializer()));
+  }
+
+  /** Opens a producer named after the collector. */
+  public static Factory factory(PluginSettings settings, String collector) {
+    return deliveries -> new KafkaRecordSink(settings, "sparkfuse-" + collector, deliveries);
+  }
+
+  @Override
+  public boolean send(String topic, String key, byte[] value) {
+    ProducerRecord<byte[], byte[]> entry =
+        new ProducerRecord<>(settings.topic(topic), key.getBytes(StandardCharsets.UTF_8), value);
+    Thread caller = Thread.currentThread();
+    Exception[] refusal = new Exception[1];
+    producer.send(
+        entry,
+        (metadata, fault) -> {
+          if (fault == null) {
+            deliveries.acknowledgedOne();
+          } else if (Thread.currentThread() == caller) {
+            // No metadata, or no room in the buffer: the client says so before it takes the record.
+            refusal[0] = fault;
+          } else {
+            deliveries.failedOne();
+          }
+        });
+    return refusal[0] == null ? taken() : refused(refusal[0]);
+  }
+
+  private boolean taken() {
+    deliveries.tookOne();
+    return true;
+  }
+
+  private boolean refused(Exception refusal) {
+    PluginLog.trouble("the broker takes no record", refusal);
+    if (refusal instanceof RecordTooLargeException) { // no second try would help
+      deliveries.tookOne();
+      deliveries.failedOne();
+      return true;
+    }
+    return false;
+  }
+
+  @Override
+  public void close(long budgetMs) {
+    producer.close(Duration.ofMillis(budgetMs));
+  }
+}
