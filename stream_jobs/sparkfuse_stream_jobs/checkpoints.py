@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# First four bytes of every Flink checkpoint's metadata, org.apache.flink.runtime.checkpoint.Checkpoints.HEADER_MAGIC_NUMBER.
+# How the metadata of every checkpoint begins: org.apache.flink.runtime.checkpoint.Checkpoints.HEADER_MAGIC_NUMBER.
 _MAGIC = bytes.fromhex("4960672d")
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.assets import AssetMissingError, asset
 from sparkfuse_contracts.settings import Settings
-
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint, remove_empty_folders
 from sparkfuse_stream_jobs.errors import MissingPartError
 
@@ -146,6 +145,9 @@ def _prepare_jvm(name: str, settings: Settings) -> None:
         raise MissingPartError("Java 17 is needed to run Flink, but there is no java on PATH and none in JAVA_HOME")
     logs = (settings.home / "logs").absolute()
     logs.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("JVM_ARGS", DEFAULT_JVM_ARGS)
+    given = os.environ.get("JVM_ARGS", DEFAULT_JVM_ARGS)
+    # The mark by which a later start recognises a JVM that a killed process left behind.
+    mark = f"-Dsparkfuse.job={name}"
+    os.environ["JVM_ARGS"] = given if mark in given.split() else f"{given} {mark}"
     os.environ.setdefault("FLINK_LOG_DIR", str(logs))
     os.environ.setdefault("FLINK_IDENT_STRING", f"sparkfuse-{name}")

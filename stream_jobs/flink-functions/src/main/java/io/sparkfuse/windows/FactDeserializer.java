@@ -2,7 +2,6 @@ package io.sparkfuse.windows;
 
 import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
-import org.apache.flink.metrics.Counter;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.RowType;
 
@@ -13,7 +12,6 @@ final class FactDeserializer implements DeserializationSchema<RowData> {
   private final RowType columns;
   private final TypeInformation<RowData> produced;
   private transient FactReader reader;
-  private transient Counter undecodable;
 
   FactDeserializer(RowType columns, TypeInformation<RowData> produced) {
     this.columns = columns;
@@ -23,15 +21,15 @@ final class FactDeserializer implements DeserializationSchema<RowData> {
   @Override
   public void open(InitializationContext context) {
     reader = new FactReader(columns);
-    undecodable = context.getMetricGroup().counter("sparkfuseUndecodable");
   }
 
   @Override
   public RowData deserialize(byte[] value) {
+    Tally.record();
     try {
       return reader.read(value);
     } catch (UndecodableException reason) {
-      undecodable.inc();
+      Tally.undecodable();
       return reader.undecodable(value, reason.getMessage());
     }
   }

@@ -1,0 +1,183 @@
+package io.sparkfuse.windows;
+
+import io.sparkfuse.contracts.AppLive;
+import io.sparkfuse.contracts.ApplicationEnded;
+import io.sparkfuse.contracts.ApplicationStarted;
+import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.windows.wire.ApplicationState;
+import io.sparkfuse.windows.wire.CollectorDrops;
+import io.sparkfuse.windows.wire.LaneNumbers;
+import io.sparkfuse.windows.wire.StageNews;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** One application so far: what ApplicationFold remembers, and how its facts and stages change it. */
+final class Application {
+  /** Facts still follow the end of their application for a while. [ms] */
+  static final long GRACE_MS = 900_000;
+
+  private final AppLive.Builder soFar;
+  private final Lanes lanes;
+  private final StagesOfApplication stages;
+  private final TreeSet<Integer> runningJobs = new TreeSet<>();
+  private final TreeSet<String> executors = new TreeSet<>();
+  private final TreeMap<String, Drops> drops = new TreeMap<>();
+  private boolean overcounted;
+  private long rows;
+  private long forgetAtMs;
+
+  /** What a collector dropped in all, and of that what Spark dropped before it could be numbered. */
+  private record Drops(long dropped, long unnumbered) {
+    Drops higher(Drops other) {
+      return new Drops(
+          Math.max(dropped, other.dropped), Math.max(unnumbered, other.unnumbered));
+    }
+  }
+
+  private Application(ApplicationState saved) {
+    soFar = saved.getSoFar().toBuilder();
+    lanes = Lanes.restore(saved.getLanes());
+    stages = StagesOfApplication.restore(saved);
+    runningJobs.addAll(saved.getRunningJobsList());
+    executors.addAll(saved.getExecutorsList());
+    for (CollectorDrops drop : saved.getDropsList()) {
+      drops.put(drop.getCollector(), new Drops(drop.getDropped(), drop.getUnnumbered()));
+    }
+    overcounted = saved.getOvercounted();
+    rows = saved.getRows();
+    forgetAtMs = saved.getForgetAtMs();
+  }
+
+  /** The application as it was saved, or a new one when it is past its grace at {@code nowMs}. */
+  static Application restore(ApplicationState saved, long nowMs) {
+    boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
+    return new Application(forgotten ? forgotten(saved) : saved);
+  }
+
+  /** What stays of an application after its grace: the number of its rows, so that none is given out twice. */
+  static ApplicationState forgotten(ApplicationState saved) {
+    return ApplicationState.newBuilder().setRows(saved.getRows()).build();
+  }
+
+  ApplicationState save() {
+    ApplicationState.Builder state =
+        ApplicationState.newBuilder()
+            .setSoFar(soFar)
+            .setLanes(lanes.save())
+            .addAllRunningJobs(runningJobs)
+            .addAllExecutors(executors)
+            .setOvercounted(overcounted)
+            .setRows(rows);
+    drops.forEach(
+        (collector, drop) ->
+            state
+                .addDropsBuilder()
+                .setCollector(collector)
+                .setDropped(drop.dropped)
+                .setUnnumbered(drop.unnumbered));
+    stages.save(state);
+    if (forgetAtMs > 0) {
+      state.setForgetAtMs(forgetAtMs);
+    }
+    return state.build();
+  }
+
+  /** Number of the next row; rows of an application rise by one, also over a restart. */
+  long nextRow() {
+    return ++rows;
+  }
+
+  /** From when on the application is to be forgotten; 0 while it runs. [ms since epoch] */
+  long forgetAtMs() {
+    return forgetAtMs;
+  }
+
+  void see(LaneNumbers numbers) {
+    lanes.merge(Lanes.restore(numbers));
+  }
+
+  /** Takes over the collector's own counters, which only rise. */
+  void see(String collector, CollectorHealth health) {
+    long unnumbered = health.getSparkDroppedEvents();
+    Drops told =
+        new Drops(health.getDroppedBulk() + health.getDroppedReserved() + unnumbered, unnumbered);
+    drops.merge(collector, told, Drops::higher);
+  }
+
+  void see(StageNews news, long windowEndMs) {
+    overcounted |= news.getOvercounted();
+    stages.see(news.getStage(), windowEndMs);
+  }
+
+  /** Takes a start or an end into the application's own columns. */
+  void see(Fact fact, long windowEndMs) {
+    switch (fact.getKindCase()) {
+      case APPLICATION_STARTED -> start(fact.getApplicationStarted());
+      case APPLICATION_ENDED -> end(fact.getApplicationEnded(), windowEndMs);
+      case JOB_STARTED -> runningJobs.add(fact.getJobStarted().getJobId());
+      case JOB_ENDED -> end(fact.getJobEnded());
+      case EXECUTOR_ADDED -> executors.add(fact.getExecutorAdded().getExecutorId());
+      case EXECUTOR_REMOVED -> executors.remove(fact.getExecutorRemoved().getExecutorId());
+      default -> {
+        // Other kinds are passed on and change no column of the application.
+      }
+    }
+  }
+
+  /**
+   * Facts seen / facts numbered, where what Spark dropped before it was numbered counts as missing too; 0 when
+   * more tasks ended than there are, since what was counted twice is no evidence; null when nothing is numbered.
+   */
+  Double completeness() {
+    if (overcounted) {
+      return 0.0;
+    }
+    long unnumbered = drops.values().stream().mapToLong(Drops::unnumbered).sum();
+    long expected = lanes.expected() + unnumbered;
+    return expected == 0 ? null : (double) lanes.seen() / expected;
+  }
+
+  AppLive row(Long startMs, long windowEndMs) {
+    AppLive.Builder row = soFar.clone();
+    if (!row.hasStatus()) {
+      row.setStatus("running");
+    }
+    if (startMs != null) {
+      long until = row.hasEndedMs() ? row.getEndedMs() : windowEndMs;
+      row.setElapsedMs(Math.max(0, until - startMs));
+    }
+    stages.fill(row);
+    return row.setRunningJobs(runningJobs.size())
+        .setSucceededJobs(soFar.getSucceededJobs())
+        .setFailedJobs(soFar.getFailedJobs())
+        .setExecutors(executors.size())
+        .setFactsSeen(lanes.seen())
+        .setFactsExpected(lanes.expected())
+        .setFactsDropped(drops.values().stream().mapToLong(Drops::dropped).sum())
+        .build();
+  }
+
+  private void start(ApplicationStarted started) {
+    SameFields.copy(started, soFar);
+  }
+
+  private void end(JobEnded ended) {
+    runningJobs.remove(ended.getJobId());
+    if (ended.getSucceeded()) {
+      soFar.setSucceededJobs(soFar.getSucceededJobs() + 1);
+    } else {
+      soFar.setFailedJobs(soFar.getFailedJobs() + 1);
+    }
+  }
+
+  /** Spark does not say how an application ended: it failed when one of its jobs did. */
+  private void end(ApplicationEnded ended, long windowEndMs) {
+    soFar.setEndedMs(ended.getEndedMs());
+    boolean failed = ended.getFailedJobs() > 0 || soFar.getFailedJobs() > 0;
+    soFar.setStatus(failed ? "failed" : "succeeded");
+    forgetAtMs = windowEndMs + GRACE_MS;
+  }
+}

@@ -1,0 +1,104 @@
+package io.sparkfuse.windows;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.sparkfuse.windows.wire.LaneNumber;
+import io.sparkfuse.windows.wire.LaneNumbers;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.flink.api.common.typeutils.SimpleTypeSerializerSnapshot;
+import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
+
+/** The numbers seen of every lane of every collector of one application. */
+public final class Lanes {
+  private record Key(String collector, String lane) implements Comparable<Key> {
+    @Override
+    public int compareTo(Key other) {
+      int byCollector = collector.compareTo(other.collector);
+      return byCollector != 0 ? byCollector : lane.compareTo(other.lane);
+    }
+  }
+
+  private final TreeMap<Key, SequenceRanges> ranges = new TreeMap<>();
+  // Facts of a lane come in rows, so most are answered without a look-up.
+  private Key lastKey = new Key("", "");
+  private SequenceRanges last;
+
+  void add(String collector, String lane, long number) {
+    if (last == null || !lastKey.collector.equals(collector) || !lastKey.lane.equals(lane)) {
+      lastKey = new Key(collector, lane);
+      last = ranges.computeIfAbsent(lastKey, key -> new SequenceRanges());
+    }
+    last.add(number);
+  }
+
+  void merge(Lanes others) {
+    others.ranges.forEach(
+        (key, other) -> ranges.computeIfAbsent(key, k -> new SequenceRanges()).merge(other));
+  }
+
+  long seen() {
+    return ranges.values().stream().mapToLong(SequenceRanges::seen).sum();
+  }
+
+  long expected() {
+    return ranges.values().stream().mapToLong(SequenceRanges::expected).sum();
+  }
+
+  boolean isEmpty() {
+    return ranges.isEmpty();
+  }
+
+  LaneNumbers save() {
+    LaneNumbers.Builder saved = LaneNumbers.newBuilder();
+    for (Map.Entry<Key, SequenceRanges> entry : ranges.entrySet()) {
+      LaneNumber.Builder lane =
+          saved
+              .addLanesBuilder()
+              .setCollector(entry.getKey().collector)
+              .setLane(entry.getKey().lane);
+      entry.getValue().save(lane);
+    }
+    return saved.build();
+  }
+
+  static Lanes restore(LaneNumbers saved) {
+    Lanes lanes = new Lanes();
+    for (LaneNumber lane : saved.getLanesList()) {
+      lanes.ranges.put(
+          new Key(lane.getCollector(), lane.getLane()), SequenceRanges.restore(lane));
+    }
+    return lanes;
+  }
+
+  /** State form of the lanes. */
+  public static final class Serializer extends EncodedSerializer<Lanes> {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    byte[] encode(Lanes value) {
+      return value.save().toByteArray();
+    }
+
+    @Override
+    Lanes decode(byte[] encoded) throws InvalidProtocolBufferException {
+      return restore(LaneNumbers.parseFrom(encoded));
+    }
+
+    @Override
+    public Lanes createInstance() {
+      return new Lanes();
+    }
+
+    @Override
+    public TypeSerializerSnapshot<Lanes> snapshotConfiguration() {
+      return new Snapshot();
+    }
+
+    /** Lets a checkpoint find the serializer again. */
+    public static final class Snapshot extends SimpleTypeSerializerSnapshot<Lanes> {
+      public Snapshot() {
+        super(Serializer::new);
+      }
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package io.sparkfuse.windows;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.windows.wire.TaskNews;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.flink.api.common.typeutils.SimpleTypeSerializerSnapshot;
+import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
+import org.apache.flink.table.annotation.DataTypeHint;
+import org.apache.flink.table.annotation.FunctionHint;
+import org.apache.flink.table.functions.AggregateFunction;
+
+/**
+ * {@code running_tasks(started_id, launched_ms, ended_id, progress)}: starts, ends and last progress
+ * of a stage's task attempts in a window, as encoded TaskNews; {@code progress} is a record as it came.
+ *
+ * <p>Bounded: beyond {@link News#MAX_TASKS} of each sort attempts are only counted. The result does not
+ * depend on the order in which facts come, so it is the same on replay.
+ */
+@FunctionHint(
+    accumulator =
+        @DataTypeHint(
+            value = "RAW",
+            bridgedTo = RunningTasks.News.class,
+            rawSerializer = RunningTasks.Serializer.class),
+    output = @DataTypeHint("BYTES"))
+public final class RunningTasks extends AggregateFunction<byte[], RunningTasks.News> {
+  private static final long serialVersionUID = 1L;
+
+  /** What is known of the window so far. */
+  public static final class News {
+    static final int MAX_TASKS = 100_000;
+
+    private final TreeMap<Long, Long> started = new TreeMap<>();
+    private final TreeSet<Long> ended = new TreeSet<>();
+    private final TreeMap<Long, TaskProgress> progress = new TreeMap<>();
+    private long untrackedStarted;
+    private long untrackedEnded;
+
+    void start(long task, long launchedMs) {
+      if (started.size() < MAX_TASKS || started.containsKey(task)) {
+        started.put(task, launchedMs);
+      } else {
+        untrackedStarted++;
+      }
+    }
+
+    void end(long task) {
+      if (ended.size() < MAX_TASKS || ended.contains(task)) {
+        ended.add(task);
+      } else {
+        untrackedEnded++;
+      }
+    }
+
+    /** An attempt's age only rises, so the oldest progress is the last one. */
+    void progress(TaskProgress told) {
+      if (progress.size() < MAX_TASKS || progress.containsKey(told.getTaskId())) {
+        progress.merge(told.getTaskId(), told, (a, b) -> b.getAgeMs() >= a.getAgeMs() ? b : a);
+      }
+    }
+
+    void merge(TaskNews other) {
+      for (int place = 0; place < other.getStartedIdsCount(); place++) {
+        start(other.getStartedIds(place), other.getLaunchedMs(place));
+      }
+      other.getEndedIdsList().forEach(this::end);
+      other.getProgressList().forEach(this::progress);
+      untrackedStarted += other.getUntrackedStarted();
+      untrackedEnded += other.getUntrackedEnded();
+    }
+
+    TaskNews save() {
+      return TaskNews.newBuilder()
+          .addAllStartedIds(started.keySet())
+          .addAllLaunchedMs(started.values())
+          .addAllEndedIds(ended)
+          .addAllProgress(progress.values())
+          .setUntrackedStarted(untrackedStarted)
+          .setUntrackedEnded(untrackedEnded)
+          .build();
+    }
+  }
+
+  @Override
+  public News createAccumulator() {
+    return new News();
+  }
+
+  public void accumulate(News news, Long startedId, Long launchedMs, Long endedId, byte[] progress)
+      throws InvalidProtocolBufferException {
+    if (startedId != null) {
+      news.start(startedId, launchedMs == null ? 0 : launchedMs);
+    }
+    if (endedId != null) {
+      news.end(endedId);
+    }
+    if (progress != null) {
+      news.progress(Fact.parseFrom(progress).getTaskProgress());
+    }
+  }
+
+  public void merge(News news, Iterable<News> others) {
+    for (News other : others) {
+      news.merge(other.save());
+    }
+  }
+
+  @Override
+  public byte[] getValue(News news) {
+    return news.save().toByteArray();
+  }
+
+  /** State form of a window's news. */
+  public static final class Serializer extends EncodedSerializer<News> {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    byte[] encode(News value) {
+      return value.save().toByteArray();
+    }
+
+    @Override
+    News decode(byte[] encoded) throws InvalidProtocolBufferException {
+      News news = new News();
+      news.merge(TaskNews.parseFrom(encoded));
+      return news;
+    }
+
+    @Override
+    public News createInstance() {
+      return new News();
+    }
+
+    @Override
+    public TypeSerializerSnapshot<News> snapshotConfiguration() {
+      return new Snapshot();
+    }
+
+    /** Lets a checkpoint find the serializer again. */
+    public static final class Snapshot extends SimpleTypeSerializerSnapshot<News> {
+      public Snapshot() {
+        super(Serializer::new);
+      }
+    }
+  }
+}

@@ -1,0 +1,177 @@
+package io.sparkfuse.windows;
+
+import com.datadoghq.sketch.ddsketch.DDSketch;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.windows.wire.BiggestTask;
+import io.sparkfuse.windows.wire.StageNews;
+import io.sparkfuse.windows.wire.StageState;
+
+/** One stage attempt so far: what StageFold remembers, and how a window changes it. */
+final class Stage {
+  /** Task ends and progress still follow the end of their stage for a while. [ms] */
+  static final long GRACE_MS = 600_000;
+
+  final StageLive.Builder soFar;
+  final TasksOfStage tasks;
+  final DDSketch durations;
+  final DDSketch taskBytes;
+  BiggestTask biggest;
+  Long lastFinishedMs;
+  private long cpuNs;
+  private long firstSuccesses;
+  private long forgetAtMs;
+
+  Stage() {
+    this(StageState.getDefaultInstance());
+  }
+
+  private Stage(StageState saved) {
+    soFar = saved.getSoFar().toBuilder();
+    tasks = TasksOfStage.restore(saved);
+    durations = Sketches.decode(saved.getDurations().toByteArray());
+    taskBytes = Sketches.decode(saved.getTaskBytes().toByteArray());
+    biggest = saved.hasBiggest() ? saved.getBiggest() : null;
+    lastFinishedMs = saved.hasLastFinishedMs() ? saved.getLastFinishedMs() : null;
+    cpuNs = saved.getFinishedCpuNs();
+    firstSuccesses = saved.getFirstSuccesses();
+    forgetAtMs = saved.getForgetAtMs();
+  }
+
+  /** The stage as it was saved, or a new one when it is past its grace at {@code nowMs}. */
+  static Stage restore(StageState saved, long nowMs) {
+    // The timer that forgets fires with the watermark, which is ahead or behind by chance: time decides.
+    boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
+    return forgotten ? new Stage() : new Stage(saved);
+  }
+
+  StageState save() {
+    StageState.Builder state =
+        StageState.newBuilder()
+            .setSoFar(soFar)
+            .setFinishedCpuNs(cpuNs)
+            .setFirstSuccesses(firstSuccesses);
+    tasks.save(state);
+    if (!durations.isEmpty()) {
+      state.setDurations(ByteString.copyFrom(Sketches.encode(durations)));
+    }
+    if (!taskBytes.isEmpty()) {
+      state.setTaskBytes(ByteString.copyFrom(Sketches.encode(taskBytes)));
+    }
+    if (biggest != null) {
+      state.setBiggest(biggest);
+    }
+    if (lastFinishedMs != null) {
+      state.setLastFinishedMs(lastFinishedMs);
+    }
+    if (forgetAtMs > 0) {
+      state.setForgetAtMs(forgetAtMs);
+    }
+    return state.build();
+  }
+
+  /** Adds a window and says what it made of the stage. */
+  StageNews fold(StageWindow window) {
+    soFar.setStageId(window.stageId()).setStageAttempt(window.stageAttempt());
+    add(window);
+    start(window.started());
+    end(window.ended());
+    tasks.fold(window.tasks(), window.endMs());
+    if (hasEnded()) {
+      tasks.forgetSilent(window.endMs());
+    }
+    // A stage whose start never came is a remnant: it goes when nothing more is heard of it.
+    boolean known = soFar.hasSubmittedMs() && !hasEnded();
+    forgetAtMs = known ? 0 : window.endMs() + GRACE_MS;
+    return new StageRows(this, window).news();
+  }
+
+  /** From when on the stage is to be forgotten; 0 while it runs. [ms since epoch] */
+  long forgetAtMs() {
+    return forgetAtMs;
+  }
+
+  boolean hasEnded() {
+    return soFar.hasCompletedMs();
+  }
+
+  /** More tasks ended well than there are: the same events were told twice. */
+  boolean isOvercounted() {
+    return soFar.hasNumTasks() && firstSuccesses > soFar.getNumTasks();
+  }
+
+  /** Of a stage that ended well: the share of its tasks whose end was seen; null while it runs or failed. */
+  Double endedShare() {
+    if (!"succeeded".equals(soFar.getStatus()) || soFar.getNumTasks() == 0) {
+      return null;
+    }
+    return Math.min(1.0, (double) soFar.getSucceededTasks() / soFar.getNumTasks());
+  }
+
+  private void add(StageWindow window) {
+    for (FieldDescriptor sum : StageWindow.SUMS) {
+      soFar.setField(sum, (Long) soFar.getField(sum) + (Long) window.sums().getField(sum));
+    }
+    cpuNs += window.cpuNs();
+    soFar.setFinishedCpuMs(cpuNs / 1_000_000);
+    firstSuccesses += window.firstSuccesses();
+    if (window.durationMaxMs() != null) {
+      soFar.setDurationMaxMs(Math.max(soFar.getDurationMaxMs(), window.durationMaxMs()));
+    }
+    if (window.taskBytesMax() != null) {
+      soFar.setTaskBytesMax(Math.max(soFar.getTaskBytesMax(), window.taskBytesMax()));
+    }
+    if (window.durations() != null) {
+      durations.mergeWith(window.durations());
+    }
+    if (window.taskBytes() != null) {
+      taskBytes.mergeWith(window.taskBytes());
+    }
+    biggest = BiggestTasks.bigger(biggest, window.biggest());
+    if (window.lastFinishedMs() != null) {
+      lastFinishedMs =
+          lastFinishedMs == null
+              ? window.lastFinishedMs()
+              : Math.max(lastFinishedMs, window.lastFinishedMs());
+    }
+  }
+
+  private void start(StageStarted started) {
+    if (!soFar.hasStatus()) {
+      soFar.setStatus("running");
+    }
+    if (started == null) {
+      return;
+    }
+    soFar.setNumTasks(started.getNumTasks()).setSubmittedMs(started.getSubmittedMs());
+    if (started.hasName()) {
+      soFar.setName(started.getName());
+    }
+    if (started.hasJobId()) {
+      soFar.setJobId(started.getJobId());
+    }
+    if (started.hasSqlExecutionId()) {
+      soFar.setSqlExecutionId(started.getSqlExecutionId());
+    }
+  }
+
+  private void end(StageEnded ended) {
+    if (ended == null) {
+      return;
+    }
+    soFar.setStatus(ended.getSucceeded() ? "succeeded" : "failed");
+    soFar.setCompletedMs(ended.getCompletedMs());
+    if (ended.hasNumTasks()) {
+      soFar.setNumTasks(ended.getNumTasks());
+    }
+    if (ended.hasSubmittedMs()) {
+      soFar.setSubmittedMs(ended.getSubmittedMs());
+    }
+    if (ended.hasFailureReason()) {
+      soFar.setFailureReason(ended.getFailureReason());
+    }
+  }
+}

@@ -1,0 +1,142 @@
+"""The pipeline's clock: a Tick a second into every partition, so that windows close when nothing else arrives."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from sparkfuse_contracts.generated import fact_pb2
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.topics import topic_name
+
+LOG = logging.getLogger(__name__)
+INTERVAL_MS = 1000
+# A tick that arrives this long after a window's end closes it: late enough to be behind it, early enough not to matter.
+PHASE_MS = 20
+_SEED = 0x9747B28C
+_MIX = 0x5BD1E995
+_WORD = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """Kafka's hash of a record's key, as org.apache.kafka.common.utils.Utils.murmur2, without its sign bit."""
+    value = (_SEED ^ len(data)) & _WORD
+    whole = len(data) - len(data) % 4
+    for start in range(0, whole, 4):
+        word = int.from_bytes(data[start : start + 4], "little") * _MIX & _WORD
+        word = (word ^ word >> 24) * _MIX & _WORD
+        value = (value * _MIX & _WORD) ^ word
+    if whole < len(data):
+        value = (value ^ int.from_bytes(data[whole:], "little")) * _MIX & _WORD
+    value = (value ^ value >> 13) * _MIX & _WORD
+    return (value ^ value >> 15) & 0x7FFFFFFF
+
+
+def clock_names(*partitions: int) -> list[str]:
+    """Application ids whose keys reach every partition of topics with that many ``partitions`` each."""
+    wanted = {(topic, number) for topic, count in enumerate(partitions) for number in range(count)}
+    names: list[str] = []
+    candidate = 0
+    while wanted:
+        name = f"clock-{candidate}"
+        reached = {(topic, murmur2(name.encode()) % count) for topic, count in enumerate(partitions)}
+        if reached & wanted:
+            names.append(name)
+            wanted -= reached
+        candidate += 1
+    return names
+
+
+class BrokerClock:
+    """How far the broker's clock is ahead of ours, the way to it included, from the stamps on what was sent."""
+
+    def __init__(self) -> None:
+        self._ahead_ms: deque[float] = deque(maxlen=30)
+
+    def stamped(self, sent_ms: float, arrived_ms: float) -> None:
+        """Learn from a record that was sent at ``sent_ms`` of our clock and stamped with ``arrived_ms`` of theirs."""
+        self._ahead_ms.append(arrived_ms - sent_ms)
+
+    def next_tick_ms(self, now_ms: float, interval_ms: int) -> float:
+        """When to send next, by our clock, to arrive PHASE_MS after a multiple of the interval by theirs.
+
+        A record that was held up once says nothing of the way, hence the shortest of the last ones counts.
+        """
+        ahead = min(self._ahead_ms, default=0.0)
+        multiple = (now_ms + ahead - PHASE_MS) // interval_ms + 1
+        return multiple * interval_ms + PHASE_MS - ahead
+
+
+class Ticks:
+    """Sends ticks from a thread of its own while the context is open.
+
+    A tick that cannot be delivered is given up after a few seconds: the next one does the same work.
+    """
+
+    def __init__(self, settings: Settings, names: list[str], count: Callable[[], None] = lambda: None) -> None:
+        from confluent_kafka import Producer
+
+        self._names = names
+        self._count = count
+        self._interval_ms = min(INTERVAL_MS, settings.window_ms)
+        self._topic = topic_name("facts", settings.topic_prefix)
+        self._producer = Producer(
+            {
+                "bootstrap.servers": settings.kafka_bootstrap,
+                "partitioner": "murmur2_random",
+                "linger.ms": 0,
+                "message.timeout.ms": 5000,
+                "log.connection.close": False,
+            }
+        )
+        self._clock = BrokerClock()
+        self._stop = threading.Event()
+        self._failing = False
+        self._thread = threading.Thread(target=self._run, name="ticks", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        while True:
+            now_ms = time.time() * 1000
+            wait_ms = self._clock.next_tick_ms(now_ms, self._interval_ms) - now_ms
+            if self._stop.wait(wait_ms / 1000):
+                self._producer.flush(1)
+                return
+            self._send(time.time() * 1000)
+            self._producer.poll(0.05)
+
+    def _send(self, now_ms: float) -> None:
+        def delivered(error: Any, message: Any) -> None:
+            self._told(error)
+            if error is None:
+                self._count()
+                self._clock.stamped(now_ms, message.timestamp()[1])
+
+        for name in self._names:
+            fact = fact_pb2.Fact(event_time_ms=int(now_ms), app_id=name, collector="clock")
+            fact.tick.sent_ms = int(now_ms)
+            try:
+                self._producer.produce(self._topic, fact.SerializeToString(), name, on_delivery=delivered)
+            except BufferError as error:
+                self._told(error)
+
+    def _told(self, error: object) -> None:
+        if error is not None and not self._failing:
+            LOG.warning("ticks do not reach %s: %s", self._topic, error)
+        if error is None and self._failing:
+            LOG.info("ticks reach %s again", self._topic)
+        self._failing = error is not None

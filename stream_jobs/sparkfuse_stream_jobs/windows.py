@@ -1,0 +1,99 @@
+"""The windows job: facts in, rows of the live views out, all of it SQL and Java functions.
+
+``python -m sparkfuse_stream_jobs.windows`` runs it until it is told to stop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
+from sparkfuse_stream_jobs.process import run_job
+from sparkfuse_stream_jobs.tally import serve_metrics
+from sparkfuse_stream_jobs.ticks import Ticks, clock_names
+from sparkfuse_stream_jobs.topic_check import check_topics
+
+if TYPE_CHECKING:
+    from pyflink.table import StatementSet, StreamTableEnvironment
+
+PACKAGE = "io.sparkfuse.windows"
+FUNCTIONS: Mapping[str, str] = {
+    "quantile_sketch": "QuantileSketch",
+    "biggest_task": "BiggestTaskOf",
+    "running_tasks": "RunningTasks",
+    "latest_fact": "LatestOf",
+    "numbers_seen": "NumbersSeen",
+    "stage_fold": "StageFold",
+    "application_fold": "ApplicationFold",
+}
+TABLES = ("facts", "live_rows")
+# In the order of a fact's way; each file is named after the view that it defines.
+VIEWS = (
+    "stage_facts",
+    "stage_windows",
+    "stage_news",
+    "application_facts",
+    "application_windows",
+    "passed_facts",
+    "application_news",
+)
+# New statements go to the end: put before others they would take over their uids, and with these the wrong state.
+INSERTS = ("insert_live", "insert_dead_letters")
+# Every partition gets a tick a second, so one that is silent for this long has lost its leader: better late than lost.
+IDLE_MS = 60_000
+
+
+def define(tables: StreamTableEnvironment, settings: Settings) -> StatementSet:
+    """Define the job's functions, tables and views in ``tables`` and give its inserts, not yet executed."""
+    for name, java_class in FUNCTIONS.items():
+        tables.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{PACKAGE}.{java_class}' LANGUAGE JAVA")
+    create_tables(tables, settings, ["dead-letters"])
+    for name in TABLES:
+        tables.execute_sql(statement(name, settings))
+    for name in VIEWS:
+        # A view made by SQL text is validated anew where it is used, which Flink 2.3 cannot do with a process function.
+        tables.create_temporary_view(name, tables.sql_query(statement(name, settings)))
+    inserts = tables.create_statement_set()
+    for name in INSERTS:
+        inserts.add_insert_sql(statement(name, settings))
+    return inserts
+
+
+def statement(name: str, settings: Settings) -> str:
+    """The SQL of stream_jobs/sql/<name>.sql with its placeholders filled."""
+    values = {
+        "bootstrap": settings.kafka_bootstrap,
+        "prefix": settings.topic_prefix,
+        "window_ms": str(settings.window_ms),
+        "window_seconds": f"{settings.window_ms / 1000:.3f}",
+        "idle_ms": str(IDLE_MS),
+    }
+    return fill(asset("sparkfuse_stream_jobs", "sql", f"{name}.sql").read_text(), values)
+
+
+@contextlib.contextmanager
+def submit(settings: Settings) -> Iterator[Any]:
+    """Start the job and its clock; yields the job's client.
+
+    Raises MissingPartError when a topic, a jar, Java or the broker is not as it must be.
+    """
+    partitions = check_topics(settings, ["facts", "live", "dead-letters"])
+    ticks = serve_metrics(settings)
+    _, tables = table_environment("windows", settings)
+    result = define(tables, settings).execute()
+    with Ticks(settings, clock_names(partitions["facts"], partitions["live"]), ticks.inc):
+        yield result.get_job_client()
+
+
+def main() -> int:
+    """Run the windows job as a process."""
+    return run_job("windows", submit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

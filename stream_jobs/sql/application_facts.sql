@@ -1,0 +1,8 @@
+-- Every fact of every application, as far as the application as a whole is concerned.
+SELECT
+  cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms, collector, lane, seq,
+  executor_sample.executor_id AS executor_id,
+  CASE WHEN kind = 'executor_sample' THEN `value` END AS sample,
+  CASE WHEN kind = 'collector_health' THEN `value` END AS health
+FROM facts
+WHERE app_id IS NOT NULL AND kind <> 'tick'

@@ -1,0 +1,7 @@
+-- Records that are no facts, with their reason and origin; seen_ms is the arrival, so that a replay says the same.
+INSERT INTO dead_letters
+SELECT
+  'windows', '{prefix}.facts', kafka_partition, kafka_offset, undecodable.reason, undecodable.payload,
+  EXTRACT(EPOCH FROM arrived_at) * 1000 + EXTRACT(MILLISECOND FROM arrived_at)
+FROM facts
+WHERE undecodable IS NOT NULL

@@ -1,0 +1,42 @@
+-- Every fact that belongs to a stage attempt, flat.
+-- Spark ends a task a second time as Resubmitted when the executor that held its output is lost: no attempt ended
+-- then, so such a fact counts nowhere; it only takes back one success from the count that is held against num_tasks.
+SELECT
+  cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms, kind,
+  COALESCE(task_ended.stage_id, task_started.stage_id, task_progress.stage_id,
+           stage_started.stage_id, stage_ended.stage_id) AS stage_id,
+  COALESCE(task_ended.stage_attempt, task_started.stage_attempt, task_progress.stage_attempt,
+           stage_started.stage_attempt, stage_ended.stage_attempt) AS stage_attempt,
+  task_started.task_id AS started_id,
+  task_started.launched_ms AS launched_ms,
+  CASE WHEN resubmitted THEN NULL ELSE task_ended.task_id END AS ended_id,
+  resubmitted,
+  CASE WHEN resubmitted THEN NULL ELSE task_ended.outcome END AS outcome,
+  task_ended.speculative AS speculative,
+  task_ended.task_index AS task_index,
+  task_ended.finished_ms AS finished_ms,
+  CASE WHEN resubmitted THEN NULL ELSE task_ended.duration_ms END AS duration_ms,
+  CASE WHEN task_ended.outcome = 'success' THEN task_ended.duration_ms END AS success_ms,
+  CASE WHEN task_ended.outcome = 'success' AND (task_ended.input_bytes IS NOT NULL OR task_ended.shuffle_read_bytes IS NOT NULL)
+       THEN COALESCE(task_ended.input_bytes, 0) + COALESCE(task_ended.shuffle_read_bytes, 0) END AS success_bytes,
+  task_ended.run_ms AS run_ms,
+  task_ended.cpu_ns AS cpu_ns,
+  task_ended.gc_ms AS gc_ms,
+  task_ended.memory_spilled_bytes AS memory_spilled_bytes,
+  task_ended.disk_spilled_bytes AS disk_spilled_bytes,
+  task_ended.input_bytes AS input_bytes,
+  task_ended.input_records AS input_records,
+  task_ended.output_bytes AS output_bytes,
+  task_ended.output_records AS output_records,
+  task_ended.shuffle_read_bytes AS shuffle_read_bytes,
+  task_ended.shuffle_read_records AS shuffle_read_records,
+  task_ended.fetch_wait_ms AS fetch_wait_ms,
+  task_ended.shuffle_write_bytes AS shuffle_write_bytes,
+  task_ended.shuffle_write_records AS shuffle_write_records,
+  CASE WHEN kind = 'task_progress' THEN `value` END AS progress,
+  CASE WHEN kind IN ('stage_started', 'stage_ended') THEN `value` END AS moment
+FROM (
+  SELECT *, COALESCE(task_ended.failure_class = 'Resubmitted', FALSE) AS resubmitted
+  FROM facts
+  WHERE kind IN ('task_started', 'task_ended', 'task_progress', 'stage_started', 'stage_ended')
+)
