@@ -1,0 +1,102 @@
+"""Words what a rule found on a row, as the finding of one run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import Message
+
+from sparkfuse_contracts.columns import view_specs
+from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.catalog import Catalog
+from sparkfuse_rules.compiler import columns
+from sparkfuse_rules.describe import placeholders, render
+from sparkfuse_rules.rule import Rule
+from sparkfuse_stream_jobs.detect.scopes import scope
+
+MAX_EVIDENCE = 4000  # characters of one column: a stack is capped by its collector, a name by nobody
+RUNBOOKS = "https://sparkfuse.io/rules/{rule}#runbook"
+# What the runbooks send people to, whether the predicate reads it or not.
+_ALWAYS = ("stack",)
+_WHERE = ("stage_id", "stage_attempt", "task_id", "executor_id")
+
+
+def finding_id(job_key: str, rule_id: str, scope: str) -> str:
+    """The alert's fingerprint, the same for every run of the job: 16 hex digits of SHA-256."""
+    return hashlib.sha256(f"{job_key}\n{rule_id}\n{scope}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Words findings of the rules in ``catalog``."""
+
+    catalog: Catalog
+    evidence: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> Writer:
+        """A writer that knows which columns each rule looks at."""
+        return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()})
+
+    def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
+        """The finding of the row's run, firing since ``started_ms``; evidence is each column that the rule mentions."""
+        rule, found_in = self.catalog[rule_id], scope(row)
+        values = present(getattr(row, view_specs()[rule.view].row))
+        finding = Finding(
+            finding_id=finding_id(row.job_key, rule_id, found_in),
+            rule=rule_id,
+            severity=severity,
+            state="firing",
+            job_key=row.job_key,
+            scope=found_in,
+            summary=rule.summary,
+            description=render(rule.description, values),
+            runbook_url=RUNBOOKS.format(rule=rule_id),
+            started_ms=started_ms,
+            evidence_ms=row.window_end_ms,
+            runs=[_run(row, values, self.evidence[rule_id], severity, started_ms)],
+        )
+        for name in ("cluster", "tenant", "completeness"):
+            if row.HasField(name):
+                setattr(finding, name, getattr(row, name))
+        return finding
+
+
+def present(message: Message) -> dict[str, Any]:
+    """The columns of a view's row that have a value."""
+    return {descriptor.name: value for descriptor, value in message.ListFields()}
+
+
+def _evidence_columns(rule: Rule) -> tuple[str, ...]:
+    mentioned = {*columns(rule), *(name for name, _ in placeholders(rule.description)), *_ALWAYS}
+    return tuple(name for name in view_specs()[rule.view].columns if name in mentioned)
+
+
+def _run(
+    row: LiveRow, values: Mapping[str, Any], mentioned: tuple[str, ...], severity: str, started_ms: int
+) -> FindingRun:
+    run = FindingRun(
+        run_key=row.run_key,
+        app_id=row.app_id,
+        app_attempt=row.app_attempt,
+        app_start_ms=row.app_start_ms,
+        state="firing",
+        severity=severity,
+        started_ms=started_ms,
+        evidence={name: text(values[name]) for name in mentioned if name in values},
+    )
+    for name in _WHERE:
+        if name in values:
+            setattr(run, name, values[name])
+    return run
+
+
+def text(value: object) -> str:
+    """A value as evidence shows it: exact, true or false for flags, capped."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return (f"{value:.6g}" if isinstance(value, float) else str(value))[:MAX_EVIDENCE]

@@ -1,0 +1,74 @@
+"""Cells and shelves in Flink's keyed state: bytes that expire by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from pyflink.common import Time, Types
+from pyflink.datastream import RuntimeContext
+from pyflink.datastream.state import MapStateDescriptor, StateDescriptor, StateTtlConfig, ValueStateDescriptor
+
+from sparkfuse_stream_jobs.detect.codec import Codec
+from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
+
+Value = TypeVar("Value")
+
+
+def cell(context: RuntimeContext, name: str, codec: Codec[Value], lives: timedelta) -> Cell[Value]:
+    """A cell of the current key under ``name``, forgotten when nobody touched it for ``lives``."""
+    descriptor = _expiring(ValueStateDescriptor(name, _bytes()), lives)
+    return _StateCell(context.get_state(descriptor), codec)
+
+
+def shelf(context: RuntimeContext, name: str, codec: Codec[Value], lives: timedelta) -> Shelf[Value]:
+    """A shelf of the current key under ``name``; a value is forgotten when nobody touched it for ``lives``."""
+    descriptor = _expiring(MapStateDescriptor(name, Types.STRING(), _bytes()), lives)
+    return _StateShelf(context.get_map_state(descriptor), codec)
+
+
+def _bytes() -> Any:
+    return Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+
+def _expiring(descriptor: StateDescriptor, lives: timedelta) -> StateDescriptor:
+    ttl = StateTtlConfig.new_builder(Time.milliseconds(int(lives.total_seconds() * 1000)))
+    descriptor.enable_time_to_live(ttl.update_ttl_on_read_and_write().never_return_expired().build())
+    return descriptor
+
+
+class _StateCell(Cell[Value]):
+    def __init__(self, state: Any, codec: Codec[Value]) -> None:
+        self._state, self._codec = state, codec
+
+    def get(self) -> Value | None:
+        content = self._state.value()
+        return None if content is None else self._codec.decode(bytes(content))
+
+    def put(self, value: Value) -> None:
+        self._state.update(self._codec.encode(value))
+
+    def clear(self) -> None:
+        self._state.clear()
+
+
+class _StateShelf(Shelf[Value]):
+    def __init__(self, state: Any, codec: Codec[Value]) -> None:
+        self._state, self._codec = state, codec
+
+    def get(self, name: str) -> Value | None:
+        content = self._state.get(name)
+        return None if content is None else self._codec.decode(bytes(content))
+
+    def put(self, name: str, value: Value) -> None:
+        self._state.put(name, self._codec.encode(value))
+
+    def remove(self, name: str) -> None:
+        self._state.remove(name)
+
+    def items(self) -> Iterator[tuple[str, Value]]:
+        return iter([(name, self._codec.decode(bytes(content))) for name, content in list(self._state.items())])
+
+    def clear(self) -> None:
+        self._state.clear()

@@ -1,0 +1,246 @@
+"""Lifecycle: turns rows on which rules hold into findings that begin, go on and resolve, one run at a time.
+
+The states and their names are those of Prometheus' alerting rules: inactive, pending (``for``), firing, and
+``keep_firing_for`` after the last evaluation that held. Time is the end of the windows, so an outage of the windows
+job passes no time and resolves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_stream_jobs.detect.identify import COMPLETE
+from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
+from sparkfuse_stream_jobs.detect.scopes import unit_name, units_that_end
+
+SEVERITIES = ("info", "warning", "critical")
+# A thing that has no row for this many windows is gone, as a series is that Prometheus no longer scrapes.
+STALE_WINDOWS = 3
+# One run may hold this many things under watch at once; a thousand stuck tasks of a stage are one finding anyway.
+MAX_UNITS = 500
+
+
+class RuleTimes(Protocol):
+    """What the lifecycle needs to know of a rule."""
+
+    @property
+    def view(self) -> str:
+        """The view it looks at."""
+
+    @property
+    def for_ms(self) -> int:
+        """How long it must hold before it fires."""
+
+    @property
+    def keep_firing_ms(self) -> int:
+        """How long it fires on after it last held."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """One rule that holds, or held lately, for one thing. Times are ends of windows in ms."""
+
+    severity: str
+    since_ms: int  # first evaluation of this spell that held
+    held_ms: int  # last evaluation that held
+    row_ms: int  # last row of the thing
+    started_ms: int | None = None  # when it began to fire; None while pending
+    over: bool = False  # the thing ended, no row will follow
+    finding: bytes = b""  # the Finding of this run, while it fires
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One thing of a run, and the rules that hold for it. ``settled`` are rules that fired and resolved at its end."""
+
+    holdings: Mapping[str, Holding] = field(default_factory=dict)
+    settled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the lifecycle remembers of one run: when it ended, how many things it watches, and those."""
+
+    ended_ms: Cell[int]
+    watched: Cell[int]
+    units: Shelf[Unit]
+
+
+@dataclass(frozen=True)
+class Wake:
+    """Asks for ``wake`` to be called when the end of the windows has reached ``at_ms``."""
+
+    at_ms: int
+
+
+class FindingWriter(Protocol):
+    """Says what a rule found, as a finding with the one run that the row is of."""
+
+    def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
+        """The finding in state firing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """The rules that are known, the length of a window, and who words a finding."""
+
+    rules: Mapping[str, RuleTimes]
+    window_ms: int
+    write: FindingWriter
+
+    @property
+    def stale_ms(self) -> int:
+        """After how much time without a row a thing is gone."""
+        return STALE_WINDOWS * self.window_ms
+
+    def step(self, row: LiveRow, severities: Mapping[str, str], memory: Memory) -> Iterator[Finding | Wake]:
+        """Take one row in, with the severity of each rule that holds on it.
+
+        Gives a finding each time that one fires (with the newest evidence) or resolves, and when to be woken.
+        A row behind the end of its application changes nothing.
+        """
+        if memory.ended_ms.get() is not None:
+            return
+        if row.HasField("application_ended"):
+            memory.ended_ms.put(row.window_end_ms)
+            yield from self._end_all(row.window_end_ms, memory)
+            return
+        if name := unit_name(row):
+            yield from self._observe(name, row, severities, memory)
+        for ended in units_that_end(row, (name for name, _ in memory.units.items())):
+            yield from self._end(ended, row.window_end_ms, memory)
+
+    def wake(self, now_ms: int, memory: Memory) -> Iterator[Finding | Wake]:
+        """Resolve what has been gone, or has not held, for long enough at ``now_ms``."""
+        for name, unit in memory.units.items():
+            kept: dict[str, Holding] = {}
+            for rule_id, holding in unit.holdings.items():
+                if now_ms < self._due_ms(rule_id, holding):
+                    kept[rule_id] = holding
+                elif holding.started_ms is not None:
+                    yield resolved(holding, now_ms)
+            if len(kept) != len(unit.holdings):
+                self._keep(name, unit, replace(unit, holdings=kept), memory)
+            yield from self._wakes(kept)
+
+    def _observe(
+        self, name: str, row: LiveRow, severities: Mapping[str, str], memory: Memory
+    ) -> Iterator[Finding | Wake]:
+        unit = memory.units.get(name)
+        if unit is None and not severities:
+            return
+        if unit is None and (memory.watched.get() or 0) >= MAX_UNITS:
+            return
+        before = unit or Unit()
+        after: dict[str, Holding] = {}
+        for rule_id in sorted({*before.holdings, *severities} - set(before.settled)):
+            held = before.holdings.get(rule_id)
+            holding, finding = self._evaluate(rule_id, held, severities.get(rule_id), row)
+            if holding:
+                after[rule_id] = holding
+            if finding:
+                yield finding
+        self._keep(name, unit, replace(before, holdings=after), memory)
+        yield from self._wakes(after)
+
+    def _evaluate(
+        self, rule_id: str, held: Holding | None, found: str | None, row: LiveRow
+    ) -> tuple[Holding | None, Finding | None]:
+        """One rule on one row: how it stands now, and the finding when it fires or resolves by that."""
+        rule, at_ms = self.rules.get(rule_id), row.window_end_ms
+        if rule is None or found is None:
+            return self._not_held(rule, held, at_ms)
+        severity = worst(gated(found, row.completeness), gated(held.severity, row.completeness) if held else "info")
+        holding = replace(
+            held or Holding(severity, at_ms, at_ms, at_ms), severity=severity, held_ms=at_ms, row_ms=at_ms
+        )
+        if holding.started_ms is None and at_ms - holding.since_ms < rule.for_ms:
+            return holding, None
+        started_ms = at_ms if holding.started_ms is None else holding.started_ms
+        finding = self.write(rule_id, row, severity, started_ms)
+        return replace(holding, started_ms=started_ms, over=False, finding=finding.SerializeToString()), finding
+
+    def _not_held(
+        self, rule: RuleTimes | None, held: Holding | None, at_ms: int
+    ) -> tuple[Holding | None, Finding | None]:
+        if held is None or held.started_ms is None:
+            return None, None
+        if rule is not None and at_ms < held.held_ms + rule.keep_firing_ms:
+            return replace(held, row_ms=at_ms), None
+        return None, resolved(held, at_ms)
+
+    def _end(self, name: str, at_ms: int, memory: Memory) -> Iterator[Finding | Wake]:
+        """The thing ended: what was pending is forgotten, what fires resolves unless its rule keeps it firing."""
+        unit = memory.units.get(name)
+        if unit is None:
+            return
+        kept: dict[str, Holding] = {}
+        settled = list(unit.settled)
+        for rule_id, holding in unit.holdings.items():
+            rule = self.rules.get(rule_id)
+            if holding.started_ms is None:
+                continue
+            settled.append(rule_id)
+            if rule is not None and at_ms < holding.held_ms + rule.keep_firing_ms:
+                kept[rule_id] = replace(holding, over=True)
+            else:
+                yield resolved(holding, at_ms)
+        self._keep(name, unit, Unit(kept, tuple(settled)), memory)
+        yield from self._wakes(kept)
+
+    def _end_all(self, at_ms: int, memory: Memory) -> Iterator[Finding]:
+        for _, unit in memory.units.items():  # noqa: PERF102
+            for holding in unit.holdings.values():
+                if holding.started_ms is not None:
+                    yield resolved(holding, at_ms)
+        memory.units.clear()
+        memory.watched.clear()
+
+    def _due_ms(self, rule_id: str, holding: Holding) -> int:
+        """When the holding ends if no row comes: gone and no longer kept firing."""
+        rule = self.rules.get(rule_id)
+        kept_ms = holding.held_ms + rule.keep_firing_ms if rule and holding.started_ms is not None else 0
+        gone_ms = 0 if holding.over else holding.row_ms + self.stale_ms
+        # While rows come the next one decides; the timer is for when they stop.
+        return max(kept_ms, gone_ms)
+
+    def _wakes(self, holdings: Mapping[str, Holding]) -> Iterator[Wake]:
+        for at_ms in sorted({self._due_ms(rule_id, holding) for rule_id, holding in holdings.items()}):
+            yield Wake(at_ms)
+
+    @staticmethod
+    def _keep(name: str, before: Unit | None, after: Unit, memory: Memory) -> None:
+        """Remember the thing while a rule holds or has settled for it, and count how many are remembered."""
+        if after == before:
+            return
+        known = before is not None
+        if after.holdings or after.settled:
+            memory.units.put(name, after)
+            if not known:
+                memory.watched.put((memory.watched.get() or 0) + 1)
+        elif known:
+            memory.units.remove(name)
+            memory.watched.put(max(0, (memory.watched.get() or 0) - 1))
+
+
+def gated(severity: str, completeness: float) -> str:
+    """The severity that evidence of this completeness may have: below 0.99 nothing is critical."""
+    return "warning" if severity == "critical" and completeness < COMPLETE else severity
+
+
+def worst(*severities: str) -> str:
+    """The worst of them. Raises ValueError for one that is not a severity."""
+    return max(severities, key=SEVERITIES.index)
+
+
+def resolved(holding: Holding, at_ms: int) -> Finding:
+    """The finding of a firing holding, resolved at ``at_ms``, with the evidence it last had."""
+    finding = Finding.FromString(holding.finding)
+    finding.state = finding.runs[0].state = "resolved"
+    finding.resolved_ms = finding.runs[0].resolved_ms = at_ms
+    return finding

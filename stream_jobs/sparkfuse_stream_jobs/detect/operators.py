@@ -1,0 +1,188 @@
+"""Flink's side of the steps: their keys, their state and their timers; what they decide is in modules of their own."""
+
+# Names, signatures and promises of the methods are Flink's.
+# ruff: noqa: ARG002, D102
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from pyflink.common import Row
+from pyflink.datastream import KeyedProcessFunction, ProcessFunction, RuntimeContext
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.wire import record_key, to_json
+from sparkfuse_rules.catalog import Catalog
+from sparkfuse_stream_jobs.detect import alerts, baselines, identify, lifecycle
+from sparkfuse_stream_jobs.detect.codec import message_codec, number_codec, record_codec, unit_codec
+from sparkfuse_stream_jobs.detect.findings import Writer
+from sparkfuse_stream_jobs.detect.flink_state import cell, shelf
+from sparkfuse_stream_jobs.detect.meters import meters
+from sparkfuse_stream_jobs.detect.rows import envelope_values, live_row, nested_rows
+from sparkfuse_stream_jobs.detect.rule_select import read_severities
+from sparkfuse_stream_jobs.detect.seeds import read_seeds
+
+# How long state lives that nobody touches. A run that is silent for three days is over; a job that did not run for a
+# quarter starts its history anew; a finding is told for five minutes after it resolved.
+RUN_LIVES = timedelta(days=3)
+BASELINE_LIVES = timedelta(days=92)
+FINDING_LIVES = timedelta(days=7)
+ROW, BASELINE = "row", "baseline"
+_BETWEEN = "\x1f"
+
+
+class Gate(ProcessFunction):
+    """Table row -> (application attempt, LiveRow). Lets go of the clock's ticks, which only moved the time."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._meters = meters()
+
+    def process_element(self, value: Row, ctx: ProcessFunction.Context) -> Iterator[Row]:
+        *columns, partition, offset, _ = value
+        self._meters.record(partition, offset)
+        row = live_row(columns)
+        if not row.app_id or not row.window_end_ms or not row.WhichOneof("row"):
+            self._meters.refused()
+            return
+        self._meters.row(row)
+        if not row.HasField("tick"):
+            key = _BETWEEN.join((row.cluster, row.app_id, str(row.app_start_ms), str(row.app_attempt)))
+            yield Row(key, row.SerializeToString())
+
+
+class Identify(KeyedProcessFunction):
+    """(application attempt, LiveRow) -> (job and stage, kind, start of the application, LiveRow or Baseline)."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        of = partial(shelf, runtime_context)
+        self._memory = identify.Memory(
+            last_seq=cell(runtime_context, "last_seq", number_codec(), RUN_LIVES),
+            application=cell(runtime_context, "application", record_codec(identify.Application), RUN_LIVES),
+            stages=of("stages", record_codec(identify.Stage), RUN_LIVES),
+            plans=of("plans", record_codec(identify.Plan), RUN_LIVES),
+            samples=of("samples", message_codec(Baseline), RUN_LIVES),
+        )
+
+    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        for found in identify.step(LiveRow.FromString(bytes(value[1])), self._memory):
+            if isinstance(found, identify.Lesson):
+                key = _stage_key(found.baseline.job_key, found.baseline.stage_fingerprint)
+                yield Row(key, BASELINE, found.app_start_ms, found.baseline.SerializeToString())
+            else:
+                key = _stage_key(found.job_key, found.stage.stage_fingerprint)
+                yield Row(key, ROW, found.app_start_ms, found.SerializeToString())
+
+
+class Baselines(KeyedProcessFunction):
+    """(job and stage, …) -> a row of the rules' table, or a baseline to be written down."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._seeds = read_seeds(self._settings)
+        self._memory = baselines.Memory(
+            baseline=cell(runtime_context, "baseline", message_codec(Baseline), BASELINE_LIVES), seed=self._seeds
+        )
+
+    def close(self) -> None:
+        self._seeds.close()
+
+    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        _, kind, app_start_ms, payload = value
+        if kind == BASELINE:
+            lesson = identify.Lesson(Baseline.FromString(bytes(payload)), app_start_ms)
+            yield _baseline_row(baselines.teach(lesson, self._memory))
+            return
+        row = LiveRow.FromString(bytes(payload))
+        yield _rule_row(baselines.judge(row, self._memory) if row.HasField("stage") else row)
+
+
+class Lifecycle(KeyedProcessFunction):
+    """(LiveRow, severities, run) -> (finding id, Finding of that run)."""
+
+    def __init__(self, catalog: Catalog, window_ms: int) -> None:
+        self._lifecycle = lifecycle.Lifecycle(catalog, window_ms, Writer.of(catalog))
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._memory = lifecycle.Memory(
+            ended_ms=cell(runtime_context, "ended_ms", number_codec(), RUN_LIVES),
+            watched=cell(runtime_context, "watched", number_codec(), RUN_LIVES),
+            units=shelf(runtime_context, "units", unit_codec(), RUN_LIVES),
+        )
+
+    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        row = LiveRow.FromString(bytes(value[0]))
+        yield from self._answer(self._lifecycle.step(row, read_severities(value[1]), self._memory), ctx)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        yield from self._answer(self._lifecycle.wake(timestamp, self._memory), ctx)
+
+    @staticmethod
+    def _answer(found: Iterable[Finding | lifecycle.Wake], ctx: Any) -> Iterator[Row]:
+        for each in found:
+            if isinstance(each, lifecycle.Wake):
+                ctx.timer_service().register_event_time_timer(each.at_ms)
+            else:
+                yield Row(each.finding_id, each.SerializeToString())
+
+
+class Alerts(KeyedProcessFunction):
+    """(finding id, Finding of one run) -> (key, JSON) of the topic ``findings``."""
+
+    def __init__(self, pace: alerts.Pace) -> None:
+        self._pace = pace
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._meters = meters()
+        self._alert = cell(runtime_context, "alert", record_codec(alerts.Alert), FINDING_LIVES)
+
+    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        now_ms = _now_ms()
+        known = self._alert.get()
+        alert = alerts.merge(known, Finding.FromString(bytes(value[1])), now_ms)
+        if alert is not None:
+            yield from self._tell(alert, known, now_ms, ctx)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        alert = self._alert.get()
+        if alert is not None:
+            yield from self._tell(alert, alert, _now_ms(), ctx)
+
+    def _tell(self, alert: alerts.Alert, known: alerts.Alert | None, now_ms: int, ctx: Any) -> Iterator[Row]:
+        telling = alerts.tell(alert, now_ms, self._pace)
+        if telling.alert is None:
+            self._alert.clear()
+        elif telling.alert != known:
+            self._alert.put(telling.alert)
+        if telling.look_again_ms is not None:
+            ctx.timer_service().register_processing_time_timer(telling.look_again_ms)
+        if telling.record is not None:
+            self._meters.told(telling.record, news=telling.alert is not None and telling.alert.said != alert.said)
+            yield Row(telling.record.finding_id, to_json(telling.record).decode())
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _stage_key(job_key: str, stage_fingerprint: str) -> str:
+    return job_key + _BETWEEN + stage_fingerprint
+
+
+def _rule_row(row: LiveRow) -> Row:
+    nested = (None if values is None else Row(*values) for values in nested_rows(row))
+    return Row(ROW, None, None, row.SerializeToString(), *envelope_values(row), *nested)
+
+
+def _baseline_row(baseline: Baseline) -> Row:
+    key = record_key("baselines", baseline)
+    empty = (None,) * (len(envelope_values(LiveRow())) + len(nested_rows(LiveRow())))
+    return Row(BASELINE, key.decode() if key else None, to_json(baseline).decode(), None, *empty)
