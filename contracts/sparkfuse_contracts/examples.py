@@ -10,7 +10,7 @@ from types import MappingProxyType
 from google.protobuf.message import Message
 
 from sparkfuse_contracts.assets import asset
-from sparkfuse_contracts.wire import from_json
+from sparkfuse_contracts.wire import MessageType, from_json
 
 # Which generated module holds a message that travels alone.
 MODULES: Mapping[str, str] = {
@@ -34,9 +34,14 @@ def message_class(name: str) -> type[Message]:
 
 def examples(name: str) -> Mapping[str, Message]:
     """The examples of a message by case, from contracts/examples/<message>/<case>.json, in the order of the names."""
-    folder = asset("sparkfuse_contracts", "examples", snake_case(name))
+    return examples_of(message_class(name))
+
+
+def examples_of(message: type[MessageType]) -> Mapping[str, MessageType]:
+    """The same by the generated class, for those who know it."""
+    folder = asset("sparkfuse_contracts", "examples", snake_case(message.DESCRIPTOR.name))
     paths = sorted(folder.glob("*.json"))
-    return MappingProxyType({path.stem: from_json(message_class(name), path.read_bytes()) for path in paths})
+    return MappingProxyType({path.stem: from_json(message, path.read_bytes()) for path in paths})
 
 
 def snake_case(name: str) -> str:

@@ -17,14 +17,9 @@ WITH
     LIMIT 50
   ),
   known AS (
-    SELECT stage_stage_id AS stage_id, stage_name AS name, median(stage_elapsed_ms) AS usual_ms
-    FROM (
-      SELECT app_id, app_start_ms, stage_stage_id, stage_name, stage_elapsed_ms
-      FROM live
-      WHERE view = 'stage_live' AND stage_status = 'succeeded' AND (app_id, app_start_ms) IN earlier
-      ORDER BY row_seq DESC
-      LIMIT 1 BY app_id, app_start_ms, stage_stage_id
-    )
+    SELECT stage_id, name, median(elapsed_ms) AS usual_ms
+    FROM ended_stages FINAL
+    WHERE status = 'succeeded' AND (app_id, app_start_ms) IN earlier
     GROUP BY stage_id, name
   ),
   latest AS (

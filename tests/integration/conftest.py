@@ -1,0 +1,48 @@
+"""Real parts that tests of several rooms share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from urllib.error import URLError
+
+import pytest
+
+from tests.waiting import wait_for
+
+STORE_SECONDS = 60
+
+
+@pytest.fixture(scope="session")
+def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an embedded store in a process of its own, one for the whole run: keep to a database of your own.
+
+    A process of its own, because the engine allows one path in a process.
+    """
+    folder = tmp_path_factory.mktemp("store")
+    command = [sys.executable, "-m", "sparkfuse_native_analytics.store.server", "--path", str(folder), "--port", "0"]
+    log = folder.parent / "store.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stderr=output, stdout=output)
+    try:
+        url = wait_for(lambda: _address(log.read_text()), STORE_SECONDS, "the store's address in its log")
+        wait_for(lambda: _answers(f"{url}/ping"), STORE_SECONDS, "the store's answer")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(STORE_SECONDS)
+
+
+def _address(log: str) -> str:
+    _, found, rest = log.partition("serving at ")
+    return rest.split()[0] if found and "\n" in rest else ""
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (URLError, OSError):
+        return False

@@ -1,0 +1,82 @@
+"""Rows of a small fleet, made from the contract's examples, as the dashboards' tests find them in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+from clickhouse_connect.driver.client import Client
+from google.protobuf.message import Message
+
+from sparkfuse_contracts.descriptors import descriptor_set
+from sparkfuse_contracts.examples import examples, examples_of
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.tables import tables
+from sparkfuse_kernel import Decoder
+
+APP = "app-20261121020000-0042"
+LIVE = examples_of(LiveRow)
+START_MS = LIVE["stage_live"].app_start_ms
+DAY_MS = 86_400_000
+# The run as it stood after a minute, one incomplete application beside it, and the pipeline's own tick.
+NOW_MS = START_MS + 60_000
+SHOWN = ("stage_live", "stage_live_zero_beside_absent", "task_live", "task_live_unicode", "executor_live", "app_live",
+         "app_live_incomplete", "application_started", "stage_started", "tick")  # fmt: skip
+
+
+def live_rows() -> list[LiveRow]:
+    """The live rows of this run, and those that tell the names of the runs before it."""
+    rows = [LIVE[case] for case in SHOWN]
+    again = LIVE["stage_live"]  # a row that a restart sent twice
+    return [*rows, again, *(_application_before(days) for days in (1, 2, 3, 4))]
+
+
+def ended_stages() -> pa.Table:
+    """Stage 7 of the four runs before: 30 s, 31 s, 50 s, and one that failed after 900 s."""
+    taken = {1: 30_000, 2: 31_000, 3: 50_000, 4: 900_000}
+    return pa.table({
+        "app_id": [f"app-before-{days}" for days in taken],
+        "app_start_ms": [START_MS - days * DAY_MS for days in taken],
+        "app_attempt": pa.array([1] * len(taken), pa.int32()),
+        "row_seq": list(taken),
+        "stage_id": pa.array([7] * len(taken), pa.int32()),
+        "stage_attempt": pa.array([0] * len(taken), pa.int32()),
+        "name": ["save at orders.py:88"] * len(taken),
+        "status": ["failed" if days == 4 else "succeeded" for days in taken],
+        "elapsed_ms": list(taken.values()),
+        "kafka_partition": pa.array([0] * len(taken), pa.int32()),
+        "kafka_offset": list(taken),
+    })  # fmt: skip
+
+
+def _application_before(days: int) -> LiveRow:
+    row = LiveRow()
+    row.CopyFrom(LIVE["app_live"])
+    row.app_id = f"app-before-{days}"
+    row.app_start_ms -= days * DAY_MS
+    row.window_end_ms -= days * DAY_MS
+    row.application.name = f"nightly_orders 2026-11-{21 - days}"
+    return row
+
+
+def fill(client: Client) -> None:
+    """Put the scenario and all examples of the other messages into the client's database."""
+    messages: Mapping[str, Iterable[Message]] = {
+        "live": live_rows(),
+        **{name: examples(tables()[name].message).values() for name in ("findings", "actions", "dead_letters")},
+    }
+    for table, rows in messages.items():
+        client.insert_arrow(table, arrow_rows(table, rows))
+    client.insert_arrow("ended_stages", ended_stages())
+
+
+def arrow_rows(table: str, messages: Iterable[Message]) -> pa.Table:
+    """Messages as rows of a table, decoded by the kernel, with a place in Kafka."""
+    spec = tables()[table]
+    decoder = Decoder(descriptor_set(), f"sparkfuse.contracts.{spec.message}")
+    decoded = decoder.decode([message.SerializeToString() for message in messages])
+    assert not decoded.rejected
+    rows = pa.table(decoded.batches)
+    rows = rows.rename_columns([f"origin_{name}" if name.startswith("kafka_") else name for name in rows.column_names])
+    rows = rows.append_column("kafka_partition", pa.array([0] * rows.num_rows, pa.int32()))
+    return rows.append_column("kafka_offset", pa.array(range(rows.num_rows), pa.int64()))
