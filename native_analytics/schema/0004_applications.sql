@@ -1,0 +1,38 @@
+-- One row for each application attempt: its start as it was told, and its latest live row.
+CREATE VIEW IF NOT EXISTS applications AS
+SELECT
+    app_id,
+    app_start_ms,
+    app_attempt,
+    argMax(cluster, row_seq) AS cluster,
+    argMax(tenant, row_seq) AS tenant,
+    max(window_end_ms) AS window_end_ms,
+    argMaxIf(completeness, row_seq, row = 'application') AS completeness,
+    coalesce(argMaxIf(application_started_name, row_seq, row = 'application_started'),
+             argMaxIf(application_name, row_seq, row = 'application')) AS name,
+    coalesce(argMaxIf(application_started_user_name, row_seq, row = 'application_started'),
+             argMaxIf(application_user_name, row_seq, row = 'application')) AS user_name,
+    coalesce(argMaxIf(application_started_spark_version, row_seq, row = 'application_started'),
+             argMaxIf(application_spark_version, row_seq, row = 'application')) AS spark_version,
+    argMaxIf(application_started_plugin_version, row_seq, row = 'application_started') AS plugin_version,
+    argMaxIf(application_started_master, row_seq, row = 'application_started') AS master,
+    argMaxIf(application_started_properties, row_seq, row = 'application_started') AS properties,
+    coalesce(argMaxIf(application_status, row_seq, row = 'application'), 'running') AS status,
+    coalesce(argMaxIf(application_ended_ms, row_seq, row = 'application'),
+             argMaxIf(application_ended_ended_ms, row_seq, row = 'application_ended')) AS ended_ms,
+    argMaxIf(application_elapsed_ms, row_seq, row = 'application') AS elapsed_ms,
+    argMaxIf(application_running_jobs, row_seq, row = 'application') AS running_jobs,
+    argMaxIf(application_succeeded_jobs, row_seq, row = 'application') AS succeeded_jobs,
+    argMaxIf(application_failed_jobs, row_seq, row = 'application') AS failed_jobs,
+    argMaxIf(application_running_stages, row_seq, row = 'application') AS running_stages,
+    argMaxIf(application_ended_stages, row_seq, row = 'application') AS ended_stages,
+    argMaxIf(application_running_tasks, row_seq, row = 'application') AS running_tasks,
+    argMaxIf(application_finished_tasks, row_seq, row = 'application') AS finished_tasks,
+    argMaxIf(application_failed_tasks, row_seq, row = 'application') AS failed_tasks,
+    argMaxIf(application_executors, row_seq, row = 'application') AS executors,
+    argMaxIf(application_disk_spilled_bytes, row_seq, row = 'application') AS disk_spilled_bytes,
+    argMaxIf(application_facts_seen, row_seq, row = 'application') AS facts_seen,
+    argMaxIf(application_facts_expected, row_seq, row = 'application') AS facts_expected,
+    argMaxIf(application_facts_dropped, row_seq, row = 'application') AS facts_dropped
+FROM live
+GROUP BY app_id, app_start_ms, app_attempt;

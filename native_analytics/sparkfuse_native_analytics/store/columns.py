@@ -1,0 +1,44 @@
+"""The column lists that the numbered DDL names but does not repeat, because the contract has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkfuse_contracts.tables import TableColumn, tables
+
+ENDED_STAGES = "ended_stages"
+STAGE = "stage"
+# What makes an ended stage one; ClickHouse wants it not to be NULL.
+_ENDED_STAGES_KEY = ("app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq")
+_ONEOF_COLUMNS = ("view", "row")
+
+
+def ended_stage_columns() -> Mapping[str, TableColumn]:
+    """Columns of ``ended_stages`` by name: live's envelope, and the columns of a stage without their prefix."""
+    columns = {}
+    for column in tables()["live"].columns:
+        of_stage = len(column.path) == 2 and column.path[0] == STAGE
+        if of_stage:
+            columns[column.path[1]] = column
+        elif len(column.path) < 2 and column.name not in _ONEOF_COLUMNS:
+            columns[column.name] = column
+    return columns
+
+
+def contract_column_types(table: str) -> Mapping[str, str]:
+    """Name and ClickHouse type (with default) of the columns that the contract gives a table; empty for other tables."""
+    if table == ENDED_STAGES:
+        return {name: _type_of(name, column) for name, column in ended_stage_columns().items()}
+    spec = tables().get(table)
+    return {column.name: column.type for column in spec.columns} if spec else {}
+
+
+def column_list(table: str) -> str:
+    """The columns as DDL, one a line."""
+    return ",\n".join(f"  `{name}` {type_name}" for name, type_name in contract_column_types(table).items())
+
+
+def _type_of(name: str, column: TableColumn) -> str:
+    if name in _ENDED_STAGES_KEY:
+        return column.type.removeprefix("Nullable(").removesuffix(")") if "Nullable(" in column.type else column.type
+    return column.type

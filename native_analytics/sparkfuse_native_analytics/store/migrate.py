@@ -1,0 +1,141 @@
+"""Brings a ClickHouse to the tables of this version: numbered DDL, each file once, then columns the contract gained.
+
+``python -m sparkfuse_native_analytics.store.migrate [--server]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import ClickHouseError
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.settings import SettingError
+from sparkfuse_contracts.tables import tables
+
+from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
+from sparkfuse_native_analytics.store.columns import ENDED_STAGES, column_list, contract_column_types
+
+USAGE = 2
+UNAVAILABLE = 3
+_NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
+_PLACEHOLDER = re.compile(r"\{(table|columns):(\w+)\}|\{(database)\}")
+_JOURNAL = """
+CREATE TABLE IF NOT EXISTS schema_migrations (
+  file String,
+  sha256 String,
+  applied_at DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
+) ENGINE = ReplacingMergeTree ORDER BY file
+"""
+
+
+class MigrationError(RuntimeError):
+    """The store cannot be brought to this version; the text says which file and why."""
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One numbered file; ``name`` is what the journal calls it."""
+
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """Of the file as it is, so that the contract may grow without making it a changed one."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def statements(self, database: str) -> Iterator[str]:
+        """The file's statements with the contract's tables and columns put in."""
+        lines = [line for line in self.text.splitlines() if not line.lstrip().startswith("--")]
+        for statement in "\n".join(lines).split(";\n"):
+            written = _PLACEHOLDER.sub(lambda found: _written(found, database), statement).strip().rstrip(";")
+            if written:
+                yield written
+
+
+def migrations(server: bool = False) -> tuple[Migration, ...]:
+    """The numbered files in their order; ``server`` gives those for an administrator of a server instead."""
+    folder = asset("sparkfuse_native_analytics", "schema", *(["server"] if server else []))
+    files = sorted(path for path in folder.iterdir() if _NUMBERED.fullmatch(path.name))
+    return tuple(Migration(_name(path, server), path.read_text()) for path in files)
+
+
+def migrate(client: Client, *, server: bool = False) -> list[str]:
+    """Apply what was not applied yet and add columns that the contract gained; the answer names what was done.
+
+    Raises MigrationError when a file that was applied has changed since, or the store refuses a statement.
+    """
+    done = _run(client, migrations(server))
+    return done if server else done + _add_columns(client)
+
+
+def _run(client: Client, wanted: tuple[Migration, ...]) -> list[str]:
+    _command(client, _JOURNAL, "the journal")
+    journal = dict(client.query("SELECT file, sha256 FROM schema_migrations FINAL").result_rows)
+    database = str(client.command("SELECT currentDatabase()"))
+    applied = []
+    for migration in wanted:
+        known = journal.get(migration.name)
+        if known not in (None, migration.sha256):
+            raise MigrationError(f"{migration.name} was applied and has changed since: add a new file instead")
+        if known is None:
+            for statement in migration.statements(database):
+                _command(client, statement, migration.name)
+            client.insert("schema_migrations", [[migration.name, migration.sha256]], column_names=["file", "sha256"])
+            applied.append(migration.name)
+    return applied
+
+
+def _add_columns(client: Client) -> list[str]:
+    known = client.query("SELECT table, groupArray(name) FROM system.columns WHERE database = currentDatabase() "
+                         "GROUP BY table").result_rows  # fmt: skip
+    added = []
+    for table, names in known:
+        for name, type_name in contract_column_types(table).items():
+            if name not in names:
+                _command(client, f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS `{name}` {type_name}", name)
+                added.append(f"{table}.{name}")
+    return added
+
+
+def _command(client: Client, statement: str, what: str) -> None:
+    try:
+        client.command(statement)
+    except ClickHouseError as error:
+        raise MigrationError(f"the store refuses {what}: {' '.join(str(error).split())[:400]}") from error
+
+
+def _written(found: re.Match[str], database: str) -> str:
+    kind, table, _ = found.groups()
+    if kind == "table":
+        return tables()[table].ddl.strip().rstrip(";")
+    return column_list(table) if kind == "columns" else f"`{database}`"
+
+
+def _name(path: Path, server: bool) -> str:
+    return f"server/{path.name}" if server else path.name
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Migrate the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; exit code 2 for wrong settings, 3 when it cannot be done."""
+    parser = argparse.ArgumentParser(prog="sparkfuse-migrate", description="Bring the store to this version's tables.")
+    parser.add_argument("--server", action="store_true", help="make roles, profile and quota, as an administrator")
+    options = parser.parse_args(arguments)
+    try:
+        done = migrate(connect(), server=options.server)
+    except (SettingError, StoreUnavailableError, MigrationError) as error:
+        print(f"sparkfuse migrate: {error}", file=sys.stderr)
+        return USAGE if isinstance(error, SettingError) else UNAVAILABLE
+    print("\n".join(done) if done else f"nothing to do: {ENDED_STAGES} and the contract's tables are there")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
