@@ -3,13 +3,13 @@
 An alert's identity is its labels. They hold what a finding keeps from run to run (job, rule, scope, cluster, tenant,
 its id) and its severity, because Alertmanager routes by labels only; everything that changes with a run, the
 application id first of all, is an annotation. A finding whose severity changed is therefore another alert, and
-``superseded`` says what has to become of the one that Alertmanager still holds.
+``to_post`` says what has to become of the one that Alertmanager still holds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -36,6 +36,9 @@ ANNOTATION_LIMITS: Mapping[str, int] = {
 }
 TOTAL = 2500
 RUNS_SHOWN = 5
+# The dashboard of one running job, by the uid that dashboards/ gives it.
+DASHBOARD = "/d/sparkfuse-running-job"
+SHOWN_AFTER_MS = 5 * 60_000
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _RULE = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
@@ -106,24 +109,30 @@ def expired(finding: Finding, now_ms: int) -> bool:
     return finding.updated_ms + FIRING_MS <= now_ms
 
 
-def superseded(held: Iterable[Alert], told: Mapping[str, Alert], now_ms: int) -> list[Alert]:
-    """What to post about the alerts that Alertmanager holds for findings whose labels have changed since.
+def to_post(told: Sequence[Alert], held: Iterable[Alert], now_ms: int) -> list[Alert]:
+    """What to post when ``told`` is to be said, one alert a finding, to an Alertmanager that holds ``held``.
 
-    ``told`` maps finding ids to the alerts that are being posted. An alert of the same labels needs nothing; another
-    one resolves now and says what it became. Only a warning below a critical alert of its finding lives on as long as
-    that: it is muted, Alertmanager would never tell a receiver that it resolved, and would then take the warning of
-    the next run for one that was already told.
+    An alert that it holds for the same finding under other labels resolves now and says what it became. Only a
+    warning below a critical alert of its finding lives on as long as that: it is muted, Alertmanager never tells a
+    receiver that a muted alert resolved, and would then take the warning of the next run for one already told.
+    A resolved alert that it holds under other labels only is not posted: it would be news of something never told.
     """
-    ended = []
-    for old in held:
-        new = told.get(old.finding_id)
-        if new is None or new.labels == old.labels:
-            continue
-        muted = (old.labels.get("severity"), new.labels["severity"]) == ("warning", "critical")
-        annotations = dict(old.annotations) | {"became": new.labels["severity"]}
-        ends_ms = new.ends_ms if muted else min(new.ends_ms, now_ms)
-        ended.append(replace(old, annotations=annotations, starts_ms=min(old.starts_ms, ends_ms), ends_ms=ends_ms))
-    return ended
+    by_finding = {alert.finding_id: alert for alert in told}
+    theirs = [old for old in held if old.finding_id in by_finding]
+    same = {old.finding_id for old in theirs if old.labels == by_finding[old.finding_id].labels}
+    others = [old for old in theirs if old.labels != by_finding[old.finding_id].labels]
+    elsewhere = {old.finding_id for old in others} - same
+    said = [alert for alert in told if alert.ends_ms > now_ms or alert.finding_id not in elsewhere]
+    return said + [_superseded(old, by_finding[old.finding_id], now_ms) for old in others]
+
+
+def _superseded(old: Alert, new: Alert, now_ms: int) -> Alert:
+    firing = new.ends_ms > now_ms
+    muted = (old.labels.get("severity"), new.labels["severity"]) == ("warning", "critical")
+    became = {"became": new.labels["severity"]} if firing else {}
+    ends_ms = new.ends_ms if muted else min(new.ends_ms, now_ms)
+    starts_ms = min(old.starts_ms, ends_ms)
+    return replace(old, annotations={**old.annotations, **became}, starts_ms=starts_ms, ends_ms=ends_ms)
 
 
 def alert_name(rule: str) -> str:
@@ -140,8 +149,6 @@ def _check(finding: Finding) -> None:
         raise FindingRefused(f"severity must be one of {', '.join(SEVERITIES)}")
     if finding.state not in STATES:
         raise FindingRefused(f"state must be one of {', '.join(STATES)}")
-    if not finding.job_key:
-        raise FindingRefused("job_key is absent")
     for name in ("updated_ms", "started_ms", "resolved_ms"):
         # Alertmanager's clock library gives up after the year 9999, and an alert from before 1970 is a lie too.
         if not 0 <= getattr(finding, name) < 253_370_764_800_000:
@@ -208,10 +215,14 @@ def _applications(finding: Finding) -> str:
 
 
 def _dashboard_link(finding: Finding, dashboard_url: str) -> str:
+    """The dashboard of the latest run, from its start to now, or to a while after it resolved."""
     run = _latest_run(finding)
-    values = {"var-job_key": finding.job_key[:200], "var-app_id": run.app_id[:100]}
-    query = urlencode({name: value for name, value in values.items() if value}, quote_via=quote, errors="replace")
-    return address(f"{dashboard_url}/d/sparkfuse-run?{query}") if dashboard_url else ""
+    values = {
+        "var-app_id": plain(run.app_id, 100),
+        "from": str(run.app_start_ms or finding.started_ms or finding.updated_ms),
+        "to": str(finding.resolved_ms + SHOWN_AFTER_MS) if finding.state == "resolved" else "now",
+    }
+    return address(f"{dashboard_url}{DASHBOARD}?{urlencode(values, quote_via=quote)}") if dashboard_url else ""
 
 
 def _rfc3339(milliseconds: int) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from sparkfuse_alertmanager.alert import Alert, superseded
+from sparkfuse_alertmanager.alert import Alert, to_post
 from sparkfuse_alertmanager.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Peer:
         Raises PeerFailed when the peer cannot be reached or cannot take alerts now.
         """
         try:
-            refusals = self._post([*alerts, *self._superseded(alerts, now_ms)])
+            refusals = self._post(self._with_held(alerts, now_ms))
         except requests.RequestException as error:
             self._metrics.requested(self.name, "failed")
             self._now_up(up=False, why=str(error))
@@ -75,15 +75,14 @@ class Peer:
         """Let go of the connections."""
         self._session.close()
 
-    def _superseded(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
-        told = {alert.finding_id: alert for alert in alerts}
+    def _with_held(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
         try:
-            return superseded(self._held(list(told)), told, now_ms)
+            return to_post(alerts, self._held([alert.finding_id for alert in alerts]), now_ms)
         except (PeerFailed, requests.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            # Telling comes first: what is superseded ends by itself within minutes, and the post below finds out
-            # whether this is an Alertmanager at all.
+            # Telling comes first: what is superseded ends by itself within minutes, and the post finds out whether
+            # this is an Alertmanager at all.
             log.warning("Alertmanager %s does not say what it holds: %s", self.name, error)
-            return []
+            return list(alerts)
 
     def _held(self, finding_ids: Sequence[str]) -> Iterator[Alert]:
         for start in range(0, len(finding_ids), IDS_ASKED):

@@ -22,7 +22,7 @@ from sparkfuse_contracts.assets import asset
 PACKAGE = "sparkfuse_alertmanager"
 
 
-class DestinationError(ValueError):
+class DestinationRefused(ValueError):
     """An address or a file for notifications cannot be used; the text says which and what would be right."""
 
 
@@ -50,17 +50,17 @@ class Destinations:
         )
 
     def check(self) -> None:
-        """Raise DestinationError for the first value that Alertmanager could not use."""
+        """Raise DestinationRefused for the first value that Alertmanager could not use."""
         for name, url in (("webhook", self.webhook_url), ("heartbeat", self.heartbeat_url)):
             if url is not None and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
-                raise DestinationError(f"the {name} address {url!r} must be like http://host:port/path")
+                raise DestinationRefused(f"the {name} address {url!r} must be like http://host:port/path")
         for name, path in (("Slack's address", self.slack_url_file), ("the pager's key", self.pager_key_file)):
             if path is not None and not path.is_file():
-                raise DestinationError(f"the file with {name}, {path}, is not there")
+                raise DestinationRefused(f"the file with {name}, {path}, is not there")
 
 
 def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
-    """Write ``folder/alertmanager.yml`` for these destinations, and give its path. Raises DestinationError."""
+    """Write ``folder/alertmanager.yml`` for these destinations, and give its path. Raises DestinationRefused."""
     destinations.check()
     content = yaml.safe_load(asset(PACKAGE, "alertmanager.yml").read_text())
     content["templates"] = [str(asset(PACKAGE, "templates").resolve() / "*.tmpl")]
@@ -133,7 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         print(write_alertmanager(given.folder, _destinations(given)))
-    except DestinationError as error:
+    except DestinationRefused as error:
         print(error, file=sys.stderr)
         return 2
     print(write_prometheus(given.folder, processes, given.alertmanager))

@@ -1,0 +1,219 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_alertmanager.alert import (
+    ANNOTATION_LIMITS,
+    FIRING_MS,
+    TOTAL,
+    Alert,
+    FindingRefused,
+    alert_name,
+    alert_of,
+    expired,
+    to_post,
+)
+from sparkfuse_contracts.examples import examples
+from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
+from sparkfuse_contracts.wire import to_json
+
+DASHBOARDS = "https://grafana.example"
+NOW_MS = 1_795_226_470_000
+
+
+def finding(**fields) -> Finding:
+    base = {
+        "finding_id": "5be0c7a91d3f2208",
+        "rule": "stage_skew",
+        "severity": "warning",
+        "state": "firing",
+        "job_key": "nightly_orders",
+        "scope": "stage:9d2c",
+        "started_ms": NOW_MS - 5000,
+        "updated_ms": NOW_MS - 1000,
+    }
+    return Finding(**(base | fields))
+
+
+def alert(**fields) -> Alert:
+    return alert_of(finding(**fields), NOW_MS, DASHBOARDS)
+
+
+def test_a_real_finding_becomes_this_alert():
+    """The contract's example of a firing finding is told in exactly these words."""
+    told = alert_of(examples("Finding")["firing"], 1_795_226_461_000, DASHBOARDS).to_json()
+
+    link = (
+        "https://grafana.example/d/sparkfuse-running-job?var-app_id=app-20261121020000-0042&from=1795226400000&to=now"
+    )
+    assert told == {
+        "labels": {
+            "alertname": "SparkfuseTaskStuck",
+            "rule": "task_stuck",
+            "severity": "critical",
+            "finding_id": "5be0c7a91d3f2208",
+            "job_key": "prod-eu/orders/nightly_orders",
+            "scope": "stage:9d2c1e0fa8b34455",
+            "cluster": "prod-eu",
+            "tenant": "orders",
+        },
+        "annotations": {
+            "summary": "A running task has stood still",
+            "description": "Task 31 of stage 7 (save at orders.py:88) has read nothing for 48 s and used 20 ms of CPU.",
+            "where": "stage 7.0, task 1055, executor 3",
+            "run": "app-20261121020000-0042/1795226400000/1",
+            "app_id": "app-20261121020000-0042",
+            "completeness": "100.0%",
+            "evidence_time": "2026-11-21T02:01:00.000Z",
+            "evidence": "activity=idle, cpu_since_progress_ms=20, stalled_ms=48000",
+            "runbook_url": "https://sparkfuse.io/rules/task_stuck#runbook",
+            "dashboard_url": link,
+        },
+        "startsAt": "2026-11-21T02:01:00.000Z",
+        "endsAt": "2026-11-21T02:05:00.250Z",
+        "generatorURL": link,
+    }
+
+
+@pytest.mark.parametrize("case", sorted(examples("Finding")))
+def test_every_example_makes_an_alert(case):
+    """Each finding that the contract shows can be told, and comes back from Alertmanager as it went."""
+    made = alert_of(examples("Finding")[case], NOW_MS, DASHBOARDS)
+
+    assert Alert.from_json(made.to_json()) == made
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"), [("task_stuck", "SparkfuseTaskStuck"), ("stage_slow_2", "SparkfuseStageSlow2")]
+)
+def test_alerts_are_named_after_rules(rule, name):
+    """An alert's name is its rule's id in CamelCase behind our prefix."""
+    assert alert_name(rule) == name
+
+
+def test_two_runs_of_a_job_are_one_alert():
+    """What changes from run to run is not in the labels, so the next run's finding is the same alert."""
+    first = alert(runs=[FindingRun(app_id="app-1", run_key="r1", stage_id=3, state="firing", started_ms=1)])
+    second = alert(runs=[FindingRun(app_id="app-2", run_key="r2", stage_id=8, state="firing", started_ms=2)])
+
+    assert first.labels == second.labels
+    assert first.annotations["app_id"] != second.annotations["app_id"]
+
+
+def test_the_latest_run_that_fires_speaks():
+    """With many runs the newest firing one is described, and a bounded number of applications named, newest first."""
+    runs = [
+        FindingRun(app_id=f"app-{number}", run_key=f"r{number}", started_ms=number, state="firing")
+        for number in range(8)
+    ]
+    runs.append(FindingRun(app_id="app-8", run_key="r8", started_ms=8, state="resolved"))
+    told = alert(runs=runs).annotations
+
+    assert told["run"] == "r7"
+    assert told["app_id"] == "app-8, app-7, app-6, app-5, app-4 and 4 more"
+
+
+@pytest.mark.parametrize(
+    ("fields", "starts_ms", "ends_ms"),
+    [
+        pytest.param({}, NOW_MS - 5000, NOW_MS - 1000 + FIRING_MS, id="firing ends four minutes after it was said"),
+        pytest.param(
+            {"state": "resolved", "resolved_ms": NOW_MS - 2000}, NOW_MS - 5000, NOW_MS - 2000, id="resolved ends then"
+        ),
+        pytest.param({"updated_ms": NOW_MS + 3_600_000}, NOW_MS - 5000, NOW_MS + FIRING_MS, id="clock an hour ahead"),
+        pytest.param(
+            {"state": "resolved", "resolved_ms": NOW_MS + 3_600_000, "started_ms": NOW_MS + 3_500_000},
+            NOW_MS,
+            NOW_MS,
+            id="resolved by a clock ahead is over",
+        ),
+        pytest.param({"started_ms": 0}, NOW_MS - 1000, NOW_MS - 1000 + FIRING_MS, id="start unknown"),
+    ],
+)
+def test_times_of_an_alert(fields, starts_ms, ends_ms):
+    """A firing alert ends by itself when nobody says it again; no clock makes it outlive that or end too soon."""
+    told = alert(**fields)
+
+    assert (told.starts_ms, told.ends_ms) == (starts_ms, ends_ms)
+
+
+@pytest.mark.parametrize(("age_ms", "too_old"), [(FIRING_MS - 1, False), (FIRING_MS, True), (-3_600_000, False)])
+def test_old_findings_expire(age_ms, too_old):
+    """A finding is too old to be told exactly when Alertmanager would have ended it."""
+    assert expired(finding(updated_ms=NOW_MS - age_ms), NOW_MS) == too_old
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"finding_id": ""},
+        {"finding_id": 'x"} or 1'},
+        {"rule": ""},
+        {"rule": "Stage<Skew>"},
+        {"severity": "fatal"},
+        {"state": "pending"},
+        {"updated_ms": 0},
+        {"updated_ms": -5},
+        {"started_ms": 2**62},
+        {"resolved_ms": 2**62},
+    ],
+)
+def test_findings_without_identity_are_refused(fields):
+    """What an alert cannot do without is asked for by name, so that the dead letter says what was wrong."""
+    with pytest.raises(FindingRefused) as refusal:
+        alert(**fields)
+
+    assert next(iter(fields)) in str(refusal.value)
+
+
+ODD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=3000)
+
+
+@given(summary=ODD, description=ODD, job_key=ODD.filter(bool), scope=ODD, app_id=ODD, value=ODD, url=ODD)
+def test_no_text_breaks_or_bloats_an_alert(summary, description, job_key, scope, app_id, value, url):
+    """Whatever jobs are called: bounded labels without markup, bounded annotations, http links or none."""
+    runs = [FindingRun(app_id=app_id, run_key=value, evidence={"stack": value, "note": description}, state="firing")]
+    told = alert(
+        summary=summary, description=description, job_key=job_key, scope=scope, runbook_url=url, tenant=value, runs=runs
+    )
+
+    assert not any(mark in text for text in told.labels.values() for mark in "<>&\n\x00\u202e")
+    assert max(map(len, told.labels.values())) <= 200
+    texts = {name: text for name, text in told.annotations.items() if name in ANNOTATION_LIMITS}
+    assert all(len(text) <= ANNOTATION_LIMITS[name] for name, text in texts.items())
+    assert sum(map(len, texts.values())) <= TOTAL
+    assert told.annotations.get("runbook_url", "http").startswith("http")
+    assert len(str(told.to_json()).encode()) < 32_000
+
+
+WARNING, CRITICAL, INFO = (alert(severity=severity) for severity in ("warning", "critical", "info"))
+OVER = alert(state="resolved", resolved_ms=NOW_MS - 1)
+CRITICAL_OVER = alert(severity="critical", state="resolved", resolved_ms=NOW_MS - 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "held", "ends"),
+    [
+        pytest.param(WARNING, [], {"warning": "later"}, id="nothing held"),
+        pytest.param(WARNING, [WARNING], {"warning": "later"}, id="the same held: said again"),
+        pytest.param(CRITICAL, [WARNING], {"critical": "later", "warning": "later"}, id="worse: warning stays, muted"),
+        pytest.param(CRITICAL, [INFO], {"critical": "later", "info": "now"}, id="worse: what is not muted ends"),
+        pytest.param(WARNING, [CRITICAL], {"warning": "later", "critical": "now"}, id="better: critical ends"),
+        pytest.param(CRITICAL_OVER, [CRITICAL, WARNING], {"critical": "now", "warning": "now"}, id="over: both end"),
+        pytest.param(OVER, [CRITICAL], {"critical": "now"}, id="over as another severity: only what was told ends"),
+        pytest.param(OVER, [], {"warning": "now"}, id="over and none held: the end is said all the same"),
+        pytest.param(WARNING, [replace(CRITICAL, labels={"finding_id": "other"})], {"warning": "later"}, id="stranger"),
+    ],
+)
+def test_one_alert_of_a_finding_is_left(told, held, ends):
+    """Whatever severity a finding had before, no other alert of it is left firing, and none is invented."""
+    posted = to_post([told], held, NOW_MS)
+
+    assert {each.labels["severity"]: "later" if each.ends_ms > NOW_MS else "now" for each in posted} == ends
+
+
+def test_findings_are_small_on_the_wire():
+    """The tests' finding is one that the wire format takes."""
+    assert to_json(finding()).startswith(b'{"finding_id":')

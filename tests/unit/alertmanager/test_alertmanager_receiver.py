@@ -1,0 +1,54 @@
+import pytest
+import requests
+
+from sparkfuse_alertmanager.processes import ProgramMissing, alertmanager_command, prometheus_command
+from sparkfuse_alertmanager.receiver import Receiver
+
+
+def test_what_arrives_is_recorded_in_order():
+    """Deliveries keep their order, path and time, and are told apart from those at other paths."""
+    with Receiver() as receiver:
+        for url, number in ((receiver.url, 1), (receiver.slack_url, 2), (receiver.url, 3), (receiver.heartbeat_url, 4)):
+            assert requests.post(url, json={"number": number}, timeout=5).ok
+        over_http = requests.get(f"{receiver.address}/deliveries?after=1", timeout=5).json()
+
+    assert [delivery.payload["number"] for delivery in receiver.deliveries] == [1, 3]
+    assert [(each["number"], each["path"]) for each in over_http] == [(2, "/webhook"), (3, "/heartbeat")]
+    assert receiver.deliveries[0].received_ms <= receiver.deliveries[1].received_ms
+
+
+def test_failures_are_played_on_demand():
+    """A receiver told to refuse answers so and records nothing, then takes deliveries again."""
+    with Receiver() as receiver:
+        receiver.refuse([503, 500])
+        statuses = [requests.post(receiver.url, json={}, timeout=5).status_code for _ in range(3)]
+
+    assert statuses == [503, 500, 200]
+    assert len(receiver.deliveries) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/webhook", b"{", 400),
+        ("/webhook", b"[1]", 400),
+        ("/webhook", b"[" * 100_000, 400),
+        ("/elsewhere", b"{}", 404),
+    ],
+)
+def test_junk_is_answered_and_not_recorded(path, body, status):
+    """What is no delivery is refused with a word, and the server lives on."""
+    with Receiver() as receiver:
+        answer = requests.post(receiver.address + path, data=body, timeout=5)
+
+        assert answer.status_code == status
+        assert requests.post(receiver.url, json={}, timeout=5).ok
+
+
+def test_a_missing_program_is_said_with_the_way_to_get_it(monkeypatch, tmp_path):
+    """Without Alertmanager or Prometheus there is one sentence that says what to install."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ProgramMissing, match="apt-get install prometheus-alertmanager`"):
+        alertmanager_command(tmp_path / "a.yml", tmp_path / "a", 1)
+    with pytest.raises(ProgramMissing, match="apt-get install prometheus`"):
+        prometheus_command(tmp_path / "p.yml", tmp_path / "p", 1)

@@ -1,0 +1,73 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_alertmanager.text import address, label, plain
+
+
+@pytest.mark.parametrize(
+    ("given_text", "shown"),
+    [
+        pytest.param("task 3 is stuck", "task 3 is stuck", id="text stays"),
+        pytest.param("größe 数据 🔥", "größe 数据 🔥", id="all scripts stay"),
+        pytest.param("two\nlines\tand  spaces", "two lines and spaces", id="one line"),
+        pytest.param("bell\x07 escape\x1b[31m del\x7f c1\x9b", "bell escape[31m del c1", id="no controls"),
+        pytest.param("abc\u202ecba\u2066x\u2069\u200f", "abccbax", id="no marks of direction"),
+        pytest.param("in\u200bvisible\ufeff \U000e0041tag", "invisible tag", id="nothing invisible"),
+        pytest.param("half \ud83d pair", "half pair", id="no lone surrogates"),
+        pytest.param("<!channel> & <https://evil|x>", "<!channel> & <https://evil|x>", id="escaping is not its work"),
+        pytest.param("", "", id="empty"),
+    ],
+)
+def test_plain_text_has_nothing_hidden(given_text, shown):
+    """What a person reads is what stands there: one line, no control, direction or invisible marks."""
+    assert plain(given_text, 100) == shown
+
+
+@given(st.text(alphabet=st.characters()), st.integers(min_value=0, max_value=50))
+def test_plain_text_is_bounded(text, limit):
+    """No text is longer than its limit, whatever it holds, and none holds a control character."""
+    shown = plain(text, limit)
+
+    assert len(shown) <= limit
+    assert not any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in shown)
+
+
+def test_a_cut_shows():
+    """A text that was cut says so by its last character."""
+    assert plain("0123456789", 5) == "0123…"
+
+
+def test_labels_hold_no_markup():
+    """Other people's templates show labels unescaped, so a label cannot hold a command to Slack."""
+    assert label("orders <!channel> & co") == "orders _!channel_ _ co"
+
+
+def test_long_labels_stay_apart():
+    """Two long names that differ only at their end are two labels of at most 200 characters."""
+    one, two = label("x" * 300 + "1"), label("x" * 300 + "2")
+
+    assert one != two
+    assert (len(one), len(two)) == (200, 200)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("https://sparkfuse.io/rules/stage_skew#runbook", True),
+        ("http://127.0.0.1:3000/d/x?var-app_id=a%20b&to=now", True),
+        ("javascript:alert(1)", False),
+        ("https://evil|x", False),
+        ("https://a/> <!channel>", False),
+        ("https://", False),
+        ("https://a/\u202eb", False),
+        ("https://[half", False),
+        ("https://a/" + "x" * 1000, False),
+        ("", False),
+    ],
+)
+def test_addresses_are_addresses(text, accepted):
+    """A link is http or https, has a host, and nothing that a reader could take for markup; else there is no link."""
+    assert address(text) == (text if accepted else "")
