@@ -40,7 +40,7 @@ BODY_BYTES = 1 << 30
 
 def application(engine: Engine) -> Starlette:
     """The HTTP interface over an engine: ``/`` for statements, ``/ping``, and ``/metrics`` for Prometheus."""
-    limiter = anyio.CapacityLimiter(STATEMENTS_AT_ONCE)
+    limiter, threads = anyio.CapacityLimiter(STATEMENTS_AT_ONCE), anyio.CapacityLimiter(STATEMENTS_AT_ONCE)
     registry = CollectorRegistry()
     queries = Counter(STORE_QUERIES.name.removesuffix("_total"), STORE_QUERIES.help, STORE_QUERIES.labels,
                       registry=registry)  # fmt: skip
@@ -55,7 +55,11 @@ def application(engine: Engine) -> Starlette:
         query_id = request.query_params.get("query_id") or str(uuid.uuid4())
         try:
             statement = await _statement(request)
-            answer = await anyio.to_thread.run_sync(engine.run, statement, limiter=limiter)
+            async with limiter:
+                if await request.is_disconnected():
+                    # A client that was killed starts anew and looks at what is stored; nothing may be added behind it.
+                    return _refusal("the client has gone", 0, 499)
+                answer = await anyio.to_thread.run_sync(engine.run, statement, limiter=threads)
         except RequestError as error:
             queries.labels("bad request").inc()
             return _refusal(f"Code: 36. DB::Exception: {error}. (BAD_ARGUMENTS)", 36, 400)

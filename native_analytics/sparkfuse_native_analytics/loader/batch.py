@@ -1,0 +1,123 @@
+"""From the records of one partition to Arrow tables; pure, and without a loop over rows where the rows are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparkfuse_native_analytics.loader.feed import TICK, Feed
+from sparkfuse_native_analytics.store.columns import ENDED_STAGES, STAGE, ended_stage_columns
+
+Offsets = npt.NDArray[np.int64]
+RUNNING = "running"
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of one partition in their order; ``offsets`` has one number for each value."""
+
+    partition: int
+    offsets: Offsets
+    values: Sequence[bytes | None]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A record that is not what its topic promises."""
+
+    offset: int
+    reason: str
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a partition's records come to.
+
+    ``tables`` are to be stored in their order, the feed's own table last: where it ends tells where to go on, so by
+    then everything that is derived from it must be stored.
+    """
+
+    tables: tuple[tuple[str, pa.Table], ...]
+    rejected: tuple[Rejected, ...]
+    token: str
+
+
+def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
+    """Decode records into the feed's tables; the same records always make the same batch.
+
+    ``topic_id`` tells a topic from an earlier one of the same name, whose offsets meant other records.
+    """
+    values, unread = _as_protobuf(feed, records.values)
+    decoded = feed.decoder.decode(values)
+    reasons = {**dict(decoded.rejected), **unread}
+    kept = np.delete(np.arange(len(values)), list(reasons))
+    rows = pa.table(decoded.batches)
+    rows, kept = _without_ticks(feed, rows, kept)
+    rows, kept, lacking = _with_keys(feed, rows, kept)
+    reasons |= lacking
+    own = _table(feed, rows, records.partition, records.offsets[kept])
+    derived = ((ENDED_STAGES, _ended_stages(own)),) if feed.table == "live" else ()
+    return Batch(
+        tables=tuple((name, table) for name, table in (*derived, (feed.table, own)) if table.num_rows),
+        rejected=tuple(_rejected(records, index, reasons[index]) for index in sorted(reasons)),
+        token=f"{topic_id}/{records.partition}/{records.offsets[0]}-{records.offsets[-1]}",
+    )
+
+
+def _as_protobuf(feed: Feed, values: Sequence[bytes | None]) -> tuple[Sequence[bytes | None], dict[int, str]]:
+    """Records of a JSON topic as messages; those are few, so a loop does."""
+    if feed.to_protobuf is None:
+        return values, {}
+    messages: list[bytes | None] = []
+    reasons = {}
+    for index, value in enumerate(values):
+        try:
+            messages.append(None if value is None else feed.to_protobuf(value))
+        except ValueError as error:  # the contract's RecordError, or a text that is no text
+            messages.append(None)
+            reasons[index] = str(error)
+    return messages, reasons
+
+
+def _without_ticks(feed: Feed, rows: pa.Table, kept: Any) -> tuple[pa.Table, Any]:
+    if feed.choice is None:
+        return rows, kept
+    wanted = pc.fill_null(pc.not_equal(rows[feed.choice], TICK), True)
+    return rows.filter(wanted), kept[wanted.to_numpy()]
+
+
+def _with_keys(feed: Feed, rows: pa.Table, kept: Any) -> tuple[pa.Table, Any, dict[int, str]]:
+    lacking: dict[int, str] = {}
+    for name in feed.required:
+        absent = pc.is_null(rows[feed.columns[name]]).to_numpy()
+        if absent.any():
+            reason = f"not a {feed.message}: it has no {name}"
+            lacking |= dict.fromkeys(kept[absent].tolist(), reason)
+            rows, kept = rows.filter(pa.array(~absent)), kept[~absent]
+    return rows, kept, lacking
+
+
+def _table(feed: Feed, rows: pa.Table, partition: int, offsets: Offsets) -> pa.Table:
+    columns = {name: rows[source] for name, source in feed.columns.items()}
+    columns["kafka_partition"] = pa.array(np.full(rows.num_rows, partition, dtype=np.int32))
+    columns["kafka_offset"] = pa.array(offsets)
+    # One chunk is one block of the insert, and a block is stored whole or not at all.
+    return pa.table(columns).combine_chunks()
+
+
+def _ended_stages(live: pa.Table) -> pa.Table:
+    ended = pc.and_(pc.equal(live["row"], STAGE), pc.not_equal(live[f"{STAGE}_status"], RUNNING))
+    rows = live.filter(ended)  # a null is no yes
+    names = {name: column.name for name, column in ended_stage_columns().items() if column.name in live.column_names}
+    return pa.table({name: rows[source] for name, source in names.items()}).combine_chunks()
+
+
+def _rejected(records: Records, index: int, reason: str) -> Rejected:
+    return Rejected(int(records.offsets[index]), reason, records.values[index] or b"")

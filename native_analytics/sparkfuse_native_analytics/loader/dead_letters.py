@@ -1,0 +1,63 @@
+"""Sets records aside: each goes to the dead-letter topic with its reason and origin before its batch is stored."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from confluent_kafka import KafkaError, Message, Producer
+from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.wire import to_json
+
+from sparkfuse_native_analytics.loader.batch import Rejected
+
+COMPONENT = "loader"
+PAYLOAD_BYTES = 64 * 1024
+_LOOK_SECONDS = 0.5
+
+
+class DeadLetterWriter:
+    """Writes dead letters; a broker that is away is waited for."""
+
+    def __init__(self, bootstrap: str, topic: str, on_error: Callable[[KafkaError], None]) -> None:
+        self._topic = topic
+        self._on_error = on_error
+        self._producer = Producer({
+            "bootstrap.servers": bootstrap,
+            "client.id": "sparkfuse-loader",
+            "enable.idempotence": True,
+            "partitioner": "murmur2_random",
+            "compression.type": "lz4",
+            "message.timeout.ms": 0,  # for ever: a letter that times out would be lost
+            "error_cb": on_error,
+        })  # fmt: skip
+
+    def write(self, topic: str, partition: int, rejected: Iterable[Rejected], stop: threading.Event) -> None:
+        """Write the letters and wait until the broker has them, or until ``stop``: then they come again at next start."""
+        for each in rejected:
+            letter = DeadLetter(
+                component=COMPONENT,
+                topic=topic,
+                kafka_partition=partition,
+                kafka_offset=each.offset,
+                reason=each.reason,
+                payload=each.payload[:PAYLOAD_BYTES],
+                seen_ms=time.time_ns() // 1_000_000,
+            )
+            self._produce(to_json(letter), stop)
+        while len(self._producer) and not stop.is_set():
+            self._producer.flush(_LOOK_SECONDS)
+
+    def _produce(self, letter: bytes, stop: threading.Event) -> None:
+        while not stop.is_set():
+            try:
+                self._producer.produce(self._topic, letter, on_delivery=self._delivered)
+            except BufferError:
+                self._producer.poll(_LOOK_SECONDS)
+            else:
+                return
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self._on_error(error)

@@ -1,0 +1,70 @@
+"""What is loaded: each feed is one topic, the message in it and the table that it fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from google.protobuf.message import Message
+from sparkfuse_contracts.descriptors import descriptor_set
+from sparkfuse_contracts.generated import action_pb2, baseline_pb2, dead_letter_pb2, finding_pb2
+from sparkfuse_contracts.tables import tables
+from sparkfuse_contracts.wire import from_json
+from sparkfuse_kernel import Decoder
+
+_PACKAGE = "sparkfuse.contracts"
+# The pipeline's own clock: it moves windows and says nothing about an application.
+TICK = "tick"
+
+
+def _json(message_class: type[Message]) -> Callable[[bytes], bytes]:
+    def to_protobuf(value: bytes) -> bytes:
+        return from_json(message_class, value).SerializeToString()
+
+    return to_protobuf
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One topic and its table.
+
+    ``choice`` names the column that tells the kind of a record, where there are kinds.
+    ``to_protobuf`` turns a record of a JSON topic into the message; such topics have few records, and each is checked
+    against the contract. None where the record is the message already.
+    """
+
+    topic: str
+    table: str
+    message: str
+    choice: str | None = None
+    to_protobuf: Callable[[bytes], bytes] | None = None
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The kernel's decoder of the message."""
+        return Decoder(descriptor_set(), f"{_PACKAGE}.{self.message}")
+
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
+        """Column of the table -> column of the kernel."""
+        there = set(self.decoder.columns)
+        pairs = {column.name: "_".join(column.path) or column.name for column in tables()[self.table].columns}
+        return {name: source for name, source in pairs.items() if source in there and name not in KAFKA_COLUMNS}
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Columns of the table without which a record is no record: its key, and the kind."""
+        key = tuple(name for name in tables()[self.table].key if name in self.columns)
+        return (self.choice, *key) if self.choice else key
+
+
+KAFKA_COLUMNS = ("kafka_partition", "kafka_offset")
+FEEDS = (
+    Feed("facts", "facts", "Fact", choice="kind"),
+    Feed("live", "live", "LiveRow", choice="row"),
+    Feed("findings", "findings", "Finding", to_protobuf=_json(finding_pb2.Finding)),
+    Feed("actions", "actions", "Action", to_protobuf=_json(action_pb2.Action)),
+    Feed("baselines", "baselines", "Baseline", to_protobuf=_json(baseline_pb2.Baseline)),
+    Feed("dead-letters", "dead_letters", "DeadLetter", to_protobuf=_json(dead_letter_pb2.DeadLetter)),
+)

@@ -1,0 +1,135 @@
+"""The embedded store and the loader as processes, and the topics that they read."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from clickhouse_connect.driver.client import Client
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.store.client import connect
+from sparkfuse_native_analytics.store.migrate import migrate
+from tests.waiting import wait_for
+
+
+class Part:
+    """A process of ours, started in a way that a test can kill and start again."""
+
+    def __init__(self, module: str, *arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.command = [sys.executable, "-m", module, *arguments]
+        self.log = log
+        self.environment = {**os.environ, **(environment or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; what it says goes to the log."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.command, env=self.environment, stderr=log, stdout=log)
+
+    def kill(self) -> None:
+        """Kill -9."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """SIGTERM; the answer is the exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+def answers(url: str) -> bool:
+    """Whether the store says that it is there."""
+    try:
+        with urlopen(f"{url}/ping", timeout=1) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def make_store(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Callable[[], tuple[Part, str]]]:
+    """Start an embedded store of the test's own; the answer is the process and its address."""
+    parts: list[Part] = []
+
+    def make() -> tuple[Part, str]:
+        port = free_port()
+        part = Part("sparkfuse_native_analytics.store.server", "--path", str(tmp_path / f"store{port}"),
+                    "--port", str(port), log=tmp_path / "store.log")  # fmt: skip
+        part.start()
+        parts.append(part)
+        url = f"http://127.0.0.1:{port}"
+        wait_for(lambda: answers(url), 30, "the store")
+        return part, url
+
+    yield make
+    for part in parts:
+        part.stop()
+
+
+@pytest.fixture(scope="session")
+def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One embedded store for the run; a test takes a database of its own in it."""
+    folder = tmp_path_factory.mktemp("store")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    part = Part("sparkfuse_native_analytics.store.server", "--path", str(folder / "data"), "--port", str(port),
+                log=folder / "log")  # fmt: skip
+    part.start()
+    url = f"http://127.0.0.1:{port}"
+    wait_for(lambda: answers(url), 30, "the store")
+    yield url
+    part.stop()
+
+
+@pytest.fixture
+def settings(store_url: str) -> Settings:
+    """Settings that lead to an empty database of the test's own."""
+    database = f"test_{uuid.uuid4().hex[:8]}"
+    server = Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": store_url})
+    connect(server).command(f"CREATE DATABASE {database}")
+    return dataclasses.replace(server, clickhouse_url=f"{store_url}/{database}")
+
+
+@pytest.fixture
+def client(settings: Settings) -> Client:
+    """A client of that database, with all tables made."""
+    client = connect(settings)
+    migrate(client)
+    return client
+
+
+@pytest.fixture
+def topics(kafka_bootstrap: str, topic_prefix: str) -> tuple[str, str]:
+    """Bootstrap address and prefix of topics that are there and empty."""
+    ensure_topics(kafka_bootstrap, topic_prefix)
+    return kafka_bootstrap, topic_prefix
+
+
+@pytest.fixture
+def make_loader(tmp_path: Path, topics: tuple[str, str]) -> Iterator[Callable[[str], Part]]:
+    """Make (but do not start) a loader from the test's topics into the ClickHouse at an address."""
+    parts: list[Part] = []
+
+    def make(url: str) -> Part:
+        environment = {"SPARKFUSE_KAFKA_BOOTSTRAP": topics[0], "SPARKFUSE_TOPIC_PREFIX": topics[1],
+                       "SPARKFUSE_CLICKHOUSE_URL": url}  # fmt: skip
+        parts.append(Part("sparkfuse_native_analytics.loader", log=tmp_path / "loader.log", environment=environment))
+        return parts[-1]
+
+    yield make
+    for part in parts:
+        if part.process is not None and part.process.poll() is None:
+            part.kill()

@@ -1,0 +1,143 @@
+"""The loader between a real broker and the real ClickHouse engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clickhouse_connect.driver.client import Client
+from confluent_kafka import Producer
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.store.client import connect
+from tests.waiting import wait_for
+
+FACTS = 100_000
+JUNK = 25
+TICKS = 200
+KILLS = 5
+COUNTS = """
+SELECT count() AS rows, uniqExact(event_id) AS facts, uniqExact(kafka_partition, kafka_offset) AS places,
+       sum(task_ended_run_ms) AS run_ms
+FROM facts
+"""
+
+
+def fact(number: int) -> bytes:
+    """A task's end; its number is in the id and in the sum."""
+    message = Fact(event_id=number.to_bytes(16, "big"), event_time_ms=1_700_000_000_000 + number, cluster="test",
+                   app_id=f"app-{number % 7}", app_start_ms=1_700_000_000_000, collector="driver-1", lane="bulk",
+                   seq=number)  # fmt: skip
+    message.task_ended.stage_id = 1
+    message.task_ended.task_id = number
+    message.task_ended.run_ms = number
+    return message.SerializeToString()
+
+
+def tick() -> bytes:
+    """The pipeline's clock; not kept."""
+    message = Fact(app_id="clock-0", collector="clock")
+    message.tick.sent_ms = 1
+    return message.SerializeToString()
+
+
+def produce(topics: tuple[str, str], numbers: range, junk: int = 0, ticks: int = 0) -> None:
+    """Facts with these numbers to the facts topic, with junk and ticks among them."""
+    producer = Producer({"bootstrap.servers": topics[0], "partitioner": "murmur2_random", "linger.ms": 20,
+                         "queue.buffering.max.messages": 1_000_000})  # fmt: skip
+    topic = f"{topics[1]}.facts"
+    others = [b"\xff\xffjunk"] * junk + [tick()] * ticks
+    every = max(1, len(numbers) // max(1, len(others)))
+    for number in numbers:
+        producer.produce(topic, fact(number), key=f"app-{number % 7}")
+        if others and number % every == 0:
+            producer.produce(topic, others.pop(), key=f"app-{number % 7}")
+    for other in others:
+        producer.produce(topic, other)
+    assert producer.flush(60) == 0
+
+
+def counts(client: Client) -> dict[str, Any]:
+    """What the facts table holds, read plainly: a doubled row would show."""
+    return dict(client.query(COUNTS).first_item)
+
+
+def expected(number: int) -> dict[str, int]:
+    """What it holds when each of the first facts is in it once."""
+    return {"rows": number, "facts": number, "places": number, "run_ms": number * (number - 1) // 2}
+
+
+def test_kills_lose_and_double_nothing(
+    topics: tuple[str, str], settings: Settings, client: Client, make_loader: Callable[[str], Any], tmp_path: Path
+) -> None:
+    """A loader that is killed five times within 100,000 facts stores each of them once, and sets all junk aside."""
+    produce(topics, range(FACTS), JUNK, TICKS)
+    loader = make_loader(settings.clickhouse_url)
+    for kill in range(KILLS):
+        seen = counts(client)["rows"]
+        loader.start()
+        # Each time a little further on, and each time in the middle of something else.
+        wait_for(lambda before=seen: counts(client)["rows"] > before or loader.process.poll() is not None, 30, "progress")
+        loader.kill()
+        assert kill or counts(client)["rows"] < FACTS, "the first kill came too late to tell anything"
+    loader.start()
+    wait_for(lambda: counts(client)["rows"] >= FACTS, 60, "all facts")
+    wait_for(lambda: client.command("SELECT uniqExact(origin_kafka_partition, origin_kafka_offset) FROM dead_letters") == JUNK,
+             30, "all dead letters")  # fmt: skip
+
+    assert counts(client) == expected(FACTS)
+    assert client.query("SELECT DISTINCT component, reason FROM dead_letters").result_rows == [
+        ("loader", "not a Fact: a field has an unknown wire type")
+    ]
+    assert client.query("SELECT app_id FROM facts WHERE kind = 'tick'").result_rows == []
+    assert loader.stop() == 0
+    assert "Traceback" not in (tmp_path / "loader.log").read_text()
+
+
+def test_a_store_that_is_away_is_waited_for(
+    topics: tuple[str, str], make_store: Callable[[], Any], make_loader: Callable[[str], Any], tmp_path: Path
+) -> None:
+    """While the store is killed and comes back the loader runs on, and at the end each fact is there once."""
+    store, url = make_store()
+    loader = make_loader(url)
+    loader.start()
+    produce(topics, range(1000))
+    connected = connect(Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": url}))
+    wait_for(lambda: connected.command("EXISTS TABLE facts") == 1, 30, "the tables")
+    wait_for(lambda: counts(connected)["rows"] == 1000, 30, "the first facts")
+    store.kill()
+    produce(topics, range(1000, 20_000))
+    wait_for(lambda: "does not take facts" in (tmp_path / "loader.log").read_text(), 30, "the loader to notice")
+    store.start()
+    wait_for(lambda: "takes facts again" in (tmp_path / "loader.log").read_text(), 60, "the loader to notice")
+    wait_for(lambda: counts(connected)["rows"] >= 20_000, 60, "all facts")
+
+    assert loader.process.poll() is None
+    assert counts(connected) == expected(20_000)
+    loader.kill()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "code", "sentence"),
+    [
+        ("SPARKFUSE_KAFKA_BOOTSTRAP", "127.0.0.1:1", 3, "no Kafka broker answers at 127.0.0.1:1"),
+        ("SPARKFUSE_CLICKHOUSE_URL", "http://127.0.0.1:1", 3, "no ClickHouse answers at http://127.0.0.1:1"),
+        ("SPARKFUSE_TOPIC_PREFIX", "nobody", 3, "has no topic nobody."),
+        ("SPARKFUSE_METRICS_PORT", "seven", 2, "SPARKFUSE_METRICS_PORT='seven' cannot be used"),
+    ],
+)
+def test_what_is_missing_at_the_start_is_told_in_one_sentence(
+    settings: Settings, make_loader: Callable[[str], Any], tmp_path: Path, variable: str, value: str, code: int,
+    sentence: str,
+) -> None:  # fmt: skip
+    """A loader that cannot start says why and ends with the exit code for it, without a trace."""
+    loader = make_loader(settings.clickhouse_url)
+    loader.environment[variable] = value
+    loader.start()
+
+    assert loader.process.wait(60) == code
+    said = (tmp_path / "loader.log").read_text()
+    assert sentence in said
+    assert "Traceback" not in said
