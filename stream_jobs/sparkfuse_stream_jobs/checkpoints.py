@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 from pathlib import Path
 
+KEPT = 3
 # How the metadata of every checkpoint begins: org.apache.flink.runtime.checkpoint.Checkpoints.HEADER_MAGIC_NUMBER.
 _MAGIC = bytes.fromhex("4960672d")
 
@@ -20,15 +21,28 @@ def latest_checkpoint(directory: Path) -> Path | None:
     Flink writes ``_metadata`` last and renames it into place, so a checkpoint that has a readable one is whole.
     Each start of a job writes into a folder of its own, hence newest means by time and not by number.
     """
-    complete = [path.parent for path in directory.glob("*/chk-*/_metadata") if _is_readable(path)]
-    return max(complete, key=_age_key, default=None)
+    return next(iter(_complete(directory)), None)
 
 
-def remove_empty_folders(directory: Path) -> None:
-    """Remove what earlier starts left behind: folders without any file, never a checkpoint."""
-    for folder, _, _ in os.walk(directory, topdown=False):
-        if Path(folder) != directory:
-            _remove_if_empty(Path(folder))
+def remove_outdated(directory: Path, keep: int = KEPT) -> None:
+    """Remove what killed starts left behind; call it only while no job writes there.
+
+    The newest ``keep`` checkpoints stay, with every folder that they mention: an incremental checkpoint goes on using
+    files that an earlier start wrote.
+    """
+    kept = _complete(directory)[:keep]
+    mentioned = b"".join((checkpoint / "_metadata").read_bytes() for checkpoint in kept)
+    for start in directory.glob("*"):
+        if start.name.encode() not in mentioned and not any(checkpoint.parent == start for checkpoint in kept):
+            shutil.rmtree(start, ignore_errors=True)
+    for checkpoint in directory.glob("*/chk-*"):
+        if checkpoint not in kept:
+            shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def _complete(directory: Path) -> list[Path]:
+    found = [path.parent for path in directory.glob("*/chk-*/_metadata") if _is_readable(path)]
+    return sorted(found, key=_age_key, reverse=True)
 
 
 def _age_key(checkpoint: Path) -> tuple[int, int]:
@@ -42,10 +56,3 @@ def _is_readable(metadata: Path) -> bool:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False
-
-
-def _remove_if_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        return

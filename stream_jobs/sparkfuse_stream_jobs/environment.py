@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.assets import AssetMissingError, asset
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint, remove_empty_folders
+from sparkfuse_stream_jobs.checkpoints import KEPT, checkpoint_directory, latest_checkpoint, remove_outdated
 from sparkfuse_stream_jobs.errors import MissingPartError
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ LATENCY: Mapping[str, str] = {
 }
 STATE: Mapping[str, str] = {
     "state.backend.type": "rocksdb",
-    "execution.checkpointing.interval": "10 s",
+    "execution.checkpointing.interval": "5 s",
     "execution.checkpointing.mode": "EXACTLY_ONCE",
     "execution.checkpointing.incremental": "true",
-    "execution.checkpointing.num-retained": "3",
+    "execution.checkpointing.num-retained": str(KEPT),
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
     # The new start owns the checkpoint it came from and deletes it once newer ones have replaced it.
     "execution.state-recovery.claim-mode": "CLAIM",
@@ -77,7 +77,8 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
     Raises MissingPartError when a jar is not there.
     """
     directory = checkpoint_directory(settings.home, name)
-    remove_empty_folders(directory)
+    scratch = (settings.home / "scratch" / name).absolute()
+    remove_outdated(directory)
     checkpoint = latest_checkpoint(directory)
     recovery = {"execution.state-recovery.path": checkpoint.as_uri()} if checkpoint else {}
     return {
@@ -85,6 +86,9 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
         **STATE,
         **recovery,
         "execution.checkpointing.dir": directory.as_uri(),
+        # RocksDB's working copy: not in /tmp, where a killed JVM would leave it for ever.
+        "io.tmp.dirs": str(scratch),
+        "state.backend.rocksdb.log.dir": str(scratch),
         "pipeline.name": f"sparkfuse {name}",
         "pipeline.jars": ";".join(jar.as_uri() for jar in jars(settings.flink_libs)),
         "pipeline.object-reuse": "true",
@@ -143,11 +147,13 @@ def _prepare_jvm(name: str, settings: Settings) -> None:
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else shutil.which("java")
     if java is None or not Path(java).is_file():
         raise MissingPartError("Java 17 is needed to run Flink, but there is no java on PATH and none in JAVA_HOME")
-    logs = (settings.home / "logs").absolute()
-    logs.mkdir(parents=True, exist_ok=True)
+    scratch, logs = (settings.home / "scratch" / name).absolute(), (settings.home / "logs").absolute()
+    shutil.rmtree(scratch, ignore_errors=True)
+    for folder in (scratch, logs):
+        folder.mkdir(parents=True, exist_ok=True)
     given = os.environ.get("JVM_ARGS", DEFAULT_JVM_ARGS)
-    # The mark by which a later start recognises a JVM that a killed process left behind.
-    mark = f"-Dsparkfuse.job={name}"
-    os.environ["JVM_ARGS"] = given if mark in given.split() else f"{given} {mark}"
+    # sparkfuse.job is the mark by which a later start knows a JVM that a killed process left behind.
+    ours = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
+    os.environ["JVM_ARGS"] = " ".join([given, *(argument for argument in ours if argument not in given)])
     os.environ.setdefault("FLINK_LOG_DIR", str(logs))
     os.environ.setdefault("FLINK_IDENT_STRING", f"sparkfuse-{name}")

@@ -30,7 +30,7 @@ def run_job(name: str, submit: Submit) -> int:
     ``submit`` starts the job in a context and yields PyFlink's JobClient; leaving the context ends what runs beside it.
     0: stopped by SIGTERM or SIGINT; 1: the job or its JVM ended by itself; 2 and 3: it could not start.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    _log_to_stderr()
     stop = threading.Event()
     started = threading.Event()
     _stop_on_signals(stop, started)
@@ -47,6 +47,13 @@ def run_job(name: str, submit: Submit) -> int:
     except (StartError, SettingError) as error:
         print(f"sparkfuse {name}: {error}", file=sys.stderr)
         return error.exit_code if isinstance(error, StartError) else StartError.exit_code
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("sparkfuse_stream_jobs").setLevel(logging.INFO)
+    # PyFlink loads Beam, which complains about clouds that nobody asked for.
+    logging.getLogger("apache_beam").setLevel(logging.ERROR)
 
 
 def _stop_on_signals(stop: threading.Event, started: threading.Event) -> None:

@@ -1,40 +1,49 @@
-"""The windows job's metrics: counted in the JVM, served by the launcher when Prometheus asks."""
+"""The windows job's metrics: counted in the JVM window by window, served by the launcher when Prometheus asks."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-
 from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.settings import Settings
 
-BEAN = "io.sparkfuse:type=windows"
+# Set by io.sparkfuse.windows.Tally.
+PROPERTY = "sparkfuse.windows.tally"
+
+
+class Counts(NamedTuple):
+    """Records read and undecodable since the JVM started, and the end of the last window [ms since epoch]."""
+
+    records: int
+    undecodable: int
+    last_window_end_ms: int
 
 
 class JvmTally:
-    """Asks the JVM's counters over JMX at each scrape; says nothing while there are none."""
+    """Asks the JVM at each scrape; says nothing before the first window."""
 
     def collect(self) -> Iterable[Metric]:
         """The metrics of this moment."""
         try:
-            values = {name: _attribute(name) for name in ("Records", "Undecodable", "LastWindowEndMs")}
-        except Exception:  # no job yet, or no JVM any more: the process's end tells it, absent() alerts on it
+            counts = _counts()
+        except Exception:  # the JVM is gone: the process's end tells it, and an alert on its absence
+            return
+        if counts is None:
             return
         labels = ("component", "topic")
         for metric, value in (
-            (metric_names.RECORDS_READ, values["Records"]),
-            (metric_names.DEAD_LETTERS, values["Undecodable"]),
+            (metric_names.RECORDS_READ, counts.records),
+            (metric_names.DEAD_LETTERS, counts.undecodable),
         ):
             family = CounterMetricFamily(metric.name, metric.help, labels=labels)
             family.add_metric(["windows", "facts"], value)
             yield family
-        if values["LastWindowEndMs"]:
-            delay = time.time() - values["LastWindowEndMs"] / 1000
-            yield GaugeMetricFamily(metric_names.WINDOW_DELAY.name, metric_names.WINDOW_DELAY.help, value=delay)
+        delay = time.time() - counts.last_window_end_ms / 1000
+        yield GaugeMetricFamily(metric_names.WINDOW_DELAY.name, metric_names.WINDOW_DELAY.help, value=delay)
 
 
 def serve_metrics(settings: Settings) -> Counter:
@@ -47,9 +56,8 @@ def serve_metrics(settings: Settings) -> Counter:
     return ticks
 
 
-def _attribute(name: str) -> int:
+def _counts() -> Counts | None:
     from pyflink.java_gateway import get_gateway
 
-    jvm: Any = get_gateway().jvm
-    server = jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
-    return int(server.getAttribute(jvm.javax.management.ObjectName(BEAN), name))
+    told = get_gateway().jvm.java.lang.System.getProperty(PROPERTY)
+    return Counts(*map(int, str(told).split())) if told else None

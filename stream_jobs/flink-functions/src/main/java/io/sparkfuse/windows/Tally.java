@@ -1,65 +1,35 @@
 package io.sparkfuse.windows;
 
-import java.lang.management.ManagementFactory;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import javax.management.JMException;
-import javax.management.MBeanServer;
-import javax.management.ObjectName;
 
 /**
- * Counts what passes through this JVM, and shows it by JMX.
+ * Counts what passes through this JVM and leaves it, window by window, as a system property.
  *
- * <p>JMX because it is the one registry that the launcher's and the job's class loaders share.
+ * <p>A property because it is the one place that the launcher's and the job's class loaders share.
  */
-public final class Tally implements TallyMXBean {
-  static final String NAME = "io.sparkfuse:type=windows";
-  private static final Tally SHOWN = show(new Tally());
+final class Tally {
+  /** Records read, records that are no facts, end of the last window [ms since epoch]. */
+  static final String PROPERTY = "sparkfuse.windows.tally";
 
-  private final LongAdder records = new LongAdder();
-  private final LongAdder undecodable = new LongAdder();
-  private final AtomicLong lastWindowEndMs = new AtomicLong();
+  private static final LongAdder RECORDS = new LongAdder();
+  private static final LongAdder UNDECODABLE = new LongAdder();
+  private static final AtomicLong LAST_WINDOW_END_MS = new AtomicLong();
+
+  private Tally() {}
 
   static void record() {
-    SHOWN.records.increment();
+    RECORDS.increment();
   }
 
   static void undecodable() {
-    SHOWN.undecodable.increment();
+    UNDECODABLE.increment();
   }
 
+  /** Called for each application's window; only the first of a new window end is told. */
   static void windowSent(long endMs) {
-    SHOWN.lastWindowEndMs.accumulateAndGet(endMs, Math::max);
-  }
-
-  @Override
-  public long getRecords() {
-    return records.sum();
-  }
-
-  @Override
-  public long getUndecodable() {
-    return undecodable.sum();
-  }
-
-  @Override
-  public long getLastWindowEndMs() {
-    return lastWindowEndMs.get();
-  }
-
-  /** A restart of the job inside the JVM loads this class again: the new one takes the name over. */
-  private static Tally show(Tally tally) {
-    try {
-      MBeanServer server = ManagementFactory.getPlatformMBeanServer();
-      ObjectName name = new ObjectName(NAME);
-      if (server.isRegistered(name)) {
-        server.unregisterMBean(name);
-      }
-      server.registerMBean(tally, name);
-    } catch (JMException notShown) {
-      // The job must run without its metrics; the launcher then shows none, which an alert notices.
-      return tally;
+    if (LAST_WINDOW_END_MS.getAndAccumulate(endMs, Math::max) < endMs) {
+      System.setProperty(PROPERTY, RECORDS.sum() + " " + UNDECODABLE.sum() + " " + endMs);
     }
-    return tally;
   }
 }
