@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Runs a Flink job as a cluster of its own (application mode), from the Flink that the Python package carries.
+#   flink.sh jobmanager windows        the job manager, which also runs the job's Python program
+#   flink.sh taskmanager HOST          a task manager that works for the job manager at HOST
+# Environment: FLINK_MEMORY (process size, default 1600m), FLINK_SLOTS (default 1), FLINK_RPC_PORT (default 6123),
+# FLINK_REST_PORT (default 8081), FLINK_HOST (the name that others find this process by, default: the host's).
+set -euo pipefail
+role=$1
+subject=$2
+python=$(command -v python)
+own_host=${FLINK_HOST:-$(hostname)}
+memory=${FLINK_MEMORY:-1600m}
+FLINK_HOME=$("$python" -c 'import pathlib, pyflink; print(pathlib.Path(pyflink.__file__).parent)')
+work=$(mktemp -d)
+
+# Flink writes its effective options into its configuration folder, and application mode wants the Python driver, which
+# lies in opt/, on the class path.
+cp -R "$FLINK_HOME/conf" "$work/conf"
+mkdir "$work/lib"
+ln -s "$FLINK_HOME"/lib/*.jar "$FLINK_HOME"/opt/flink-python-*.jar "$work/lib/"
+export FLINK_HOME FLINK_CONF_DIR=$work/conf FLINK_LIB_DIR=$work/lib FLINK_LOG_DIR=$work
+
+options=(
+  -D "jobmanager.rpc.port=${FLINK_RPC_PORT:-6123}"
+  -D "python.executable=$python"
+  -D "python.client.executable=$python"
+)
+case "$role" in
+  jobmanager)
+    exec "$FLINK_HOME/bin/standalone-job.sh" start-foreground "${options[@]}" \
+      -D "jobmanager.rpc.address=$own_host" -D jobmanager.bind-host=0.0.0.0 \
+      -D "jobmanager.memory.process.size=$memory" \
+      -D "rest.port=${FLINK_REST_PORT:-8081}" -D rest.bind-address=0.0.0.0 \
+      --job-classname org.apache.flink.client.python.PythonDriver --pyModule "sparkfuse_stream_jobs.$subject"
+    ;;
+  taskmanager)
+    exec "$FLINK_HOME/bin/taskmanager.sh" start-foreground "${options[@]}" \
+      -D "jobmanager.rpc.address=$subject" \
+      -D "taskmanager.host=$own_host" -D taskmanager.bind-host=0.0.0.0 \
+      -D "taskmanager.numberOfTaskSlots=${FLINK_SLOTS:-1}" -D "taskmanager.memory.process.size=$memory"
+    ;;
+  *)
+    echo "usage: flink.sh jobmanager JOB | taskmanager HOST" >&2
+    exit 2
+    ;;
+esac

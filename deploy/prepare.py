@@ -1,0 +1,30 @@
+"""Runs once before the pipeline in containers: makes the topics, and the keys that signals are signed with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.breaker.keys import ensure_key_pair
+
+
+def main() -> int:
+    """Make what is missing, say what it was; returns the exit code."""
+    settings = Settings.from_environment(os.environ)
+    try:
+        made = ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
+    except StartFailure as failure:
+        print(failure, file=sys.stderr)
+        return failure.exit_code
+    _private, public = ensure_key_pair(settings.home / "keys")
+    print(f"topics made: {', '.join(made) or 'none, all are there'}")
+    print(f"public key for spark.sparkfuse.fuse.publicKeys:\n{Path(public).read_text()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
