@@ -40,18 +40,22 @@ setup: ## install everything the checkout needs (again: only what changed)
 	@echo "Set up. Next: make demo, or put sparkfuse on your PATH: source .venv/bin/activate"
 
 .PHONY: demo
-demo: setup ## start the stack, run real Spark jobs into trouble, show what is found and stopped
+demo: | setup ## start the stack, run real Spark jobs into trouble, show what is found and stopped
 	@$(BIN)/sparkfuse demo $(ARGS)
 
 # ---- for people who change something
 
 .PHONY: test
-test: setup test-java test-kernel ## run all tests: Java's, Rust's, then Python's with the real parts
+test: test-java test-kernel | setup ## run all tests: Java's, Rust's, then Python's with the real parts
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: test-unit
-test-unit: setup ## run the tests that start nothing
+test-unit: | setup ## run the tests that start nothing
 	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
+
+.PHONY: test-chaos
+test-chaos: | setup ## kill real parts while they work, and look that nothing is lost or told twice
+	$(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
 
 .PHONY: test-java
 test-java: | setup ## run the tests of the Spark plugin and of Flink's functions
@@ -62,7 +66,7 @@ test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: check
-check: setup check-python check-generated check-outputs check-java check-rust ## run every checker that CI runs
+check: check-python check-generated check-outputs check-java check-rust ## run every checker that CI runs
 	@echo "check: all good"
 
 .PHONY: check-python
@@ -98,7 +102,7 @@ format: | setup ## write Python, Java and Rust the way the checkers want them
 	cargo fmt --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: generate
-generate: setup ## make types, tables, documents and dashboards from their sources
+generate: | setup ## make types, tables, documents and dashboards from their sources
 	$(BIN)/python -m sparkfuse_contracts.generate
 	$(BIN)/python -m sparkfuse_dashboards.generate
 

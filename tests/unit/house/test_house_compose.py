@@ -19,7 +19,7 @@ WITHOUT_HEALTHCHECK = {"prepare", "windows-taskmanager", "detect-taskmanager", "
 
 
 def parsed(text: str) -> PyCompose:
-    return PyOptions().apply_merge(True).from_yaml(text)
+    return PyOptions(apply_merge=True).from_yaml(text)
 
 
 def mounts() -> Iterator[tuple[str, Path]]:
