@@ -53,8 +53,8 @@ test: test-java test-kernel | setup ## run all tests: Java's, Rust's, then Pytho
 test-unit: | setup ## run the tests that start nothing
 	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
 
-.PHONY: test-chaos
-test-chaos: | setup ## kill real parts while they work, and look that nothing is lost or told twice
+.PHONY: chaos
+chaos: | setup ## kill real parts while they work, and look that nothing is lost or told twice
 	$(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
 
 .PHONY: test-java
