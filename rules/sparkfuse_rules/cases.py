@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_rules.compiler import columns, severity_sql
@@ -41,21 +42,31 @@ def run_cases(rules: Iterable[Rule], dialect: Dialect, answer: Answer) -> tuple[
 
 def cases_sql(asked: Sequence[tuple[Rule, Case]], dialect: Dialect) -> str:
     """The statement that asks all cases: one row (place, severity) for each, NULL being quiet."""
-    return "\nUNION ALL\n".join(_case_sql(place, rule, case, dialect) for place, (rule, case) in enumerate(asked))
+    numbered = [(rule.with_params(case.params), place, case) for place, (rule, case) in enumerate(asked)]
+    groups = groupby(numbered, key=lambda entry: (entry[0].id, tuple(entry[2].params.items())))
+    return "\nUNION ALL\n".join(_group_sql(list(group), dialect) for _, group in groups)
 
 
-def _case_sql(place: int, rule: Rule, case: Case, dialect: Dialect) -> str:
-    given = ", ".join(_given_sql(name, rule, case, dialect) for name in columns(rule))
-    severity = severity_sql(rule.with_params(case.params), dialect)
-    return f"SELECT {place} AS place, {severity} AS severity FROM (SELECT {given}) AS evidence"
+def _group_sql(group: Sequence[tuple[Rule, int, Case]], dialect: Dialect) -> str:
+    """One statement for the cases of a rule that have the same params, as live a rule is one column over many rows."""
+    rule, names = group[0][0], columns(group[0][0])
+    quote = '"' if dialect == "datafusion" else "`"
+    quoted = [f"{quote}{name}{quote}" for name in ("place", *names)]
+    rows = [[str(place), *(_given_sql(name, rule, case, dialect) for name in names)] for _, place, case in group]
+    if dialect == "clickhouse":  # it has no VALUES with columns of their own
+        selects = (", ".join(map(" AS ".join, zip(row, quoted, strict=True))) for row in rows)
+        evidence = f"({' UNION ALL '.join(f'SELECT {select}' for select in selects)}) AS evidence"
+    else:
+        values = ", ".join(f"({', '.join(row)})" for row in rows)
+        evidence = f"(VALUES {values}) AS evidence ({', '.join(quoted)})"
+    return f"SELECT {quoted[0]}, {severity_sql(rule, dialect)} AS severity FROM {evidence}"
 
 
 def _given_sql(name: str, rule: Rule, case: Case, dialect: Dialect) -> str:
     kind = VIEWS[rule.view][name].type
     # ClickHouse keeps NULL only in types that say so.
     sql_type = f"Nullable({_CLICKHOUSE_TYPES[kind]})" if dialect == "clickhouse" else _SQL_TYPES[kind]
-    quote = '"' if dialect == "datafusion" else "`"
-    return f"CAST({_literal(case.given.get(name))} AS {sql_type}) AS {quote}{name}{quote}"
+    return f"CAST({_literal(case.given.get(name))} AS {sql_type})"
 
 
 def _literal(value: Value) -> str:

@@ -84,10 +84,16 @@ def _division(node: exp.Expr) -> exp.Expr:
 
 def _remainder(node: exp.Expr) -> exp.Expr:
     whole = exp.Mod(
-        this=exp.cast(node.this, "BIGINT"),
-        expression=exp.Nullif(this=exp.cast(node.expression, "BIGINT"), expression=exp.Literal.number(0)),
+        this=_whole(node.this),
+        expression=exp.Nullif(this=_whole(node.expression), expression=exp.Literal.number(0)),
     )
     return exp.cast(exp.paren(whole), "DOUBLE")
+
+
+def _whole(value: exp.Expr) -> exp.Expr:
+    """The value without its fraction; NULL beyond 64 bits, where DataFusion and Flink fail and ClickHouse wraps."""
+    fits = exp.LT(this=exp.Abs(this=value.copy()), expression=exp.Literal.number("9E18"))
+    return exp.cast(exp.Case(ifs=[exp.If(this=fits, true=value)]), "BIGINT")
 
 
 def _where(holds: type[exp.Binary], value: exp.Expr) -> exp.Expr:
@@ -109,5 +115,5 @@ _REWRITES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Sqrt: lambda node: _function("SQRT", _where(exp.GTE, node.this)),
     exp.Pow: lambda node: _function("POWER", _where(exp.GTE, node.this), node.expression),
     exp.Length: lambda node: exp.cast(_function("CHAR_LENGTH", node.this), "DOUBLE"),
-    exp.Cast: lambda node: exp.cast(node, "DOUBLE"),
+    exp.Cast: lambda node: exp.cast(_whole(node.this), "DOUBLE"),
 }

@@ -16,8 +16,9 @@ from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread, 
 MIN_RUNS = 5
 # Two quiet runs of the same stage differ by this much anyway, whatever the samples say.
 MIN_SCALE = math.log(1.15)
-# Sizes spread when the middle 80 % of them cover a factor of 1.5: below that the slope would be fitted to noise.
-MIN_SIZE_SPREAD = math.log(1.5)
+# Sizes spread when the middle two fifths of them cover a factor of 1.2: below that the slope would be fitted to noise,
+# and with less of the ends cut off a few odd sizes among 30 % of outliers would make the slope alone.
+MIN_SIZE_SPREAD = math.log(1.2)
 # A sort grows by n log n, a join on keys faster than its input; more than squared is a fit gone wrong.
 MAX_SLOPE = 2.0
 # Beyond the sizes seen the bound grows by this power of the excess on top of the line.
@@ -178,7 +179,7 @@ def _line(samples: Sequence[Sample], runs: int, size: Size, time: Callable[[Samp
 def _sizes_spread(sizes: Sequence[float]) -> bool:
     if len(sizes) < MIN_RUNS:
         return False
-    ordered, cut = sorted(sizes), len(sizes) // 10
+    ordered, cut = sorted(sizes), (3 * len(sizes)) // 10
     return ordered[-1 - cut] - ordered[cut] >= MIN_SIZE_SPREAD
 
 

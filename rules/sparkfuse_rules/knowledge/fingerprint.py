@@ -26,6 +26,7 @@ _LAMBDA = re.compile(r"\$\d+|\$\$Lambda.*$|0x[0-9a-fA-F]+|@[0-9a-f]{4,}")
 _EXPRESSION_ID = re.compile(r"#\d+L?|\[?plan_id=\d+\]?|\[id=#?\d+\]")
 _TEXT_LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
 _NUMBER_LITERAL = re.compile(r"(?<![A-Za-z0-9_])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?[LDFSB]?(?![A-Za-z0-9_])")
+_LONG_NUMBER = re.compile(r"\d{4,}")
 _FIRST_WORD = re.compile(r"[\s(]")
 _CODEGEN_ID = re.compile(r"\s*\(\d+\)\s*$")
 
@@ -78,4 +79,5 @@ def _normal_operator(name: str) -> str:
 def _normal_word(word: str) -> str:
     if "/" in word:
         return "/".join(filter(None, (without_varying_parts(part) for part in word.split("/"))))
-    return _NUMBER_LITERAL.sub("?", without_varying_parts(word) if re.search(r"\d{4,}", word) else word)
+    text = _NUMBER_LITERAL.sub("?", word)
+    return without_varying_parts(text) if _LONG_NUMBER.search(text) else text

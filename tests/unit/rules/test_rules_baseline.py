@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_rules.knowledge.baseline import Sample, expect, fit, learn, level_changed, moved
+from sparkfuse_rules.knowledge.baseline_model import MAX_MS
+from sparkfuse_rules.knowledge.robust import median, prediction_factor, student_t_95, theil_sen_slope
+
+NOW = 10**12
+
+
+def run(number, wall_ms=60_000, cpu_ms=30_000, work_bytes=10**9, work_records=10**6, learned_ms=None):
+    return Sample(
+        f"run-{number}", number if learned_ms is None else learned_ms, wall_ms, cpu_ms, work_bytes, work_records
+    )
+
+
+def learned(samples):
+    memory = ()
+    for sample in samples:
+        memory = learn(memory, sample)
+    return memory
+
+
+QUIET_RUNS = tuple(run(n, wall_ms=60_000 + 500 * (n % 5), cpu_ms=30_000 + 200 * (n % 3)) for n in range(20))
+GROWING_RUNS = tuple(run(n, 1_000 * (n + 1), 500 * (n + 1), 10**7 * (n + 1), 10**4 * (n + 1)) for n in range(20))
+
+times = st.integers(min_value=1_000, max_value=10**7)
+works = st.integers(min_value=1, max_value=10**13)
+histories = st.lists(st.tuples(times, times, works, works), min_size=5, max_size=25).map(
+    lambda rows: tuple(run(n, *row) for n, row in enumerate(rows))
+)
+
+
+def test_nothing_is_said_before_five_runs():
+    """Four runs are no baseline, five are; five stages of one run are one run."""
+    same_run = tuple(replace(run(n), run_key="one") for n in range(5))
+
+    assert expect(QUIET_RUNS[:4], 10**9, 10**6, NOW) is None
+    assert expect(QUIET_RUNS[:5], 10**9, 10**6, NOW).runs == 5
+    assert expect(same_run, 10**9, 10**6, NOW) is None
+
+
+def test_a_run_is_judged_by_what_was_known_when_it_started():
+    """Runs that were learned after the start do not count, live and at rest alike."""
+    later = tuple(replace(sample, learned_ms=NOW + 1, wall_ms=10) for sample in QUIET_RUNS)
+
+    assert expect((*QUIET_RUNS, *later), 10**9, 10**6, NOW) == expect(QUIET_RUNS, 10**9, 10**6, NOW)
+    assert expect(later, 10**9, 10**6, NOW) is None
+
+
+def test_three_times_the_rows_are_expected_to_take_three_times_as_long():
+    """A history of one size says nothing of the slope, so beyond it time grows in proportion, with a wider bound."""
+    usual, grown = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, 3 * 10**9))
+
+    assert grown.expected_ms == pytest.approx(3 * usual.expected_ms, rel=0.01)
+    assert grown.expected_p95_ms > 3.5 * usual.expected_ms
+
+
+def test_sizes_that_spread_give_the_expectation_for_this_size():
+    """The line is found where the sizes spread: half the input, half the time."""
+    expectation = expect(GROWING_RUNS, 5 * 10**7, 5 * 10**4, NOW)
+
+    assert expectation.expected_ms == pytest.approx(5_000, rel=0.02)
+    assert expectation.work_known
+
+
+def test_less_than_was_ever_seen_is_expected_like_the_least():
+    """Below the sizes seen the overhead rules, so nothing is extrapolated down; a running stage counts as usual."""
+    least = expect(GROWING_RUNS, 10**7, 10**4, NOW)
+    usual = expect(GROWING_RUNS, 10**8, 10**5, NOW)
+
+    assert expect(GROWING_RUNS, 1, 1, NOW) == least
+    assert expect(GROWING_RUNS, 1, 1, NOW, running=True).expected_ms == pytest.approx(usual.expected_ms, rel=0.1)
+
+
+def test_unknown_work_raises_the_bar():
+    """Without a measure of work the bound is twice as high, and the expectation says so."""
+    known, unknown = expect(QUIET_RUNS, 10**9, 10**6, NOW), expect(QUIET_RUNS, None, 0, NOW)
+
+    assert not unknown.work_known
+    assert unknown.expected_p95_ms == pytest.approx(2 * known.expected_p95_ms, abs=2)
+
+
+def test_records_stand_in_where_no_bytes_are_reported():
+    """A range or a JDBC source reports rows only; they are the work then."""
+    rows_only = tuple(replace(sample, work_bytes=0) for sample in GROWING_RUNS)
+
+    assert expect(rows_only, 0, 5 * 10**4, NOW).expected_ms == pytest.approx(5_000, rel=0.02)
+
+
+def test_few_runs_give_a_wide_bound():
+    """The bound of five runs is wider than that of fifty with the same spread."""
+    few, many = (expect(tuple(run(n) for n in range(count)), 10**9, 10**6, NOW) for count in (5, 50))
+
+    assert few.expected_p95_ms > many.expected_p95_ms > 60_000
+
+
+@given(histories, works, works, st.booleans())
+def test_more_work_never_lowers_the_expectation(history, one, other, running):
+    """Rises with bytes and with records, for any history."""
+    less, more = sorted((one, other))
+    small, big = (expect(history, work, work, NOW, running) for work in (less, more))
+
+    assert small.expected_ms <= big.expected_ms
+    assert small.expected_p95_ms <= big.expected_p95_ms
+    assert small.expected_cpu_ms <= big.expected_cpu_ms
+
+
+@given(histories, works, st.randoms())
+def test_the_order_of_the_samples_does_not_count(history, work, random):
+    """A memory that was put together from partitions in any order says the same."""
+    assert expect(random.sample(history, len(history)), work, work, NOW) == expect(history, work, work, NOW)
+
+
+@given(histories, works, st.integers(min_value=2, max_value=50))
+def test_the_expectation_scales_with_the_times(history, work, factor):
+    """A machine that is twice as slow has twice the expectation."""
+    slower = tuple(replace(s, wall_ms=s.wall_ms * factor, cpu_ms=s.cpu_ms * factor) for s in history)
+    here, there = expect(history, work, work, NOW), expect(slower, work, work, NOW)
+
+    assert math.isclose(there.expected_ms, min(here.expected_ms * factor, MAX_MS), rel_tol=0.001, abs_tol=factor + 1)
+
+
+@given(histories, works)
+def test_the_bound_is_above_the_expectation(history, work):
+    """Bounds hold for any history: 0 < expected <= p95."""
+    expectation = expect(history, work, work, NOW)
+
+    assert 0 < expectation.expected_ms <= expectation.expected_p95_ms
+    assert 0 < expectation.expected_cpu_ms <= expectation.expected_cpu_p95_ms
+
+
+@given(
+    st.lists(st.integers(min_value=55_000, max_value=65_000), min_size=10, max_size=30),
+    st.data(),
+)
+def test_up_to_thirty_percent_of_outliers_move_nothing_beyond_the_others(good, data):
+    """Hung and aborted runs in the history leave the expectation among the good ones."""
+    count = math.floor(len(good) * 0.3)
+    wild = data.draw(st.lists(st.integers(min_value=1, max_value=10**9), min_size=count, max_size=count))
+    history = data.draw(st.permutations([*good[: len(good) - count], *wild]))
+    expectation = expect(tuple(run(n, wall) for n, wall in enumerate(history)), 10**9, 10**6, NOW)
+
+    assert 55_000 <= expectation.expected_ms <= 65_001
+
+
+def test_an_abnormal_run_does_not_teach():
+    """One hung run changes neither expectation nor bound."""
+    memory = learned(QUIET_RUNS)
+    after = learn(memory, run(99, wall_ms=3_600_000))
+
+    assert after[-1].abnormal
+    assert expect(after, 10**9, 10**6, NOW) == expect(memory, 10**9, 10**6, NOW)
+
+
+@pytest.mark.parametrize("wall_ms", [240_000, 12_000], ids=["slower", "faster"])
+def test_three_runs_that_agree_are_the_new_level(wall_ms):
+    """A job that does more, or was improved, is accepted after three runs; that is seen by level_changed."""
+    memory, steps = learned(QUIET_RUNS), []
+    for number in (100, 101, 102):
+        before, memory = memory, learn(memory, run(number, wall_ms=wall_ms + number))
+        steps.append(level_changed(before, memory))
+
+    assert steps == [False, False, True]
+    assert expect(memory, 10**9, 10**6, NOW).expected_ms == pytest.approx(wall_ms, rel=0.02)
+
+
+def test_three_abnormal_runs_that_disagree_are_no_level():
+    """Three different troubles in a row are trouble, not a new normal."""
+    memory = learned(QUIET_RUNS)
+    for number, wall_ms in ((100, 300_000), (101, 2_000_000), (102, 9_000_000)):
+        memory = learn(memory, run(number, wall_ms=wall_ms))
+
+    assert expect(memory, 10**9, 10**6, NOW) == expect(learned(QUIET_RUNS), 10**9, 10**6, NOW)
+
+
+def test_learning_the_same_sample_twice_changes_nothing():
+    """A restart replays; the memory stays the same."""
+    memory = learned(QUIET_RUNS)
+
+    assert learn(memory, QUIET_RUNS[3]) == memory
+
+
+def test_memory_is_bounded_and_one_run_cannot_fill_it():
+    """A loop of a hundred stages that are alike leaves room for the other runs."""
+    loop = [replace(run(1_000 + n), run_key="loop") for n in range(100)]
+    memory = learned([*QUIET_RUNS, *loop, *(run(2_000 + n) for n in range(60))])
+
+    assert len(memory) == 50
+    assert len(learned([*QUIET_RUNS, *loop])) == 25
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ms", "cpu_ms", "expected"),
+    [(60_000, 30_000, "none"), (600_000, 30_000, "wall"), (60_000, 300_000, "cpu"), (600_000, 300_000, "both"),
+     (None, None, "none"), (600_000, None, "wall")],
+)  # fmt: skip
+def test_what_moved_is_said(elapsed_ms, cpu_ms, expected):
+    """Wall, CPU, both or none are beyond their bounds; what is unknown did not move."""
+    assert moved(expect(QUIET_RUNS, 10**9, 10**6, NOW), elapsed_ms, cpu_ms) == expected
+
+
+def test_a_fit_answers_as_expect_does():
+    """The live job fits once for a run and asks often: the same numbers."""
+    assert fit(GROWING_RUNS, NOW).at(10**8, 10**5) == expect(GROWING_RUNS, 10**8, 10**5, NOW)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "expected"), [(1, 6.314), (2, 2.920), (3, 2.353), (4, 2.132), (10, 1.812), (30, 1.697), (1000, 1.646)]
+)
+def test_student_t_agrees_with_the_tables(degrees, expected):
+    """Within 2 % of the published 95 % quantiles."""
+    assert student_t_95(degrees) == pytest.approx(expected, rel=0.02)
+
+
+@given(st.integers(min_value=1, max_value=500))
+def test_more_samples_never_widen_the_bound(samples):
+    """The guard falls with every run that is learned."""
+    assert prediction_factor(samples + 1, 1) <= prediction_factor(samples, 1)
+
+
+def test_theil_sen_and_median_hold_against_lies():
+    """Two lying points of eight leave the slope, and no values have no median."""
+    points = [(float(x), 2.0 * x) for x in range(8)]
+    points[0], points[7] = (0.0, 500.0), (7.0, -900.0)
+
+    assert theil_sen_slope(points) == pytest.approx(2.0, abs=0.5)
+    with pytest.raises(ValueError, match="no values"):
+        median([])

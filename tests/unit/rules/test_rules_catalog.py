@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.conditions import signal_conditions
+from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.rule import Condition
+
+GOOD = {
+    "summary": "Something is wrong",
+    "view": "stage_live",
+    "severity": "warning",
+    "params": {"bar": {"default": 5000, "unit": "ms", "why": "because"}},
+    "when": "elapsed_ms >= :bar",
+    "for": "0s",
+    "description": "took {elapsed_ms:duration}, beyond {bar:duration}",
+    "runbook": "1. Look.",
+    "breaker": "none",
+    "cases": [{"name": "quiet", "given": {"elapsed_ms": 1}, "expect": "quiet"}],
+}
+UNIT = {"default": 5, "unit": "msec", "why": "because"}
+BREAKER = {"action": "cancel_stage", "after": "30s", "needs": ["disk_spilled_bytes >= :bar"]}
+
+
+def case(given, expect="quiet"):
+    return {"name": "a", "given": given, "expect": expect}
+
+
+def breaker(**change):
+    return {"breaker": {**BREAKER, **change}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path):
+    def write(content, name="slow_thing.yaml"):
+        text = content if isinstance(content, str) else yaml.safe_dump(content)
+        (tmp_path / name).write_text(text)
+        return tmp_path
+
+    return write
+
+
+def refusal(folder, overrides=None):
+    with pytest.raises(RuleRefused) as caught:
+        load_catalog(folder, overrides)
+    return str(caught.value)
+
+
+def test_a_good_file_becomes_a_rule(folder):
+    """The file's name is the id, params stand in the description."""
+    rule = load_catalog(folder(GOOD))["slow_thing"]
+
+    assert rule.severity == {"warning": "TRUE"}
+    assert rule.description == "took {elapsed_ms:duration}, beyond 5.0 s"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param({"sevirity": "x"}, ["slow_thing.yaml", "'sevirity'", "did you mean 'severity'"], id="key"),
+        pytest.param({"when": "elapsed >= :bar"}, ["when", "column 'elapsed'", "'elapsed_ms'"], id="column"),
+        pytest.param({"when": "elapsed_ms >= :bat"}, ["param 'bat'", "'bar'"], id="param"),
+        pytest.param({"severity": {"warn": "TRUE"}}, ["severity", "'warn'", "'warning'"], id="severity"),
+        pytest.param({"view": "stage_life"}, ["view 'stage_life'", "'stage_live'"], id="view"),
+        pytest.param({"for": "five"}, ["for: must be a duration", "'five'"], id="duration"),
+        pytest.param({"when": "elapsed_ms >="}, ["when: cannot be parsed"], id="syntax"),
+        pytest.param({"when": "elapsed_ms"}, ["is a number, but a flag is needed"], id="kind of the whole"),
+        pytest.param({"when": "name > 5"}, ["name is a text, but a number"], id="kind of an operand"),
+        pytest.param({"when": "ROUND(elapsed_ms) > 5"}, ["ROUND is not in the common subset"], id="function"),
+        pytest.param({"when": "GREATEST(elapsed_ms, 1) > 5"}, ["GREATEST is not in the common"], id="greatest"),
+        pytest.param({"when": "elapsed_ms > (SELECT 1)"}, ["is not in the common subset"], id="subquery"),
+        pytest.param({"when": "SUM(elapsed_ms) > 5"}, ["SUM is not in the common subset"], id="aggregate"),
+        pytest.param({"when": "s.elapsed_ms > 5"}, ["names a table"], id="table"),
+        pytest.param({"when": "name LIKE 'a\\b'"}, ["backslash"], id="backslash"),
+        pytest.param({"when": "CAST(name AS INT) > 5"}, ["only CAST to BIGINT"], id="cast"),
+        pytest.param({"params": {"bar": 5000}}, ["params.bar: must be a mapping"], id="param without reason"),
+        pytest.param({"params": {"bar": {"default": 5, "unit": "ms"}}}, ["'why' is missing"], id="no why"),
+        pytest.param({"params": {"bar": UNIT}}, ["unit 'msec'", "'ms'"], id="unit"),
+        pytest.param({"description": "{elapsed:bytes}"}, ["description", "'elapsed_ms'"], id="placeholder"),
+        pytest.param({"description": "{elapsed_ms:>99999}"}, ["unknown format"], id="format"),
+        pytest.param({"cases": []}, ["a rule has cases"], id="no cases"),
+        pytest.param({"cases": [case({"elapsd_ms": 1})]}, ["'elapsd_ms'"], id="case column"),
+        pytest.param({"cases": [case({}, "loud")]}, ["'loud'"], id="case severity"),
+        pytest.param({"cases": [case({"elapsed_ms": "x"})]}, ["number"], id="case type"),
+        pytest.param({"breaker": {"action": "cancel_stage"}}, ["'after' is missing"], id="breaker key"),
+        pytest.param(breaker(action="cancel_stages"), ["'cancel_stage'"], id="breaker action"),
+        pytest.param(breaker(needs=["work_bytes > 5"]), ["column of the hook"], id="not in the hook"),
+        pytest.param(breaker(needs=["finished_tasks > running_tasks"]), ["threshold"], id="no number"),
+        pytest.param(breaker(needs=[]), ["must list what the hook checks"], id="no needs"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_file_and_nearest_name(folder, change, said):
+    """A typing error stops the start with one sentence that says where and what would be right."""
+    message = refusal(folder({**GOOD, **change}))
+
+    assert message.startswith("slow_thing.yaml")
+    assert "\n" not in message
+    for part in said:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    "key", ["summary", "view", "severity", "when", "for", "description", "runbook", "breaker", "cases"]
+)
+def test_every_key_is_needed(folder, key):
+    """A rule without runbook, cases or description does not load."""
+    message = refusal(folder({name: value for name, value in GOOD.items() if name != key}))
+
+    assert f"key {key!r} is missing" in message
+
+
+@pytest.mark.parametrize("text", ["a: 1\na: 2\n", "- 1\n", "a: [\n", "\x00"])
+def test_broken_yaml_is_refused(folder, text):
+    """Also a key that stands twice, of which YAML would keep the last in silence."""
+    assert "slow_thing.yaml" in refusal(folder(text))
+
+
+def test_overrides_change_params_and_severity(folder):
+    """A team's numbers hold in predicate, description and signal; text like 2e3 is a number."""
+    overrides = {
+        "slow_thing": {
+            "params": {"bar": "2e3"},
+            "severity": {"critical": "elapsed_ms > 9 * :bar"},
+            "breaker": {"mode": "act"},
+        }
+    }
+    rule = load_catalog(folder({**GOOD, "breaker": BREAKER}), overrides)["slow_thing"]
+
+    assert rule.params["bar"].value == 2000
+    assert rule.params["bar"].default == 5000
+    assert rule.severity == {"warning": "TRUE", "critical": "elapsed_ms > 9 * :bar"}
+    assert rule.description.endswith("beyond 2.0 s")
+    assert rule.breaker.mode == "act"
+    assert signal_conditions(rule) == (Condition("disk_spilled_bytes", ">=", 2000.0),)
+
+
+def test_overrides_are_read_from_sparkfuse_yaml(folder, tmp_path):
+    """The file that a team has; severity false takes a level away, enabled false the rule."""
+    configuration = tmp_path / "conf" / "sparkfuse.yaml"
+    configuration.parent.mkdir()
+    folder({**GOOD, "severity": {"warning": True, "critical": "elapsed_ms > 9"}})
+    configuration.write_text("rules: {slow_thing: {severity: {critical: false}}}\nholds: []\n")
+
+    assert load_catalog(tmp_path, configuration)["slow_thing"].severity == {"warning": "TRUE"}
+    configuration.write_text("rules: {slow_thing: {enabled: false}}\n")
+    assert "slow_thing" not in load_catalog(tmp_path, configuration)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ({"slow_thin": {}}, ["rules.slow_thin", "'slow_thing'"]),
+        ({"slow_thing": {"param": {}}}, ["'params'"]),
+        ({"slow_thing": {"params": {"bart": 1}}}, ["'bar'"]),
+        ({"slow_thing": {"params": {"bar": "fast"}}}, ["must be a number", "'fast'"]),
+        ({"slow_thing": {"severity": {"critical": "elapsd_ms > 1"}}}, ["'elapsed_ms'", "rules.slow_thing"]),
+        ({"slow_thing": {"breaker": {"mode": "act"}}}, ["has no breaker"]),
+        ({"slow_thing": {"breaker": {"mode": "active"}}}, ["'act'"]),
+    ],
+)
+def test_wrong_overrides_are_refused(folder, overrides, said):
+    """An override that would do nothing is an error, not silence."""
+    message = refusal(folder(GOOD), overrides)
+
+    for part in said:
+        assert part in message
+
+
+CATALOG = load_catalog()
+
+
+@pytest.mark.parametrize("rule", CATALOG.values(), ids=list(CATALOG))
+def test_every_rule_of_the_product_is_complete(rule):
+    """Cases for quiet, below, at, far above and empty evidence, each severity among them; reasons and a runbook."""
+    names = [case.name for case in rule.cases]
+    for kind in ("quiet", "just below", "exactly at", "far above"):
+        assert any(name.startswith(kind) for name in names), f"{rule.file} has no case {kind!r}"
+    empty = next(case for case in rule.cases if case.name == "empty evidence")
+
+    assert empty.given == {}
+    assert empty.expect == "quiet"
+    assert {case.expect for case in rule.cases} == {"quiet", *rule.severity}
+    assert rule.runbook.count("\n") >= 2
+    assert "{" not in rule.summary
+    assert all(param.why for param in rule.params.values())

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, identify
+from sparkfuse_rules.knowledge.naming import without_varying_parts
+
+OPENLINEAGE = {"spark.openlineage.parentJobNamespace": "airflow", "spark.openlineage.parentJobName": "dag.load"}
+OPERATOR = {
+    "spark.kubernetes.namespace": "etl",
+    "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name": "orders-1714521600123456789",
+}
+
+
+@pytest.mark.parametrize(
+    ("properties", "name", "expected"),
+    [
+        pytest.param({"spark.sparkfuse.job": " orders "}, "x", "orders", id="own key"),
+        pytest.param({"spark.sparkfuse.job": "orders", **OPENLINEAGE}, "x", "orders", id="own key before openlineage"),
+        pytest.param(OPENLINEAGE, "x", "airflow/dag.load", id="openlineage parent"),
+        pytest.param(
+            {"spark.openlineage.rootParentJobNamespace": "airflow", "spark.openlineage.rootParentJobName": "dag"},
+            "x",
+            "airflow/dag",
+            id="openlineage root parent",
+        ),
+        pytest.param({"spark.databricks.job.id": "42"}, "x", "databricks-job-42", id="databricks job id"),
+        pytest.param(
+            {"spark.databricks.clusterUsageTags.clusterName": "job-42-run-977-main"},
+            "x",
+            "databricks-job-42",
+            id="databricks cluster of a job run",
+        ),
+        pytest.param(OPERATOR, "x", "etl/orders", id="spark operator without the time of its start"),
+        pytest.param({}, "daily_sales_2024-05-01", "daily_sales", id="name"),
+        pytest.param({"spark.sparkfuse.job": "  "}, "daily", "daily", id="an empty key says nothing"),
+        pytest.param({}, None, "unnamed", id="nothing at all"),
+        pytest.param({}, "2024-05-01", "unnamed", id="only a date"),
+    ],
+)
+def test_first_source_that_says_something_names_the_job(properties, name, expected):
+    """The sources of identity are asked in their order, and there is always an answer."""
+    actual = identify(properties, name, "app-1", 0, 1000).job_key
+
+    assert actual == expected
+
+
+def test_run_key_tells_runs_and_attempts_apart():
+    """Two attempts, or two runs with one application id, are two runs of one job."""
+    runs = [identify({}, "job", "local-1", attempt, start) for attempt, start in [(0, 5), (1, 5), (0, 6), (None, None)]]
+
+    assert len({run.run_key for run in runs}) == 4
+    assert len({run.job_key for run in runs}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("daily_sales_2024-05-01", "daily_sales_2025-12-31"),
+        ("daily-20240501-load", "daily-20240502-load"),
+        ("scheduled__2024-05-01T00:00:00+00:00", "scheduled__2024-05-02T06:30:00+00:00"),
+        ("load 2024-05-01 10:22:33.123", "load 2024-05-01 23:59:59.000"),
+        ("export 6f1c2c3e-1234-4abc-8def-1234567890ab", "export 00000000-1234-4abc-8def-1234567890ab"),
+        ("build 3f2a9bc1d", "build 0a1b2c3d4"),
+        ("etl (run 17)", "etl (run 18)"),
+        ("job-1714521600000", "job-1714521700000"),
+        ("nightly orders #42", "nightly orders #43"),
+    ],
+)
+def test_what_varies_from_run_to_run_is_taken_out(one, other):
+    """Dates, times, ids, hashes and free-standing numbers do not make another job."""
+    assert without_varying_parts(one) == without_varying_parts(other) != ""
+
+
+@pytest.mark.parametrize("name", ["orders-v2", "tpc q66", "s3_sync", "facade", "my.app.Main", "defaced added"])
+def test_words_keep_their_digits_and_letters(name):
+    """A number that is part of a word names something, and a word of hash letters is a word."""
+    assert without_varying_parts(name) == name
+
+
+@given(st.text(max_size=80))
+def test_taking_out_twice_changes_nothing_more(name):
+    """Cleaning is stable for any text, so a cleaned name is found again."""
+    once = without_varying_parts(name)
+
+    assert without_varying_parts(once) == once
+
+
+@given(st.dictionaries(st.sampled_from(PROPERTY_KEYS), st.text(max_size=300)), st.text(max_size=300))
+def test_a_job_key_is_always_short_printable_and_there(properties, name):
+    """Whatever users put into names and properties, the key fits a label."""
+    key = identify(properties, name, "app", 0, 0).job_key
+
+    assert 0 < len(key) <= 200
+    assert key.isprintable()
