@@ -1,0 +1,55 @@
+"""Puts each room's files that are not Python into the wheel, where `sparkfuse_contracts.assets` finds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+# Room, its package, and the files and folders that the package reads at run time.
+ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "alertmanager",
+        "sparkfuse_alertmanager",
+        ("alertmanager.yml", "prometheus.yml", "prometheus_rules", "templates", "targets"),
+    ),
+    (
+        "contracts",
+        "sparkfuse_contracts",
+        (
+            "topics.yaml",
+            "examples",
+            "generated/clickhouse",
+            "generated/flink",
+            "generated/descriptors.binpb",
+            "generated/tables.json",
+            "generated/views.json",
+        ),
+    ),
+    ("dashboards", "sparkfuse_dashboards", ("generated", "provisioning", "queries")),
+    ("native_analytics", "sparkfuse_native_analytics", ("schema",)),
+    ("rules", "sparkfuse_rules", ("catalog",)),
+    ("stream_jobs", "sparkfuse_stream_jobs", ("sql",)),
+)
+
+
+class WheelAssets(BuildHookInterface):  # type: ignore[type-arg]  # the hook works for any builder's configuration
+    """The hook that hatchling calls before it builds; an editable install reads the checkout itself."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the assets to a wheel that is not editable.
+
+        Raises:
+            FileNotFoundError: an asset is not in the checkout.
+        """
+        if version != "standard":
+            return
+        for room, package, names in ASSETS:
+            for name in names:
+                source = Path(self.root) / room / name
+                if not source.exists():
+                    raise FileNotFoundError(f"{room}/{name} should be in the wheel, but is not there")
+                build_data["force_include"][str(source)] = f"{package}/assets/{name}"
