@@ -1,0 +1,86 @@
+"""Baselines: what was expected of a stage, and what is learnt from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_stream_jobs.detect import baselines, identify
+from sparkfuse_stream_jobs.detect.memory import HeldCell, HeldShelf
+from tests.unit.stream_jobs.detect_rows import Run
+
+T = 1_795_226_400_000
+HOUR = 3_600_000
+
+
+def identified(rows: Iterable[LiveRow]) -> list[LiveRow | identify.Lesson]:
+    held = identify.Memory(HeldCell(), HeldCell(), HeldShelf(), HeldShelf(), HeldShelf())
+    return [found for row in rows for found in identify.step(row, held)]
+
+
+def memory(seed: Baseline | None = None) -> baselines.Memory:
+    return baselines.Memory(HeldCell(), lambda job_key, stage_fingerprint: seed)
+
+
+def taught(runs: int, held: baselines.Memory) -> Baseline:
+    """The memory after healthy runs of 20 s, one an hour."""
+    found = [identified(Run(f"app-{n}", T + n * HOUR).whole(20_000 + 100 * n))[-1] for n in range(runs)]
+    return [baselines.teach(lesson, held) for lesson in found][-1]
+
+
+def last_row(run: Run, wall_ms: int) -> LiveRow:
+    """The last row of the only stage of a run, as Identify gives it."""
+    return [row for row in identified(run.whole(wall_ms)) if isinstance(row, LiveRow) and row.HasField("stage")][-1]
+
+
+def test_nothing_is_said_before_five_runs():
+    """Below five runs an outlier cannot be told from the rest."""
+    held = memory()
+    taught(4, held)
+    row = baselines.judge(last_row(Run("app-x", T + 9 * HOUR), 60_000), held)
+
+    assert not row.stage.HasField("expected_ms")
+    assert not row.stage.HasField("moved")
+
+
+def test_after_five_runs_the_row_says_what_was_expected_and_what_moved():
+    """The rule that compares needs the expectation in the row."""
+    held = memory()
+    taught(5, held)
+    stage = baselines.judge(last_row(Run("app-x", T + 9 * HOUR), 60_000), held).stage
+
+    assert stage.baseline_runs == 5
+    assert 20_000 <= stage.expected_ms <= 20_500
+    assert stage.expected_ms < stage.expected_p95_ms < 60_000
+    assert stage.expected_cpu_ms < stage.expected_cpu_p95_ms
+    assert (stage.moved, stage.work_known) == ("both", True)
+
+
+def test_a_run_is_judged_by_what_was_known_when_it_started():
+    """A run that began before the others ended is not judged by them, whenever its rows arrive."""
+    held = memory()
+    taught(9, held)
+    early = baselines.judge(last_row(Run("app-x", T + 4 * HOUR + 1_000), 60_000), held)
+    later = baselines.judge(last_row(Run("app-y", T + 4 * HOUR + 60_000), 60_000), held)
+
+    assert not early.stage.HasField("baseline_runs")
+    assert later.stage.baseline_runs == 5
+
+
+def test_the_state_wins_over_a_seed_and_a_seed_fills_only_what_is_missing():
+    """After a lost state the job goes on with what it once wrote, and never goes back to it."""
+    seed = taught(5, memory())
+    cold = memory(seed)
+    grown = baselines.teach(identified(Run("app-9", T + 9 * HOUR).whole(20_000))[-1], cold)
+    again = baselines.teach(identified(Run("app-10", T + 10 * HOUR).whole(20_000))[-1], cold)
+
+    assert [len(grown.samples), len(again.samples)] == [6, 7]
+
+
+def test_the_same_lesson_twice_changes_nothing():
+    """After a restart a run may teach again what it taught."""
+    held = memory()
+    lesson = identified(Run("app-1", T).whole(20_000))[-1]
+
+    assert baselines.teach(lesson, held) == baselines.teach(lesson, held)

@@ -1,0 +1,170 @@
+"""Identify: who runs, which stage it is, and what a run that ended well teaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_stream_jobs.detect import identify
+from sparkfuse_stream_jobs.detect.identify import Lesson, Memory, step
+from sparkfuse_stream_jobs.detect.memory import HeldCell, HeldShelf
+from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
+
+T = 1_795_226_400_000
+
+
+def memory() -> Memory:
+    return Memory(HeldCell(), HeldCell(), HeldShelf(), HeldShelf(), HeldShelf())
+
+
+def passed(rows: Iterable[LiveRow], held: Memory | None = None) -> list[LiveRow | Lesson]:
+    held = held or memory()
+    return [found for row in rows for found in step(row, held)]
+
+
+def in_order(rows: Iterable[LiveRow]) -> list[LiveRow]:
+    """The rows numbered as they stand, whatever order they were made in."""
+    numbered = list(rows)
+    for number, row in enumerate(numbered, 1):
+        row.row_seq = number
+    return numbered
+
+
+def lessons(found: Iterable[LiveRow | Lesson]) -> list[Lesson]:
+    return [each for each in found if isinstance(each, Lesson)]
+
+
+def test_a_row_carries_job_run_and_a_fingerprint_that_does_not_depend_on_the_stage_id():
+    """Stage ids swap between runs of a job; the fingerprint of the same stage does not."""
+    one, two = Run("app-1", T), Run("app-2", T + 99)
+    first = passed([one.started(T), one.stage_started(T, 3), one.stage(T, 900, 3)])[-1]
+    second = passed([two.started(T), two.stage_started(T, 8), two.stage(T, 900, 8)])[-1]
+
+    assert (first.job_key, first.run_key) == ("nightly_orders", one.run_key)
+    assert first.stage.stage_fingerprint == second.stage.stage_fingerprint
+
+
+def test_a_stage_is_known_by_its_parents_too():
+    """Two stages with the same operators that read from different stages are two stages."""
+
+    def child(parent_scopes: list[str]) -> str:
+        run = Run("app-1", T)
+        start = run.stage_started(T, 1, scope_names=parent_scopes)
+        rows = [run.started(T), start, run.stage_started(T, 2, parent_stage_ids=[1]), run.stage(T, 900, 2)]
+        return passed(in_order(rows))[-1].stage.stage_fingerprint
+
+    assert child(["Scan orders"]) != child(["Scan customers"])
+
+
+@pytest.mark.timeout(20)
+def test_a_chain_of_thousands_of_stages_and_parents_in_a_circle_end():
+    """No list of parents, however long or wrong, stops the job."""
+    run = Run("app-1", T)
+    starts = [run.stage_started(T, n, parent_stage_ids=[n - 1, n, n + 1]) for n in range(1, 3000)]
+    last = passed(in_order([run.started(T), *starts, run.stage(T, 900, 2999)]))[-1]
+
+    assert not last.stage.stage_fingerprint.startswith(identify.NAME_ONLY)
+
+
+def test_a_stage_whose_start_was_lost_is_known_by_name_only_says_so_and_does_not_teach():
+    """Half of a fingerprint must not mix with the history of whole ones."""
+    run = Run("app-1", T)
+    found = passed([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])
+
+    assert found[1].stage.stage_fingerprint.startswith(identify.NAME_ONLY)
+    assert not lessons(found)
+
+
+def test_an_application_whose_start_was_lost_is_its_own_job_and_does_not_teach():
+    """What cannot be told from others must not be taken for one of them."""
+    run = Run("app-1", T)
+    found = passed([run.stage_started(T), run.stage_done(T, 900), run.ended(T)])
+
+    assert found[0].job_key == "app-1"
+    assert not lessons(found)
+
+
+def test_a_task_row_is_told_its_stage():
+    """The rules on tasks name the stage, which their rows do not carry."""
+    run = Run("app-1", T)
+    *_, stage, task = passed([run.started(T), run.stage_started(T), run.stage(T, 900), run.task(T, 900)])
+
+    assert task.task.stage_name == stage.stage.name
+    assert task.task.stage_fingerprint == stage.stage.stage_fingerprint
+
+
+def test_rows_that_were_seen_before_change_nothing():
+    """The windows job repeats rows after a restart; each is taken once."""
+    rows = list(Run("app-1", T).whole(20_000))
+    held = memory()
+    first, again = passed(rows, held), passed(rows[:4] + rows, held)
+
+    assert len(lessons(first)) == 1
+    assert again == []
+
+
+def test_a_run_that_ended_well_teaches_its_last_row_of_each_stage():
+    """The last word on a stage counts, and it is known from when the application ended."""
+    run = Run("app-1", T)
+    rows = [run.started(T), run.stage_started(T), run.stage_done(T, 900), run.stage_done(T, 950), run.ended(T + 5_000)]
+    [lesson] = lessons(passed(rows))
+    [sample] = lesson.baseline.samples
+
+    assert (sample.wall_ms, sample.cpu_ms, sample.work_bytes) == (950, 6_650, 1_000_000_000)
+    assert sample.learned_ms == T + 4_900
+    assert (sample.run_key, lesson.app_start_ms) == (run.run_key, T)
+
+
+def broken_runs():
+    run = Run("app-1", T)
+    begin = [run.started(T), run.stage_started(T)]
+    yield "a job failed", [*begin, run.stage_done(T, 900), run.ended(T, failed_jobs=1)]
+    run = Run("app-1", T)
+    begin = [run.started(T), run.stage_started(T)]
+    other = [run.stage_started(T, 4), run.stage_ended(T, 4, succeeded=False)]
+    yield "another stage failed", [*begin, run.stage_done(T, 900), *other, run.ended(T)]
+    run = Run("app-1", T)
+    begin = [run.started(T), run.stage_started(T)]
+    yield "it never ended", [*begin, run.stage_done(T, 900)]
+    run = Run("app-1", T)
+    begin = [run.started(T), run.stage_started(T)]
+    yield "tasks are missing", [*begin, run.stage_done(T, 900, succeeded_tasks=7), run.ended(T)]
+    run = Run("app-1", T)
+    begin = [run.started(T), run.stage_started(T)]
+    retried = run.stage_done(T, 900, stage_attempt=1)
+    yield "the stage was tried again", [*begin, run.stage_done(T, 900), retried, run.ended(T)]
+    run = Run("app-1", T, completeness=0.98)
+    begin = [run.started(T), run.stage_started(T)]
+    yield "facts were lost", [*begin, run.stage_done(T, 900), run.ended(T)]
+
+
+@pytest.mark.parametrize("why, rows", list(broken_runs()))
+def test_a_run_that_is_broken_or_incomplete_does_not_teach(why: str, rows: list[LiveRow]):
+    """Only complete and successful runs are history."""
+    assert lessons(passed(in_order(rows))) == []
+
+
+def test_a_stage_that_failed_and_then_ended_well_does_not_spoil_the_run():
+    """What counts is how the last attempt ended."""
+    run = Run("app-1", T)
+    failed = [run.stage_started(T, 4), run.stage_ended(T, 4, succeeded=False)]
+    again = [run.stage_started(T, 4, stage_attempt=1), run.stage_ended(T, 4, stage_attempt=1)]
+    rows = [run.started(T), run.stage_started(T), run.stage_done(T, 900), *failed, *again, run.ended(T)]
+
+    assert len(lessons(passed(in_order(rows)))) == 1
+
+
+def test_the_memory_of_an_application_is_bounded_and_let_go_at_its_end(monkeypatch):
+    """A loop of stages fills no disk: the rest is known by name, and the end frees all but the fact that it ended."""
+    monkeypatch.setattr(identify, "MAX_STAGES", 10)
+    run, held = Run("app-1", T), memory()
+    passed([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)
+    passed([run.stage_ended(T, n, succeeded=False) for n in range(30)], held)
+    kept = len(list(held.stages.items()))
+    row = passed([run.stage(T, 900, 25)], held)[0]
+    passed([run.ended(T + WINDOW_MS)], held)
+
+    assert kept == 10
+    assert row.stage.stage_fingerprint.startswith(identify.NAME_ONLY)
+    assert not [*held.stages.items(), *held.plans.items(), *held.samples.items()]
