@@ -56,6 +56,9 @@ class Inbox:
                 # Without a position the oldest comes first: what is too old by then is counted and passed over.
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 100,
+                # After kill -9 the restarted sender waits this long for the place of the dead one: the broker's least.
+                "session.timeout.ms": 6000,
+                "heartbeat.interval.ms": 2000,
             }
         )
         self._producer = Producer(common | {"enable.idempotence": True, "partitioner": "murmur2_random"})

@@ -32,6 +32,8 @@ def alertmanager_command(
         f"--config.file={configuration}",
         f"--storage.path={storage}",
         f"--web.listen-address={LOOPBACK}:{port}",
+        # Links in messages: the machine's own name, the default, often cannot be resolved.
+        f"--web.external-url=http://{LOOPBACK}:{port}",
         f"--cluster.listen-address={f'{LOOPBACK}:{cluster_port}' if cluster_port else ''}",
         *(f"--cluster.peer={peer}" for peer in peers),
         "--log.level=warn",
@@ -51,6 +53,9 @@ def prometheus_command(configuration: Path, storage: Path, port: int) -> list[st
         "--storage.tsdb.retention.time=7d",
         "--storage.tsdb.retention.size=512MB",
         f"--web.listen-address={LOOPBACK}:{port}",
+        f"--web.external-url=http://{LOOPBACK}:{port}",
+        # An alert that was posted before Alertmanager was known is lost until it is posted again; the default is 1 m.
+        "--rules.alert.resend-delay=15s",
         "--log.level=warn",
     ]
 

@@ -1,0 +1,52 @@
+"""Findings as detection says them, and notifications in words that compare well."""
+
+from __future__ import annotations
+
+import time
+
+from sparkfuse_alertmanager.receiver import Delivery
+from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def finding(scope: str = "stage:1", app_id: str = "app-1", **fields) -> Finding:
+    """A finding as detection says it now."""
+    base = {
+        "finding_id": f"id-{fields.get('rule', 'stage_skew')}-{scope.replace(':', '-')}",
+        "rule": "stage_skew",
+        "severity": "critical",
+        "state": "firing",
+        "job_key": "nightly_orders",
+        "scope": scope,
+        "summary": "One task of the stage has most of the data",
+        "description": "Task 7 read 2.1 GB",
+        "runbook_url": "https://sparkfuse.io/rules/stage_skew#runbook",
+        "started_ms": now_ms() - 1000,
+        "updated_ms": now_ms(),
+        "evidence_ms": now_ms() - 500,
+        "completeness": 1.0,
+    }
+    merged = base | fields
+    if merged["state"] == "resolved":
+        merged.setdefault("resolved_ms", now_ms())
+    run = FindingRun(run_key=f"{app_id}/0", app_id=app_id, stage_id=3, started_ms=now_ms(), state=str(merged["state"]))
+    return Finding(**merged, runs=[run])
+
+
+def told(deliveries: list[Delivery]) -> list[tuple[str, ...]]:
+    """Each delivery as its alerts: severity, scope and status, in order."""
+    return [
+        tuple(
+            sorted(
+                f"{_of(alert, 'severity')} {_of(alert, 'scope')} {alert['status']}" for alert in each.payload["alerts"]
+            )
+        )
+        for each in deliveries
+    ]
+
+
+def _of(alert: dict, name: str) -> str:
+    return alert["labels"].get(name, "-")

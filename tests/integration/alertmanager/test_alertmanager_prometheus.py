@@ -1,0 +1,35 @@
+"""The pipeline's own alerts: the real Prometheus scrapes the real sender and pages through the real Alertmanager."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import requests
+
+from sparkfuse_alertmanager.processes import prometheus_command
+from sparkfuse_alertmanager.render import write_prometheus
+from tests.waiting import wait_for
+
+
+def test_prometheus_pages_about_the_pipeline(alertmanager, receiver, findings, sender, part, free_port, tmp_path):
+    """A dead letter at the sender becomes a page by the shipped rules, and the dead man's switch reports meanwhile."""
+    running = sender(alertmanager.url)
+    port, folder = free_port(), tmp_path / "prometheus"
+    processes = {"sender": urlsplit(running.ready_url).netloc}
+    configuration = write_prometheus(folder, processes, [alertmanager.url])
+    url = f"http://127.0.0.1:{port}"
+    part("prometheus", prometheus_command(configuration, folder / "data", port), f"{url}/-/ready").start()
+    findings.say_bytes(b"junk")
+    wait_for(lambda: receiver.deliveries, 45, "the page about the dead letter")
+
+    [delivery] = receiver.deliveries
+    [page] = delivery.payload["alerts"]
+    assert (page["labels"]["alertname"], page["labels"]["component"]) == ("SparkfuseDeadLetters", "sender")
+    assert page["annotations"]["description"].startswith("sender set aside about 1 records of")
+    beats = receiver.received("/heartbeat")
+    assert [beat.payload["commonLabels"]["alertname"] for beat in beats][:1] == ["SparkfuseWatchdog"]
+    targets = requests.get(f"{url}/api/v1/targets", timeout=5).json()["data"]["activeTargets"]
+    assert {(each["labels"]["job"], each["health"]) for each in targets} == {
+        ("sparkfuse", "up"),
+        ("alertmanager", "up"),
+    }
