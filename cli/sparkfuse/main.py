@@ -9,7 +9,7 @@ from rich.console import Console
 
 from sparkfuse.commands import history, pipeline, rules
 from sparkfuse.stack.failures import USAGE, StartFailure
-from sparkfuse_contracts.settings import SettingRefused
+from sparkfuse_contracts.settings import SettingError
 
 application = typer.Typer(
     name="sparkfuse",
@@ -30,7 +30,7 @@ def main() -> None:
     except StartFailure as failure:
         _say(str(failure))
         sys.exit(failure.exit_code)
-    except SettingRefused as refused:
+    except SettingError as refused:
         _say(str(refused))
         sys.exit(USAGE)
     except KeyboardInterrupt:
