@@ -1,0 +1,51 @@
+"""Baselines: what is known of each job's stages from their earlier runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clickhouse_connect.driver.client import Client
+
+from sparkfuse_native_analytics.queries.rows import fetch, names
+
+
+@dataclass(frozen=True)
+class BaselineSample:
+    """One earlier run of the stage."""
+
+    run_key: str | None = None
+    learned_ms: int | None = None
+    wall_ms: int | None = None
+    cpu_ms: int | None = None
+    work_bytes: int | None = None
+    work_records: int | None = None
+    num_tasks: int | None = None
+    abnormal: bool | None = None
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The memory of one stage of one job, oldest run first."""
+
+    job_key: str
+    stage_fingerprint: str
+    stage_name: str | None
+    updated_ms: int
+    samples: list[BaselineSample]
+
+
+_BASELINES = f"""
+SELECT {names(Baseline)} FROM baselines FINAL
+WHERE {{job_key:String}} = '' OR job_key = {{job_key:String}}
+ORDER BY job_key, stage_fingerprint
+LIMIT {{limit:UInt32}}
+"""
+
+
+def baselines(client: Client, limit: int = 1000, *, job_key: str | None = None) -> list[Baseline]:
+    """What is known, by job and stage.
+
+    Raises StoreEmptyError.
+    """
+    rows = fetch(client, _BASELINES, {"job_key": job_key or "", "limit": limit})
+    return [Baseline(**{**row, "samples": [BaselineSample(**each) for each in row["samples"]]}) for row in rows]

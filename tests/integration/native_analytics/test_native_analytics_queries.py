@@ -1,0 +1,126 @@
+"""Every example of the contract through the loader's batches into the real engine, and out by the questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from clickhouse_connect.driver.client import Client
+from google.protobuf import json_format
+from sparkfuse_contracts.generated import fact_pb2, live_pb2
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics import queries
+from sparkfuse_native_analytics.loader.batch import Batch, Records, make_batch
+from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
+from sparkfuse_native_analytics.store.client import connect
+
+FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "actions": "action", "baselines": "baseline",
+           "dead_letters": "dead_letter"}  # fmt: skip
+NOT_STORED = ("tick", "undecodable")
+CLASSES = {"facts": fact_pb2.Fact, "live": live_pb2.LiveRow}
+
+
+def wire(feed: Feed, example: Path) -> bytes:
+    """The example as it travels."""
+    if feed.table in CLASSES:
+        return json_format.Parse(example.read_text(), CLASSES[feed.table]()).SerializeToString()
+    return json.dumps(json.loads(example.read_text())).encode()
+
+
+def examples(repository: Path, feed: Feed) -> list[Path]:
+    """The feed's examples but the pipeline's clock and a reader's own mark, which are not stored."""
+    files = sorted((repository / "contracts" / "examples" / FOLDERS[feed.table]).glob("*.json"))
+    return [file for file in files if feed.choice is None or file.stem not in NOT_STORED]
+
+
+def batch_of(repository: Path, feed: Feed) -> Batch:
+    """All examples of a feed as one batch."""
+    values = [wire(feed, file) for file in examples(repository, feed)]
+    return make_batch(feed, Records(0, np.arange(len(values)), values), "topic")
+
+
+def store(client: Client, batch: Batch) -> None:
+    """Insert a batch."""
+    for name, table in batch.tables:
+        client.insert_arrow(name, table)
+
+
+@pytest.fixture
+def filled(client: Client, repository: Path) -> Iterator[Client]:
+    """The store with all examples in it."""
+    for feed in FEEDS:
+        batch = batch_of(repository, feed)
+        assert not batch.rejected
+        store(client, batch)
+    yield client
+
+
+@pytest.mark.parametrize("feed", FEEDS, ids=lambda feed: feed.table)
+def test_every_example_becomes_a_row(filled: Client, repository: Path, feed: Feed) -> None:
+    """Each example of the feed's message is one row, and no column that the example lacks is anything but NULL or empty."""
+    rows = list(filled.query(f"SELECT * FROM {feed.table} ORDER BY kafka_offset").named_results())
+    files = examples(repository, feed)
+
+    assert len(rows) == len(files)
+    for row, file in zip(rows, files, strict=True):
+        said = {"_".join(path) for path in paths(json.loads(file.read_text()))}
+        for name, source in feed.columns.items():
+            if name != feed.choice and source not in said:
+                assert row[name] in (None, [], {}), f"{file.stem}: {name} is {row[name]!r} and was not said"
+
+
+def paths(content: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The ways to the fields that a message in JSON has, one level deep into messages."""
+    for name, value in content.items():
+        yield (name,)
+        if isinstance(value, dict):
+            yield from ((name, inner) for inner in value)
+
+
+def test_absent_is_null_and_zero_is_zero(filled: Client) -> None:
+    """A counter that was told to be zero is 0 in the store, and its neighbour that was not told is NULL."""
+    row = next(iter(filled.query(
+        "SELECT * FROM facts WHERE kind = 'task_ended' AND task_ended_disk_spilled_bytes = 0 "
+        "AND task_ended_memory_spilled_bytes IS NULL"
+    ).named_results()), None)  # fmt: skip
+
+    assert row is not None
+
+
+def test_ended_stages_are_the_stage_rows_that_do_not_run(filled: Client) -> None:
+    """Each stage attempt that ended is one row with the columns of stage_live; running ones are not there."""
+    wanted = "SELECT uniqExact(app_id, app_start_ms, app_attempt, stage_stage_id, stage_stage_attempt) FROM live " \
+             "WHERE row = 'stage' AND stage_status != 'running'"  # fmt: skip
+
+    assert filled.command("SELECT count() FROM ended_stages FINAL") == filled.command(wanted) > 0
+    assert filled.command("SELECT count() FROM ended_stages WHERE status = 'running' OR finished_tasks IS NULL") == 0
+
+
+def test_the_questions_are_answered(filled: Client) -> None:
+    """Runs, one run with stages, findings, actions and baselines come as plain values with what the examples say."""
+    runs = queries.runs(filled)
+    details = [queries.run(filled, each.app_id) for each in runs]
+
+    assert runs
+    assert all(each.job_key and each.run_key for each in runs)
+    assert any(each is not None and each.stages for each in details)
+    assert queries.run(filled, "nobody") is None
+    assert queries.runs(filled, job_key=runs[0].job_key)
+    findings = queries.findings(filled)
+    assert len({finding.finding_id for finding in findings}) == len(findings) > 0
+    assert any(run.evidence for finding in findings for run in finding.runs)
+    assert {finding.state for finding in queries.findings(filled, state="firing")} == {"firing"}
+    actions = queries.actions(filled)
+    assert any(action.observed for action in actions)
+    assert all(action.app_id == actions[0].app_id for action in queries.actions(filled, app_id=actions[0].app_id))
+    assert any(baseline.samples for baseline in queries.baselines(filled))
+
+
+def test_a_store_without_tables_says_so(settings: Settings) -> None:
+    """A question to a store on which no loader ever ran is answered by one sentence."""
+    with pytest.raises(queries.StoreEmptyError, match="no tables yet"):
+        queries.runs(connect(settings))
