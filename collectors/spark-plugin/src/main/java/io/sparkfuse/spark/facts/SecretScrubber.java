@@ -30,7 +30,7 @@ public final class SecretScrubber {
   private static final Pattern KNOWN_SHAPE =
       Pattern.compile("\\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\\w-]{10,}\\.[\\w.-]{10,})");
   private static final Pattern QUOTED_LITERAL = Pattern.compile("'[^']{0,2000}'");
-  private static final Pattern LONG_NUMBER = Pattern.compile("\\b[0-9](?:[ -]?[0-9]){11,}\\b");
+  private static final Pattern LONG_NUMBER = Pattern.compile("\\b[0-9][0-9 -]{10,}(?<=[0-9])");
 
   private SecretScrubber() {}
 

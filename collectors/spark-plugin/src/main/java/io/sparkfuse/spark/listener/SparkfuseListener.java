@@ -59,12 +59,17 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   @Override
   public void onEvent(SparkListenerEvent event) {
     long began = System.nanoTime();
+    boolean interruptedBefore = Thread.currentThread().isInterrupted();
     try {
       if (faults.on()) {
         copy(event);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
+    }
+    if (!interruptedBefore) {
+      // Spark silently removes a listener that leaves its thread interrupted.
+      Thread.interrupted();
     }
     times.add(System.nanoTime() - began);
   }

@@ -29,10 +29,6 @@ public final class Faults {
   public void caught(Throwable fault) {
     try {
       long now = count.incrementAndGet();
-      if (fault instanceof InterruptedException) {
-        // Spark silently removes a listener whose thread is left interrupted.
-        Thread.interrupted();
-      }
       if (now == most) {
         PluginLog.warn("Sparkfuse: " + part + " is switched off after " + now + " faults");
       } else {

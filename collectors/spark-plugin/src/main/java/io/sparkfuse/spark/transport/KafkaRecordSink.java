@@ -59,8 +59,8 @@ public final class KafkaRecordSink implements RecordSink {
   }
 
   private boolean refused(Exception refusal) {
-    PluginLog.trouble("the broker takes no record", refusal);
     if (refusal instanceof RecordTooLargeException) { // no second try would help
+      PluginLog.trouble("a record is too large for the broker", refusal);
       deliveries.tookOne();
       deliveries.failedOne();
       return true;

@@ -1,22 +1,26 @@
 package io.sparkfuse.spark.transport;
 
+import io.sparkfuse.spark.safety.PluginLog;
+
 /**
  * Keeps the sender from knocking at a broker that is away.
  *
- * <p>After {@link #MOST_FAILURES} failures in a row it is open for {@link #PAUSE_MS}, then lets one
- * record try.
+ * <p>After failing for {@link #PATIENCE_MS} it is open for {@link #PAUSE_MS}, then lets one record
+ * try. A time and not a number of failures, because the first connection may take longer than one
+ * try is allowed to.
  */
 final class SendBreaker {
-  static final int MOST_FAILURES = 3;
+  static final long PATIENCE_MS = 3_000;
   static final long PAUSE_MS = 5_000;
 
-  private int failures;
-  private long openUntilMs;
+  private static final long NEVER = -1;
+  private long failingSinceMs = NEVER;
+  private long openUntilMs = NEVER;
   private volatile String state = "closed";
 
   /** Whether a record may be tried now. */
   boolean allows(long nowMs) {
-    if (failures < MOST_FAILURES) {
+    if (!state.equals("open")) {
       return true;
     }
     if (nowMs < openUntilMs) {
@@ -27,15 +31,18 @@ final class SendBreaker {
   }
 
   void succeeded() {
-    failures = 0;
+    failingSinceMs = NEVER;
     state = "closed";
   }
 
   void failed(long nowMs) {
-    failures++;
-    if (failures >= MOST_FAILURES) {
+    if (failingSinceMs == NEVER) {
+      failingSinceMs = nowMs;
+    }
+    if (state.equals("half-open") || nowMs - failingSinceMs >= PATIENCE_MS) {
       openUntilMs = nowMs + PAUSE_MS;
       state = "open";
+      PluginLog.trouble("Kafka takes no records; they wait, and are dropped without room", null);
     }
   }
 

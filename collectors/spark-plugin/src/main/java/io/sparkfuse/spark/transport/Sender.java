@@ -176,7 +176,7 @@ public final class Sender {
 
   private void end() {
     try {
-      if (sink != null && breaker.state().equals("closed")) {
+      if (sink != null && deliveries.acknowledged() > 0 && !breaker.state().equals("open")) {
         settle();
         offerHealth();
         deliver(queue.take(BATCH, 0));

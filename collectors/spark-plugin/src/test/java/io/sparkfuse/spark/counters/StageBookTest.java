@@ -1,0 +1,102 @@
+package io.sparkfuse.spark.counters;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.contracts.TaskEnded;
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.contracts.TaskStarted;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class StageBookTest {
+  private final StageBook book = new StageBook();
+
+  @BeforeEach
+  void oneRunningStageOfTwoJobs() {
+    book.jobStarted(JobStarted.newBuilder().setJobId(4).addStageIds(3).build());
+    book.jobStarted(JobStarted.newBuilder().setJobId(5).addStageIds(3).addStageIds(6).build());
+    book.stageStarted(
+        StageStarted.newBuilder()
+            .setStageId(3)
+            .setStageAttempt(1)
+            .setNumTasks(9)
+            .setSubmittedMs(1_000)
+            .build());
+    start(11);
+    start(12);
+  }
+
+  private void start(long task) {
+    book.taskStarted(
+        TaskStarted.newBuilder().setStageId(3).setStageAttempt(1).setTaskId(task).build());
+  }
+
+  private void progress(long task, long spilled) {
+    book.taskProgressed(
+        TaskProgress.newBuilder()
+            .setStageId(3)
+            .setStageAttempt(1)
+            .setTaskId(task)
+            .setDiskSpilledBytes(spilled)
+            .setInputBytes(7)
+            .build());
+  }
+
+  private void end(long task, String outcome, long spilled) {
+    book.taskEnded(
+        TaskEnded.newBuilder()
+            .setStageId(3)
+            .setStageAttempt(1)
+            .setTaskId(task)
+            .setOutcome(outcome)
+            .setDiskSpilledBytes(spilled)
+            .setShuffleReadBytes(5)
+            .build());
+  }
+
+  @Test
+  void endedAndRunningTasksAreNeverCountedTwice() {
+    progress(11, 100);
+    progress(12, 10);
+    end(11, "success", 150);
+    progress(11, 140); // late, after its end
+    Map<String, Long> columns = book.columns(3, 1, 61_000);
+
+    assertEquals(160, columns.get("disk_spilled_bytes"));
+    assertEquals(150, columns.get("finished_disk_spilled_bytes"));
+    assertEquals(10, columns.get("running_disk_spilled_bytes"));
+    assertEquals(12, columns.get("work_bytes"));
+    assertEquals(1, columns.get("finished_tasks"));
+    assertEquals(1, columns.get("running_tasks"));
+    assertEquals(60_000, columns.get("elapsed_ms"));
+    assertEquals(columns, book.columns(3, 1, 61_000), "reading changes nothing");
+  }
+
+  @Test
+  void sinceFinishCountsFromTheSubmissionUntilATaskEnds() {
+    assertEquals(4_000, book.columns(3, 1, 5_000).get("since_finish_ms"));
+  }
+
+  @Test
+  void aStageThatDoesNotRunHasNoCounters() {
+    assertEquals(Collections.emptyMap(), book.columns(3, 0, 5_000));
+    book.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
+    assertEquals(Collections.emptyMap(), book.columns(3, 1, 5_000));
+    assertEquals(Arrays.asList(11L, 12L), book.runningTasks(3), "its tasks may still hold slots");
+  }
+
+  @Test
+  void jobsOfAStageAreTheRunningOnes() {
+    assertEquals(Arrays.asList(4, 5), book.jobsOf(3));
+    book.jobEnded(JobEnded.newBuilder().setJobId(4).setSucceeded(true).build());
+    assertEquals(5, book.firstJob(3));
+    assertEquals(1, book.succeededJobs());
+  }
+}

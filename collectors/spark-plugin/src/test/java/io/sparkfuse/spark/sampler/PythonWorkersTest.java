@@ -1,0 +1,45 @@
+package io.sparkfuse.spark.sampler;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PythonWorkersTest {
+  @TempDir Path proc;
+
+  private void process(int pid, String name, int parent, int ticks) throws Exception {
+    Path folder = Files.createDirectories(proc.resolve(Integer.toString(pid)));
+    String stat =
+        pid
+            + " ("
+            + name
+            + ") S "
+            + parent
+            + " 0 0 0 0 0 0 0 0 0 "
+            + ticks
+            + " 0 0 0 20 0 1 0 5 999 50 18446744073709551615";
+    Files.write(folder.resolve("stat"), stat.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  @Test
+  void onlyPythonBelowThisJvmCounts() throws Exception {
+    process(10, "java", 1, 5);
+    process(20, "python3", 10, 0);
+    process(21, "python3 a) b(", 20, 100);
+    process(22, "python3", 20, 30);
+    process(30, "python3", 1, 1_000);
+    process(31, "bash", 10, 1_000);
+    PythonWorkers workers = new PythonWorkers(proc, "10");
+    workers.look(true);
+    process(21, "python3 a) b(", 20, 140);
+    workers.look(true);
+
+    assertEquals(3 * 50 * 4_096, workers.residentBytes());
+    assertEquals(400_000_000, workers.cpuBeyond(0), "one worker used 40 ticks of 10 ms");
+    assertEquals(0, workers.cpuBeyond(1), "and it is that of the task that moves");
+  }
+}

@@ -1,0 +1,96 @@
+package io.sparkfuse.spark.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.Fact;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+class FactQueueTest {
+  private static Outgoing fact(Lane lane) {
+    return Outgoing.fact(lane, Fact.newBuilder(), 100);
+  }
+
+  @Test
+  void aFactWithoutRoomTakesItsNumberAndLeavesAHole() throws Exception {
+    FactQueue queue = new FactQueue(2, 1 << 20, 2);
+    for (int i = 0; i < 3; i++) {
+      queue.offer(fact(Lane.BULK));
+    }
+    List<Outgoing> first = queue.take(10, 0);
+    queue.offer(fact(Lane.BULK));
+
+    assertEquals(2, first.size());
+    assertEquals(1, queue.dropped(Lane.BULK));
+    assertEquals(3, queue.take(10, 0).get(0).seq);
+  }
+
+  @Test
+  void aFullBulkLaneLeavesTheReservedLaneItsRoom() {
+    FactQueue queue = new FactQueue(1, 1 << 20, 1);
+    queue.offer(fact(Lane.BULK));
+
+    assertFalse(queue.offer(fact(Lane.BULK)));
+    assertTrue(queue.offer(fact(Lane.RESERVED)));
+    assertEquals(0, queue.dropped(Lane.RESERVED));
+  }
+
+  @Test
+  void bytesBoundALaneToo() {
+    FactQueue queue = new FactQueue(1_000, 1_000, 1_000);
+    int taken = 0;
+    for (int i = 0; i < 10; i++) {
+      taken += queue.offer(fact(Lane.BULK)) ? 1 : 0;
+    }
+
+    assertEquals(2, taken);
+  }
+
+  @Test
+  void bothLanesComeOutInTheOrderTheyWentIn() throws Exception {
+    FactQueue queue = new FactQueue(10, 1 << 20, 10);
+    queue.offer(fact(Lane.BULK));
+    queue.offer(fact(Lane.RESERVED));
+    queue.offer(fact(Lane.BULK));
+
+    List<Lane> lanes =
+        queue.take(10, 0).stream().map(item -> item.lane).collect(Collectors.toList());
+    assertEquals(java.util.Arrays.asList(Lane.BULK, Lane.RESERVED, Lane.BULK), lanes);
+  }
+
+  @Test
+  void aForwardedFactTakesNoNumberOfTheDriver() throws Exception {
+    FactQueue queue = new FactQueue(10, 1 << 20, 10);
+    queue.offer(Outgoing.forwarded(new byte[10]));
+    queue.offer(fact(Lane.BULK));
+
+    assertEquals(0, queue.take(10, 0).get(1).seq);
+  }
+
+  @Test
+  void manyThreadsGetEachNumberOnce() throws Exception {
+    int threads = 4;
+    int each = 5_000;
+    FactQueue queue = new FactQueue(threads * each, 1 << 30, 10);
+    CountDownLatch done = new CountDownLatch(threads);
+    for (int t = 0; t < threads; t++) {
+      new Thread(
+              () -> {
+                for (int i = 0; i < each; i++) {
+                  queue.offer(fact(Lane.BULK));
+                }
+                done.countDown();
+              })
+          .start();
+    }
+    done.await();
+
+    List<Outgoing> all = queue.take(threads * each, 0);
+    assertEquals(threads * each, all.stream().map(item -> item.seq).distinct().count());
+    assertEquals(threads * each - 1, all.get(all.size() - 1).seq);
+  }
+}

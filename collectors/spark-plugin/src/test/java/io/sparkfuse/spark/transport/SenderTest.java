@@ -1,0 +1,110 @@
+package io.sparkfuse.spark.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.safety.Faults;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class SenderTest {
+  private static final Application APPLICATION = new Application("c", "t", "app-1", 0, 1);
+
+  /** Takes records, or throws like a client that cannot be made. */
+  private static final class Memory implements RecordSink {
+    final List<Fact> facts = Collections.synchronizedList(new ArrayList<>());
+
+    @Override
+    public boolean send(String topic, String key, byte[] value) {
+      try {
+        facts.add(Fact.parseFrom(value));
+      } catch (Exception broken) {
+        throw new IllegalStateException(broken);
+      }
+      return true;
+    }
+
+    @Override
+    public void close(long budgetMs) {}
+  }
+
+  private static Sender sender(FactQueue queue, RecordSink.Factory sinks) {
+    return new Sender(queue, sinks, () -> APPLICATION, "driver-1", 3_600_000, new Faults("test"));
+  }
+
+  private static Outgoing jobEnded(int job) {
+    Fact.Builder fact =
+        Fact.newBuilder().setEventTimeMs(1).setJobEnded(JobEnded.newBuilder().setJobId(job));
+    return Outgoing.fact(Lane.RESERVED, fact, 10);
+  }
+
+  @Test
+  void finishBringsOutAllThatWaitsAndAHealthFactAtTheEnd() {
+    Memory memory = new Memory();
+    FactQueue queue = new FactQueue(100, 1 << 20, 100);
+    Sender sender =
+        sender(
+            queue,
+            deliveries -> {
+              deliveries.tookOne();
+              deliveries.acknowledgedOne();
+              return memory;
+            });
+    for (int i = 0; i < 50; i++) {
+      queue.offer(jobEnded(i));
+    }
+    sender.start(
+        () ->
+            Outgoing.fact(
+                Lane.BULK,
+                Fact.newBuilder()
+                    .setEventTimeMs(2)
+                    .setCollectorHealth(CollectorHealth.newBuilder().setQueued(0)),
+                10));
+    long abandoned = sender.finish(5_000);
+
+    assertEquals(0, abandoned);
+    assertEquals(50, memory.facts.stream().filter(Fact::hasJobEnded).count());
+    assertTrue(memory.facts.get(memory.facts.size() - 1).hasCollectorHealth());
+    assertEquals("app-1", memory.facts.get(0).getAppId());
+    assertEquals(16, memory.facts.get(0).getEventId().size());
+  }
+
+  @Test
+  void aClientThatCannotBeMadeCostsNoMoreThanTheBudget() {
+    FactQueue queue = new FactQueue(100, 1 << 20, 100);
+    Sender sender =
+        sender(
+            queue,
+            deliveries -> {
+              throw new IllegalStateException("no such host");
+            });
+    queue.offer(jobEnded(1));
+    sender.start(() -> null);
+    long began = System.nanoTime();
+    long abandoned = sender.finish(1_000);
+
+    assertEquals(1, abandoned);
+    assertTrue((System.nanoTime() - began) / 1_000_000 < 1_500);
+  }
+
+  @Test
+  void theBreakerOpensAfterItsPatienceAndLetsOneTry() {
+    SendBreaker breaker = new SendBreaker();
+    breaker.failed(0);
+    assertEquals("closed", breaker.state());
+    breaker.failed(SendBreaker.PATIENCE_MS);
+    assertEquals("open", breaker.state());
+    assertEquals(false, breaker.allows(SendBreaker.PATIENCE_MS + 1));
+    assertEquals(true, breaker.allows(SendBreaker.PATIENCE_MS + SendBreaker.PAUSE_MS));
+    assertEquals("half-open", breaker.state());
+    breaker.succeeded();
+    assertEquals("closed", breaker.state());
+  }
+}
