@@ -1,1 +1,19 @@
 """The command line of Sparkfuse, and the circuit breaker for job code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sparkfuse.hook import CircuitBreaker, FuseBlown
+
+__all__ = ["CircuitBreaker", "FuseBlown"]
+
+
+def __getattr__(name: str) -> object:
+    """Load the hook when it is first asked for: the command line starts without it."""
+    if name in __all__:
+        from sparkfuse import hook
+
+        return getattr(hook, name)
+    raise AttributeError(f"module 'sparkfuse' has no attribute {name!r}")
