@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from sparkfuse_alertmanager.metrics import COMPONENT, Metrics
+from sparkfuse_alertmanager.metrics import COMPONENT, TOPIC, Metrics
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
@@ -44,7 +44,7 @@ class Inbox:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         """Join the group. Raises BrokerMissing when the broker or a topic is not there."""
-        self.topic = topic_name("findings", settings.topic_prefix)
+        self.topic = topic_name(TOPIC, settings.topic_prefix)
         self._letters_topic = topic_name("dead-letters", settings.topic_prefix)
         self._metrics = metrics
         common = {"bootstrap.servers": settings.kafka_bootstrap, "error_cb": self._on_error}

@@ -6,7 +6,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histo
 
 from sparkfuse_contracts import metric_names
 
-COMPONENT = "sender"
+COMPONENT, TOPIC = "sender", "findings"
 # What became of a finding; each is shown from the start, so that the first one is an increase too.
 OUTCOMES = ("sent", "replaced", "expired", "refused")
 # The promise is ten seconds from the window's end to the webhook.
@@ -16,12 +16,12 @@ DELAY_SECONDS = (0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 240)
 class Metrics:
     """Counters, gauges and the delay of one sender."""
 
-    def __init__(self, topic: str, registry: CollectorRegistry = REGISTRY) -> None:
+    def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         def counter(named: metric_names.Metric) -> Counter:
             return Counter(named.name, named.help, named.labels, registry=registry)
 
-        self._records = counter(metric_names.RECORDS_READ).labels(COMPONENT, topic)
-        self._dead_letters = counter(metric_names.DEAD_LETTERS).labels(COMPONENT, topic)
+        self._records = counter(metric_names.RECORDS_READ).labels(COMPONENT, TOPIC)
+        self._dead_letters = counter(metric_names.DEAD_LETTERS).labels(COMPONENT, TOPIC)
         self._kafka_errors = counter(metric_names.KAFKA_ERRORS).labels(COMPONENT)
         self._outcomes = counter(metric_names.ALERTS_SENT)
         self._requests = counter(metric_names.ALERTMANAGER_REQUESTS)

@@ -2,8 +2,8 @@
 
 The demonstration and the tests read it in their own process (``with Receiver() as receiver``); a team may run it beside
 a new installation to see what would reach people: ``python -m sparkfuse_alertmanager.receiver --port 19095``.
-It answers Alertmanager's webhook format at ``/webhook``, Slack's incoming webhook at ``/slack``, the dead man's switch
-at ``/heartbeat``, and gives what it recorded at ``GET /deliveries?after=<number>``.
+It answers Alertmanager's webhook format at ``/webhook``, Slack's incoming webhook at ``/slack``, PagerDuty's events at
+``/pager``, the dead man's switch at ``/heartbeat``, and gives what it recorded at ``GET /deliveries?after=<number>``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 log = logging.getLogger(__name__)
-WEBHOOK, SLACK, HEARTBEAT = "/webhook", "/slack", "/heartbeat"
+WEBHOOK, SLACK, PAGER, HEARTBEAT = PATHS = ("/webhook", "/slack", "/pager", "/heartbeat")
 KEPT = 10_000
 LARGEST_BYTES = 16 * 1024 * 1024
 
@@ -128,8 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"give a Content-Length of at most 16 MiB\n")
             return
         body = self.rfile.read(int(length))
-        if self.path not in {WEBHOOK, SLACK, HEARTBEAT}:
-            self._answer(HTTPStatus.NOT_FOUND, f"post to {WEBHOOK}, {SLACK} or {HEARTBEAT}\n".encode())
+        if self.path not in PATHS:
+            self._answer(HTTPStatus.NOT_FOUND, f"post to one of {', '.join(PATHS)}\n".encode())
             return
         try:
             payload = json.loads(body)

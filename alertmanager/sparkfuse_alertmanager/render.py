@@ -69,6 +69,8 @@ def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
         _fill(receiver, "webhook_configs", "url", hook)
         _fill(receiver, "slack_configs", "api_url_file", _absolute(destinations.slack_url_file))
         _fill(receiver, "pagerduty_configs", "routing_key_file", _absolute(destinations.pager_key_file))
+        for pager in receiver.get("pagerduty_configs", []):
+            del pager["url"]  # the stand-in's: with a key it is the pager's own
     return _write(folder / "alertmanager.yml", content)
 
 

@@ -25,7 +25,6 @@ from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_alertmanager.peers import NobodyAccepted, Peers, Refusal
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.settings import SettingError, Settings
-from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
 
 log = logging.getLogger(__name__)
@@ -148,7 +147,7 @@ def main() -> int:
 
 
 def _serve(settings: Settings, stop: threading.Event) -> int:
-    metrics = Metrics(topic_name("findings", settings.topic_prefix))
+    metrics = Metrics()
     inbox = Inbox(settings, metrics)
     peers = Peers(settings.alertmanager_urls, metrics)
     try:

@@ -156,7 +156,7 @@ def test_pipeline_alerts_read_metrics_that_exist(room):
 def test_the_senders_metrics_follow_the_conventions():
     """Promtool finds nothing to say about names, units and help of what the sender exposes."""
     registry = CollectorRegistry()
-    metrics = Metrics("sparkfuse.findings", registry)
+    metrics = Metrics(registry)
     metrics.peer_up("127.0.0.1:9093", up=True)
     metrics.requested("127.0.0.1:9093", "200")
     metrics.delay(1.5)
