@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 
 PRIVATE_KEY_FILE = "fuse-private.pem"
 PUBLIC_KEY_FILE = "fuse-public.pem"
-# Nobody but the breaker's user may sign.
+# Nobody but the breaker's user may sign; every job's user verifies.
 PRIVATE_MODE = 0o600
+PUBLIC_MODE = 0o644
 _PEM = serialization.Encoding.PEM
 _INFO = serialization.PublicFormat.SubjectPublicKeyInfo
 
@@ -38,9 +39,9 @@ def ensure_key_pair(folder: Path) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     private, public = folder / PRIVATE_KEY_FILE, folder / PUBLIC_KEY_FILE
     if not private.exists():
-        _put_if_absent(private, _private_pem(generate_private_key(SECP256R1())))
+        _put_if_absent(private, _private_pem(generate_private_key(SECP256R1())), PRIVATE_MODE)
     if not public.exists():
-        _put_if_absent(public, public_pem(load_private_key(private).public_key()))
+        _put_if_absent(public, public_pem(load_private_key(private).public_key()), PUBLIC_MODE)
     return private, public
 
 
@@ -81,10 +82,10 @@ def _private_pem(key: EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(_PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
-def _put_if_absent(path: Path, content: bytes) -> None:
+def _put_if_absent(path: Path, content: bytes, mode: int) -> None:
     """Write whole or not at all: another process must never read half a key."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_MODE)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     with contextlib.suppress(FileExistsError):  # the other process's key holds

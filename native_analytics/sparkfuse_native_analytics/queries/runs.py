@@ -92,24 +92,27 @@ ORDER BY app_start_ms DESC, app_id, app_attempt DESC
 LIMIT {{limit:UInt32}}
 """
 # An ended row is the better source; a running one counts only for a stage that has not ended.
+_PLACE = "app_id = {app_id:String} AND app_start_ms = {app_start_ms:Int64} AND app_attempt = {app_attempt:Int32}"
+
+
+def _live_stage_column(name: str) -> str:
+    if name == "completeness":
+        return name
+    column = f"stage_{name}"
+    return f"{f'assumeNotNull({column})' if name in ('stage_id', 'stage_attempt') else column} AS {name}"
+
+
+# An ended row is the better source; a running one counts only for a stage that has not ended.
 _STAGES = f"""
 SELECT {names(Stage)} FROM (
-    SELECT {names(Stage)}, row_seq, 1 AS ended FROM ended_stages FINAL
-    WHERE app_id = {{app_id:String}} AND app_start_ms = {{app_start_ms:Int64}} AND app_attempt = {{app_attempt:Int32}}
+    SELECT {names(Stage)}, row_seq, 1 AS ended FROM ended_stages FINAL WHERE {_PLACE}
     UNION ALL
-    SELECT {{live_columns}}, row_seq, 0 AS ended FROM live
-    WHERE app_id = {{app_id:String}} AND app_start_ms = {{app_start_ms:Int64}} AND app_attempt = {{app_attempt:Int32}}
-      AND row = 'stage'
-    ORDER BY ended DESC, row_seq DESC
-    LIMIT 1 BY stage_id, stage_attempt
+    SELECT {", ".join(map(_live_stage_column, names(Stage).split(", ")))}, row_seq, 0 AS ended FROM live
+    WHERE {_PLACE} AND row = 'stage'
 )
-ORDER BY stage_id, stage_attempt
-""".replace(
-    "{live_columns}",
-    ", ".join("completeness" if name == "completeness" else f"assumeNotNull(stage_{name}) AS {name}"
-              if name in ("stage_id", "stage_attempt") else f"stage_{name} AS {name}"
-              for name in names(Stage).split(", ")),
-)  # fmt: skip
+ORDER BY ended DESC, row_seq DESC
+LIMIT 1 BY stage_id, stage_attempt
+"""
 
 
 def runs(client: Client, limit: int = 50, *, job_key: str | None = None, since_ms: int = 0) -> list[Run]:
@@ -132,7 +135,8 @@ def run(client: Client, app_id: str) -> RunDetails | None:
     if not found:
         return None
     place = {"app_id": app_id, "app_start_ms": found[0].app_start_ms, "app_attempt": found[0].app_attempt}
-    return RunDetails(found[0], select(client, Stage, _STAGES, place))
+    stages = select(client, Stage, _STAGES, place)
+    return RunDetails(found[0], sorted(stages, key=lambda stage: (stage.stage_id, stage.stage_attempt)))
 
 
 def _select(client: Client, *, app_id: str, since_ms: int, limit: int) -> list[Run]:
