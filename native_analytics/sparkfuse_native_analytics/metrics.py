@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+
 from sparkfuse_contracts.metric_names import Metric
 
 

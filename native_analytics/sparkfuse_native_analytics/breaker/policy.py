@@ -9,11 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from sparkfuse_native_analytics.breaker.fuse import Times
 from sparkfuse_rules import reading
 from sparkfuse_rules.overrides import read_list, read_section
 from sparkfuse_rules.refusal import RuleRefused
-
-from sparkfuse_native_analytics.breaker.fuse import Times
 
 HOUR_MS = 3_600_000
 
@@ -79,9 +78,7 @@ def read_policy(path: Path | None) -> Policy:
             _duration(f"{place}.quiet", content.get("quiet"), times.quiet_ms),
         ),
         big_picture=_big_picture(f"{place}.big_picture", content.get("big_picture") or {}),
-        holds=tuple(
-            _hold(f"{path}: holds[{number}]", entry) for number, entry in enumerate(read_list(path, "holds"))
-        ),
+        holds=tuple(_hold(f"{path}: holds[{number}]", entry) for number, entry in enumerate(read_list(path, "holds"))),
     )
 
 
@@ -112,7 +109,9 @@ def _big_picture(place: str, value: object) -> BigPicture:
 
 def _hold(place: str, value: object) -> Hold:
     content: Mapping[str, Any] = reading.mapping(place, value, ("reason", "rule", "job", "app", "until"))
-    patterns = {name: reading.text(f"{place}.{name}", content[name]) for name in ("rule", "job", "app") if name in content}
+    patterns = {
+        name: reading.text(f"{place}.{name}", content[name]) for name in ("rule", "job", "app") if name in content
+    }
     until_ms = _until(f"{place}.until", content["until"]) if content.get("until") is not None else None
     return Hold(reading.text(f"{place}.reason", content.get("reason")), **patterns, until_ms=until_ms)
 

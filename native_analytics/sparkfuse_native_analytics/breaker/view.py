@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from datafusion import SessionContext
+
 from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_contracts.descriptors import descriptor_set
 from sparkfuse_kernel import Decoder
+from sparkfuse_native_analytics.breaker.verdict import Run, Scope, Verdict
 from sparkfuse_rules.compiler import columns, severity_sql
 from sparkfuse_rules.describe import placeholders
 from sparkfuse_rules.rule import Rule
-
-from sparkfuse_native_analytics.breaker.verdict import Run, Scope, Verdict
 
 KEEP_MS = 300_000
 # An application that says nothing for so long does not count as running.

@@ -13,9 +13,9 @@ import threading
 
 from confluent_kafka import KafkaException
 from prometheus_client import start_http_server
+
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.topics import topic_name
-
 from sparkfuse_native_analytics.loader.dead_letters import DeadLetterWriter
 from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
 from sparkfuse_native_analytics.loader.kafka import Topic, TopicReader, TopicUnavailableError, describe
@@ -57,7 +57,8 @@ def _run(settings: Settings, stop: threading.Event) -> int:
         try:
             start_http_server(settings.metrics_port)
         except OSError as error:
-            return _fail(f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}", UNAVAILABLE)
+            said = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
+            return _fail(said, UNAVAILABLE)
     _log.info("loading %s", ", ".join(work.reader.topic.name for work in works))
     with concurrent.futures.ThreadPoolExecutor(len(works) + 1) as threads:
         running = [threads.submit(work.run) for work in works]

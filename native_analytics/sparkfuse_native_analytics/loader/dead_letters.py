@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from confluent_kafka import KafkaError, Message, Producer
+
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.wire import to_json
-
 from sparkfuse_native_analytics.loader.batch import Rejected
 
 COMPONENT = "loader"
@@ -34,7 +34,7 @@ class DeadLetterWriter:
         })  # fmt: skip
 
     def write(self, topic: str, partition: int, rejected: Iterable[Rejected], stop: threading.Event) -> None:
-        """Write the letters and wait until the broker has them, or until ``stop``: then they come again at next start."""
+        """Write the letters and wait until the broker has them, or until ``stop``: then they come again next time."""
         for each in rejected:
             letter = DeadLetter(
                 component=COMPONENT,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from google.protobuf.message import Message
+
 from sparkfuse_contracts.descriptors import descriptor_set
 from sparkfuse_contracts.generated import action_pb2, baseline_pb2, dead_letter_pb2, finding_pb2
 from sparkfuse_contracts.tables import tables

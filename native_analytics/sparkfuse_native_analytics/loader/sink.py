@@ -48,7 +48,7 @@ class Sink:
         return {int(partition): int(offset) for partition, offset in found.result_rows}
 
     def store(self, batch: Batch) -> None:
-        """Store a batch's tables in their order; a table that is there already under the batch's token is not stored twice.
+        """Store a batch's tables in their order; what is there already under the batch's token is not stored twice.
 
         Raises StoppedError.
         """

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
 from prometheus_client import REGISTRY, CollectorRegistry
-from sparkfuse_contracts import metric_names
 
+from sparkfuse_contracts import metric_names
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.dead_letters import COMPONENT, DeadLetterWriter
 from sparkfuse_native_analytics.loader.feed import Feed

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clickhouse_connect.driver.client import Client
-from sparkfuse_rules.knowledge.identity import identify
 
 from sparkfuse_native_analytics.queries.rows import fetch, names, select
+from sparkfuse_rules.knowledge.identity import identify
 
 RUNNING = "running"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clickhouse_connect import get_client
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
+
 from sparkfuse_contracts.settings import Settings
 
 CONNECT_SECONDS = 5
@@ -34,7 +35,9 @@ def connect(settings: Settings | None = None) -> Client:
             query_limit=0,
         )
     except (ClickHouseError, OSError) as error:
-        raise StoreUnavailableError(f"no ClickHouse answers at {_without_password(url)}: {_first_line(error)}") from error
+        raise StoreUnavailableError(
+            f"no ClickHouse answers at {_without_password(url)}: {_first_line(error)}"
+        ) from error
 
 
 def _without_password(url: str) -> str:

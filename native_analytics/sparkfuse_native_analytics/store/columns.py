@@ -26,7 +26,7 @@ def ended_stage_columns() -> Mapping[str, TableColumn]:
 
 
 def contract_column_types(table: str) -> Mapping[str, str]:
-    """Name and ClickHouse type (with default) of the columns that the contract gives a table; empty for other tables."""
+    """Name and ClickHouse type (with default) of a table's columns by the contract; empty for other tables."""
     if table == ENDED_STAGES:
         return {name: _type_of(name, column) for name, column in ended_stage_columns().items()}
     spec = tables().get(table)

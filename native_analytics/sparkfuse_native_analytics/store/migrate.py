@@ -15,10 +15,10 @@ from pathlib import Path
 
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
+
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import SettingError
 from sparkfuse_contracts.tables import tables
-
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_native_analytics.store.columns import ENDED_STAGES, column_list, contract_column_types
 

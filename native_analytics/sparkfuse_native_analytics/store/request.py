@@ -13,10 +13,31 @@ from sparkfuse_native_analytics.store.engine import Answer, Statement
 # What ClickHouse's HTTP interface reads from the address itself; everything else there is a setting.
 # Sessions, users and roles are not kept: the store is one user's, and each request stands alone.
 _NO_SETTINGS = frozenset(
-    "query query_id database default_format session_id session_timeout session_check close_session user password role "
-    "quota_key wait_end_of_query buffer_size compress decompress client_protocol_version stacktrace "
-    "enable_http_compression http_zlib_compression_level send_progress_in_http_headers "
-    "http_headers_progress_interval_ms cancel_http_readonly_queries_on_client_close".split()
+    [
+        "query",
+        "query_id",
+        "database",
+        "default_format",
+        "session_id",
+        "session_timeout",
+        "session_check",
+        "close_session",
+        "user",
+        "password",
+        "role",
+        "quota_key",
+        "wait_end_of_query",
+        "buffer_size",
+        "compress",
+        "decompress",
+        "client_protocol_version",
+        "stacktrace",
+        "enable_http_compression",
+        "http_zlib_compression_level",
+        "send_progress_in_http_headers",
+        "http_headers_progress_interval_ms",
+        "cancel_http_readonly_queries_on_client_close",
+    ]
 )
 _INSERT_WITH_DATA = re.compile(rb"(\s*INSERT\s.{0,60000}?\sFORMAT\s+\w+)[ \t]*\r?\n", re.IGNORECASE | re.DOTALL)
 _MISSING = {60, 81}

@@ -17,7 +17,6 @@ from pathlib import Path
 import anyio.to_thread
 import uvicorn
 from prometheus_client import CollectorRegistry, Counter, make_asgi_app
-from sparkfuse_contracts.metric_names import STORE_QUERIES
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -25,6 +24,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
+from sparkfuse_contracts.metric_names import STORE_QUERIES
 from sparkfuse_native_analytics.store.engine import Engine, Statement, StatementError, StorePathError
 from sparkfuse_native_analytics.store.request import RequestError, answer_headers, error_status, read_request
 

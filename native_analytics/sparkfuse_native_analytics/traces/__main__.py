@@ -6,7 +6,6 @@ import argparse
 import sys
 
 from sparkfuse_contracts.settings import SettingError
-
 from sparkfuse_native_analytics.queries import StoreEmptyError
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_native_analytics.traces.export import TraceExportError, export_trace

@@ -15,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 from clickhouse_connect.driver.client import Client
+
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.store.client import connect

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from clickhouse_connect.driver.client import Client
 from confluent_kafka import Producer
+
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.store.client import connect
@@ -23,6 +24,7 @@ SELECT count() AS rows, uniqExact(event_id) AS facts, uniqExact(kafka_partition,
        sum(task_ended_run_ms) AS run_ms
 FROM facts
 """
+SET_ASIDE = "SELECT uniqExact(origin_kafka_partition, origin_kafka_offset) FROM dead_letters"
 
 
 def fact(number: int) -> bytes:
@@ -79,13 +81,14 @@ def test_kills_lose_and_double_nothing(
         seen = counts(client)["rows"]
         loader.start()
         # Each time a little further on, and each time in the middle of something else.
-        wait_for(lambda before=seen: counts(client)["rows"] > before or loader.process.poll() is not None, 30, "progress")
+        wait_for(
+            lambda before=seen: counts(client)["rows"] > before or loader.process.poll() is not None, 30, "progress"
+        )
         loader.kill()
         assert kill or counts(client)["rows"] < FACTS, "the first kill came too late to tell anything"
     loader.start()
     wait_for(lambda: counts(client)["rows"] >= FACTS, 60, "all facts")
-    wait_for(lambda: client.command("SELECT uniqExact(origin_kafka_partition, origin_kafka_offset) FROM dead_letters") == JUNK,
-             30, "all dead letters")  # fmt: skip
+    wait_for(lambda: client.command(SET_ASIDE) == JUNK, 30, "all dead letters")
 
     assert counts(client) == expected(FACTS)
     assert client.query("SELECT DISTINCT component, reason FROM dead_letters").result_rows == [

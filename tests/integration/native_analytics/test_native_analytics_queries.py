@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from clickhouse_connect.driver.client import Client
 from google.protobuf import json_format
+
 from sparkfuse_contracts.generated import fact_pb2, live_pb2
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics import queries
@@ -50,18 +51,18 @@ def store(client: Client, batch: Batch) -> None:
 
 
 @pytest.fixture
-def filled(client: Client, repository: Path) -> Iterator[Client]:
+def filled(client: Client, repository: Path) -> Client:
     """The store with all examples in it."""
     for feed in FEEDS:
         batch = batch_of(repository, feed)
         assert not batch.rejected
         store(client, batch)
-    yield client
+    return client
 
 
 @pytest.mark.parametrize("feed", FEEDS, ids=lambda feed: feed.table)
 def test_every_example_becomes_a_row(filled: Client, repository: Path, feed: Feed) -> None:
-    """Each example of the feed's message is one row, and no column that the example lacks is anything but NULL or empty."""
+    """Each example of the feed's message is one row, and every column that the example lacks is NULL or empty."""
     rows = list(filled.query(f"SELECT * FROM {feed.table} ORDER BY kafka_offset").named_results())
     files = examples(repository, feed)
 
@@ -93,8 +94,8 @@ def test_absent_is_null_and_zero_is_zero(filled: Client) -> None:
 
 def test_ended_stages_are_the_stage_rows_that_do_not_run(filled: Client) -> None:
     """Each stage attempt that ended is one row with the columns of stage_live; running ones are not there."""
-    wanted = "SELECT uniqExact(app_id, app_start_ms, app_attempt, stage_stage_id, stage_stage_attempt) FROM live " \
-             "WHERE row = 'stage' AND stage_status != 'running'"  # fmt: skip
+    key = "app_id, app_start_ms, app_attempt, stage_stage_id, stage_stage_attempt"
+    wanted = f"SELECT uniqExact({key}) FROM live WHERE row = 'stage' AND stage_status != 'running'"
 
     assert filled.command("SELECT count() FROM ended_stages FINAL") == filled.command(wanted) > 0
     assert filled.command("SELECT count() FROM ended_stages WHERE status = 'running' OR finished_tasks IS NULL") == 0

@@ -17,6 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
@@ -125,7 +126,10 @@ def test_an_application_is_one_trace(told: Client) -> None:
     application, job, stage, slow = spans
     assert len({span.trace_id for span in spans}) == 1
     assert [span.parent_span_id for span in spans] == [b"", application.span_id, job.span_id, stage.span_id]
-    assert (application.start_time_unix_nano, application.end_time_unix_nano) == (START * 10**6, (START + 10_000) * 10**6)
+    assert (application.start_time_unix_nano, application.end_time_unix_nano) == (
+        START * 10**6,
+        (START + 10_000) * 10**6,
+    )
     assert (stage.start_time_unix_nano, stage.end_time_unix_nano) == ((START + 2500) * 10**6, (START + 9000) * 10**6)
     assert slow.end_time_unix_nano - slow.start_time_unix_nano == 5000 * 10**6
     assert attribute(stage, "spark.stage.status").string_value == "succeeded"  # type: ignore[attr-defined]

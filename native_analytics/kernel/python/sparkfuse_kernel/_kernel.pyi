@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Self
 
 __version__: str
 
@@ -30,7 +31,7 @@ class Decoder:
     Raises ValueError when the descriptor set or the message's shape cannot be used.
     """
 
-    def __new__(cls, descriptor_set: bytes, message: str) -> Decoder: ...
+    def __new__(cls, descriptor_set: bytes, message: str) -> Self: ...
     @property
     def columns(self) -> list[str]:
         """Names of the columns, in their order."""

@@ -1,0 +1,174 @@
+"""The breaker's work: looks at the evidence, decides, writes down every step before and after, and sends signals."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+from sparkfuse_contracts.generated.action_pb2 import Action
+from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
+from sparkfuse_native_analytics.breaker.decision import HELD, WOULD_ACT, BigPictureNow, Circumstances, Decision, decide
+from sparkfuse_native_analytics.breaker.findings import FindingBook, Witness
+from sparkfuse_native_analytics.breaker.journal import evidence, make_action, make_signal
+from sparkfuse_native_analytics.breaker.ledger import SHADOW, Ledger
+from sparkfuse_native_analytics.breaker.policy import Policy
+from sparkfuse_native_analytics.breaker.signing import sign
+from sparkfuse_native_analytics.breaker.silences import AlertmanagerSilentError
+from sparkfuse_native_analytics.breaker.verdict import Run, Scope, Verdict
+from sparkfuse_native_analytics.breaker.view import LiveView
+from sparkfuse_rules.rule import Rule
+
+OFF = "off"
+SENT, FAILED = "sent", "failed"
+_log = logging.getLogger("sparkfuse.breaker")
+
+
+class Outside(Protocol):
+    """What the breaker needs of the world; the process gives Kafka and Alertmanager, a test gives lists."""
+
+    def now_ms(self) -> int:
+        """The time."""
+
+    def refresh(self) -> None:
+        """Take in what has arrived meanwhile: the state is read again at the moment of the act."""
+
+    def silenced(self, finding_id: str) -> bool:
+        """Whether the alert is silenced. Raises AlertmanagerSilentError when nobody knows."""
+
+    def write_action(self, action: Action) -> None:
+        """Write a step and wait until it is kept. Raises OSError when it is not."""
+
+    def write_signal(self, signal: SignedSignal, app_id: str) -> None:
+        """Send a signal and wait until it is kept. Raises OSError when it is not."""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What sparkfuse.yaml and the settings say: rules with a breaker, how far it may go by default, and the policy."""
+
+    rules: Mapping[str, Rule]
+    default_mode: str
+    policy: Policy
+
+    def mode(self, rule: Rule) -> str:
+        """off, shadow, warn or act: the rule's own, or the default."""
+        return (rule.breaker.mode if rule.breaker else None) or self.default_mode
+
+    def watched(self) -> list[Rule]:
+        """The rules whose breaker is not off."""
+        return [rule for rule in self.rules.values() if self.mode(rule) != OFF]
+
+
+class Breaker:
+    """One breaker for all applications; called by one thread."""
+
+    def __init__(self, orders: Orders, view: LiveView, key: EllipticCurvePrivateKey | None, dashboard_url: str) -> None:
+        """``key``: may be None only as long as no mode is warn or act."""
+        self.view = view
+        self.findings = FindingBook()
+        self.ledger = Ledger()
+        self._key = key
+        self._dashboard_url = dashboard_url
+        self._said: dict[Scope, str] = {}
+        self.use(orders)
+
+    def use(self, orders: Orders) -> None:
+        """Follow these orders from now on."""
+        self.orders = orders
+        self.view.use(orders.watched())
+
+    def look(self, outside: Outside) -> None:
+        """Judge all stages once, and act where every gate is open."""
+        verdicts = self._verdicts(outside.now_ms())
+        ready = [(verdict, self._decide(verdict, verdicts, outside)) for verdict in verdicts]
+        if any(decision and decision.outcome == WOULD_ACT for _, decision in ready):
+            outside.refresh()
+            verdicts = self._verdicts(outside.now_ms())
+            # One by one, because each act spends budget and blows a fuse.
+            for verdict in verdicts:
+                self._carry_out(verdict, self._decide(verdict, verdicts, outside), outside)
+        else:
+            for verdict, decision in ready:
+                self._carry_out(verdict, decision, outside)
+        self._said = {scope: gate for scope, gate in self._said.items() if scope in {v.scope for v in verdicts}}
+
+    def _verdicts(self, now_ms: int) -> list[Verdict]:
+        verdicts = self.view.condemned(now_ms)
+        condemned = {(verdict.scope.run, verdict.scope.rule) for verdict in verdicts}
+        self.ledger.rest(condemned, now_ms, self.orders.policy.times)
+        return verdicts
+
+    def _decide(self, verdict: Verdict, all_verdicts: Sequence[Verdict], outside: Outside) -> Decision | None:
+        now_ms, scope, policy = outside.now_ms(), verdict.scope, self.orders.policy
+        witness = self.findings.witness(scope, now_ms)
+        job_key = witness.finding.job_key if witness else ""
+        tenant = str(verdict.row.get("tenant") or "")
+        shadow = self.orders.mode(self.orders.rules[scope.rule]) == SHADOW
+        holds = (hold for hold in policy.holds if hold.covers(scope.rule, job_key, scope.run.app_id, now_ms))
+        circumstances = Circumstances(
+            fuse=self.ledger.look(scope.run, scope.rule, True, now_ms, policy.times),
+            hold=next(holds, None),
+            over_budget=self.ledger.over_budget(job_key, tenant, shadow, now_ms, policy.budget),
+            picture=self._picture(all_verdicts, now_ms),
+            bounds=policy.big_picture,
+        )
+        return decide(verdict, witness, circumstances)
+
+    def _picture(self, verdicts: Sequence[Verdict], now_ms: int) -> BigPictureNow:
+        condemned: set[Run] = {v.scope.run for v in verdicts if self.findings.witness(v.scope, now_ms)}
+        return BigPictureNow(self.view.running_applications(now_ms), len(condemned | self.ledger.open_runs()))
+
+    def _carry_out(self, verdict: Verdict, decision: Decision | None, outside: Outside) -> None:
+        witness = self.findings.witness(verdict.scope, outside.now_ms())
+        if decision is None or witness is None:
+            return
+        mode = self.orders.mode(self.orders.rules[verdict.scope.rule])
+        if decision.outcome == WOULD_ACT:
+            decision = self._unless_silenced(decision, witness, mode, outside)
+        if decision.outcome == WOULD_ACT:
+            self._act(verdict, witness, mode, outside)
+        elif self._said.get(verdict.scope) != decision.gate:
+            self._write(verdict, witness, mode, decision, None, outside)
+        self._said[verdict.scope] = decision.gate
+
+    def _unless_silenced(self, decision: Decision, witness: Witness, mode: str, outside: Outside) -> Decision:
+        try:
+            if outside.silenced(witness.finding.finding_id):
+                return Decision(HELD, "silence", "the alert of the finding is silenced")
+        except AlertmanagerSilentError as error:
+            if mode != SHADOW:  # the shadow harms nobody
+                return Decision(HELD, "alertmanager", f"nobody knows whether the alert is silenced: {error}")
+        return decision
+
+    def _act(self, verdict: Verdict, witness: Witness, mode: str, outside: Outside) -> None:
+        rule, now_ms = self.orders.rules[verdict.scope.rule], outside.now_ms()
+        intent = Decision(WOULD_ACT, "none", evidence(rule, verdict))
+        if mode == SHADOW:
+            self._write(verdict, witness, mode, intent, None, outside)
+            return
+        generation = self.ledger.next_generation(verdict.scope.run.app_id, now_ms)
+        signal = make_signal(rule, verdict, witness, mode, generation, now_ms, self._dashboard_url)
+        self._write(verdict, witness, mode, intent, signal, outside)
+        self._write(verdict, witness, mode, replace(intent, outcome=self._send(signal, outside)), signal, outside)
+
+    def _send(self, signal: Signal, outside: Outside) -> str:
+        assert self._key is not None, "a mode of warn or act without a key is refused at the start"
+        try:
+            outside.write_signal(sign(signal, self._key), signal.app_id)
+        except OSError as error:
+            _log.error("signal %s was not sent: %s", signal.signal_id, error)
+            return FAILED
+        return SENT
+
+    def _write(
+        self, verdict: Verdict, witness: Witness, mode: str, decision: Decision, signal: Signal | None, outside: Outside
+    ) -> None:
+        rule = self.orders.rules[verdict.scope.rule]
+        action = make_action(rule, verdict, witness, mode, decision, outside.now_ms(), signal)
+        outside.write_action(action)
+        self.ledger.record(action)
+        _log.info("%s %s in mode %s: %s: %s", action.app_id, action.rule, mode, action.outcome, action.reason)
