@@ -88,7 +88,6 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
         "execution.checkpointing.dir": directory.as_uri(),
         # RocksDB's working copy: not in /tmp, where a killed JVM would leave it for ever.
         "io.tmp.dirs": str(scratch),
-        "state.backend.rocksdb.log.dir": str(scratch),
         "pipeline.name": f"sparkfuse {name}",
         "pipeline.jars": ";".join(jar.as_uri() for jar in jars(settings.flink_libs)),
         "pipeline.object-reuse": "true",
