@@ -28,13 +28,13 @@ def test_a_finding_is_told_once_whatever_is_repeated(alertmanager, receiver, fin
     running = sender(DEAD_PEER, alertmanager.url)
     for app_id in ("app-1", "app-1", "app-2"):
         findings.say(finding("stage:1", app_id), finding("stage:2", app_id))
-    wait_for(lambda: receiver.deliveries, 15, "the first notification")
+    wait_for(lambda: receiver.deliveries, 45, "the first notification")
     assert running.kill(signal.SIGKILL) == -signal.SIGKILL
     sender(DEAD_PEER, alertmanager.url)
     findings.say(finding("stage:1", "app-2"), finding("stage:2", "app-2", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 1, 30, "the notification that one stage is over")
+    wait_for(lambda: len(receiver.deliveries) > 1, 45, "the notification that one stage is over")
     findings.say(finding("stage:1", "app-2", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 2, 15, "the notification that all is over")
+    wait_for(lambda: len(receiver.deliveries) > 2, 45, "the notification that all is over")
 
     assert told(receiver.deliveries) == [
         ("critical stage:1 firing", "critical stage:2 firing"),
@@ -50,7 +50,7 @@ def test_slack_shows_what_users_wrote_as_text(alertmanager, receiver, findings, 
     sender(alertmanager.url)
     nasty = "<!channel> & <https://evil|x>\u202e\x07"
     findings.say(finding(job_key=nasty, summary=nasty, description=nasty, app_id=nasty, runbook_url="https://evil|x>"))
-    wait_for(lambda: receiver.received("/slack"), 15, "the message to Slack")
+    wait_for(lambda: receiver.received("/slack"), 45, "the message to Slack")
 
     [delivery] = receiver.received("/slack")
     [message] = delivery.payload["attachments"]
@@ -69,14 +69,14 @@ def test_alertmanager_may_lose_all_it_knows(alertmanager, receiver, findings, se
     """
     running = sender(alertmanager.url)
     findings.say(finding("stage:1"))
-    wait_for(lambda: receiver.deliveries, 15, "the notification before the kill")
+    wait_for(lambda: receiver.deliveries, 45, "the notification before the kill")
     alertmanager.part.kill(signal.SIGKILL)
     shutil.rmtree(tmp_path / "alertmanager")
     findings.say(finding("stage:2", rule="stage_spill"))
-    wait_for(lambda: "takes no alerts" in running.log(), 10, "the sender to see that Alertmanager is away")
+    wait_for(lambda: "takes no alerts" in running.log(), 45, "the sender to see that Alertmanager is away")
     alertmanager.part.start()
     findings.say(finding("stage:1"))
-    wait_for(lambda: len(receiver.deliveries) > 2, 20, "both notifications after the restart")
+    wait_for(lambda: len(receiver.deliveries) > 2, 45, "both notifications after the restart")
 
     assert sorted(told(receiver.deliveries[1:])) == [("critical stage:1 firing",), ("critical stage:2 firing",)]
     assert running.kill(signal.SIGTERM) == 0
@@ -90,14 +90,14 @@ def test_a_severity_that_changes_leaves_nothing_firing(alertmanager, receiver, f
     sender(alertmanager.url)
     better = finding("stage:9", rule="stage_slow")
     findings.say(finding(severity="warning"), better)
-    wait_for(lambda: len(receiver.deliveries) > 1, 20, "the warning, and the critical finding of another rule")
+    wait_for(lambda: len(receiver.deliveries) > 1, 45, "the warning, and the critical finding of another rule")
     findings.say(finding(severity="critical"))
     findings.say(finding("stage:9", rule="stage_slow", severity="warning"))
-    wait_for(lambda: len(receiver.deliveries) > 4, 30, "critical beside the warning, and warning after critical")
+    wait_for(lambda: len(receiver.deliveries) > 4, 45, "critical beside the warning, and warning after critical")
     findings.say(finding(severity="critical", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 6, 30, "the end of both severities")
+    wait_for(lambda: len(receiver.deliveries) > 6, 45, "the end of both severities")
     findings.say(finding(severity="warning", app_id="app-next"))
-    wait_for(lambda: len(receiver.deliveries) > 7, 30, "the warning of the next run")
+    wait_for(lambda: len(receiver.deliveries) > 7, 45, "the warning of the next run")
 
     history = [each for (each,) in told(receiver.deliveries)]
     assert [each for each in history if "stage:9" in each] == [
@@ -116,7 +116,7 @@ def test_junk_is_set_aside(alertmanager, receiver, findings, sender, kafka_boots
     running = sender(alertmanager.url)
     findings.say_bytes(b"\xff not a finding")
     findings.say(finding())
-    wait_for(lambda: receiver.deliveries, 15, "the notification behind the junk")
+    wait_for(lambda: receiver.deliveries, 45, "the notification behind the junk")
 
     letter = from_json(DeadLetter, _first_value(kafka_bootstrap, f"{findings.prefix}.dead-letters"))
     assert (letter.component, letter.topic) == ("sender", f"{findings.prefix}.findings")

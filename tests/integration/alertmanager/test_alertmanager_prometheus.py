@@ -20,13 +20,13 @@ def test_prometheus_pages_about_the_pipeline(alertmanager, receiver, findings, s
     url = f"http://127.0.0.1:{port}"
     part("prometheus", prometheus_command(configuration, folder / "data", port), f"{url}/-/ready").start()
     findings.say_bytes(b"junk")
-    wait_for(lambda: receiver.deliveries, 45, "the page about the dead letter")
+    wait_for(lambda: receiver.deliveries, 60, "the page about the dead letter")
+    beats = wait_for(lambda: receiver.received("/heartbeat"), 45, "the dead man's switch")
 
     [delivery] = receiver.deliveries
     [page] = delivery.payload["alerts"]
     assert (page["labels"]["alertname"], page["labels"]["component"]) == ("SparkfuseDeadLetters", "sender")
     assert page["annotations"]["description"].startswith("sender set aside about 1 records of")
-    beats = receiver.received("/heartbeat")
     assert [beat.payload["commonLabels"]["alertname"] for beat in beats][:1] == ["SparkfuseWatchdog"]
     targets = requests.get(f"{url}/api/v1/targets", timeout=5).json()["data"]["activeTargets"]
     assert {(each["labels"]["job"], each["health"]) for each in targets} == {
