@@ -43,6 +43,8 @@ def run_job(name: str, submit: Submit) -> int:
             try:
                 return _watch(name, job, stop, settings)
             finally:
+                # What py4j says of a JVM that we end ourselves helps nobody.
+                logging.disable(logging.ERROR)
                 _end(jvm)
     except (StartError, SettingError) as error:
         print(f"sparkfuse {name}: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
 from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.settings import Settings
 

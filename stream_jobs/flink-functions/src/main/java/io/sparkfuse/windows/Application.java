@@ -10,11 +10,12 @@ import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.CollectorDrops;
 import io.sparkfuse.windows.wire.LaneNumbers;
 import io.sparkfuse.windows.wire.StageNews;
-import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** One application so far: what ApplicationFold remembers, and how its facts and stages change it. */
+/**
+ * One application so far: what ApplicationFold remembers, and how its facts and stages change it.
+ */
 final class Application {
   /** Facts still follow the end of their application for a while. [ms] */
   static final long GRACE_MS = 900_000;
@@ -29,11 +30,12 @@ final class Application {
   private long rows;
   private long forgetAtMs;
 
-  /** What a collector dropped in all, and of that what Spark dropped before it could be numbered. */
+  /**
+   * What a collector dropped in all, and of that what Spark dropped before it could be numbered.
+   */
   private record Drops(long dropped, long unnumbered) {
     Drops higher(Drops other) {
-      return new Drops(
-          Math.max(dropped, other.dropped), Math.max(unnumbered, other.unnumbered));
+      return new Drops(Math.max(dropped, other.dropped), Math.max(unnumbered, other.unnumbered));
     }
   }
 
@@ -57,7 +59,10 @@ final class Application {
     return new Application(forgotten ? forgotten(saved) : saved);
   }
 
-  /** What stays of an application after its grace: the number of its rows, so that none is given out twice. */
+  /**
+   * What stays of an application after its grace: the number of its rows, so that none is given out
+   * twice.
+   */
   static ApplicationState forgotten(ApplicationState saved) {
     return ApplicationState.newBuilder().setRows(saved.getRows()).build();
   }
@@ -128,8 +133,9 @@ final class Application {
   }
 
   /**
-   * Facts seen / facts numbered, where what Spark dropped before it was numbered counts as missing too; 0 when
-   * more tasks ended than there are, since what was counted twice is no evidence; null when nothing is numbered.
+   * Facts seen / facts numbered, where what Spark dropped before it was numbered counts as missing
+   * too; 0 when more tasks ended than there are, since what was counted twice is no evidence; null
+   * when nothing is numbered.
    */
   Double completeness() {
     if (overcounted) {

@@ -19,10 +19,11 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * Collects all that a window says of one application and, at the window's end, sends it as encoded LiveRows.
+ * Collects all that a window says of one application and, at the window's end, sends it as encoded
+ * LiveRows.
  *
- * <p>Rows wait in state until the watermark has passed the window's end: by then every partial of the window
- * is there, so what is sent depends on the facts alone.
+ * <p>Rows wait in state until the watermark has passed the window's end: by then every partial of
+ * the window is there, so what is sent depends on the facts alone.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class ApplicationFold extends ProcessTableFunction<Row> {
@@ -40,7 +41,10 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
       @StateHint(ttl = "7 d") Memory memory,
       @StateHint(ttl = "7 d") MapView<Long, Integer> waitingCounts,
       @StateHint(ttl = "7 d") MapView<Long, byte[]> waiting,
-      @ArgumentHint(name = "input", value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME}) Row row,
+      @ArgumentHint(
+              name = "input",
+              value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
+          Row row,
       @ArgumentHint(name = "window_ms") Long windowMs)
       throws Exception {
     TimeContext<Long> time = context.timeContext(Long.class);
@@ -94,7 +98,10 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     }
   }
 
-  /** One key for each waiting row: times leave room for a million rows of a window until the year 2250. */
+  /**
+   * One key for each waiting row: times leave room for a million rows of a window until the year
+   * 2250.
+   */
   private static long place(long windowEndMs, int place) {
     return (windowEndMs << 20) | place;
   }
@@ -126,7 +133,8 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
 
   private static LiveRow envelope(Row row) {
     LiveRow.Builder envelope = LiveRow.newBuilder();
-    for (String name : new String[] {"cluster", "tenant", "app_id", "app_attempt", "app_start_ms"}) {
+    for (String name :
+        new String[] {"cluster", "tenant", "app_id", "app_attempt", "app_start_ms"}) {
       Object value = row.getField(name);
       if (value != null) {
         envelope.setField(LiveRow.getDescriptor().findFieldByName(name), value);

@@ -15,10 +15,11 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * All rows of one application for one window, in the order in which they are sent: starts, live rows, the
- * application's own row, ends, tick.
+ * All rows of one application for one window, in the order in which they are sent: starts, live
+ * rows, the application's own row, ends, tick.
  *
- * <p>The order depends on what happened and never on what came first, so that a replay numbers alike.
+ * <p>The order depends on what happened and never on what came first, so that a replay numbers
+ * alike.
  */
 final class ApplicationRows {
   private static final List<Fact.KindCase> STARTS =
@@ -95,8 +96,7 @@ final class ApplicationRows {
   }
 
   private void pass(Fact fact) {
-    FieldDescriptor told =
-        Fact.getDescriptor().findFieldByNumber(fact.getKindCase().getNumber());
+    FieldDescriptor told = Fact.getDescriptor().findFieldByNumber(fact.getKindCase().getNumber());
     FieldDescriptor passed = LiveRow.getDescriptor().findFieldByName(told.getName());
     add(told.getName()).setField(passed, fact.getField(told));
   }

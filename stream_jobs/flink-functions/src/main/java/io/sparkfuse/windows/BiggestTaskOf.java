@@ -5,7 +5,10 @@ import io.sparkfuse.windows.wire.BiggestTask;
 import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
-/** {@code biggest_task(task_index, bytes, ms)}: the task with the most bytes, as an encoded BiggestTask. */
+/**
+ * {@code biggest_task(task_index, bytes, ms)}: the task with the most bytes, as an encoded
+ * BiggestTask.
+ */
 public final class BiggestTaskOf extends AggregateFunction<byte[], BiggestTaskOf.Accumulator> {
   private static final long serialVersionUID = 1L;
 

@@ -64,8 +64,7 @@ public final class Lanes {
   static Lanes restore(LaneNumbers saved) {
     Lanes lanes = new Lanes();
     for (LaneNumber lane : saved.getLanesList()) {
-      lanes.ranges.put(
-          new Key(lane.getCollector(), lane.getLane()), SequenceRanges.restore(lane));
+      lanes.ranges.put(new Key(lane.getCollector(), lane.getLane()), SequenceRanges.restore(lane));
     }
     return lanes;
   }

@@ -12,7 +12,10 @@ import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
-/** {@code latest_fact(key, rank, value)}: the record of the highest rank of each key, as encoded LatestFacts. */
+/**
+ * {@code latest_fact(key, rank, value)}: the record of the highest rank of each key, as encoded
+ * LatestFacts.
+ */
 @FunctionHint(
     accumulator =
         @DataTypeHint(

@@ -8,6 +8,7 @@ import com.google.protobuf.UnsafeByteOperations;
 import com.google.protobuf.WireFormat;
 import io.sparkfuse.windows.FactReader.WireScan;
 import java.io.IOException;
+import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -197,7 +198,13 @@ final class MessageReader {
         in.skipField(tag);
         return;
       }
-      row.setField(position, new GenericArrayData(elements.toArray()));
+      row.setField(position, new GenericArrayData(typed(elements)));
+    }
+
+    /** Flink takes an array of Integer for one of INT, and not one of Object. */
+    private static Object[] typed(List<Object> elements) {
+      Class<?> element = elements.isEmpty() ? Object.class : elements.get(0).getClass();
+      return elements.toArray((Object[]) Array.newInstance(element, 0));
     }
 
     void addEntry(CodedInputStream in, GenericRowData row) throws IOException {

@@ -4,7 +4,10 @@ import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
-/** {@code numbers_seen(collector, lane, seq)}: which facts of each lane came, as encoded LaneNumbers. */
+/**
+ * {@code numbers_seen(collector, lane, seq)}: which facts of each lane came, as encoded
+ * LaneNumbers.
+ */
 @FunctionHint(
     accumulator =
         @DataTypeHint(

@@ -5,7 +5,10 @@ import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
-/** {@code quantile_sketch(value)}: the window's values as an encoded DDSketch; NULL when there are none. */
+/**
+ * {@code quantile_sketch(value)}: the window's values as an encoded DDSketch; NULL when there are
+ * none.
+ */
 @FunctionHint(
     accumulator =
         @DataTypeHint(

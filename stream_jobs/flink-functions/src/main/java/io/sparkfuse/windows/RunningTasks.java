@@ -13,11 +13,12 @@ import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code running_tasks(started_id, launched_ms, ended_id, progress)}: starts, ends and last progress
- * of a stage's task attempts in a window, as encoded TaskNews; {@code progress} is a record as it came.
+ * {@code running_tasks(started_id, launched_ms, ended_id, progress)}: starts, ends and last
+ * progress of a stage's task attempts in a window, as encoded TaskNews; {@code progress} is a
+ * record as it came.
  *
- * <p>Bounded: beyond {@link News#MAX_TASKS} of each sort attempts are only counted. The result does not
- * depend on the order in which facts come, so it is the same on replay.
+ * <p>Bounded: beyond {@link News#MAX_TASKS} of each sort attempts are only counted. The result does
+ * not depend on the order in which facts come, so it is the same on replay.
  */
 @FunctionHint(
     accumulator =

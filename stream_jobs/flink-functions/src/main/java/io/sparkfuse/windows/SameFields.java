@@ -8,7 +8,10 @@ import java.util.Map;
 final class SameFields {
   private SameFields() {}
 
-  /** Sets in {@code to} every field of the same name and type that {@code from} has; absent stays absent. */
+  /**
+   * Sets in {@code to} every field of the same name and type that {@code from} has; absent stays
+   * absent.
+   */
   static void copy(Message from, Message.Builder to) {
     for (Map.Entry<FieldDescriptor, Object> entry : from.getAllFields().entrySet()) {
       FieldDescriptor source = entry.getKey();

@@ -7,8 +7,9 @@ import java.util.TreeMap;
 /**
  * The numbers seen of one lane, as runs without a hole: exact whatever comes twice or late.
  *
- * <p>Bounded: when there are too many holes the oldest run is settled, that is counted and no longer
- * told apart, and what comes late below it does not count; so completeness errs to the low side.
+ * <p>Bounded: when there are too many holes the oldest run is settled, that is counted and no
+ * longer told apart, and what comes late below it does not count; so completeness errs to the low
+ * side.
  */
 final class SequenceRanges {
   static final int MAX_RUNS = 256;

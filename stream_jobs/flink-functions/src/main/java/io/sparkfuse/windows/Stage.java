@@ -43,7 +43,8 @@ final class Stage {
 
   /** The stage as it was saved, or a new one when it is past its grace at {@code nowMs}. */
   static Stage restore(StageState saved, long nowMs) {
-    // The timer that forgets fires with the watermark, which is ahead or behind by chance: time decides.
+    // The timer that forgets fires with the watermark, which is ahead or behind by chance: time
+    // decides.
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
     return forgotten ? new Stage() : new Stage(saved);
   }
@@ -103,7 +104,10 @@ final class Stage {
     return soFar.hasNumTasks() && firstSuccesses > soFar.getNumTasks();
   }
 
-  /** Of a stage that ended well: the share of its tasks whose end was seen; null while it runs or failed. */
+  /**
+   * Of a stage that ended well: the share of its tasks whose end was seen; null while it runs or
+   * failed.
+   */
   Double endedShare() {
     if (!"succeeded".equals(soFar.getStatus()) || soFar.getNumTasks() == 0) {
       return null;

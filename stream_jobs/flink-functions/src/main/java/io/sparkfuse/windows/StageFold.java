@@ -12,9 +12,11 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * Folds the windows of one stage attempt into its whole truth so far; one encoded StageNews for each.
+ * Folds the windows of one stage attempt into its whole truth so far; one encoded StageNews for
+ * each.
  *
- * <p>Keeps a stage for {@link Stage#GRACE_MS} after its end. A stage of which nothing is heard goes with its TTL.
+ * <p>Keeps a stage for {@link Stage#GRACE_MS} after its end. A stage of which nothing is heard goes
+ * with its TTL.
  */
 @DataTypeHint("ROW<news BYTES>")
 public final class StageFold extends ProcessTableFunction<Row> {
@@ -29,7 +31,10 @@ public final class StageFold extends ProcessTableFunction<Row> {
   public void eval(
       Context context,
       @StateHint(ttl = "2 d") Memory memory,
-      @ArgumentHint(name = "input", value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME}) Row partial)
+      @ArgumentHint(
+              name = "input",
+              value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
+          Row partial)
       throws InvalidProtocolBufferException {
     TimeContext<Long> time = context.timeContext(Long.class);
     // The time of a window's row is its last millisecond.

@@ -7,7 +7,9 @@ import io.sparkfuse.windows.wire.BiggestTask;
 import io.sparkfuse.windows.wire.RunningTask;
 import io.sparkfuse.windows.wire.StageNews;
 
-/** The rows of stage_live and task_live that follow from a stage so far and the window just folded. */
+/**
+ * The rows of stage_live and task_live that follow from a stage so far and the window just folded.
+ */
 final class StageRows {
   private final Stage stage;
   private final StageWindow window;
@@ -25,7 +27,8 @@ final class StageRows {
     quantiles();
     totals();
     biggest();
-    StageNews.Builder news = StageNews.newBuilder().setStage(row).setOvercounted(stage.isOvercounted());
+    StageNews.Builder news =
+        StageNews.newBuilder().setStage(row).setOvercounted(stage.isOvercounted());
     if (stage.endedShare() != null) {
       news.setEndedShare(stage.endedShare());
     }
@@ -94,7 +97,9 @@ final class StageRows {
         .setCpuNs(sum.getCpuNs() + told.getCpuNs());
   }
 
-  /** By the executor's own clock where it told one, which no difference between clocks can touch. */
+  /**
+   * By the executor's own clock where it told one, which no difference between clocks can touch.
+   */
   private long ageMs(RunningTask task) {
     if (task.getProgress().hasAgeMs()) {
       return task.getProgress().getAgeMs();
@@ -134,8 +139,7 @@ final class StageRows {
     for (RunningTask task : stage.tasks.running()) {
       if (task.hasProgress()) {
         TaskProgress told = task.getProgress();
-        BiggestTask one =
-            BiggestTasks.of(told.getTaskIndex(), workBytes(told), ageMs(task));
+        BiggestTask one = BiggestTasks.of(told.getTaskIndex(), workBytes(told), ageMs(task));
         biggest = BiggestTasks.bigger(biggest, one);
       }
     }

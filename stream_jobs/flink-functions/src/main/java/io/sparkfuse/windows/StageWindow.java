@@ -46,7 +46,8 @@ record StageWindow(
   /** The columns that add up from window to window; the query names them as the contract does. */
   static final List<FieldDescriptor> SUMS =
       StageLive.getDescriptor().getFields().stream()
-          .filter(field -> field.getName().startsWith("finished_") || COUNTS.contains(field.getName()))
+          .filter(
+              field -> field.getName().startsWith("finished_") || COUNTS.contains(field.getName()))
           .filter(field -> !field.getName().equals("finished_cpu_ms"))
           .toList();
 

@@ -60,7 +60,9 @@ final class StagesOfApplication {
         .setDiskSpilledBytes(all.getDiskSpilledBytes());
   }
 
-  /** StageFold forgets at the same moment: what still comes of such a stage is counted from 0 there. */
+  /**
+   * StageFold forgets at the same moment: what still comes of such a stage is counted from 0 there.
+   */
   private void forgetBefore(long endedMs) {
     Iterator<StageTotals> all = stages.values().iterator();
     while (all.hasNext()) {

@@ -24,7 +24,9 @@ final class TasksOfStage {
   /** Longer than a fact can be on its way while its collector still keeps it. [ms] */
   static final long REMEMBER_ENDED_MS = 120_000;
 
-  /** After its stage's end an attempt that stays silent this long is gone, though nobody told. [ms] */
+  /**
+   * After its stage's end an attempt that stays silent this long is gone, though nobody told. [ms]
+   */
   static final long SILENT_AFTER_STAGE_MS = 60_000;
 
   private final TreeMap<Long, RunningTask> running = new TreeMap<>();
@@ -92,7 +94,8 @@ final class TasksOfStage {
       return;
     }
     RunningTask.Builder next = known == null ? RunningTask.newBuilder() : known.toBuilder();
-    running.put(task, next.setTaskId(task).setLaunchedMs(launchedMs).setSeenMs(windowEndMs).build());
+    running.put(
+        task, next.setTaskId(task).setLaunchedMs(launchedMs).setSeenMs(windowEndMs).build());
   }
 
   private void progress(TaskProgress told, long windowEndMs) {

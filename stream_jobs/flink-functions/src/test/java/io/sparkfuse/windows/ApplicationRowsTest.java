@@ -1,0 +1,198 @@
+package io.sparkfuse.windows;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.sparkfuse.contracts.ApplicationEnded;
+import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.contracts.Tick;
+import io.sparkfuse.windows.wire.ApplicationState;
+import io.sparkfuse.windows.wire.LatestFact;
+import io.sparkfuse.windows.wire.LatestFacts;
+import io.sparkfuse.windows.wire.StageNews;
+import io.sparkfuse.windows.wire.WaitingRow;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class ApplicationRowsTest {
+  private static final long END_MS = 5000;
+  private static final LiveRow ENVELOPE = LiveRow.newBuilder().setAppId("app-1").build();
+
+  /** Rows of different things have one order, whatever the order in which they came. */
+  @Test
+  void ordersRowsByWhatTheyAre() throws Exception {
+    List<WaitingRow> waiting =
+        new ArrayList<>(
+            List.of(
+                passed(
+                    Fact.newBuilder().setApplicationEnded(ApplicationEnded.getDefaultInstance())),
+                passed(Fact.newBuilder().setStageEnded(StageEnded.getDefaultInstance())),
+                passed(Fact.newBuilder().setStageStarted(StageStarted.newBuilder().setStageId(9))),
+                passed(Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setSucceeded(true))),
+                stage(4, false, null),
+                stage(2, false, null),
+                numbers(0, 1, 2)));
+    List<LiveRow> first = rows(waiting, ApplicationState.getDefaultInstance());
+    for (int round = 0; round < 20; round++) {
+      Collections.shuffle(waiting, new Random(round));
+
+      assertEquals(first, rows(waiting, ApplicationState.getDefaultInstance()));
+    }
+    assertEquals(
+        List.of(
+            "stage_started",
+            "stage_live",
+            "stage_live",
+            "app_live",
+            "stage_ended",
+            "job_ended",
+            "application_ended"),
+        first.stream().map(LiveRow::getView).toList());
+    assertEquals(
+        List.of(1L, 2L, 3L, 4L, 5L, 6L, 7L), first.stream().map(LiveRow::getRowSeq).toList());
+    assertEquals(2, first.get(1).getStage().getStageId());
+  }
+
+  /**
+   * A hole lowers the completeness of every row; when the missing fact comes late it is whole
+   * again.
+   */
+  @Test
+  void lateFactsMakeItWholeAgain() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    LiveRow holed = last(application, List.of(numbers(0, 1, 3)));
+    LiveRow whole = last(Application.restore(application.save(), END_MS), List.of(numbers(2)));
+
+    assertEquals(0.75, holed.getCompleteness());
+    assertEquals(1.0, whole.getCompleteness());
+    assertEquals(4, whole.getApplication().getFactsSeen());
+  }
+
+  /** What Spark dropped before it could be numbered leaves no hole, and still counts as missing. */
+  @Test
+  void whatSparkDroppedCounts() throws Exception {
+    CollectorHealth health =
+        CollectorHealth.newBuilder().setSparkDroppedEvents(1).setDroppedBulk(5).build();
+    LatestFact told =
+        LatestFact.newBuilder()
+            .setFact(
+                Fact.newBuilder()
+                    .setCollector("driver-1")
+                    .setCollectorHealth(health)
+                    .build()
+                    .toByteString())
+            .build();
+    WaitingRow waiting =
+        WaitingRow.newBuilder().setHealth(LatestFacts.newBuilder().addLatest(told)).build();
+    LiveRow row =
+        last(
+            Application.restore(ApplicationState.getDefaultInstance(), END_MS),
+            List.of(numbers(0, 1, 2), waiting));
+
+    assertEquals(0.75, row.getCompleteness());
+    assertEquals(6, row.getApplication().getFactsDropped());
+  }
+
+  /** The row of a stage that ended with ends missing says so, though every numbered fact came. */
+  @Test
+  void aStageIsNoMoreCompleteThanItsEnds() throws Exception {
+    List<LiveRow> rows =
+        rows(List.of(numbers(0, 1), stage(1, false, 0.5)), ApplicationState.getDefaultInstance());
+
+    assertEquals(0.5, rows.get(0).getCompleteness());
+    assertEquals(1.0, rows.get(1).getCompleteness());
+  }
+
+  /** What was counted twice is no evidence, now and for the rest of the application. */
+  @Test
+  void doubleCountsSpoilTheApplication() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    last(application, List.of(numbers(0), stage(1, true, 1.0)));
+    LiveRow later = last(Application.restore(application.save(), END_MS), List.of(numbers(1)));
+
+    assertEquals(0.0, later.getCompleteness());
+  }
+
+  /** Of the ticks of a window one passes, and no row of an application is made for the clock. */
+  @Test
+  void oneTickAWindow() throws Exception {
+    List<WaitingRow> waiting = new ArrayList<>();
+    for (long sentMs : new long[] {2000, 1000, 3000}) {
+      waiting.add(passed(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(sentMs))));
+    }
+    List<LiveRow> rows = rows(waiting, ApplicationState.getDefaultInstance());
+
+    assertEquals(1, rows.size());
+    assertEquals(3000, rows.get(0).getTick().getSentMs());
+  }
+
+  /**
+   * After its grace an application is forgotten but for the number of its rows, which never start
+   * over.
+   */
+  @Test
+  void rowNumbersOutliveTheApplication() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    LiveRow last =
+        last(
+            application,
+            List.of(
+                passed(
+                    Fact.newBuilder().setApplicationEnded(ApplicationEnded.getDefaultInstance()))));
+    Application later = Application.restore(application.save(), application.forgetAtMs());
+    LiveRow next = last(later, List.of(numbers(0)));
+
+    assertEquals(last.getRowSeq() + 1, next.getRowSeq());
+    assertEquals("running", next.getApplication().getStatus());
+  }
+
+  private static List<LiveRow> rows(List<WaitingRow> waiting, ApplicationState state)
+      throws Exception {
+    return rows(waiting, Application.restore(state, END_MS));
+  }
+
+  private static List<LiveRow> rows(List<WaitingRow> waiting, Application application)
+      throws Exception {
+    ApplicationRows rows = new ApplicationRows(application, ENVELOPE, END_MS);
+    for (WaitingRow row : waiting) {
+      rows.add(row);
+    }
+    return rows.build();
+  }
+
+  private static LiveRow last(Application application, List<WaitingRow> waiting) throws Exception {
+    List<LiveRow> rows = rows(waiting, application);
+    return rows.get(rows.size() - 1);
+  }
+
+  private static WaitingRow passed(Fact.Builder fact) {
+    return WaitingRow.newBuilder().setFact(fact.build().toByteString()).build();
+  }
+
+  private static WaitingRow stage(int id, boolean overcounted, Double endedShare) {
+    StageNews.Builder news =
+        StageNews.newBuilder()
+            .setStage(StageLive.newBuilder().setStageId(id).setStatus("running"))
+            .setOvercounted(overcounted);
+    if (endedShare != null) {
+      news.setEndedShare(endedShare);
+    }
+    return WaitingRow.newBuilder().setStage(news).build();
+  }
+
+  private static WaitingRow numbers(long... numbers) {
+    Lanes lanes = new Lanes();
+    for (long number : numbers) {
+      lanes.add("driver-1", "bulk", number);
+    }
+    return WaitingRow.newBuilder().setLanes(lanes.save()).build();
+  }
+}

@@ -1,0 +1,77 @@
+"""A windows job on the shared broker, started and killed as the supervisor does it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import wait_for
+
+START_SECONDS = 120
+
+
+class RunningJob:
+    """One process of a job and its JVM.
+
+    ``environment`` is the whole of the job's settings; its output goes to ``log``.
+    """
+
+    def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:
+        self._log = log
+        self._lock = Path(environment["SPARKFUSE_HOME"], f"{module.rpartition('.')[2]}.lock")
+        self._lock.unlink(missing_ok=True)
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module], env={**os.environ, **environment}, stdout=output, stderr=output
+            )
+
+    def wait_until_running(self) -> None:
+        """Wait until the job is submitted."""
+        wait_for(self._runs, START_SECONDS, f"the job to run; see {self._log}")
+
+    def kill(self) -> None:
+        """End launcher and JVM as a dying machine does: at once, nothing said."""
+        java = self.java()
+        self._process.kill()
+        os.kill(java, signal.SIGKILL)
+        self._process.wait(30)
+        wait_for(lambda: not Path(f"/proc/{java}").exists(), 30, "the JVM to be gone")
+
+    def stop(self) -> int:
+        """End it in order; gives its exit code."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(60)
+
+    def exit_code(self) -> int | None:
+        """Its exit code once it has ended."""
+        return self._process.poll()
+
+    def java(self) -> int:
+        """Process id of its JVM."""
+        return int(self._lock.read_text())
+
+    def _runs(self) -> bool:
+        if self._process.poll() is not None:
+            pytest.fail(f"the job ended while it started:\n{self._log.read_text()[-2000:]}")
+        return self._lock.exists() and self._lock.read_text().strip().isdigit()
+
+
+@pytest.fixture(scope="module")
+def start_job() -> Iterator[Callable[[str, dict[str, str], Path], RunningJob]]:
+    """A function that starts a job's module; whatever still runs at the end is ended."""
+    jobs: list[RunningJob] = []
+
+    def start(module: str, environment: dict[str, str], log: Path) -> RunningJob:
+        jobs.append(RunningJob(module, environment, log))
+        return jobs[-1]
+
+    yield start
+    for job in jobs:
+        if job.exit_code() is None:
+            job.stop()

@@ -1,0 +1,71 @@
+"""An application told fact by fact, so that what the windows must say of it can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from confluent_kafka import Producer
+
+from sparkfuse_contracts.generated import fact_pb2
+
+DRIVER = "driver-0a0a0a0a"
+EXECUTOR = "executor-1-0b0b0b0b"
+
+
+class ScriptedApplication:
+    """Numbers facts as a collector does and sends them to one topic, in one order.
+
+    ``start_ms`` is the application's own clock, which may be far from the broker's.
+    """
+
+    def __init__(self, bootstrap: str, topic: str, app_id: str, start_ms: int) -> None:
+        self.app_id, self.start_ms, self._topic = app_id, start_ms, topic
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "partitioner": "murmur2_random",
+                "enable.idempotence": True,
+                "linger.ms": 5,
+            }
+        )
+        self._next: dict[tuple[str, str], int] = defaultdict(int)
+
+    def tell(self, kind: str, /, *, collector: str = DRIVER, lane: str = "bulk", **values: Any) -> None:
+        """Send one fact of ``kind`` with ``values`` as its fields."""
+        fact = fact_pb2.Fact(
+            event_time_ms=self.start_ms,
+            cluster="test",
+            app_id=self.app_id,
+            app_attempt=1,
+            app_start_ms=self.start_ms,
+            collector=collector,
+            lane=lane,
+            seq=self.drop(collector, lane),
+        )
+        getattr(fact, kind).SetInParent()
+        for name, value in values.items():
+            self._set(getattr(fact, kind), name, value)
+        self.send(fact.SerializeToString())
+
+    def drop(self, collector: str = DRIVER, lane: str = "bulk") -> int:
+        """Use up the lane's next number, as for a fact that finds no room."""
+        number = self._next[collector, lane]
+        self._next[collector, lane] += 1
+        return number
+
+    def send(self, value: bytes | None) -> None:
+        """Send any bytes under the application's key."""
+        self._producer.produce(self._topic, value, self.app_id)
+
+    def flush(self) -> None:
+        """Wait until the broker has all of it."""
+        assert self._producer.flush(30) == 0
+
+    @staticmethod
+    def _set(message: Any, name: str, value: Any) -> None:
+        if isinstance(value, (list, dict)):
+            field = getattr(message, name)
+            field.extend(value) if isinstance(value, list) else field.update(value)
+        else:
+            setattr(message, name, value)

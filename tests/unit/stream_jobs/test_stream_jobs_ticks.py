@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, clock_names, murmur2
+
+
+@pytest.mark.parametrize(
+    ("key", "signed"),
+    # From org.apache.kafka.common.utils.UtilsTest.testMurmur2.
+    [
+        ("21", -973932308),
+        ("foobar", -790332482),
+        ("a-little-bit-long-string", -985981536),
+        ("a-little-bit-longer-string", -1486304829),
+        ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+        ("abc", 479470107),
+    ],
+)
+def test_keys_are_hashed_as_kafka_does(key: str, signed: int) -> None:
+    """The hash agrees with Kafka's own test vectors, its sign bit taken off."""
+    assert murmur2(key.encode()) == signed & 0x7FFFFFFF
+
+
+@pytest.mark.parametrize("partitions", [(1, 1), (2, 2), (2, 3), (12, 7), (64, 2)])
+def test_clocks_reach_every_partition_of_each_topic(partitions: tuple[int, ...]) -> None:
+    """Whatever the numbers of partitions, each gets a tick, and no clock is superfluous in the plain case."""
+    names = clock_names(*partitions)
+
+    for count in partitions:
+        assert {murmur2(name.encode()) % count for name in names} == set(range(count))
+    assert len(names) <= sum(partitions)
+
+
+@pytest.mark.parametrize("ahead_ms", [0.0, 137.0, -2600.0, 3_600_000.0])
+def test_a_tick_arrives_just_behind_a_full_second_of_the_broker(ahead_ms: float) -> None:
+    """However far the clocks are apart, and though one record was held up for long."""
+    clock = BrokerClock()
+    clock.stamped(1_000_000.0, 1_000_000.0 + ahead_ms + 900)
+    clock.stamped(1_001_000.0, 1_001_000.0 + ahead_ms)
+
+    for now_ms in (2_000_000.0, 2_000_019.0, 2_000_021.0, 2_000_999.0):
+        sent_ms = clock.next_tick_ms(now_ms, 1000)
+
+        assert (sent_ms + ahead_ms) % 1000 == PHASE_MS
+        assert 0 < sent_ms - now_ms <= 1000
