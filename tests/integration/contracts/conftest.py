@@ -1,0 +1,55 @@
+"""Every example of every message, sent through the real broker as its topic carries it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+import pytest
+from confluent_kafka import Producer
+from google.protobuf.message import Message
+
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.examples import examples
+from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
+from sparkfuse_contracts.topics import topic_name, topics
+from sparkfuse_contracts.wire import from_json, record_key, to_json
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Where the examples are: all in partition 0 of their topic, so that an offset names a case."""
+
+    bootstrap: str
+    prefix: str
+
+    def cases(self, topic: str) -> tuple[str, ...]:
+        """The case at each offset."""
+        return tuple(examples(topics()[topic].message))
+
+
+def _key(topic: str, message: Message) -> bytes | None:
+    keyed = from_json(Signal, message.payload.encode()) if isinstance(message, SignedSignal) else message
+    return record_key(topic, keyed)
+
+
+@pytest.fixture(scope="session")
+def sent_examples(kafka_bootstrap) -> Sent:
+    """The examples on the broker, in topics with the settings that the contract wants."""
+    prefix = f"golden-{uuid.uuid4().hex[:8]}"
+    ensure_topics(kafka_bootstrap, prefix)
+    producer = Producer({"bootstrap.servers": kafka_bootstrap})
+    refused: list[str] = []
+    for topic in topics().values():
+        for message in examples(topic.message).values():
+            value = message.SerializeToString() if topic.encoding == "protobuf" else to_json(message)
+            producer.produce(
+                topic_name(topic.name, prefix),
+                value,
+                _key(topic.name, message),
+                partition=0,
+                on_delivery=lambda error, _: refused.append(error.str()) if error else None,
+            )
+    assert producer.flush(30) == 0
+    assert refused == []
+    return Sent(kafka_bootstrap, prefix)

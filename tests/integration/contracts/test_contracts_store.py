@@ -1,0 +1,112 @@
+"""Every example of every message becomes its golden row in the store, through the broker, the kernel and the loader."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import clickhouse_connect
+import pytest
+from clickhouse_connect.driver.client import Client
+
+from sparkfuse_contracts.tables import Table, tables
+from tests.integration.contracts.conftest import Sent
+from tests.integration.contracts.golden import compare, without_null
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(300)
+TOPICS = {"facts": "facts", "live": "live", "findings": "findings", "baselines": "baselines", "actions": "actions",
+          "dead_letters": "dead-letters"}  # fmt: skip
+# The pipeline's clock says nothing about an application, and no collector sends what Flink's reader makes of junk.
+NOT_STORED = {"facts": {"tick", "undecodable"}, "live": {"tick"}}
+LOADING_SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def loaded_store(sent_examples, store_url, tmp_path_factory) -> Iterator[Client]:
+    """A client of a database that the loader has filled with the examples."""
+    database = f"contracts_{uuid.uuid4().hex[:8]}"
+    with clickhouse_connect.get_client(dsn=store_url) as administrator:
+        administrator.command(f"CREATE DATABASE {database}")
+    with clickhouse_connect.get_client(dsn=store_url, database=database) as client:
+        loader = _start_loader(sent_examples, f"{store_url}/{database}", tmp_path_factory.mktemp("loader"))
+        try:
+            wait_for(lambda: loader.poll() is not None or _all_loaded(client), LOADING_SECONDS, "the loader")
+            yield client
+        finally:
+            loader.terminate()
+            loader.wait(30)
+        client.command(f"DROP DATABASE {database}")
+
+
+def _start_loader(sent: Sent, clickhouse_url: str, folder: Path) -> subprocess.Popen[bytes]:
+    environment = os.environ | {
+        "SPARKFUSE_KAFKA_BOOTSTRAP": sent.bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": sent.prefix,
+        "SPARKFUSE_CLICKHOUSE_URL": clickhouse_url,
+        "SPARKFUSE_METRICS_PORT": "",
+    }
+    with (folder / "loader.log").open("wb") as log:
+        command = [sys.executable, "-m", "sparkfuse_native_analytics.loader"]
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+
+
+def _all_loaded(client: Client) -> bool:
+    known = client.query("SELECT name FROM system.tables WHERE database = currentDatabase()").result_columns
+    if not known or not TOPICS.keys() <= set(known[0]):
+        return False
+    # The last dead letter is the loader's own, of the fact that no collector sends.
+    counts = [client.command(f"SELECT count() FROM {table}") for table in TOPICS]
+    return counts == [21, 22, 5, 3, 4, 4]
+
+
+def _rows(client: Client, table: Table, cases: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    selected = [
+        f"base64Encode({column.name}) AS {column.name}" if _is_bytes(column.name) else f"`{column.name}`"
+        for column in table.columns
+        if column.path or column.name in {"kind", "row"}
+    ]
+    content = client.raw_query(
+        f"SELECT kafka_offset, {', '.join(selected)} FROM {table.name} FINAL ORDER BY kafka_offset",
+        settings={"output_format_json_quote_64bit_integers": 0},
+        fmt="JSONEachRow",
+    )
+    rows = [json.loads(line) for line in content.decode().splitlines()]
+    kept = [row for row in rows if row["kafka_offset"] < len(cases)]
+    return {cases[row.pop("kafka_offset")]: _filled(row) for row in kept}
+
+
+def _filled(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in without_null(row).items() if value not in ([], {})}
+
+
+def _is_bytes(name: str) -> bool:
+    return name == "event_id" or name.endswith("payload")
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_store_holds_the_golden_rows(loaded_store, sent_examples, name) -> None:
+    """Each column has its value; what was absent is NULL (an empty list or map), and zeros are zeros."""
+    cases = sent_examples.cases(TOPICS[name])
+    rows = _rows(loaded_store, tables()[name], cases)
+
+    assert set(cases) - set(rows) == NOT_STORED.get(name, set())
+    compare("store", name, rows)
+
+
+def test_a_fact_that_nobody_sends_is_set_aside(loaded_store) -> None:
+    """What lacks the key of its table comes back as a dead letter with topic, offset and reason."""
+    letters = loaded_store.query(
+        "SELECT origin_kafka_offset, topic, reason FROM dead_letters "
+        "WHERE component = 'loader' AND reason LIKE '%app_id%'"
+    ).result_rows
+
+    assert len(letters) == 1
+    assert letters[0][1].endswith(".facts")
+    assert letters[0][2] == "not a Fact: it has no app_id"
