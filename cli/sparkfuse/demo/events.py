@@ -22,7 +22,7 @@ class Page:
     """A notification about one finding that reached the webhook.
 
     Attributes:
-        rule: id of the rule.
+        rule: id of the rule; the alert's name when it is about the pipeline itself.
         job: the job it speaks of.
         severity: as on the alert.
         status: firing or resolved.
@@ -46,7 +46,7 @@ def pages(delivery: Delivery) -> list[Page]:
 def _page(alert: dict[str, Any], arrived_ms: int) -> Page:
     labels, annotations = alert.get("labels", {}), alert.get("annotations", {})
     return Page(
-        rule=labels.get("rule", ""),
+        rule=labels.get("rule") or labels.get("alertname", ""),
         job=labels.get("job_key", ""),
         severity=labels.get("severity", "") or annotations.get("severity", ""),
         status=alert.get("status", ""),

@@ -66,4 +66,5 @@ def _start(layout: Layout, supervisor: Supervisor, webhook_url: str, more: Mappi
         first.insert(0, Broker(layout, KAFKA_LIBRARIES).service())
     supervisor.start(*first)
     ensure_topics(layout.kafka_bootstrap, settings.topic_prefix)
-    supervisor.start(*last, outputs.prometheus(layout))
+    supervisor.start(*last)
+    supervisor.start(outputs.prometheus(layout))  # last, or it would page about those that still start
