@@ -123,6 +123,8 @@ def _checked(rule: Rule) -> Rule:
 
 def _check_predicates(rule: Rule) -> None:
     compiler.severity_sql(rule, "datafusion")
+    if rule.breaker and rule.view != "stage_live":
+        raise RuleRefused(f"{rule.file}: breaker: the fuse watches stages, so the view must be stage_live")
     signal_conditions(rule)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,14 @@ def read_section(path: Path, section: str) -> Mapping[str, Any]:
     """One section of a sparkfuse.yaml, empty when it is not there. Raises RuleRefused for an unknown section."""
     content = reading.mapping(str(path), reading.read_mapping(path), SECTIONS)
     return reading.mapping(f"{path}: {section}", content.get(section) or {})
+
+
+def read_list(path: Path, section: str) -> Sequence[Any]:
+    """One section of a sparkfuse.yaml that is a list, empty when it is not there. Raises RuleRefused."""
+    found = reading.mapping(str(path), reading.read_mapping(path), SECTIONS).get(section) or []
+    if not isinstance(found, list):
+        raise RuleRefused(f"{path}: {section}: must be a list, is {found!r}")
+    return found
 
 
 def read_condition(place: str, value: object) -> str:

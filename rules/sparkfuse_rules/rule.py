@@ -10,7 +10,11 @@ QUIET = "quiet"
 MODES = ("off", "shadow", "warn", "act")
 ACTIONS = ("warn", "cancel_stage", "cancel_jobs", "stop_application")
 # What the hook in the driver counts itself, so that a signal's predicate can be checked where it acts.
-HOOK_COLUMNS = ("disk_spilled_bytes", "memory_spilled_bytes", "since_finish_ms", "finished_tasks", "running_tasks")
+HOOK_COLUMNS = (
+    "disk_spilled_bytes", "elapsed_ms", "failed_tasks", "finished_tasks", "killed_tasks", "memory_spilled_bytes",
+    "num_tasks", "running_age_max_ms", "running_disk_spilled_bytes", "running_stalled_max_ms", "running_tasks",
+    "since_finish_ms", "succeeded_tasks", "work_bytes", "work_records",
+)  # fmt: skip
 Value = int | float | str | bool | None
 
 

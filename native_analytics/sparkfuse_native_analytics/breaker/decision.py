@@ -49,7 +49,9 @@ class Decision:
 
 
 def decide(verdict: Verdict, witness: Witness | None, now: Circumstances) -> Decision | None:
-    """Judge one verdict; None while detection and the breaker's own view do not agree, which is nothing to speak of.
+    """Judge one verdict; None when there is nothing to speak of.
+
+    That is while detection and the breaker's own view do not agree, or the last act may still work.
 
     The order goes from what is about this verdict to what is about all: a reader of the audit sees the nearest reason.
     """
@@ -57,13 +59,10 @@ def decide(verdict: Verdict, witness: Witness | None, now: Circumstances) -> Dec
         return None
     completeness = min(verdict.completeness, _completeness(witness))
     if completeness < MIN_COMPLETENESS:
-        return Decision(
-            HELD, "completeness", f"the evidence is {completeness:.1%} complete, below {MIN_COMPLETENESS:.0%}"
-        )
-    if CRITICAL not in (verdict.severity,) or witness.run.severity != CRITICAL:
-        return None  # what is not critical blows no fuse
-    if not ready(now.fuse):
-        return Decision(HELD, "fuse", "the fuse is open: the last act may still work")
+        reason = f"the evidence is {completeness:.1%} complete, below {MIN_COMPLETENESS:.0%}"
+        return Decision(HELD, "completeness", reason)
+    if verdict.severity != CRITICAL or witness.run.severity != CRITICAL or not ready(now.fuse):
+        return None
     if now.hold is not None:
         return Decision(HELD, "hold", f"held: {now.hold.reason}")
     if now.picture.alarming(now.bounds):

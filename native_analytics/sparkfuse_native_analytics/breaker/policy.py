@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -39,7 +39,7 @@ class BigPicture:
 
 @dataclass(frozen=True)
 class Hold:
-    """Where nothing may act: all patterns that are given must fit (shell style, * and ?), until a time if there is one."""
+    """Where nothing may act: all patterns must fit (shell style, * and ?), until a time if there is one."""
 
     reason: str
     rule: str = "*"
@@ -58,9 +58,9 @@ class Hold:
 class Policy:
     """All of it."""
 
-    budget: Budget = Budget()
-    times: Times = Times()
-    big_picture: BigPicture = BigPicture()
+    budget: Budget = field(default_factory=Budget)
+    times: Times = field(default_factory=Times)
+    big_picture: BigPicture = field(default_factory=BigPicture)
     holds: tuple[Hold, ...] = ()
 
 

@@ -42,7 +42,7 @@ class Outside(Protocol):
     def write_action(self, action: Action) -> None:
         """Write a step and wait until it is kept. Raises OSError when it is not."""
 
-    def write_signal(self, signal: SignedSignal, app_id: str) -> None:
+    def write_signal(self, signed: SignedSignal, signal: Signal) -> None:
         """Send a signal and wait until it is kept. Raises OSError when it is not."""
 
 
@@ -158,7 +158,7 @@ class Breaker:
     def _send(self, signal: Signal, outside: Outside) -> str:
         assert self._key is not None, "a mode of warn or act without a key is refused at the start"
         try:
-            outside.write_signal(sign(signal, self._key), signal.app_id)
+            outside.write_signal(sign(signal, self._key), signal)
         except OSError as error:
             _log.error("signal %s was not sent: %s", signal.signal_id, error)
             return FAILED

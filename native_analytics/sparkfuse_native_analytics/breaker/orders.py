@@ -1,0 +1,64 @@
+"""Reads what the breaker is told to do, and reads it again when the file changes, so that a hold works at once."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.breaker.policy import read_policy
+from sparkfuse_native_analytics.breaker.work import Orders
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.refusal import RuleRefused
+
+SIGNING_MODES = ("warn", "act")
+_log = logging.getLogger("sparkfuse.breaker")
+
+
+def read_orders(settings: Settings, catalog: Path | None = None) -> Orders:
+    """The rules with a breaker, the default mode and the policy.
+
+    Raises RuleRefused for what is wrong in the rules or in sparkfuse.yaml, and when a mode that signs has no key.
+    """
+    rules = load_catalog(catalog, settings.config_file)
+    armed = {rule.id: rule for rule in rules.with_breaker()}
+    orders = Orders(armed, settings.breaker_mode, read_policy(settings.config_file))
+    signing = [rule.id for rule in armed.values() if orders.mode(rule) in SIGNING_MODES]
+    if signing and settings.signing_key_file is None:
+        raise RuleRefused(
+            f"the breaker of {', '.join(signing)} is in mode {orders.mode(armed[signing[0]])}, which signs, "
+            "but SPARKFUSE_SIGNING_KEY names no private key (sparkfuse up makes one)"
+        )
+    return orders
+
+
+class OrdersFile:
+    """The orders, as the file on disk has them now."""
+
+    def __init__(self, settings: Settings, catalog: Path | None = None) -> None:
+        """Raises RuleRefused when the orders cannot be read at the start."""
+        self._settings, self._catalog = settings, catalog
+        self._stamp = self._now()
+        self.orders = read_orders(settings, catalog)
+
+    def changed(self) -> Orders | None:
+        """New orders when the file has changed and can be read; what cannot be read is said, and the old ones hold."""
+        stamp = self._now()
+        if stamp == self._stamp:
+            return None
+        self._stamp = stamp
+        try:
+            self.orders = read_orders(self._settings, self._catalog)
+        except RuleRefused as error:
+            _log.error("the old orders hold: %s", error)
+            return None
+        _log.info("%s was read again", self._settings.config_file)
+        return self.orders
+
+    def _now(self) -> tuple[int, int] | None:
+        path = self._settings.config_file
+        try:
+            status = path.stat() if path else None
+        except OSError:  # it is being replaced; the next look sees the new one
+            return self._stamp
+        return (status.st_mtime_ns, status.st_size) if status else None
