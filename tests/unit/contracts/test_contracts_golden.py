@@ -70,7 +70,7 @@ def _as_columns(message: Message, table: Table) -> dict[str, Any]:
 def _without_empty(value: Any) -> Any:
     """Lists and maps that are empty or absent are one and the same on the wire."""
     if isinstance(value, dict):
-        return {name: _without_empty(each) for name, each in value.items() if each != []}
+        return {name: _without_empty(each) for name, each in value.items() if each not in ([], {})}
     return [_without_empty(each) for each in value] if isinstance(value, list) else value
 
 
