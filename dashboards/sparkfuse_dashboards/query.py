@@ -11,7 +11,7 @@ from grafana_foundation_sdk.models.dashboard import DataSourceRef
 from sparkfuse_contracts.assets import asset
 
 PLUGIN = "grafana-clickhouse-datasource"
-PLUGIN_VERSION = "4.10.0"
+PLUGIN_VERSION = "4.8.2"
 DATASOURCE_UID = "sparkfuse-clickhouse"
 DATASOURCE = DataSourceRef(type_val=PLUGIN, uid=DATASOURCE_UID)
 Shape = Literal["table", "timeseries"]
