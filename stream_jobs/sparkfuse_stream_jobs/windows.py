@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparkfuse_contracts.assets import asset
@@ -48,19 +48,25 @@ INSERTS = ("insert_live", "insert_dead_letters")
 IDLE_MS = 60_000
 
 
-def define(tables: StreamTableEnvironment, settings: Settings) -> StatementSet:
-    """Define the job's functions, tables and views in ``tables`` and give its inserts, not yet executed."""
+def define(
+    tables: StreamTableEnvironment, settings: Settings, read: Callable[[str, Settings], str] | None = None
+) -> StatementSet:
+    """Define the job's functions, tables and views in ``tables`` and give its inserts, not yet executed.
+
+    ``read`` gives the SQL of a name, in place of ``statement``, to those who try the job on other facts.
+    """
+    text = read or statement
     for name, java_class in FUNCTIONS.items():
         tables.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{PACKAGE}.{java_class}' LANGUAGE JAVA")
     create_tables(tables, settings, ["dead-letters"])
     for name in TABLES:
-        tables.execute_sql(statement(name, settings))
+        tables.execute_sql(text(name, settings))
     for name in VIEWS:
         # A view made by SQL text is validated anew where it is used, which Flink 2.3 cannot do with a process function.
-        tables.create_temporary_view(name, tables.sql_query(statement(name, settings)))
+        tables.create_temporary_view(name, tables.sql_query(text(name, settings)))
     inserts = tables.create_statement_set()
     for name in INSERTS:
-        inserts.add_insert_sql(statement(name, settings))
+        inserts.add_insert_sql(text(name, settings))
     return inserts
 
 

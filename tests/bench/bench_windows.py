@@ -1,0 +1,290 @@
+"""What the windows job costs: CPU for a fact against only reading it, and how far a row is behind its window's end.
+
+``python tests/bench/bench_windows.py`` starts a broker of its own, needs a quiet machine, and takes about five minutes.
+Every CPU figure is the difference between a long and a short run in one warmed JVM, so that start-up and compilation
+are not in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from sparkfuse.stack.broker import Broker
+from sparkfuse.stack.layout import Layout, Ports
+from sparkfuse.stack.process import Process
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated import fact_pb2, live_pb2
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs import windows
+from sparkfuse_stream_jobs.environment import table_environment
+
+ROOT = Path(__file__).parents[2]
+APPLICATIONS = 20
+STAGES_AT_ONCE = 5
+FACTS_PER_SECOND = 10_000
+STAGE_SECONDS = 30
+FLOOR_COLUMNS = """CREATE TEMPORARY TABLE facts (
+  app_id STRING, kind STRING,
+  task_ended ROW<stage_id INT, stage_attempt INT, duration_ms BIGINT, cpu_ns BIGINT>,
+  arrived_at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"""
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--facts", nargs=2, type=int, default=[1_000_000, 3_000_000], metavar=("SHORT", "LONG"))
+    parser.add_argument("--latency-seconds", type=int, default=60)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
+        settings = replace(
+            Settings.from_environment({}), kafka_bootstrap=bootstrap, topic_prefix="bench", home=Path(folder, "home"),
+            flink_libs=ROOT / "build" / "flink-libs",
+        )  # fmt: skip
+        print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
+        measure_latency(settings, arguments.latency_seconds)
+        measure_cpu(settings, *arguments.facts)
+
+
+@contextlib.contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """A real broker on free ports."""
+    layout = Layout.from_environment(folder / "kafka", Ports.free(), environment={})
+    service = Broker(layout, ROOT / "build" / "kafka-libs").service()
+    process = Process(service, layout.logs / "kafka.log")
+    try:
+        deadline = time.monotonic() + service.ready_seconds
+        while not service.ready():
+            if time.monotonic() > deadline:
+                raise SystemExit("the broker did not start")
+        yield layout.kafka_bootstrap
+    finally:
+        process.stop()
+
+
+def facts(count: int) -> Iterator[tuple[float, fact_pb2.Fact]]:
+    """Task starts and ends (45 % each) and progress (10 %) of some applications, and the second each happens in."""
+    numbers = [0] * APPLICATIONS
+    for place in range(count):
+        application = place % APPLICATIONS
+        second = place / FACTS_PER_SECOND
+        fact = fact_pb2.Fact(
+            event_id=place.to_bytes(16, "big"), event_time_ms=int(second * 1000), cluster="bench", tenant="team",
+            app_id=f"application-{application:04d}", app_attempt=1, app_start_ms=1, collector="driver-00000001",
+            lane="bulk", seq=numbers[application],
+        )  # fmt: skip
+        numbers[application] += 1
+        task = place // APPLICATIONS
+        stage = int(second / STAGE_SECONDS) * STAGES_AT_ONCE + task % STAGES_AT_ONCE
+        fill(fact, place * 7919 % 100, stage, task // 2)
+        yield second, fact
+
+
+def fill(fact: fact_pb2.Fact, lot: int, stage: int, task: int) -> None:
+    """Give the fact its kind by lot."""
+    if lot < 45:
+        fact.task_started.MergeFrom(
+            fact_pb2.TaskStarted(stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1",
+                                 host="host-0001", launched_ms=1)
+        )  # fmt: skip
+    elif lot < 90:
+        fact.task_ended.MergeFrom(
+            fact_pb2.TaskEnded(stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1",
+                               host="host-0001", launched_ms=1, finished_ms=1 + task % 9000, duration_ms=task % 9000,
+                               outcome="success", has_metrics=True, run_ms=task % 8000, cpu_ns=task * 1000 % 10**9,
+                               gc_ms=task % 50, input_bytes=task * 977 % 10**8, input_records=task % 10**6,
+                               shuffle_read_bytes=task * 3, shuffle_write_bytes=task * 5)
+        )  # fmt: skip
+    else:
+        fact.task_progress.MergeFrom(
+            fact_pb2.TaskProgress(stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1",
+                                  host="host-0001", age_ms=task % 5000, stalled_ms=0, cpu_ns=5, input_bytes=task)
+        )  # fmt: skip
+
+
+def measure_cpu(settings: Settings, short: int, long: int) -> None:
+    """Print CPU microseconds a fact of reading alone and of the whole job."""
+    settings = replace(settings, topic_prefix="bench-cpu")
+    ensure_cpu_topics(settings)
+    ends = write(settings, short, long)
+    run_case(settings, "whole", ends[short], "warm-up")
+    for case in ("floor", "whole"):
+        few, _, _ = run_case(settings, case, ends[short], f"{case}-short")
+        many, wall, memory = run_case(settings, case, ends[long], f"{case}-long")
+        cost = (many - few) / (long - short) * 1e6
+        print(
+            f"{case}: {cost:.2f} us CPU a fact ({few:.1f} s and {many:.1f} s for {short} and {long} facts, "
+            f"wall {wall:.1f} s, JVM {memory} MB, load {os.getloadavg()[0]:.1f})",
+            flush=True,
+        )
+
+
+def ensure_cpu_topics(settings: Settings) -> None:
+    """Facts carry the time that we give them, so that a window holds what it would hold at the real rate."""
+    stamps = {"facts": "CreateTime", "live": "LogAppendTime", "dead-letters": "LogAppendTime"}
+    admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap})
+    made = admin.create_topics(
+        [
+            NewTopic(f"{settings.topic_prefix}.{name}", 2, config={"message.timestamp.type": stamp})
+            for name, stamp in stamps.items()
+        ]
+    )
+    for future in made.values():
+        future.result(30)
+
+
+def write(settings: Settings, short: int, long: int) -> dict[int, list[int]]:
+    """Write the facts; gives the partitions' end offsets after each of the two numbers."""
+    topic, now_ms = f"{settings.topic_prefix}.facts", int(time.time() * 1000)
+    producer = Producer(
+        {
+            "bootstrap.servers": settings.kafka_bootstrap,
+            "partitioner": "murmur2_random",
+            "enable.idempotence": True,
+            "linger.ms": 50,
+            "compression.type": "lz4",
+            "queue.buffering.max.messages": 500_000,
+        }
+    )
+    ends, size = {}, 0
+    for place, (second, fact) in enumerate(facts(long), 1):
+        value = fact.SerializeToString()
+        size += len(value)
+        while True:
+            try:
+                producer.produce(topic, value, fact.app_id, timestamp=now_ms + int(second * 1000))
+                break
+            except BufferError:
+                producer.poll(0.5)
+        if place in {short, long}:
+            producer.flush()
+            ends[place] = end_offsets(settings, topic)
+    print(
+        f"{long} facts of {size / long:.0f} bytes, {APPLICATIONS} applications, {STAGES_AT_ONCE} stages at once in each"
+    )
+    return ends
+
+
+def end_offsets(settings: Settings, topic: str) -> list[int]:
+    """End offset of each of the two partitions."""
+    consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "bench"})
+    try:
+        return [consumer.get_watermark_offsets(TopicPartition(topic, number))[1] for number in range(2)]
+    finally:
+        consumer.close()
+
+
+def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple[float, float, int]:
+    """Run a bounded job to its end; gives the JVM's CPU seconds, wall seconds and resident megabytes."""
+    before, began = jvm_seconds(), time.monotonic()
+    _, tables = table_environment(name, settings, **{"restart-strategy.type": "none"})
+    bounds = ";".join(f"partition:{number},offset:{end}" for number, end in enumerate(ends))
+    statements = floor(tables, settings, bounds) if case == "floor" else whole(tables, settings, bounds)
+    statements.execute().wait()
+    jvm = java()
+    return jvm_seconds() - before, time.monotonic() - began, jvm.memory_info().rss >> 20 if jvm else 0
+
+
+def bounded(text: str, bounds: str) -> str:
+    """The table with an end."""
+    end = f"'scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = '{bounds}',\n"
+    return text.replace("'value.format' = 'sparkfuse-fact'", f"{end}  'value.format' = 'sparkfuse-fact'")
+
+
+def floor(tables: Any, settings: Settings, bounds: str) -> Any:
+    """Read, decode a few columns, filter, and drop: what any consumer in Flink costs."""
+    text = windows.statement("facts", settings)
+    options = text[text.index(") WITH (") :]
+    tables.execute_sql(bounded(FLOOR_COLUMNS + "\n" + options, bounds))
+    tables.execute_sql(
+        "CREATE TEMPORARY TABLE dropped (app_id STRING, stage_id INT, duration_ms BIGINT, cpu_ns BIGINT) "
+        "WITH ('connector' = 'blackhole')"
+    )
+    inserts = tables.create_statement_set()
+    inserts.add_insert_sql(
+        "INSERT INTO dropped SELECT app_id, task_ended.stage_id, task_ended.duration_ms, task_ended.cpu_ns "
+        "FROM facts WHERE kind = 'task_ended'"
+    )
+    return inserts
+
+
+def whole(tables: Any, settings: Settings, bounds: str) -> Any:
+    """The job as it is, with an end to its facts."""
+    return windows.define(tables, settings, lambda name, given: bounded(windows.statement(name, given), bounds))
+
+
+def java() -> psutil.Process | None:
+    """The JVM that runs Flink for us, not the broker's."""
+    for child in psutil.Process().children(recursive=True):
+        if child.name() == "java" and any("-Dsparkfuse.job=" in part for part in child.cmdline()):
+            return child
+    return None
+
+
+def jvm_seconds() -> float:
+    """CPU seconds of the JVM so far."""
+    jvm = java()
+    return sum(jvm.cpu_times()[:2]) if jvm else 0.0
+
+
+def measure_latency(settings: Settings, seconds: int) -> None:
+    """Print how long after its window's end a row is on the topic live, by the broker's clock."""
+    settings = replace(settings, topic_prefix="bench-latency")
+    ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
+    environment = {
+        "SPARKFUSE_HOME": str(settings.home / "latency"),
+        "SPARKFUSE_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": settings.topic_prefix,
+        "SPARKFUSE_FLINK_LIBS": str(settings.flink_libs),
+    }
+    job = subprocess.Popen([sys.executable, "-m", "sparkfuse_stream_jobs.windows"], env={**os.environ, **environment})
+    try:
+        delays = delays_of_rows(settings, seconds)
+    finally:
+        job.send_signal(signal.SIGTERM)
+        job.wait(60)
+    marks = statistics.quantiles(delays, n=20)
+    print(
+        f"latency beyond the window's end: p50 {statistics.median(delays):.0f} ms, p95 {marks[18]:.0f} ms, "
+        f"longest {max(delays):.0f} ms, {len(delays)} rows, load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+
+
+def delays_of_rows(settings: Settings, seconds: int) -> list[float]:
+    """Feed 500 facts a second and collect the delay of every row but those of the first windows."""
+    consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "latency"})
+    consumer.assign([TopicPartition(f"{settings.topic_prefix}.live", number, 0) for number in range(2)])
+    producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "partitioner": "murmur2_random"})
+    source, delays, first = facts(10**9), [], 0.0
+    while not first or time.monotonic() - first < seconds + 15:
+        for _ in range(50):
+            _, fact = next(source)
+            producer.produce(f"{settings.topic_prefix}.facts", fact.SerializeToString(), fact.app_id)
+        producer.poll(0)
+        for message in consumer.consume(1000, timeout=0.1):
+            row = live_pb2.LiveRow.FromString(message.value())
+            first = first or time.monotonic()
+            if time.monotonic() - first > 15:
+                delays.append(message.timestamp()[1] - row.window_end_ms)
+    consumer.close()
+    return delays
+
+
+if __name__ == "__main__":
+    main()
