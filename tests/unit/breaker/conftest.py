@@ -1,0 +1,48 @@
+"""A breaker of the scene, in a mode and with a policy."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_native_analytics.breaker.policy import Policy
+from sparkfuse_native_analytics.breaker.view import LiveView
+from sparkfuse_native_analytics.breaker.work import Breaker, Orders
+from sparkfuse_rules.catalog import load_catalog
+from tests.unit.breaker.scene import World
+
+
+@pytest.fixture
+def world():
+    return World(generate_private_key(SECP256R1()))
+
+
+@pytest.fixture
+def make_breaker(world):
+    """A breaker in a mode, with a policy; it has seen nothing yet."""
+
+    def make(mode="act", **policy):
+        rules = {rule.id: rule for rule in load_catalog().with_breaker()}
+        orders = Orders(rules, mode, dataclasses.replace(Policy(), **policy))
+        return Breaker(orders, LiveView(orders.watched(), 20_000), world.key, "http://127.0.0.1:3000")
+
+    return make
+
+
+@pytest.fixture
+def show():
+    """Show a breaker rows and findings."""
+
+    def give(breaker, *messages):
+        rows = [message.SerializeToString() for message in messages if isinstance(message, LiveRow)]
+        if rows:
+            assert breaker.view.add(rows) == []
+        for message in messages:
+            if isinstance(message, Finding):
+                breaker.findings.put(message)
+
+    return give
