@@ -7,7 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
-from sparkfuse.commands import history, pipeline, rules
+from sparkfuse.commands import history, pipeline, rules, share
 from sparkfuse.stack.failures import USAGE, StartFailure
 from sparkfuse_contracts.settings import SettingError
 
@@ -20,6 +20,7 @@ application = typer.Typer(
 )
 pipeline.add_to(application)
 history.add_to(application)
+share.add_to(application)
 application.add_typer(rules.commands, name="rules")
 
 

@@ -7,18 +7,18 @@ import datetime as dt
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from clickhouse_connect.driver.client import Client
 
 from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.failures import USAGE, StartFailure
 from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics import queries
-from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_rules.describe import readable_bytes, readable_duration
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
 
 Answer = TypeVar("Answer")
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder of the running stack.")]
@@ -42,15 +42,20 @@ def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
     Raises:
         StartFailure: no store answers, or it is empty because no loader has ever run on it.
     """
+    from sparkfuse_native_analytics.queries import StoreEmptyError
+    from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
+
     settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
     try:
         return question(connect(settings))
-    except (StoreUnavailableError, queries.StoreEmptyError) as error:
+    except (StoreUnavailableError, StoreEmptyError) as error:
         raise StartFailure(f"{error}; is `sparkfuse up` running?") from error
 
 
 def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: Json = False) -> None:
     """Runs of jobs, newest first."""
+    from sparkfuse_native_analytics import queries
+
     found = ask(home, lambda client: queries.runs(client, limit, job_key=job or None))
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])
@@ -78,6 +83,8 @@ def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: J
 
 def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
     """One run with its stages."""
+    from sparkfuse_native_analytics import queries
+
     found = ask(home, lambda client: queries.run(client, app_id))
     if found is None:
         raise StartFailure(f"the store knows no application {app_id!r}", USAGE)
@@ -114,6 +121,8 @@ def findings(
     as_json: Json = False,
 ) -> None:
     """What the rules say, newest first."""
+    from sparkfuse_native_analytics import queries
+
     if state not in STATES:
         raise StartFailure(f"--state {state} is unknown: it is firing or resolved", USAGE)
     found = ask(
@@ -143,6 +152,8 @@ def findings(
 
 def actions(home: Home = DEFAULT_HOME, app: Application = "", limit: Limit = 50, as_json: Json = False) -> None:
     """What the fuse did or would have done, newest first."""
+    from sparkfuse_native_analytics import queries
+
     found = ask(home, lambda client: queries.actions(client, limit, app_id=app or None))
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])
@@ -169,6 +180,8 @@ def actions(home: Home = DEFAULT_HOME, app: Application = "", limit: Limit = 50,
 
 def baselines(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 200, as_json: Json = False) -> None:
     """What is known of each stage of a job from its earlier runs."""
+    from sparkfuse_native_analytics import queries
+
     found = ask(home, lambda client: queries.baselines(client, limit, job_key=job or None))
     if as_json:
         print_json([dataclasses.asdict(each) for each in found])

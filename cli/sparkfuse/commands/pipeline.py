@@ -8,18 +8,17 @@ import signal
 import time
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from sparkfuse.demo.run import demonstrate
 from sparkfuse.paths import PLUGIN_JAR
-from sparkfuse.stack import stack
 from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.lock import only_one
-from sparkfuse.stack.outputs import public_key_file
-from sparkfuse_alertmanager.receiver import Receiver
+
+if TYPE_CHECKING:
+    from sparkfuse_alertmanager.receiver import Receiver
 
 TEND_SECONDS = 0.2
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder for state and logs.")]
@@ -40,6 +39,9 @@ def up(home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: 
     A part whose address the environment gives (SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL,
     SPARKFUSE_ALERTMANAGER_URLS) is used as it is and not started.
     """
+    from sparkfuse.stack import stack
+    from sparkfuse_alertmanager.receiver import Receiver
+
     _terminate_like_interrupt()
     console = Console(stderr=True)
     layout = Layout.from_environment(home, Ports.free() if free_ports else Ports())
@@ -49,7 +51,7 @@ def up(home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: 
 
     with Receiver() as receiver, stack.running(layout, report, webhook or receiver.url) as supervisor:
         _say_how_to_use(console, layout)
-        shown = 0
+        shown = -1
         while True:
             supervisor.tend()
             shown = _show_notifications(console, receiver, shown)
@@ -61,6 +63,8 @@ def demo(
     only: Only = "",
 ) -> None:
     """Run real Spark jobs that go wrong and show what the pipeline says of them, in about six minutes."""
+    from sparkfuse.demo.run import demonstrate
+
     _terminate_like_interrupt()
     if (home / "stack.json").exists() or (home / "lock").exists():
         with only_one(home):
@@ -79,6 +83,8 @@ def _terminate_like_interrupt() -> None:
 
 
 def _say_how_to_use(console: Console, layout: Layout) -> None:
+    from sparkfuse.stack.outputs import public_key_file
+
     jar = os.path.relpath(PLUGIN_JAR)
     console.print(
         "\nSparkfuse is up. Run a job with it:\n"
@@ -94,15 +100,16 @@ def _say_how_to_use(console: Console, layout: Layout) -> None:
 
 
 def _show_notifications(console: Console, receiver: Receiver, shown: int) -> int:
-    deliveries = receiver.deliveries[shown:]
-    for delivery in deliveries:
+    for delivery in receiver.after(shown):
+        shown = delivery.number
         for alert in delivery.payload.get("alerts", []):
             labels, annotations = alert.get("labels", {}), alert.get("annotations", {})
+            about = labels.get("job_key") or "the pipeline itself"
             console.print(
-                f"page: {alert.get('status')} {labels.get('rule')} of {labels.get('job_key')}: "
+                f"page: {alert.get('status')} {labels.get('rule') or labels.get('alertname')} of {about}: "
                 f"{annotations.get('description')}",
                 markup=False,
                 highlight=False,
                 soft_wrap=True,
             )
-    return shown + len(deliveries)
+    return shown

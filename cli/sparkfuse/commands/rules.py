@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.failures import USAGE, StartFailure
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_rules.cases import run_cases
-from sparkfuse_rules.catalog import Catalog, load_catalog
-from sparkfuse_rules.refusal import RuleRefused
-from sparkfuse_rules.rule import Rule
+
+if TYPE_CHECKING:
+    from sparkfuse_rules.catalog import Catalog
+    from sparkfuse_rules.rule import Rule
 
 commands = typer.Typer(help="Look at the rules, check them and run their cases.", no_args_is_help=True)
 Folder = Annotated[Path | None, typer.Option("--catalog", help="Folder of rule files instead of the shipped ones.")]
@@ -27,6 +27,9 @@ def catalog(folder: Path | None) -> Catalog:
     Raises:
         StartFailure: a file or an override can't be used; names file, key and the nearest known one.
     """
+    from sparkfuse_rules.catalog import load_catalog
+    from sparkfuse_rules.refusal import RuleRefused
+
     try:
         return load_catalog(folder, Settings.from_environment(os.environ).config_file)
     except RuleRefused as refused:
@@ -83,6 +86,8 @@ def check(folder: Folder = None) -> None:
 @commands.command("test")
 def run_cases_of_all(folder: Folder = None, as_json: Json = False) -> None:
     """Run every case of every rule; exit code 1 when one gives another answer."""
+    from sparkfuse_rules.cases import run_cases
+
     results = run_cases(catalog(folder).values(), "datafusion", _answer)
     failed = [
         {"rule": result.rule.id, "case": result.case.name, "expected": result.case.expect, "actual": result.actual}

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Consumer
 
-from sparkfuse_alertmanager.receiver import Delivery, Receiver
+from sparkfuse_alertmanager.receiver import WEBHOOK, Delivery, Receiver
 from sparkfuse_contracts.generated import action_pb2, finding_pb2
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import from_json
@@ -66,7 +66,7 @@ class Watch:
 
     def __init__(self, receiver: Receiver, bootstrap: str, prefix: str) -> None:
         self._receiver = receiver
-        self._seen_deliveries = 0
+        self._last_delivery = -1
         self._findings_topic = topic_name("findings", prefix)
         self._actions_topic = topic_name("actions", prefix)
         self._consumer = Consumer(
@@ -108,9 +108,12 @@ class Watch:
             self.evidence_ms.setdefault((finding.rule, finding.job_key), finding.evidence_ms)
 
     def _read_webhook(self) -> list[Page]:
-        deliveries = self._receiver.deliveries[self._seen_deliveries :]
-        self._seen_deliveries += len(deliveries)
-        return [page for delivery in deliveries for page in pages(delivery)]
+        found: list[Page] = []
+        for delivery in self._receiver.after(self._last_delivery):
+            self._last_delivery = delivery.number
+            if delivery.path == WEBHOOK:
+                found += pages(delivery)
+        return found
 
     def seconds_to_page(self, page: Page) -> float | None:
         """From the end of the window with the evidence to the webhook, or None when the finding was not seen. [s]."""

@@ -1,0 +1,74 @@
+"""The command line fails with one sentence and an exit code, and never with a trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def ask(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a person does."""
+    return subprocess.run(
+        [sys.executable, "-m", "sparkfuse.main", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_a_store_that_is_away_is_one_sentence(free_port: Callable[[], int]) -> None:
+    """Exit code 3, the address and what to do."""
+    done = ask("runs", SPARKFUSE_CLICKHOUSE_URL=f"http://127.0.0.1:{free_port()}")
+
+    assert done.returncode == 3
+    assert "no ClickHouse answers" in done.stderr
+    assert "is `sparkfuse up` running?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, environment, said",
+    [
+        (("rules", "show", "stage_slo"), {}, "there is no rule 'stage_slo'"),
+        (("findings", "--state", "burning"), {}, "--state burning is unknown"),
+        (("runs",), {"SPARKFUSE_CLICKHOUSE_URL": "nowhere"}, "SPARKFUSE_CLICKHOUSE_URL='nowhere'"),
+        (("up",), {"SPARKFUSE_WINDOW_MS": "soon"}, "SPARKFUSE_WINDOW_MS='soon'"),
+        (("dashboards",), {"SPARKFUSE_GRAFANA_TOKEN": ""}, "SPARKFUSE_GRAFANA_TOKEN is not set"),
+    ],
+    ids=["unknown rule", "unknown state", "bad address", "bad number", "no token"],
+)
+def test_wrong_use_is_one_sentence(
+    arguments: tuple[str, ...], environment: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    """Exit code 2 and a sentence that names the value."""
+    done = ask(*arguments, **environment, SPARKFUSE_HOME=str(tmp_path))
+
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_rule_key_names_file_key_and_the_nearest_known(tmp_path: Path) -> None:
+    """A misspelt key of sparkfuse.yaml or of a rule stops the start, exit code 2."""
+    configuration = tmp_path / "sparkfuse.yaml"
+    configuration.write_text("rules:\n  stage_slow:\n    params: {min_lost_mss: 1}\n")
+
+    done = ask("rules", "check", SPARKFUSE_CONFIG=str(configuration))
+
+    assert done.returncode == 2
+    assert "unknown param 'min_lost_mss'; did you mean 'min_lost_ms'?" in " ".join(done.stderr.split())
+    assert str(configuration) in "".join(done.stderr.split())
+
+
+def test_every_case_of_every_shipped_rule_holds() -> None:
+    """`sparkfuse rules test` runs them and says so."""
+    done = ask("rules", "test")
+
+    assert done.returncode == 0
+    assert done.stdout.endswith("cases, 0 failed\n")
