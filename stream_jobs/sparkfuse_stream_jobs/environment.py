@@ -33,6 +33,8 @@ STATE: Mapping[str, str] = {
     "execution.checkpointing.interval": "5 s",
     "execution.checkpointing.mode": "EXACTLY_ONCE",
     "execution.checkpointing.incremental": "true",
+    # A checkpoint that fails while the broker is away is no reason to start again; the next one may do.
+    "execution.checkpointing.tolerable-failed-checkpoints": "5",
     "execution.checkpointing.num-retained": str(KEPT),
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
     # The new start owns the checkpoint it came from and deletes it once newer ones have replaced it.

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.errors import MissingPartError
 
 # Set by io.sparkfuse.windows.Tally.
 PROPERTY = "sparkfuse.windows.tally"
@@ -48,12 +49,18 @@ class JvmTally:
 
 
 def serve_metrics(settings: Settings) -> Counter:
-    """Serve the metrics on the port of the settings, if any, and give the counter of sent ticks."""
+    """Serve the metrics on the port of the settings, if any, and give the counter of sent ticks.
+
+    Raises MissingPartError when the port is taken.
+    """
     registry = CollectorRegistry()
     ticks = Counter(metric_names.TICKS_SENT.name, metric_names.TICKS_SENT.help, registry=registry)
     registry.register(JvmTally())
     if settings.metrics_port:
-        start_http_server(settings.metrics_port, addr="127.0.0.1", registry=registry)
+        try:
+            start_http_server(settings.metrics_port, addr="127.0.0.1", registry=registry)
+        except OSError as error:
+            raise MissingPartError(f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error}") from error
     return ticks
 
 
