@@ -41,7 +41,8 @@ def make_signal(
             Condition(column=each.column, operator=each.operator, threshold=each.threshold)
             for each in signal_conditions(rule)
         ],
-        evidence=evidence(rule, verdict),
+        # The hook ends the sentence itself when it tells the user.
+        evidence=evidence(rule, verdict).rstrip("."),
         finding_id=witness.finding.finding_id,
         issued_ms=now_ms,
         expires_ms=now_ms + SIGNAL_LIFE_MS,
