@@ -88,8 +88,13 @@ def test_a_good_file_becomes_a_rule(folder):
         pytest.param({"cases": [case({"elapsed_ms": "x"})]}, ["number"], id="case type"),
         pytest.param({"breaker": {"action": "cancel_stage"}}, ["'after' is missing"], id="breaker key"),
         pytest.param(breaker(action="cancel_stages"), ["'cancel_stage'"], id="breaker action"),
-        pytest.param(breaker(needs=["work_bytes > 5"]), ["column of the hook"], id="not in the hook"),
+        pytest.param(breaker(needs=["lost_ms > 5"]), ["column of the hook"], id="not in the hook"),
         pytest.param(breaker(needs=["finished_tasks > running_tasks"]), ["threshold"], id="no number"),
+        pytest.param(
+            {"view": "executor_live", "when": "gc_share > :bar", "description": "x", "cases": [case({})], **breaker()},
+            ["breaker: the fuse watches stages"],
+            id="breaker of another view",
+        ),
         pytest.param(breaker(needs=[]), ["must list what the hook checks"], id="no needs"),
     ],
 )  # fmt: skip
