@@ -1,0 +1,159 @@
+"""The detect job as a process of its own between real topics: what a test sends it and what it says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.topics import topics
+from sparkfuse_contracts.wire import from_json
+from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint
+from tests.unit.stream_jobs.detect_rows import tick
+from tests.waiting import wait_for
+
+MODULE = "sparkfuse_stream_jobs.detect"
+START_SECONDS = 150
+ANSWER_SECONDS = 60
+
+
+class DetectJob:
+    """Starts, kills and stops the job; sends it rows and reads what it wrote."""
+
+    def __init__(self, bootstrap: str, prefix: str, home: Path, arguments: Iterable[str], metrics_port: int) -> None:
+        self.home = home
+        self._prefix = prefix
+        self._arguments = list(arguments)
+        self._metrics = f"http://127.0.0.1:{metrics_port}/metrics"
+        self._environment = {
+            **os.environ,
+            "SPARKFUSE_KAFKA_BOOTSTRAP": bootstrap,
+            "SPARKFUSE_TOPIC_PREFIX": prefix,
+            "SPARKFUSE_HOME": str(home),
+            "SPARKFUSE_METRICS_PORT": str(metrics_port),
+        }
+        self._producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})
+        self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"{prefix}.test"})
+        read = [(name, part) for name in ("findings", "baselines") for part in range(topics()[name].partitions)]
+        self._consumer.assign([TopicPartition(f"{prefix}.{name}", part, 0) for name, part in read])
+        self._records: dict[str, list[bytes]] = {"findings": [], "baselines": []}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until its Python steps take records."""
+        lock = self.home / "detect.lock"
+        lock.unlink(missing_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True)
+        with (self.home / "output.log").open("ab") as output:
+            command = [sys.executable, "-m", MODULE, *self._arguments]
+            self._process = subprocess.Popen(command, env=self._environment, stdout=output, stderr=output)
+        wait_for(lambda: self._ended() or self._jvm_of(lock), START_SECONDS, f"detect; see {self.home}/output.log")
+        if self._ended():
+            raise AssertionError(f"detect ended while it started:\n{self.output()[-3000:]}")
+        self.pass_time(1)
+        read = 'sparkfuse_records_read_total{component="detect",topic="live"}'
+        wait_for(lambda: self._ended() or self.metric(read) > 0, START_SECONDS, "detect to read")
+
+    def kill(self) -> None:
+        """End launcher and JVM as a dying machine does."""
+        assert self._process is not None
+        java = self._jvm_of(self.home / "detect.lock")
+        assert java
+        os.kill(java, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait(30)
+        wait_for(lambda: not Path(f"/proc/{java}").exists(), 30, "the JVM to be gone")
+
+    def stop(self) -> int:
+        """End it in order; gives its exit code."""
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(60)
+
+    def close(self) -> None:
+        """Stop it, if it runs, and leave the broker."""
+        if self._process is not None and not self._ended():
+            self.stop()
+        self._consumer.close()
+
+    def send(self, rows: Iterable[LiveRow]) -> None:
+        """Write rows as the windows job does."""
+        for row in rows:
+            self._producer.produce(f"{self._prefix}.live", row.SerializeToString(), key=row.app_id)
+        self._producer.flush()
+
+    def send_junk(self, content: bytes) -> None:
+        """Write a record that is no row."""
+        self._producer.produce(f"{self._prefix}.live", content, partition=0)
+        self._producer.flush()
+
+    def pass_time(self, at: int) -> None:
+        """Let every partition know that the windows have reached ``at``."""
+        for partition in range(topics()["live"].partitions):
+            content = tick(at, partition).SerializeToString()
+            self._producer.produce(f"{self._prefix}.live", content, partition=partition)
+        self._producer.flush()
+
+    def findings(self, rule: str, job_key: str) -> list[Finding]:
+        """All records of the job's findings by a rule, in their order."""
+        self._read()
+        found = [from_json(Finding, record) for record in self._records["findings"]]
+        return [each for each in found if (each.rule, each.job_key) == (rule, job_key)]
+
+    def baselines(self) -> list[Baseline]:
+        """All records of the topic baselines."""
+        self._read()
+        return [from_json(Baseline, record) for record in self._records["baselines"]]
+
+    def wait_for_finding(self, rule: str, job_key: str, holds: Callable[[Finding], bool], what: str) -> Finding:
+        """The first record of which ``holds`` is true."""
+
+        def look() -> Finding | None:
+            return next((each for each in self.findings(rule, job_key) if holds(each)), None)
+
+        found = wait_for(look, ANSWER_SECONDS, what)
+        assert found is not None
+        return found
+
+    def metric(self, line: str) -> float:
+        """The value of one line of the metrics, 0 when it is not there."""
+        with urllib.request.urlopen(self._metrics, timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(each.rsplit(" ", 1)[1]) for each in lines if each.startswith(line + " "))
+
+    def wait_for_checkpoint(self) -> None:
+        """Wait for a checkpoint that began after now."""
+        directory = checkpoint_directory(self.home, "detect")
+        before = {path.name for path in directory.glob("*/chk-*")}
+
+        def newer() -> bool:
+            latest = latest_checkpoint(directory)
+            return latest is not None and latest.name not in before
+
+        wait_for(newer, ANSWER_SECONDS, "a new checkpoint")
+
+    def output(self) -> str:
+        """What the process said."""
+        return (self.home / "output.log").read_text()
+
+    def _ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
+    @staticmethod
+    def _jvm_of(lock: Path) -> int:
+        text = lock.read_text().strip() if lock.exists() else ""
+        return int(text) if text.isdigit() else 0
+
+    def _read(self) -> None:
+        for message in self._consumer.consume(1000, timeout=0.2):
+            if message.error() is None:
+                self._records[message.topic().rsplit(".", 1)[-1]].append(message.value())

@@ -1,0 +1,202 @@
+"""The detect job over real Kafka and Flink's mini cluster, fed with the rows of scripted runs.
+
+The tests share one job and follow each other: each speaks of a job of its own, and the one with the kill comes last.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.assets import asset
+from sparkfuse_stream_jobs.detect.findings import finding_id
+from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
+from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(400)
+MINUTE = 60_000
+# A rule that waits, beside those of the product, none of which does.
+TASK_WAITS = """
+summary: A task waits
+view: task_live
+params: {min_stalled_ms: {default: 20000, unit: ms, why: "a test waits no longer"}}
+when: "stalled_ms >= :min_stalled_ms"
+severity: warning
+for: 10s
+description: "Task {task_index} of {stage_name} waits for {stalled_ms:duration}."
+runbook: "1. Look at it."
+breaker: none
+cases: [{name: at once, given: {stalled_ms: 20000}, expect: warning}]
+"""
+TASK_IS_OLD = TASK_WAITS.replace("stalled_ms", "age_ms").replace("for: 10s", "for: 0s")
+
+
+def now() -> int:
+    """The end of the window that runs."""
+    return (int(time.time() * 1000) // WINDOW_MS + 1) * WINDOW_MS
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The product's rules and one that waits."""
+    folder = tmp_path_factory.mktemp("rules") / "catalog"
+    shutil.copytree(asset("sparkfuse_rules", "catalog"), folder)
+    (folder / "task_waits.yaml").write_text(TASK_WAITS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catalog: Path) -> Iterator[DetectJob]:
+    """The job, running."""
+    prefix = "test-detect"
+    ensure_topics(kafka_bootstrap, prefix)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    arguments = ["--catalog", str(catalog), "--resend-ms", "4000", "--shortest-ms", "1000"]
+    job = DetectJob(kafka_bootstrap, prefix, tmp_path_factory.mktemp("detect"), arguments, port)
+    try:
+        job.start()
+        yield job
+    finally:
+        job.close()
+
+
+def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(detect: DetectJob):
+    """Five runs of 20 s teach; a sixth of 60 s is found while it runs, and the finding ends with the run."""
+    start = now() - 20 * MINUTE
+    for number in range(5):
+        detect.send(Run(f"slow-{number}", start + number * MINUTE, "slow").whole(20_000))
+        wait_for(lambda count=number + 1: len(detect.baselines()) >= count, ANSWER_SECONDS, "the lesson of a run")
+    run = Run("slow-5", start + 6 * MINUTE, "slow")
+    rows = list(run.whole(60_000))
+    detect.send(rows[:-2])
+    firing = detect.wait_for_finding("stage_slow", "slow", lambda each: each.state == "firing", "the slow stage")
+    detect.send(rows[-2:])
+    resolved = detect.wait_for_finding("stage_slow", "slow", lambda each: each.state == "resolved", "its end")
+    [one] = firing.runs
+
+    assert firing.finding_id == finding_id("slow", "stage_slow", firing.scope)
+    assert firing.scope.startswith("stage:")
+    assert (firing.severity, firing.cluster, firing.tenant, firing.completeness) == ("warning", "prod-eu", "orders", 1)
+    assert firing.started_ms == run.start_ms + 35_000  # the first window in which fifteen seconds are lost
+    assert (one.run_key, one.app_id, one.stage_id) == (run.run_key, "slow-5", 3)
+    assert one.evidence["baseline_runs"] == "5"
+    assert one.evidence["moved"] == "both"
+    assert float(one.evidence["expected_ms"]) == pytest.approx(20_000, rel=0.01)
+    assert "5 earlier runs make 20.0 s the" in firing.description
+    assert resolved.resolved_ms == rows[-1].window_end_ms
+    assert resolved.started_ms == firing.started_ms
+
+    told = len({(each.state, each.started_ms) for each in detect.findings("stage_slow", "slow")})
+    detect.send(rows)
+    detect.send(Run("slow-6", start + 8 * MINUTE, "slow").whole(20_000))
+    wait_for(lambda: len(detect.baselines()) >= 7, ANSWER_SECONDS, "the lesson of the run behind the replayed one")
+
+    assert len({(each.state, each.started_ms) for each in detect.findings("stage_slow", "slow")}) == told
+    assert [sample.run_key for sample in detect.baselines()[-1].samples].count(run.run_key) == 1
+
+
+def test_a_task_that_waits_is_pending_then_fires_and_resolves_when_its_rows_stop(detect: DetectJob):
+    """`for` counts the time of the windows; a task without rows for three windows is gone; junk in between is counted."""
+    run, at = Run("waits-1", now() - 10 * MINUTE, "waits"), now() - 9 * MINUTE
+    detect.send([run.started(at), run.stage_started(at), run.task(at, 20_000), run.task(at + WINDOW_MS, 25_000)])
+    detect.send_junk(b"\xff\xffno row at all")
+    detect.send_junk(b"")
+    detect.pass_time(at + WINDOW_MS)
+    marker = Run("waits-2", now() - 10 * MINUTE, "marker")
+    detect.send([marker.started(at), marker.stage_started(at)])
+    detect.send([marker.task(at + step * WINDOW_MS, 20_000 + step * WINDOW_MS) for step in range(3)])
+    detect.wait_for_finding("task_waits", "marker", lambda each: each.state == "firing", "the task that waits longer")
+
+    assert detect.findings("task_waits", "waits") == []
+
+    detect.send([run.task(at + 2 * WINDOW_MS, 30_000)])
+    firing = detect.wait_for_finding("task_waits", "waits", lambda each: each.state == "firing", "the task")
+    detect.pass_time(at + 6 * WINDOW_MS)
+    resolved = detect.wait_for_finding("task_waits", "waits", lambda each: each.state == "resolved", "it to be gone")
+    [one] = firing.runs
+
+    assert firing.started_ms == at + 2 * WINDOW_MS
+    assert firing.description == "Task 5 of save at orders.py:88 waits for 30.0 s."
+    assert (one.task_id, one.executor_id, one.evidence["stalled_ms"]) == (77, "2", "30000")
+    assert one.evidence["stack"] == "java.net.SocketInputStream.read"
+    assert resolved.resolved_ms == at + 5 * WINDOW_MS
+    assert detect.metric('sparkfuse_dead_letters_total{component="detect",topic="live"}') == 2
+
+
+def test_two_runs_of_one_job_are_one_finding_and_the_first_end_takes_only_its_part(detect: DetectJob):
+    """One alert for all runs: it resolves with the last of them."""
+    at = now() - 5 * MINUTE
+    one, two = Run("both-1", at - MINUTE, "both"), Run("both-2", at - MINUTE, "both")
+    for run in (one, two):
+        detect.send([run.started(at), run.stage_started(at), run.task(at, 90_000)])
+
+    def states(finding: object) -> dict[str, str]:
+        return {run.app_id: run.state for run in finding.runs}
+
+    for wanted, then in (
+        ({"both-1": "firing", "both-2": "firing"}, [one.ended(at + WINDOW_MS)]),
+        ({"both-1": "resolved", "both-2": "firing"}, [two.ended(at + 2 * WINDOW_MS)]),
+    ):
+        seen = detect.wait_for_finding("task_stuck", "both", lambda each: states(each) == wanted, str(wanted))  # noqa: B023
+
+        assert seen.state == "firing"
+
+        detect.send(then)
+    last = detect.wait_for_finding("task_stuck", "both", lambda each: each.state == "resolved", "the last run's end")
+
+    assert len({each.finding_id for each in detect.findings("task_stuck", "both")}) == 1
+    assert last.resolved_ms == at + 2 * WINDOW_MS
+
+
+def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state_alone(
+    detect: DetectJob, catalog: Path
+):
+    """kill -9 of launcher and JVM, a new rule file, and the job goes on from its checkpoint with the same finding."""
+    at = now()
+    run = Run("killed-1", at - MINUTE, "killed")
+    detect.send([run.started(at), run.stage_started(at), run.task(at, 90_000)])
+    before = detect.wait_for_finding("task_stuck", "killed", lambda each: each.state == "firing", "the stuck task")
+    detect.wait_for_checkpoint()
+    detect.kill()
+    (catalog / "task_is_old.yaml").write_text(TASK_IS_OLD)
+    told = len(detect.findings("task_stuck", "killed"))
+    detect.start()
+    detect.send([run.task(at + WINDOW_MS, 95_000)])
+    found = detect.wait_for_finding("task_is_old", "killed", lambda each: each.state == "firing", "the new rule")
+
+    def told_again() -> bool:
+        return any(each.evidence_ms == at + WINDOW_MS for each in detect.findings("task_stuck", "killed")[told:])
+
+    wait_for(told_again, ANSWER_SECONDS, "the finding of before the kill to be told again with new evidence")
+    meanwhile = detect.findings("task_stuck", "killed")
+    detect.send([run.ended(at + 2 * WINDOW_MS)])
+    detect.wait_for_finding("task_stuck", "killed", lambda each: each.state == "resolved", "the end of the run")
+
+    assert {(each.finding_id, each.started_ms, each.state) for each in meanwhile} == {
+        (before.finding_id, before.started_ms, "firing")
+    }
+    assert found.started_ms == at + WINDOW_MS
+    assert detect.metric('sparkfuse_findings_total{rule="task_stuck",severity="warning",state="firing"}') == 0
+    assert detect.stop() == 0
+
+
+def test_a_rule_with_an_unknown_key_stops_the_start_with_one_sentence(tmp_path: Path):
+    """The start fails before Flink is loaded: file, key, the nearest known one, exit code 2, no trace."""
+    (tmp_path / "task_waits.yaml").write_text(TASK_WAITS.replace("for: 10s", "fro: 10s"))
+    command = [sys.executable, "-m", "sparkfuse_stream_jobs.detect", "--catalog", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert "task_waits.yaml" in ended.stderr
+    assert "unknown key 'fro'; did you mean 'for'?" in ended.stderr
+    assert "Traceback" not in ended.stderr
