@@ -13,6 +13,10 @@ from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service
 
 
+START_SECONDS = 300.0
+"""A Flink job starts in ten seconds on a quiet machine; a busy one may take twenty times as long."""
+
+
 def http_answers(url: str) -> bool:
     """Whether an HTTP server answers there with a success."""
     try:
@@ -58,7 +62,7 @@ def component(name: str, module: str, metrics_port: int, layout: Layout, more: M
     require_free(metrics_port, f"{name}'s metrics")
     environment = {**layout.environment(), **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
     ready = f"http://{LOOPBACK}:{metrics_port}/metrics"
-    return Service(name, python_module(module), environment, lambda: http_answers(ready), 180, stop_seconds=20)
+    return Service(name, python_module(module), environment, lambda: http_answers(ready), START_SECONDS, stop_seconds=20)
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
