@@ -12,15 +12,11 @@ import sys
 import threading
 from pathlib import Path
 
-from prometheus_client import start_http_server
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from sparkfuse_contracts.settings import SettingError, Settings
-from sparkfuse_native_analytics.breaker.kafka import TopicUnavailableError
 from sparkfuse_native_analytics.breaker.keys import KeyUnusableError, load_private_key
 from sparkfuse_native_analytics.breaker.orders import OrdersFile
-from sparkfuse_native_analytics.breaker.process import Process, Tally
-from sparkfuse_native_analytics.breaker.view import LiveView
-from sparkfuse_native_analytics.breaker.work import Breaker
 from sparkfuse_rules.refusal import RuleRefused
 
 USAGE = 2
@@ -45,15 +41,26 @@ def main(arguments: list[str] | None = None) -> int:
         key = load_private_key(settings.signing_key_file) if settings.signing_key_file else None
     except (SettingError, RuleRefused, KeyUnusableError) as error:
         return _fail(str(error), USAGE)
+    return _watch(settings, file, key, stop)
+
+
+def _watch(settings: Settings, file: OrdersFile, key: EllipticCurvePrivateKey | None, stop: threading.Event) -> int:
+    # Only now the engine and the clients: a wrong setting is told at once.
+    from prometheus_client import start_http_server
+
+    from sparkfuse_native_analytics.breaker.kafka import TopicUnavailableError
+    from sparkfuse_native_analytics.breaker.process import Process, Tally
+    from sparkfuse_native_analytics.breaker.view import LiveView
+    from sparkfuse_native_analytics.breaker.work import Breaker
+
     fresh_ms = max(FRESH_AT_LEAST_MS, FRESH_WINDOWS * settings.window_ms)
     breaker = Breaker(file.orders, LiveView(file.orders.watched(), fresh_ms), key, settings.dashboard_url)
     if settings.metrics_port:
         try:
             start_http_server(settings.metrics_port)
         except OSError as error:
-            return _fail(
-                f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}", UNAVAILABLE
-            )
+            sentence = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
+            return _fail(sentence, UNAVAILABLE)
     try:
         Process(settings, breaker, file, Tally()).run(stop)
     except TopicUnavailableError as error:

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics.breaker.policy import read_policy
-from sparkfuse_native_analytics.breaker.work import Orders
+from sparkfuse_native_analytics.breaker.policy import Policy, read_policy
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.rule import Rule
 
+OFF = "off"
 SIGNING_MODES = ("warn", "act")
 _log = logging.getLogger("sparkfuse.breaker")
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What sparkfuse.yaml and the settings say: rules with a breaker, how far it may go by default, and the policy."""
+
+    rules: Mapping[str, Rule]
+    default_mode: str
+    policy: Policy
+
+    def mode(self, rule: Rule) -> str:
+        """off, shadow, warn or act: the rule's own, or the default."""
+        return (rule.breaker.mode if rule.breaker else None) or self.default_mode
+
+    def watched(self) -> list[Rule]:
+        """The rules whose breaker is not off."""
+        return [rule for rule in self.rules.values() if self.mode(rule) != OFF]
 
 
 def read_orders(settings: Settings, catalog: Path | None = None) -> Orders:

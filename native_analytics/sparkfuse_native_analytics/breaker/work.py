@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -15,14 +15,12 @@ from sparkfuse_native_analytics.breaker.decision import HELD, WOULD_ACT, BigPict
 from sparkfuse_native_analytics.breaker.findings import FindingBook, Witness
 from sparkfuse_native_analytics.breaker.journal import evidence, make_action, make_signal
 from sparkfuse_native_analytics.breaker.ledger import SHADOW, Ledger
-from sparkfuse_native_analytics.breaker.policy import Policy
+from sparkfuse_native_analytics.breaker.orders import Orders
 from sparkfuse_native_analytics.breaker.signing import sign
 from sparkfuse_native_analytics.breaker.silences import AlertmanagerSilentError
 from sparkfuse_native_analytics.breaker.verdict import Run, Scope, Verdict
 from sparkfuse_native_analytics.breaker.view import LiveView
-from sparkfuse_rules.rule import Rule
 
-OFF = "off"
 SENT, FAILED = "sent", "failed"
 _log = logging.getLogger("sparkfuse.breaker")
 
@@ -44,23 +42,6 @@ class Outside(Protocol):
 
     def write_signal(self, signed: SignedSignal, signal: Signal) -> None:
         """Send a signal and wait until it is kept. Raises OSError when it is not."""
-
-
-@dataclass(frozen=True)
-class Orders:
-    """What sparkfuse.yaml and the settings say: rules with a breaker, how far it may go by default, and the policy."""
-
-    rules: Mapping[str, Rule]
-    default_mode: str
-    policy: Policy
-
-    def mode(self, rule: Rule) -> str:
-        """off, shadow, warn or act: the rule's own, or the default."""
-        return (rule.breaker.mode if rule.breaker else None) or self.default_mode
-
-    def watched(self) -> list[Rule]:
-        """The rules whose breaker is not off."""
-        return [rule for rule in self.rules.values() if self.mode(rule) != OFF]
 
 
 class Breaker:

@@ -9,9 +9,10 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_native_analytics.breaker.orders import Orders
 from sparkfuse_native_analytics.breaker.policy import Policy
 from sparkfuse_native_analytics.breaker.view import LiveView
-from sparkfuse_native_analytics.breaker.work import Breaker, Orders
+from sparkfuse_native_analytics.breaker.work import Breaker
 from sparkfuse_rules.catalog import load_catalog
 from tests.unit.breaker.scene import World
 
