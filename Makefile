@@ -10,8 +10,9 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 UV := build/tools/bin/uv
 STAMPS := build/stamps
-MVN := mvn -q -B -ntp -Dstyle.color=never
+MVN := mvn -q -B -ntp
 PYTEST_ARGS ?=
+ARGS ?=
 # Our own messages only: what maven's own libraries say about newer JVMs helps nobody.
 export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1
@@ -115,6 +116,18 @@ build-java: $(PLUGIN_JAR) $(FUNCTIONS_JAR) ## build the Spark plugin and Flink's
 
 .PHONY: build-kernel
 build-kernel: $(STAMPS)/kernel ## build the Rust kernel and install it
+
+.PHONY: bench-kernel
+bench-kernel: | setup ## measure the kernel against Python's decoder (ARGS=--write keeps the figures)
+	$(BIN)/python tests/bench/bench_kernel.py $(ARGS)
+
+.PHONY: bench-loader
+bench-loader: | setup ## measure how fast facts get into the store
+	$(BIN)/python tests/bench/bench_loader.py $(ARGS)
+
+.PHONY: bench-windows
+bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)
+	$(BIN)/python tests/bench/bench_windows.py $(ARGS)
 
 .PHONY: clean
 clean: ## remove all that setup, builds and runs made
