@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from clickhouse_connect import get_client
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
@@ -25,6 +27,8 @@ def connect(settings: Settings | None = None) -> Client:
     Raises StoreUnavailableError.
     """
     url = (settings or Settings.from_environment()).clickhouse_url
+    # What the driver logs as an error it also raises, and whoever asked tells it in a sentence.
+    logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
     try:
         return get_client(
             dsn=url,

@@ -98,6 +98,17 @@ def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def settings(store_url: str) -> Settings:
     """Settings that lead to an empty database of the test's own."""
+    return empty_database(store_url)
+
+
+@pytest.fixture(scope="module")
+def module_settings(store_url: str) -> Settings:
+    """Settings that lead to a database that the tests of a module only read, once it is filled."""
+    return empty_database(store_url)
+
+
+def empty_database(store_url: str) -> Settings:
+    """Make a database."""
     database = f"test_{uuid.uuid4().hex[:8]}"
     server = Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": store_url})
     connect(server).command(f"CREATE DATABASE {database}")

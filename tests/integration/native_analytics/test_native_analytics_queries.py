@@ -18,6 +18,7 @@ from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.loader.batch import Batch, Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
 from sparkfuse_native_analytics.store.client import connect
+from sparkfuse_native_analytics.store.migrate import migrate
 
 FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "actions": "action", "baselines": "baseline",
            "dead_letters": "dead_letter"}  # fmt: skip
@@ -50,9 +51,11 @@ def store(client: Client, batch: Batch) -> None:
         client.insert_arrow(name, table)
 
 
-@pytest.fixture
-def filled(client: Client, repository: Path) -> Client:
+@pytest.fixture(scope="module")
+def filled(module_settings: Settings, repository: Path) -> Client:
     """The store with all examples in it."""
+    client = connect(module_settings)
+    migrate(client)
     for feed in FEEDS:
         batch = batch_of(repository, feed)
         assert not batch.rejected

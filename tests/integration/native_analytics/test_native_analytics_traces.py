@@ -21,9 +21,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
+from sparkfuse_native_analytics.store.client import connect
+from sparkfuse_native_analytics.store.migrate import migrate
 from sparkfuse_native_analytics.traces import TraceExportError, export_trace
 
 APP = "app-20260101-0001"
@@ -94,9 +97,11 @@ FINDING = Finding(finding_id="f1", rule="stage_skew", severity="warning", state=
                          "evidence": {"lost_ms": "4000"}}])  # fmt: skip
 
 
-@pytest.fixture
-def told(client: Client) -> Client:
+@pytest.fixture(scope="module")
+def told(module_settings: Settings) -> Client:
     """The store with one application in it."""
+    client = connect(module_settings)
+    migrate(client)
     records: dict[str, list[bytes]] = {
         "live": [each.SerializeToString() for each in LIVE],
         "facts": [task(number, 5000 if number == 3 else 1000).SerializeToString() for number in range(5)],

@@ -1,0 +1,200 @@
+"""The embedded store as its clients see it, and the numbered DDL on the real engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pyarrow as pa
+import pytest
+from clickhouse_connect import get_client
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import DatabaseError
+
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.loader.feed import FEEDS
+from sparkfuse_native_analytics.store import migrate as migrator
+from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
+from sparkfuse_native_analytics.store.columns import contract_column_types
+from sparkfuse_native_analytics.store.migrate import Migration, MigrationError, migrate
+from tests.waiting import wait_for
+
+ROWS = pa.table({"number": pa.array(range(1000), pa.int64()), "text": ["a"] * 500 + [None] * 500})
+TABLE = """
+CREATE TABLE t (number Int64, text Nullable(String)) ENGINE = MergeTree ORDER BY number
+SETTINGS non_replicated_deduplication_window = 10
+"""
+
+
+@pytest.fixture
+def plain(settings: Settings) -> Client:
+    """A client of a database with one table."""
+    client = connect(settings)
+    client.command(TABLE)
+    return client
+
+
+def run_store(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A store that is expected to end by itself."""
+    command = [sys.executable, "-m", "sparkfuse_native_analytics.store.server", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("compression", ["gzip", "lz4", "zstd", False])
+def test_rows_come_back_as_they_went(plain: Client, settings: Settings, compression: str | bool) -> None:
+    """Native and Arrow inserts and queries give back the same rows under each compression that clients ask for."""
+    client = get_client(dsn=settings.clickhouse_url, compress=compression, autogenerate_session_id=False)
+    client.insert("t", [[7, "ü'\\\n"], [8, None]], column_names=["number", "text"])
+    client.insert_arrow("t", ROWS)
+
+    assert client.query("SELECT * FROM t WHERE text = {x:String}", parameters={"x": "ü'\\\n"}).row_count == 1
+    assert (8, None) in client.query("SELECT * FROM t").result_rows
+    assert client.query_arrow("SELECT * FROM t").num_rows == 1002
+
+
+def test_a_batch_that_is_sent_again_is_stored_once(plain: Client) -> None:
+    """The token of a batch reaches the engine: the same token stores nothing more, another one does."""
+    for token in ("first", "first", "first", "second"):
+        plain.insert_arrow("t", ROWS, settings={"insert_deduplication_token": token})
+
+    assert plain.command("SELECT count() FROM t") == 2000
+
+
+def test_parameters_and_settings_reach_the_engine(plain: Client) -> None:
+    """Parameters are bound and stay values, settings hold for their own request only, unknown ones are refused."""
+    nasty = "'; DROP TABLE t; -- \\ \n\t"
+
+    assert plain.query("SELECT {x:String}", parameters={"x": nasty}).result_rows == [(nasty,)]
+    assert plain.query("SELECT getSetting('max_threads')", settings={"max_threads": 1}).result_rows == [(1,)]
+    assert plain.query("SELECT getSetting('max_threads')").result_rows != [(1,)]
+    with pytest.raises(DatabaseError, match="115"):
+        plain.raw_query("SELECT 1", settings={"no_such_setting": 1})
+
+
+def test_errors_have_the_engines_code(plain: Client, store_url: str) -> None:
+    """A refused statement has ClickHouse's code in the header, its words in the body and the HTTP status for it."""
+    with pytest.raises(DatabaseError, match=r"code: 47.*nope"):
+        plain.query("SELECT nope FROM t")
+    with pytest.raises(HTTPError) as refused:
+        urllib.request.urlopen(store_url, b"SELECT * FROM no_such_table")
+
+    assert (refused.value.code, refused.value.headers["X-ClickHouse-Exception-Code"]) == (404, "60")
+
+
+def test_what_dashboards_send_is_answered(plain: Client, store_url: str) -> None:
+    """A query in the address, the probes, a gzipped reply and a format of the request's own; a web page is refused."""
+
+    def get(path: str, **headers: str) -> tuple[bytes, Any]:
+        with urllib.request.urlopen(urllib.request.Request(store_url + path, headers=headers)) as reply:
+            return reply.read(), reply.headers
+
+    assert get("/ping")[0] == b"Ok.\n"
+    assert get("/?query=SELECT%201%20AS%20x&default_format=JSONEachRow")[0] == b'{"x":1}\n'
+    long = "/?query=SELECT%20repeat('x',100000)"
+    assert get(long, **{"Accept-Encoding": "gzip"})[1]["Content-Encoding"] == "gzip"
+    assert b'sparkfuse_store_queries_total{outcome="ok"}' in get("/metrics/")[0]
+    with pytest.raises(HTTPError, match="403"):
+        get("/?query=SELECT%201", Origin="https://example.com")
+
+
+def test_many_clients_are_answered_at_once(plain: Client, settings: Settings) -> None:
+    """Threads that insert and count through one client lose no row, and a slow query holds none of them up."""
+
+    def insert(number: int) -> None:
+        plain.insert_arrow("t", ROWS, settings={"insert_deduplication_token": str(number)})
+
+    with ThreadPoolExecutor(6) as threads:
+        slow = threads.submit(plain.command, "SELECT sleepEachRow(1.5) FROM numbers(2)")
+        assert plain.command("SELECT 1") == 1
+        assert not slow.done()
+        list(threads.map(insert, range(20)))
+        slow.result()
+
+    assert plain.command("SELECT count() FROM t") == 20_000
+
+
+def test_start_up_faults_are_one_sentence(make_store: Callable[[], Any], tmp_path: Path) -> None:
+    """A path or port in use and a bind that others can reach end at once, with their exit codes and no trace."""
+    store, url = make_store()
+    path = store.command[store.command.index("--path") + 1]
+    port = url.rpartition(":")[2]
+    for arguments, code, sentence in [
+        (("--path", path, "--port", "0"), 3, "another process already owns the store at"),
+        (("--path", str(tmp_path / "other"), "--port", port), 3, "cannot listen on 127.0.0.1"),
+        (("--path", "/proc/nowhere", "--port", "0"), 3, "cannot write to /proc/nowhere"),
+        (("--path", str(tmp_path / "other"), "--port", "0", "--host", "0.0.0.0"), 2, "--allow-remote"),
+    ]:
+        ended = run_store(*arguments)
+
+        assert (ended.returncode, sentence in ended.stderr) == (code, True), ended.stderr
+        assert len(ended.stderr.splitlines()) == 1
+
+
+def test_what_was_acknowledged_outlives_a_kill(make_store: Callable[[], Any]) -> None:
+    """Rows whose insert was answered are there after kill -9 and a new start; SIGTERM ends with 0."""
+    store, url = make_store()
+    client = connect(Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": url}))
+    client.command(TABLE)
+    client.insert_arrow("t", ROWS)
+    settings = Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": url})
+    store.kill()
+    store.start()
+
+    def count() -> object:
+        try:
+            return connect(settings).command("SELECT count() FROM t")
+        except StoreUnavailableError:
+            return None
+
+    assert wait_for(count, 30, "the store") == 1000
+    assert store.stop() == 0
+
+
+def test_migrations_run_once_and_follow_the_contract(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second run does nothing, a column that the contract gained is added, and a changed file is refused."""
+    assert migrate(client) == []
+    client.command("ALTER TABLE facts DROP COLUMN task_ended_fetch_wait_ms")
+    client.command("ALTER TABLE ended_stages DROP COLUMN lost_share")
+    assert sorted(migrate(client)) == ["ended_stages.lost_share", "facts.task_ended_fetch_wait_ms"]
+    changed = Migration("0004_applications.sql", "SELECT 1")
+    monkeypatch.setattr(migrator, "migrations", lambda server=False: (changed,))
+    with pytest.raises(MigrationError, match=r"0004_applications\.sql was applied and has changed since"):
+        migrate(client)
+
+
+def test_tables_have_the_contracts_columns(client: Client) -> None:
+    """Each table has the columns of the contract with their types, and no others."""
+    for table in (*(feed.table for feed in FEEDS), "ended_stages"):
+        there = {row["name"]: row["type"] for row in client.query(f"DESCRIBE TABLE {table}").named_results()}
+        wanted = {name: kind.partition(" DEFAULT ")[0] for name, kind in contract_column_types(table).items()}
+
+        assert spaceless(there) == spaceless(wanted)
+
+
+def spaceless(types: dict[str, str]) -> dict[str, str]:
+    """Types as they compare: the engine breaks its lines as it likes."""
+    return {name: "".join(kind.split()) for name, kind in types.items()}
+
+
+def test_server_only_statements_parse(client: Client) -> None:
+    """What only a server can run is at least understood by the engine's own parser."""
+    statements = [each for file in migrator.migrations(server=True) for each in file.statements("sparkfuse")]
+
+    assert statements
+    for statement in statements:
+        assert client.raw_query(f"EXPLAIN AST {statement}")
+
+
+def test_an_address_without_a_store_is_told_without_its_password() -> None:
+    """The sentence names the address and leaves the password out."""
+    settings = Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": "http://ann:secret@127.0.0.1:1"})
+    with pytest.raises(StoreUnavailableError, match=r"no ClickHouse answers at http://127\.0\.0\.1:1") as refused:
+        connect(settings)
+
+    assert "secret" not in str(refused.value)
