@@ -61,7 +61,7 @@ class CircuitBreaker:
         self._spark = spark
 
     def state(self) -> dict[str, Any]:
-        """Mode, hold, whether signals can arrive, open or closed, and the last events; `UNREACHABLE` without a plugin."""
+        """Mode, hold, whether signals arrive, open or closed, and the last events; `UNREACHABLE` without a plugin."""
         try:
             state = json.loads(self._fuse().state())
         except Exception:  # fails open; the caller sees the state "unknown"
@@ -70,7 +70,7 @@ class CircuitBreaker:
 
     def should_continue(self) -> bool:
         """Whether nothing speaks against going on."""
-        return self.state()["state"] != "open"
+        return str(self.state()["state"]) != "open"
 
     def check(self) -> None:
         """Return at once, or raise what speaks against going on.
@@ -130,7 +130,7 @@ class CircuitBreaker:
 
     def _fuse(self) -> Any:
         context = getattr(self._spark, "sparkContext", self._spark)
-        return context._jvm.io.sparkfuse.spark.Fuse  # type: ignore[attr-defined]  # pyspark is not at hand here
+        return context._jvm.io.sparkfuse.spark.Fuse  # type: ignore[attr-defined]  # noqa: SLF001  # the only way in
 
 
 def _generations(state: dict[str, Any]) -> set[int]:

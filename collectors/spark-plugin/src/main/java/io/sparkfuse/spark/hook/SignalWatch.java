@@ -13,6 +13,8 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.PartitionInfo;
@@ -28,6 +30,7 @@ import org.apache.spark.SparkContext;
 public final class SignalWatch {
   private static final long RETRY_MS = 2_000;
   private static final long RECHECK_MS = 60_000;
+  private static final long CLOSE_MS = 200;
 
   private final PluginSettings settings;
   private final Application application;
@@ -35,7 +38,7 @@ public final class SignalWatch {
   private final Hook hook;
   private final Faults faults;
   private final Thread thread;
-  private volatile boolean stopped;
+  private final CountDownLatch stop = new CountDownLatch(1);
   private volatile KafkaConsumer<byte[], byte[]> consumer;
   private TopicPartition partition;
   private long nextOffset = -1;
@@ -74,12 +77,11 @@ public final class SignalWatch {
 
   /** Ends within {@code budgetMs}. */
   public void stop(long budgetMs) {
-    stopped = true;
+    stop.countDown();
     KafkaConsumer<byte[], byte[]> current = consumer;
     if (current != null) {
-      current.wakeup();
+      current.wakeup(); // an interrupt would make the client log a stack
     }
-    thread.interrupt();
     try {
       thread.join(budgetMs);
     } catch (InterruptedException interrupted) {
@@ -88,11 +90,11 @@ public final class SignalWatch {
   }
 
   private void run() {
-    while (!stopped && faults.on()) {
+    while (!stopped() && faults.on()) {
       try {
         watch();
       } catch (Throwable fault) { // the job runs on without the fuse, which job code can see
-        if (!stopped) {
+        if (!stopped()) {
           PluginLog.trouble("signals cannot be read", fault);
         }
       }
@@ -101,32 +103,36 @@ public final class SignalWatch {
     }
   }
 
+  private boolean stopped() {
+    return stop.getCount() == 0;
+  }
+
   private void rest() {
     try {
-      if (!stopped) {
-        Thread.sleep(RETRY_MS);
-      }
-    } catch (InterruptedException stop) { // the loop looks whether it is to stop
+      stop.await(RETRY_MS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException ignored) { // nobody interrupts it; the loop looks again
     }
   }
 
   private void watch() {
     Properties properties = KafkaClientSettings.consumer(settings, "sparkfuse-hook");
-    try (KafkaConsumer<byte[], byte[]> opened =
+    KafkaConsumer<byte[], byte[]> opened =
         KafkaClientSettings.withOwnLoader(
             () ->
                 new KafkaConsumer<>(
-                    properties, new ByteArrayDeserializer(), new ByteArrayDeserializer()))) {
+                    properties, new ByteArrayDeserializer(), new ByteArrayDeserializer()));
+    try {
       consumer = opened;
-      while (!stopped) {
+      while (!stopped()) {
         assign(opened);
         long recheckMs = System.currentTimeMillis() + RECHECK_MS;
-        while (!stopped && System.currentTimeMillis() < recheckMs) {
+        while (!stopped() && System.currentTimeMillis() < recheckMs) {
           opened.poll(Duration.ofMillis(500)).forEach(this::receive);
         }
       }
     } finally {
       consumer = null;
+      opened.close(Duration.ofMillis(CLOSE_MS));
     }
   }
 

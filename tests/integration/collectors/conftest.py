@@ -1,0 +1,42 @@
+"""Real Spark with the plugin on a real broker, with topics of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.collectors.spark_runs import Facts, SparkRun, create_topics
+
+JOBS = Path(__file__).parent / "jobs"
+
+
+@pytest.fixture
+def topics(kafka_bootstrap: str, topic_prefix: str) -> str:
+    """The prefix of topics that are there."""
+    create_topics(kafka_bootstrap, topic_prefix)
+    return topic_prefix
+
+
+@pytest.fixture
+def facts(kafka_bootstrap: str, topics: str) -> Iterator[Facts]:
+    found = Facts(kafka_bootstrap, topics)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def run_job(tmp_path: Path) -> Iterator[Callable[..., SparkRun]]:
+    """Start a script of `jobs/` in a Spark environment; it is stopped when the test ends."""
+    runs: list[SparkRun] = []
+
+    def start(version: str, script: str, bootstrap: str, prefix: str, **settings: str) -> SparkRun:
+        addresses = {"spark.sparkfuse.kafka.bootstrap": bootstrap, "spark.sparkfuse.topic.prefix": prefix}
+        more = {key.replace("__", "."): value for key, value in settings.items()}
+        runs.append(SparkRun(version, JOBS / script, addresses | more, tmp_path / f"job-{len(runs)}.log"))
+        return runs[-1]
+
+    yield start
+    for run in runs:
+        run.stop()

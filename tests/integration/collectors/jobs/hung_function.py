@@ -1,0 +1,27 @@
+"""Python workers that start slowly, then one Python function that hangs while its neighbour works on."""
+
+import pathlib
+import sys
+import time
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("hung").getOrCreate()
+flag = pathlib.Path(spark.conf.get("spark.test.flag"))
+
+
+def look_up(number):
+    if number == 1:
+        while not flag.exists():
+            time.sleep(0.2)
+    if number == 2:
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            pass
+    return number
+
+
+print("RUNS", flush=True)
+print("SUM", spark.sparkContext.parallelize([1, 2], 2).map(look_up).sum(), flush=True)
+spark.stop()
+sys.stdout.flush()

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+PLUGIN_STOP_SECONDS = 2
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", ["spark35", "spark4"])
+def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, version):
+    """Facts decode, miss nothing and agree with Spark's own status; the last ones are there when stop returns."""
+    job = run_job(
+        version,
+        "small_job.py",
+        kafka_bootstrap,
+        topics,
+        spark__sparkfuse__job="orders",
+        spark__sparkfuse__sampel__interval="1s",
+        spark__my__password="hunter2",
+    )
+    counted = json.loads(job.said("COUNTED"))
+    job.said("STOPPED")
+    kinds = Counter(fact.WhichOneof("kind") for fact in facts.all())
+
+    assert job.ended() == 0
+    assert job.said("RESULT") == json.dumps([1429, 1429, 1429, 1429, 1428, 1428, 1428])
+    assert kinds["application_started"] == kinds["application_ended"] == 1
+    assert {fact.job_id: fact.succeeded for fact in facts.of("job_ended")} == {
+        int(job_id): succeeded for job_id, succeeded in counted["jobs"].items()
+    }
+    assert {fact.stage_id: fact.num_tasks for fact in facts.of("stage_ended")} == {
+        int(stage): tasks for stage, (tasks, _ended, _records) in counted["stages"].items()
+    }
+    ended, records = Counter(), Counter()
+    for task in facts.of("task_ended"):
+        ended[task.stage_id] += 1
+        records[task.stage_id] += task.shuffle_write_records
+    assert ended == {int(stage): tasks for stage, (_tasks, tasks, _records) in counted["stages"].items()}
+    assert records == {int(stage): records for stage, (_tasks, _ended, records) in counted["stages"].items()}
+    assert kinds["task_started"] == sum(ended.values())
+    _everything_is_numbered_and_named(facts)
+    _what_identity_needs_and_no_secret(facts, version, job.text())
+
+
+def _everything_is_numbered_and_named(facts) -> None:
+    numbers = facts.numbers()
+    assert {lane for _collector, lane in numbers} == {"bulk", "reserved"}
+    for lane, seen in numbers.items():
+        assert seen == list(range(len(seen))), lane
+    ids = [fact.event_id for fact in facts.all()]
+    assert {len(event_id) for event_id in ids} == {16}
+    assert len(set(ids)) == len(ids)
+    health = facts.of("collector_health")[-1]
+    assert (health.dropped_bulk, health.dropped_reserved, health.send_errors, health.faults) == (0, 0, 0, 0)
+    assert health.acknowledged > 0
+    assert health.breaker == "closed"
+
+
+def _what_identity_needs_and_no_secret(facts, version: str, log: str) -> None:
+    application = facts.of("application_started")[0]
+    assert dict(application.properties) == {"spark.app.name": "small", "spark.sparkfuse.job": "orders"}
+    assert application.spark_version.startswith("3.5" if version == "spark35" else "4.")
+    assert "HashAggregate" in facts.of("sql_started")[0].plan_nodes
+    stages = facts.of("stage_started")
+    assert any("Exchange" in stage.scope_names for stage in stages)
+    assert any(stage.parent_stage_ids for stage in stages)
+    failed = [task for task in facts.of("task_ended") if task.outcome == "failed"]
+    assert failed[0].failure_class.endswith("PythonException")
+    assert "password=***" in failed[0].failure_reason
+    assert "hunter2" not in str(facts.all())
+    assert "unknown setting spark.sparkfuse.sampel.interval; the nearest is spark.sparkfuse.sample.interval" in log
+
+
+@pytest.mark.timeout(600)
+def test_a_job_does_not_feel_that_the_broker_is_away(run_job, free_port):
+    """Without a broker the result is right and stopping takes no longer than the plugin's budget."""
+    job = run_job("spark35", "small_job.py", f"127.0.0.1:{free_port()}", "nobody", spark__sparkfuse__queue__facts="20")
+    stopped = float(job.said("STOPPED"))
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "9900"
+    assert stopped < PLUGIN_STOP_SECONDS + 3, "Spark itself takes up to 3 s on a loaded machine"
+    assert "records did not reach Kafka" in job.text()

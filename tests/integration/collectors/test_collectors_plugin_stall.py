@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.waiting import wait_for
+
+
+@pytest.mark.timeout(600)
+def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, kafka_bootstrap, topics, tmp_path):
+    """A hung Python function reads idle with its stack; its spinning neighbour and the slow start before do not."""
+    flag = tmp_path / "answer"
+    job = run_job(
+        "spark35",
+        "hung_function.py",
+        kafka_bootstrap,
+        topics,
+        spark__python__daemon__module="slow_daemon",
+        spark__python__use__daemon="true",
+        spark__test__flag=str(flag),
+    )
+    job.said("RUNS")
+
+    def hung() -> list:
+        return [task for task in facts.of("task_progress") if task.task_index == 0 and task.stack]
+
+    wait_for(lambda: any(task.stalled_ms > 8_000 for task in hung()), 120, "a stalled task with a stack")
+    flag.touch()
+    assert job.said("SUM") == "3"
+    progress = facts.of("task_progress")
+    last = max(hung(), key=lambda task: task.age_ms)
+
+    assert last.activity == "idle"
+    assert last.cpu_since_progress_ms < 0.05 * last.stalled_ms
+    assert "org.apache.spark.api.python" in last.stack
+    starting = [task for task in progress if task.activity == "python_starting"]
+    assert starting
+    assert max(task.stalled_ms for task in starting) < 1_000
+    assert {task.activity for task in progress if task.task_index == 1} >= {"busy"}
+    samples = facts.of("executor_sample")
+    assert max(sample.python_rss_bytes for sample in samples) > 10_000_000
+    assert all(sample.heap_used_bytes > 0 and sample.rss_bytes > 0 and sample.cpu_ns > 0 for sample in samples)
