@@ -16,6 +16,7 @@ from sparkfuse_rules.catalog import Catalog
 from sparkfuse_stream_jobs.detect.alerts import Pace
 from sparkfuse_stream_jobs.detect.rows import column_types, live_columns
 from sparkfuse_stream_jobs.detect.rule_select import severities_sql
+from sparkfuse_stream_jobs.detect.worker_start import write_starter
 from sparkfuse_stream_jobs.environment import create_tables, table_environment
 
 if TYPE_CHECKING:
@@ -66,7 +67,12 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     """Start the environment and plan the job; ``execute()`` of the result runs it."""
     # In the mini cluster the Python steps run as threads of this process and not as processes of their own: a quarter
     # of the memory, no start-up of workers, and their metrics are where they are served.
-    local = {"execution.target": "local", "parallelism.default": str(options.parallelism)}
+    starter = write_starter((settings.home / "scratch" / "detect-python").absolute())
+    local = {
+        "execution.target": "local",
+        "python.executable": str(starter),
+        "parallelism.default": str(options.parallelism),
+    }
     _, tables = table_environment(NAME, settings, **local)
     create_tables(tables, settings, ["live"])
     tables.execute_sql(_LIVE.format(prefix=settings.topic_prefix))

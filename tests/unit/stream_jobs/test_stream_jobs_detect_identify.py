@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import identify
 from sparkfuse_stream_jobs.detect.identify import Lesson, Memory, step

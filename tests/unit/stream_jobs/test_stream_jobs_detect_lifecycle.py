@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pytest
+
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import lifecycle
@@ -183,7 +184,7 @@ def test_the_severity_rises_but_does_not_fall_while_it_fires():
     said = []
     for window, severity in enumerate(["warning", "critical", "warning"], 1):
         row = watched.run.task(T + window * W, 60_000)
-        said += [each for each in watched.steps.step(row, {"stuck": severity}, watched.memory)]
+        said += list(watched.steps.step(row, {"stuck": severity}, watched.memory))
 
     assert [each.severity for each in said if isinstance(each, Finding)] == ["warning", "critical", "critical"]
     assert {each.runs[0].started_ms for each in said if isinstance(each, Finding)} == {T + W}

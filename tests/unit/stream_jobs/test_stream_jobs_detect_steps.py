@@ -1,0 +1,131 @@
+"""The small parts around detect's steps: codecs, rows, the rules' SQL, the start of a worker."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.examples import examples
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_stream_jobs.detect import codec, identify, lifecycle, rows, rule_select, worker_start
+from sparkfuse_stream_jobs.detect.findings import Writer, finding_id, text
+from tests.unit.stream_jobs.detect_rows import Run
+
+T = 1_795_226_400_000
+
+
+def table_row(message):
+    """A message as Flink's table gives it: nested values by position, None for absent."""
+    if message is None:
+        return None
+    values = []
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        if field.label == field.LABEL_REPEATED:
+            is_map = field.message_type is not None
+            values.append(dict(value) if is_map else list(value))
+        elif not message.HasField(field.name):
+            values.append(None)
+        else:
+            values.append(table_row(value) if field.message_type is not None else value)
+    return values
+
+
+@pytest.mark.parametrize("name", list(examples("LiveRow")))
+def test_every_example_of_a_row_is_the_same_message_after_the_table(name: str):
+    """Nothing is lost or invented between Flink's row and the message: absent stays absent, 0 stays 0."""
+    message = examples("LiveRow")[name]
+
+    assert rows.live_row(table_row(message)) == message
+
+
+def test_the_rules_see_the_row_of_their_view_and_null_for_all_others():
+    """One nested row for each view, in the order of the columns of the contract."""
+    row = Run("app-1", T).task(T, 60_000)
+    nested = dict(zip([name for name, _ in rows.column_types()], rows.nested_rows(row), strict=True))
+    columns = [name for name, _ in dict(rows.column_types())["task"]]
+
+    assert {name for name, values in nested.items() if values is not None} == {"task"}
+    assert dict(zip(columns, nested["task"], strict=True))["stalled_ms"] == 60_000
+
+
+def test_the_statement_asks_each_rule_on_rows_of_its_view_only():
+    """A predicate that holds on NULL evidence must not fire on rows of other views."""
+    catalog = load_catalog()
+    sql = rule_select.severities_sql(catalog)
+
+    assert all(f"'{rule.id}=' || CASE WHEN `view` = '{rule.view}' THEN" in sql for rule in catalog.values())
+    assert rule_select.read_severities("stage_slow=warning,task_stuck=critical") == {
+        "stage_slow": "warning",
+        "task_stuck": "critical",
+    }
+    assert rule_select.read_severities("") == {}
+
+
+def test_state_is_read_by_an_older_and_a_newer_job():
+    """A field more or less in the state is no reason to lose it."""
+    stage = identify.Stage(True, "save", ("Scan",), (1, 2), 7, "abc", 1, failed=True)
+    unit = lifecycle.Unit({"slow": lifecycle.Holding("warning", 1, 2, 3, 2, finding=b"\x00\xff")}, ("skew",))
+    of_stage, of_unit = codec.record_codec(identify.Stage), codec.unit_codec()
+
+    assert of_stage.decode(of_stage.encode(stage)) == stage
+    assert of_unit.decode(of_unit.encode(unit)) == unit
+    assert of_stage.decode(codec.pickle.dumps({"name": "save", "of_tomorrow": 1})) == identify.Stage(name="save")
+
+
+def test_a_finding_carries_each_column_that_its_rule_mentions_and_no_other():
+    """Evidence is what the rule looked at, exact, with the stack that the runbook sends people to."""
+    row = Run("app-1", T).task(T, 60_000)
+    row.job_key, row.run_key, row.task.stage_fingerprint = "orders", "app-1/0@1", "f00"
+    finding = Writer.of(load_catalog())("task_stuck", row, "warning", T)
+    [run] = finding.runs
+
+    assert finding.finding_id == finding_id("orders", "task_stuck", "stage:f00")
+    assert (finding.scope, finding.state, run.task_id, run.executor_id) == ("stage:f00", "firing", 77, "2")
+    assert run.evidence["stalled_ms"] == "60000"
+    assert run.evidence["stack"] == "java.net.SocketInputStream.read"
+    assert "disk_spilled_bytes" not in run.evidence
+    assert "1 min 0 s" in finding.description
+
+
+def test_a_finding_id_depends_on_nothing_but_job_rule_and_scope():
+    """The same trouble of the next run is the same alert."""
+    assert finding_id("orders", "task_stuck", "stage:f00") == finding_id("orders", "task_stuck", "stage:f00")
+    assert len({finding_id(*parts) for parts in (("a", "b", "c"), ("ab", "", "c"), ("a", "b", "d"))}) == 3
+    assert len(finding_id("a", "b", "c")) == 16
+
+
+def test_evidence_is_capped_text():
+    """A name of a megabyte does not travel to Slack."""
+    assert [text(True), text(1.0), text(0.123456789), text(7)] == ["true", "1", "0.123457", "7"]
+    assert len(text("x" * 1_000_000)) == 4000
+
+
+def test_the_order_to_start_a_worker_is_what_beam_reads():
+    """The message that is written by hand is the one of Beam's schema."""
+    fn_api = pytest.importorskip("apache_beam.portability.api.org.apache.beam.model.fn_execution.v1.beam_fn_api_pb2")
+    params = {"A": "b" * 300, "empty": "", "unicode": "ü"}
+    read = fn_api.StartWorkerRequest.FromString(worker_start.request("1-2", "localhost:4711", params))
+
+    assert (read.worker_id, read.provision_endpoint.url, dict(read.params)) == ("1-2", "localhost:4711", params)
+
+
+def test_the_starter_is_python_for_everything_else(tmp_path: Path):
+    """Flink asks the same program for its version and for PyFlink's folder."""
+    starter = worker_start.write_starter(tmp_path / "a folder" / "python")
+    said = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=30)
+
+    assert said.stdout == "42\n"
+
+
+def test_a_merged_finding_is_small_enough_for_a_record():
+    """Fifty runs with capped evidence stay below Kafka's megabyte."""
+    row = Run("app-1", T).task(T, 60_000)
+    row.task.stack = "x" * 100_000
+    finding: Finding = Writer.of(load_catalog())("task_stuck", LiveRow.FromString(row.SerializeToString()), "info", T)
+
+    assert 50 * len(finding.SerializeToString()) < 500_000
