@@ -38,7 +38,7 @@ help: ## list the targets
 setup: ## install everything the checkout needs (again: only what changed)
 	@build_support/preflight.sh
 	@$(MAKE) --no-print-directory --jobs=3 everything
-	@echo "Set up. Next: make demo, or put sparkfuse on your PATH: source .venv/bin/activate"
+	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Set up. Next: make demo, or put sparkfuse on your PATH: source .venv/bin/activate",:)
 
 .PHONY: demo
 demo: | setup ## start the stack, run real Spark jobs into trouble, show what is found and stopped
@@ -140,6 +140,7 @@ clean: ## remove all that setup, builds and runs made
 .PHONY: everything
 everything: $(STAMPS)/main $(STAMPS)/kernel $(ENVIRONMENTS:%=$(STAMPS)/env-%) $(STAMPS)/kafka-libs $(STAMPS)/flink-libs
 everything: $(PLUGIN_JAR) $(FUNCTIONS_JAR)
+	@:
 
 $(STAMPS):
 	@mkdir -p $@
