@@ -82,13 +82,13 @@ def test_kills_lose_and_double_nothing(
         loader.start()
         # Each time a little further on, and each time in the middle of something else.
         wait_for(
-            lambda before=seen: counts(client)["rows"] > before or loader.process.poll() is not None, 30, "progress"
+            lambda before=seen: counts(client)["rows"] > before or loader.process.poll() is not None, 90, "progress"
         )
         loader.kill()
         assert kill or counts(client)["rows"] < FACTS, "the first kill came too late to tell anything"
     loader.start()
-    wait_for(lambda: counts(client)["rows"] >= FACTS, 60, "all facts")
-    wait_for(lambda: client.command(SET_ASIDE) == JUNK, 30, "all dead letters")
+    wait_for(lambda: counts(client)["rows"] >= FACTS, 90, "all facts")
+    wait_for(lambda: client.command(SET_ASIDE) == JUNK, 60, "all dead letters")
 
     assert counts(client) == expected(FACTS)
     assert client.query("SELECT DISTINCT component, reason FROM dead_letters").result_rows == [
@@ -115,7 +115,7 @@ def test_a_store_that_is_away_is_waited_for(
     wait_for(lambda: "does not take facts" in (tmp_path / "loader.log").read_text(), 30, "the loader to notice")
     store.start()
     wait_for(lambda: "takes facts again" in (tmp_path / "loader.log").read_text(), 60, "the loader to notice")
-    wait_for(lambda: counts(connected)["rows"] >= 20_000, 60, "all facts")
+    wait_for(lambda: counts(connected)["rows"] >= 20_000, 90, "all facts")
 
     assert loader.process.poll() is None
     assert counts(connected) == expected(20_000)
