@@ -30,7 +30,7 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("dashboards", "sparkfuse_dashboards", ("generated", "provisioning", "queries")),
     ("native_analytics", "sparkfuse_native_analytics", ("schema",)),
     ("rules", "sparkfuse_rules", ("catalog",)),
-    ("stream_jobs", "sparkfuse_stream_jobs", ("sql",)),
+    ("stream_jobs", "sparkfuse_stream_jobs", ("sql", "log4j.properties")),
 )
 
 

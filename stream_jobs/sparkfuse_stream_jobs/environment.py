@@ -97,6 +97,9 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
         "parallelism.default": "1",
         "table.local-time-zone": "UTC",
         "python.executable": sys.executable,
+        # Nothing of the mini cluster listens beyond this machine, and on free ports only.
+        "jobmanager.bind-host": "127.0.0.1",
+        "taskmanager.bind-host": "127.0.0.1",
         "rest.address": "127.0.0.1",
         "rest.bind-address": "127.0.0.1",
         "rest.port": "0",
@@ -151,6 +154,9 @@ def _prepare_jvm(name: str, settings: Settings) -> None:
         raise MissingPartError("Java 17 is needed to run Flink, but there is no java on PATH and none in JAVA_HOME")
     scratch, logs = (settings.home / "scratch" / name).absolute(), (settings.home / "logs").absolute()
     shutil.rmtree(scratch, ignore_errors=True)
+    # RocksDB keeps its notes beside the JVM's log, under names that no later start uses.
+    for notes in logs.glob(f"*_scratch_{name}_*_LOG*"):
+        notes.unlink(missing_ok=True)
     for folder in (scratch, logs):
         folder.mkdir(parents=True, exist_ok=True)
     given = os.environ.get("JVM_ARGS", DEFAULT_JVM_ARGS)
@@ -158,4 +164,5 @@ def _prepare_jvm(name: str, settings: Settings) -> None:
     ours = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
     os.environ["JVM_ARGS"] = " ".join([given, *(argument for argument in ours if argument not in given)])
     os.environ.setdefault("FLINK_LOG_DIR", str(logs))
+    os.environ.setdefault("LOG4J_PROPERTIES", str(asset("sparkfuse_stream_jobs", "log4j.properties")))
     os.environ.setdefault("FLINK_IDENT_STRING", f"sparkfuse-{name}")
