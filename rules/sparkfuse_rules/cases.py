@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from typing import NamedTuple
 
 from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_rules.compiler import columns, severity_sql
@@ -14,6 +14,8 @@ from sparkfuse_rules.rule import QUIET, Case, Rule, Value
 # Answers one statement that gives rows (place, severity or NULL), in any order.
 Answer = Callable[[str], Iterable[tuple[int, str | None]]]
 _SQL_TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN"}
+# Stands for NULL where a table of texts cannot hold it; no case gives a text like it.
+_ABSENT = "\N{SYMBOL FOR NULL}"
 _CLICKHOUSE_TYPES = {"int32": "Int32", "int64": "Int64", "double": "Float64", "string": "String", "bool": "Bool"}
 
 
@@ -42,36 +44,61 @@ def run_cases(rules: Iterable[Rule], dialect: Dialect, answer: Answer) -> tuple[
 
 def cases_sql(asked: Sequence[tuple[Rule, Case]], dialect: Dialect) -> str:
     """The statement that asks all cases: one row (place, severity) for each, NULL being quiet."""
-    numbered = [(rule.with_params(case.params), place, case) for place, (rule, case) in enumerate(asked)]
-    groups = groupby(numbered, key=lambda entry: (entry[0].id, tuple(entry[2].params.items())))
-    return "\nUNION ALL\n".join(_group_sql(list(group), dialect) for _, group in groups)
+    views: dict[str, list[_Asked]] = {}
+    for place, (rule, case) in enumerate(asked):
+        variant = (rule.id, *case.params.items())
+        views.setdefault(rule.view, []).append(_Asked(place, variant, rule.with_params(case.params), case))
+    return "\nUNION ALL\n".join(_view_sql(of_view, dialect) for of_view in views.values())
 
 
-def _group_sql(group: Sequence[tuple[Rule, int, Case]], dialect: Dialect) -> str:
-    """One statement for the cases of a rule that have the same params, as live a rule is one column over many rows."""
-    rule, names = group[0][0], columns(group[0][0])
+class _Asked(NamedTuple):
+    """One case, and which variant of its rule (by the case's params) it asks."""
+
+    place: int
+    variant: tuple[object, ...]
+    rule: Rule
+    case: Case
+
+
+def _view_sql(asked: Sequence[_Asked], dialect: Dialect) -> str:
+    """One statement over one table for all cases of a view: an engine that is slow to plan plans few operators."""
+    rules = {each.variant: each.rule for each in asked}
+    number = {variant: str(place) for place, variant in enumerate(rules)}
+    names = list(dict.fromkeys(name for rule in rules.values() for name in columns(rule)))
+    rows = [
+        (str(each.place), number[each.variant], *(_text(each.case.given.get(name)) for name in names)) for each in asked
+    ]
+    whens = " ".join(
+        f"WHEN asks = '{number[variant]}' THEN {severity_sql(rule, dialect)}" for variant, rule in rules.items()
+    )
+    given = ", ".join(_given_sql(name, asked[0].rule, dialect) for name in names)
+    evidence = f"SELECT place, asks, {given} FROM {_table(rows, names, dialect)}"
+    return f"SELECT CAST(place AS INT) AS place, CASE {whens} END AS severity FROM ({evidence}) AS evidence"
+
+
+def _given_sql(name: str, rule: Rule, dialect: Dialect) -> str:
     quote = '"' if dialect == "datafusion" else "`"
-    quoted = [f"{quote}{name}{quote}" for name in ("place", *names)]
-    rows = [[str(place), *(_given_sql(name, rule, case, dialect) for name in names)] for _, place, case in group]
-    if dialect == "clickhouse":  # it has no VALUES with columns of their own
-        selects = (", ".join(map(" AS ".join, zip(row, quoted, strict=True))) for row in rows)
-        evidence = f"({' UNION ALL '.join(f'SELECT {select}' for select in selects)}) AS evidence"
-    else:
-        values = ", ".join(f"({', '.join(row)})" for row in rows)
-        evidence = f"(VALUES {values}) AS evidence ({', '.join(quoted)})"
-    return f"SELECT {quoted[0]}, {severity_sql(rule, dialect)} AS severity FROM {evidence}"
+    return f"CAST(NULLIF(given_{name}, '{_ABSENT}') AS {_type_of(name, rule, dialect)}) AS {quote}{name}{quote}"
 
 
-def _given_sql(name: str, rule: Rule, case: Case, dialect: Dialect) -> str:
+def _table(rows: Sequence[Sequence[str]], names: Sequence[str], dialect: Dialect) -> str:
+    """The rows as a table of texts: only rows of plain literals are one source to Flink, all others one source each."""
+    header = ["place", "asks", *(f"given_{name}" for name in names)]
+    values = ", ".join(f"({', '.join(_quoted(text) for text in row)})" for row in rows)
+    if dialect == "clickhouse":
+        return f"values('{', '.join(f'{name} String' for name in header)}', {values}) AS given"
+    return f"(VALUES {values}) AS given ({', '.join(header)})"
+
+
+def _type_of(name: str, rule: Rule, dialect: Dialect) -> str:
     kind = VIEWS[rule.view][name].type
     # ClickHouse keeps NULL only in types that say so.
-    sql_type = f"Nullable({_CLICKHOUSE_TYPES[kind]})" if dialect == "clickhouse" else _SQL_TYPES[kind]
-    return f"CAST({_literal(case.given.get(name))} AS {sql_type})"
+    return f"Nullable({_CLICKHOUSE_TYPES[kind]})" if dialect == "clickhouse" else _SQL_TYPES[kind]
 
 
-def _literal(value: Value) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(value).upper()
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+def _text(value: Value) -> str:
+    return _ABSENT if value is None else str(value)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

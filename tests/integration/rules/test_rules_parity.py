@@ -11,6 +11,8 @@ import yaml
 from sparkfuse_rules.cases import run_cases
 from sparkfuse_rules.catalog import load_catalog
 
+# Flink plans a statement of fifty rules: half a minute on a quiet machine.
+pytestmark = pytest.mark.timeout(400)
 ENGINES = ("datafusion", "clickhouse", "flink")
 # Numbers that engines disagree about when a predicate is handed to them as it is written.
 ROWS = [
