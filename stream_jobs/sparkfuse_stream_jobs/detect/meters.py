@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from functools import cache
 
@@ -15,6 +16,9 @@ from sparkfuse_contracts.metric_names import Metric
 COMPONENT, TOPIC = "detect", "live"
 # An application that nothing was heard of for so long is no longer counted as running.
 FORGET_MS = 60_000
+MAX_REASONS = 100
+
+log = logging.getLogger(__name__)
 
 
 class Meters:
@@ -29,6 +33,7 @@ class Meters:
         _gauge(metric_names.WINDOW_DELAY).set_function(self._delay_seconds)
         _gauge(metric_names.APPLICATIONS).set_function(lambda: len(self._running()))
         _gauge(metric_names.COMPLETENESS).set_function(lambda: min(self._running(), default=1.0))
+        self._reasons: set[str] = set()
         self._offsets: dict[int, int] = {}
         self._window_end_ms = 0
         self._applications: dict[str, tuple[int, float]] = {}
@@ -42,9 +47,12 @@ class Meters:
         if last is not None and offset > last + 1:
             self._set_aside.inc(offset - last - 1)
 
-    def refused(self) -> None:
-        """A record could be decoded but does not say what it speaks of."""
+    def refused(self, reason: str) -> None:
+        """A row cannot be used; each reason is logged once, for it may come with every row."""
         self._set_aside.inc()
+        if reason not in self._reasons and len(self._reasons) < MAX_REASONS:
+            self._reasons.add(reason)
+            log.warning("set a row aside: %s; like ones are only counted", reason)
 
     def row(self, row: LiveRow) -> None:
         """A row of the pipeline's own clock or of an application."""

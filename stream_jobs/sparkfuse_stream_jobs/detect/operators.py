@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pyflink.common import Row
 from pyflink.datastream import KeyedProcessFunction, ProcessFunction, RuntimeContext
@@ -36,6 +36,7 @@ BASELINE_LIVES = timedelta(days=92)
 FINDING_LIVES = timedelta(days=7)
 ROW, BASELINE = "row", "baseline"
 _BETWEEN = "\x1f"
+Found = TypeVar("Found")
 
 
 class Gate(ProcessFunction):
@@ -49,7 +50,7 @@ class Gate(ProcessFunction):
         self._meters.record(partition, offset)
         row = live_row(columns)
         if not row.app_id or not row.window_end_ms or not row.WhichOneof("row"):
-            self._meters.refused()
+            self._meters.refused("it does not say which application, window or thing it speaks of")
             return
         self._meters.row(row)
         if not row.HasField("tick"):
@@ -71,7 +72,7 @@ class Identify(KeyedProcessFunction):
         )
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        for found in identify.step(LiveRow.FromString(bytes(value[1])), self._memory):
+        for found in usable(identify.step(LiveRow.FromString(bytes(value[1])), self._memory)):
             if isinstance(found, identify.Lesson):
                 key = _stage_key(found.baseline.job_key, found.baseline.stage_fingerprint)
                 yield Row(key, BASELINE, found.app_start_ms, found.baseline.SerializeToString())
@@ -99,10 +100,12 @@ class Baselines(KeyedProcessFunction):
         _, kind, app_start_ms, payload = value
         if kind == BASELINE:
             lesson = identify.Lesson(Baseline.FromString(bytes(payload)), app_start_ms)
-            yield _baseline_row(baselines.teach(lesson, self._memory))
+            yield from usable(_baseline_row(baselines.teach(each, self._memory)) for each in [lesson])
             return
         row = LiveRow.FromString(bytes(payload))
-        yield _rule_row(baselines.judge(row, self._memory) if row.HasField("stage") else row)
+        judged = (baselines.judge(each, self._memory) for each in [row] if each.HasField("stage"))
+        # A row of which nothing can be expected is still one that other rules may hold on.
+        yield _rule_row(next(usable(judged), row))
 
 
 class Lifecycle(KeyedProcessFunction):
@@ -120,7 +123,8 @@ class Lifecycle(KeyedProcessFunction):
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         row = LiveRow.FromString(bytes(value[0]))
-        yield from self._answer(self._lifecycle.step(row, read_severities(value[1]), self._memory), ctx)
+        found = self._lifecycle.step(row, read_severities(value[1]), self._memory)
+        yield from self._answer(usable(found), ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         yield from self._answer(self._lifecycle.wake(timestamp, self._memory), ctx)
@@ -167,6 +171,17 @@ class Alerts(KeyedProcessFunction):
         if telling.record is not None:
             self._meters.told(telling.record, news=telling.alert is not None and telling.alert.said != alert.said)
             yield Row(telling.record.finding_id, to_json(telling.record).decode())
+
+
+def usable(found: Iterator[Found]) -> Iterator[Found]:
+    """What a step found, up to a value that it cannot work with: that row is counted, named once, and passed over.
+
+    Without it one absurd number would end the job again and again. What is not the fault of a value is raised.
+    """
+    try:
+        yield from found
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        meters().refused(f"{type(error).__name__}: {error}"[:200])
 
 
 def _now_ms() -> int:

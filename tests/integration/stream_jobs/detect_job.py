@@ -22,8 +22,8 @@ from tests.unit.stream_jobs.detect_rows import tick
 from tests.waiting import wait_for
 
 MODULE = "sparkfuse_stream_jobs.detect"
-START_SECONDS = 150
-ANSWER_SECONDS = 60
+START_SECONDS = 240
+ANSWER_SECONDS = 90
 
 
 class DetectJob:
@@ -141,6 +141,11 @@ class DetectJob:
             return latest is not None and latest.name not in before
 
         wait_for(newer, ANSWER_SECONDS, "a new checkpoint")
+
+    def launcher(self) -> int:
+        """Process id of the launcher."""
+        assert self._process is not None
+        return self._process.pid
 
     def output(self) -> str:
         """What the process said."""

@@ -22,7 +22,7 @@ from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 MINUTE = 60_000
 # A rule that waits, beside those of the product, none of which does.
 TASK_WAITS = """

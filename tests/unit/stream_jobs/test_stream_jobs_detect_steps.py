@@ -129,3 +129,16 @@ def test_a_merged_finding_is_small_enough_for_a_record():
     finding: Finding = Writer.of(load_catalog())("task_stuck", LiveRow.FromString(row.SerializeToString()), "info", T)
 
     assert 50 * len(finding.SerializeToString()) < 500_000
+
+
+def test_an_absurd_value_is_counted_and_passed_over_and_anything_else_is_raised():
+    """One number that no step can work with must not end the job; a broker or a disk that fails must."""
+    from sparkfuse_stream_jobs.detect.operators import usable
+
+    def found(error: Exception):
+        yield "before"
+        raise error
+
+    assert list(usable(found(OverflowError("too much")))) == ["before"]
+    with pytest.raises(OSError, match="the disk"):
+        list(usable(found(OSError("the disk"))))
