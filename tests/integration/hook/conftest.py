@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, gener
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.integration.collectors.spark_runs import TopicReader, create_topics
+from tests.integration.collectors.spark_runs import Facts, TopicReader, create_topics
 from tests.waiting import wait_for
 
 
@@ -71,7 +71,7 @@ class Fuse:
         self._actions.close()
 
 
-def signal(app_id: str, start_ms: int, signal_id: str, generation: int, **changes: object) -> str:
+def signal(app_id: str, start_ms: int, signal_id: str, generation: int, /, **changes: object) -> str:
     """The payload of a signal that would be obeyed, but for the changes."""
     now = int(time.time() * 1000)
     content = {
@@ -92,7 +92,7 @@ def signal(app_id: str, start_ms: int, signal_id: str, generation: int, **change
         "evidence": "3.1 GB spilled while no task ended for 40 s",
         "finding_id": "0123456789abcdef",
         "issued_ms": now,
-        "expires_ms": now + 60_000,
+        "expires_ms": now + 110_000,
         "override_hint": "raise budget_bytes of stage_runaway_spill in sparkfuse.yaml.",
     }
     return json.dumps(content | changes)
@@ -102,6 +102,13 @@ def signal(app_id: str, start_ms: int, signal_id: str, generation: int, **change
 def topics(kafka_bootstrap: str, topic_prefix: str) -> str:
     create_topics(kafka_bootstrap, topic_prefix)
     return topic_prefix
+
+
+@pytest.fixture
+def facts(kafka_bootstrap: str, topics: str) -> Iterator[Facts]:
+    found = Facts(kafka_bootstrap, topics)
+    yield found
+    found.close()
 
 
 @pytest.fixture

@@ -46,12 +46,11 @@ def spilling_stage(facts: Facts, after: int = -1) -> int:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", ["spark35", "spark4"])
-def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, kafka_bootstrap, topics, tmp_path, version):
+def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, facts, tmp_path, version):
     """What is not this run's, in time, new, signed and true is refused with a receipt; what is stops the stage."""
     signer, stranger, rotated = Signer(), Signer(), Signer()
     job = start_job(version, f"{signer.write_public_key(tmp_path / 'public.pem')},{rotated.inline}")
     app_id, start = job.said("APPLICATION").split()
-    facts = Facts(kafka_bootstrap, topics)
     stage = spilling_stage(facts)
 
     def order(signal_id: str, generation: int, **changes: object) -> str:
@@ -82,7 +81,6 @@ def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, kafka_boo
     assert job.said("USABLE_second") == "10 False"
     assert job.said("PYARROW") >= "26" if version == "spark4" else True
     assert job.ended() == 0
-    facts.close()
 
 
 def _refusals(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, stranger: Signer, rotated: Signer):
@@ -107,7 +105,7 @@ def _refusals(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer
         ),
         "long-lived": (signer.envelope(order("long-lived", 50, expires_ms=now + 200_000)), "refused", "120000 ms"),
         "early": (
-            signer.envelope(order("early", 50, issued_ms=now + 90_000, expires_ms=now + 100_000)),
+            signer.envelope(order("early", 50, issued_ms=now + 110_000, expires_ms=now + 119_000)),
             "refused",
             "in the future",
         ),
