@@ -151,7 +151,7 @@ def _serve(settings: Settings, stop: threading.Event) -> int:
     inbox = Inbox(settings, metrics)
     peers = Peers(settings.alertmanager_urls, metrics)
     try:
-        if settings.metrics_port and not _metrics_served(settings.metrics_port):
+        if settings.metrics_port and not _metrics_served(settings.metrics_port, settings.metrics_address):
             return 3
         log.info("telling the findings of %s to %s", inbox.topic, ", ".join(peers.names))
         Sender(inbox, peers, metrics, stop, settings.dashboard_url).run(lambda: time.time_ns() // 1_000_000)
@@ -161,9 +161,9 @@ def _serve(settings: Settings, stop: threading.Event) -> int:
     return 0
 
 
-def _metrics_served(port: int) -> bool:
+def _metrics_served(port: int, address: str) -> bool:
     try:
-        start_http_server(port)
+        start_http_server(port, addr=address)
     except OSError as error:
         print(f"SPARKFUSE_METRICS_PORT={port} cannot be used: {error.strerror}", file=sys.stderr)
         return False

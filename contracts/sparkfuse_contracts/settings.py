@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -18,12 +19,15 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_HOME": ".sparkfuse",
     "SPARKFUSE_ALERTMANAGER_URLS": "http://127.0.0.1:19093",
     "SPARKFUSE_METRICS_PORT": "0",
+    "SPARKFUSE_METRICS_ADDRESS": "127.0.0.1",
     "SPARKFUSE_CONFIG": "",
     "SPARKFUSE_WINDOW_MS": "5000",
     "SPARKFUSE_FLINK_LIBS": "build/flink-libs",
     "SPARKFUSE_SIGNING_KEY": "",
     "SPARKFUSE_BREAKER_MODE": "shadow",
     "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
+    # A name that nobody can own (RFC 2606): set it to where your team reads docs/rules and docs/runbooks.
+    "SPARKFUSE_RUNBOOK_URL": "https://docs.sparkfuse.example",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 Value = TypeVar("Value")
@@ -44,12 +48,14 @@ class Settings:
     home: Path
     alertmanager_urls: tuple[str, ...]
     metrics_port: int
+    metrics_address: str
     config_file: Path | None
     window_ms: int
     flink_libs: Path
     signing_key_file: Path | None
     breaker_mode: str
     dashboard_url: str
+    runbook_url: str
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -73,12 +79,14 @@ class Settings:
             home=Path(values["SPARKFUSE_HOME"]),
             alertmanager_urls=read("SPARKFUSE_ALERTMANAGER_URLS", _urls, "addresses like http://127.0.0.1:19093"),
             metrics_port=read("SPARKFUSE_METRICS_PORT", _port, "a port from 1 to 65535, or 0 for none"),
+            metrics_address=read("SPARKFUSE_METRICS_ADDRESS", _ip_address, "an address to listen on, like 127.0.0.1"),
             config_file=read("SPARKFUSE_CONFIG", _config_file, "the path of a file that is there"),
             window_ms=read("SPARKFUSE_WINDOW_MS", _window, "milliseconds from 100 to 600000"),
             flink_libs=Path(values["SPARKFUSE_FLINK_LIBS"]),
             signing_key_file=read("SPARKFUSE_SIGNING_KEY", _optional_file, "the path of a key file that is there"),
             breaker_mode=read("SPARKFUSE_BREAKER_MODE", _mode, f"one of {', '.join(BREAKER_MODES)}"),
             dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _url, "an address like http://127.0.0.1:3000"),
+            runbook_url=read("SPARKFUSE_RUNBOOK_URL", _url, "an address like https://wiki.company/sparkfuse"),
         )
 
 
@@ -108,6 +116,10 @@ def _urls(text: str) -> tuple[str, ...]:
 def _whole_number(text: str, lowest: int, highest: int) -> int:
     _checked(text, lowest <= int(text) <= highest)
     return int(text)
+
+
+def _ip_address(text: str) -> str:
+    return str(ip_address(text))
 
 
 def _port(text: str) -> int:

@@ -58,7 +58,7 @@ def serve_metrics(settings: Settings) -> Counter:
     registry.register(JvmTally())
     if settings.metrics_port:
         try:
-            start_http_server(settings.metrics_port, addr="127.0.0.1", registry=registry)
+            start_http_server(settings.metrics_port, addr=settings.metrics_address, registry=registry)
         except OSError as error:
             raise MissingPartError(f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error}") from error
     return ticks

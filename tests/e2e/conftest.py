@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from sparkfuse.demo import spark_job
 from sparkfuse.demo.scenario import CONFIGURATION
 from sparkfuse.stack.process import Process
 from sparkfuse_alertmanager.receiver import Receiver
-
 from tests.waiting import wait_for
 
-START_SECONDS = 240
+START_SECONDS = 360
+UP = (sys.executable, "-m", "sparkfuse.main", "up", "--free-ports")
 
 
 @dataclasses.dataclass
@@ -75,8 +76,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
     configuration.write_text(CONFIGURATION)
     with Receiver() as receiver, (home / "up.log").open("wb") as log:
         up = subprocess.Popen(
-            [sys.executable, "-m", "sparkfuse.main", "up", "--home", str(home), "--free-ports"]
-            + ["--webhook", receiver.url],
+            [*UP, "--home", str(home), "--webhook", receiver.url],
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "SPARKFUSE_CONFIG": str(configuration)},

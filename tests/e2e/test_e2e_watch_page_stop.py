@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sparkfuse.demo.scenario import JOBS
 
+from sparkfuse.demo.scenario import JOBS
 from tests.e2e.conftest import RunningStack
 from tests.waiting import wait_for
 
@@ -36,8 +36,10 @@ def public_key(stack: RunningStack) -> str:
 
 
 def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack, tmp_path: Path) -> None:
-    """A user's own script with the jar and one line of configuration hangs and is paged about once, with its stack;
-    meanwhile a runaway sort is stopped by the fuse, its code is told why, and the receipt is in the store."""
+    """A user's own script, with the jar and one line of configuration, hangs and is paged about once.
+
+    Meanwhile a runaway sort is stopped by the fuse, its code is told why, and the receipt is in the store.
+    """
     script = tmp_path / "own_job.py"
     script.write_text(OWN_SCRIPT)
     hung = stack.start_job("own_job", script)
@@ -84,7 +86,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(lambda: len(of_home(home)) >= 2, 60, "the first processes")  # noqa: PLR2004 - kafka and the store
+        wait_for(lambda: len(of_home(home)) >= 2, 60, "the first processes")
     finally:
         up.send_signal(signal.SIGINT)
         up.wait(60)

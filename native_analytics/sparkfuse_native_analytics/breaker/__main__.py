@@ -57,7 +57,7 @@ def _watch(settings: Settings, file: OrdersFile, key: EllipticCurvePrivateKey | 
     breaker = Breaker(file.orders, LiveView(file.orders.watched(), fresh_ms), key, settings.dashboard_url)
     if settings.metrics_port:
         try:
-            start_http_server(settings.metrics_port)
+            start_http_server(settings.metrics_port, addr=settings.metrics_address)
         except OSError as error:
             sentence = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
             return _fail(sentence, UNAVAILABLE)

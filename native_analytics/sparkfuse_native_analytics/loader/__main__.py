@@ -55,7 +55,7 @@ def _run(settings: Settings, stop: threading.Event) -> int:
     works = _works(settings, metrics, stop)
     if settings.metrics_port:
         try:
-            start_http_server(settings.metrics_port)
+            start_http_server(settings.metrics_port, addr=settings.metrics_address)
         except OSError as error:
             said = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
             return _fail(said, UNAVAILABLE)

@@ -50,7 +50,7 @@ def serve_metrics(settings: Settings) -> None:
     if not settings.metrics_port:
         return
     try:
-        start_http_server(settings.metrics_port, addr="127.0.0.1")
+        start_http_server(settings.metrics_port, addr=settings.metrics_address)
     except OSError as error:
         raise MissingPartError(f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error}") from error
 

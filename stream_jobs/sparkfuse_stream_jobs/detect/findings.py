@@ -19,15 +19,19 @@ from sparkfuse_rules.rule import Rule
 from sparkfuse_stream_jobs.detect.scopes import scope
 
 MAX_EVIDENCE = 4000  # characters of one column: a stack is capped by its collector, a name by nobody
-RUNBOOKS = "https://sparkfuse.io/rules/{rule}#runbook"
+RUNBOOK = "{base}/rules/{rule}#runbook"
 # What the runbooks send people to, whether the predicate reads it or not.
 _ALWAYS = ("stack",)
 _WHERE = ("stage_id", "stage_attempt", "task_id", "executor_id")
 
 
-def finding_id(job_key: str, rule_id: str, scope: str) -> str:
-    """The alert's fingerprint, the same for every run of the job: 16 hex digits of SHA-256."""
-    return hashlib.sha256(f"{job_key}\n{rule_id}\n{scope}".encode("utf-8", "replace")).hexdigest()[:16]
+def finding_id(cluster: str, tenant: str, job_key: str, rule_id: str, scope: str) -> str:
+    """The alert's fingerprint, the same for every run of the job: 16 hex digits of SHA-256.
+
+    Two tenants, or two clusters, may have jobs of one name: their findings are never one.
+    """
+    parts = f"{cluster}\n{tenant}\n{job_key}\n{rule_id}\n{scope}"
+    return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -36,18 +40,19 @@ class Writer:
 
     catalog: Catalog
     evidence: Mapping[str, tuple[str, ...]]
+    runbooks: str
 
     @classmethod
-    def of(cls, catalog: Catalog) -> Writer:
-        """A writer that knows which columns each rule looks at."""
-        return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()})
+    def of(cls, catalog: Catalog, runbooks: str) -> Writer:
+        """A writer that knows which columns each rule looks at, and the address that runbooks are read at."""
+        return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()}, runbooks)
 
     def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
         """The finding of the row's run, firing since ``started_ms``; evidence is each column that the rule mentions."""
         rule, found_in = self.catalog[rule_id], scope(row)
         values = present(getattr(row, view_specs()[rule.view].row))
         finding = Finding(
-            finding_id=finding_id(row.job_key, rule_id, found_in),
+            finding_id=finding_id(row.cluster, row.tenant, row.job_key, rule_id, found_in),
             rule=rule_id,
             severity=severity,
             state="firing",
@@ -55,7 +60,7 @@ class Writer:
             scope=found_in,
             summary=rule.summary,
             description=render(rule.description, values),
-            runbook_url=RUNBOOKS.format(rule=rule_id),
+            runbook_url=RUNBOOK.format(base=self.runbooks, rule=rule_id),
             started_ms=started_ms,
             evidence_ms=row.window_end_ms,
             runs=[_run(row, values, self.evidence[rule_id], severity, started_ms)],

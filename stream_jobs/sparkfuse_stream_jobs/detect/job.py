@@ -71,6 +71,10 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     local = {
         "execution.target": "local",
         "python.executable": str(starter),
+        # Keys whose state PyFlink keeps at hand; what has to be fetched is a call to the JVM and back.
+        "python.state.cache-size": "10000",
+        "python.map-state.read-cache-size": "10000",
+        "python.map-state.write-cache-size": "10000",
         "parallelism.default": str(options.parallelism),
     }
     _, tables = table_environment(NAME, settings, **local)
@@ -113,7 +117,7 @@ def _findings(tables: StreamTableEnvironment, judged: str, settings: Settings, c
     )
     text = Types.STRING()
     stream = tables.to_data_stream(ruled).key_by(_third, text)
-    stream = stream.process(Lifecycle(catalog, settings.window_ms), Types.ROW([text, _bytes()]))
+    stream = stream.process(Lifecycle(catalog, settings), Types.ROW([text, _bytes()]))
     stream = stream.name("lifecycle").uid("lifecycle").key_by(_first, text)
     stream = stream.process(Alerts(pace), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
     name = "finding_records_made"

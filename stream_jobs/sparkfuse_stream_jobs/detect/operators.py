@@ -29,9 +29,9 @@ from sparkfuse_stream_jobs.detect.rows import envelope_values, live_row, nested_
 from sparkfuse_stream_jobs.detect.rule_select import read_severities
 from sparkfuse_stream_jobs.detect.seeds import read_seeds
 
-# How long state lives that nobody touches. A run that is silent for three days is over; a job that did not run for a
+# How long state lives that nobody writes. A run that is silent for a week is over; a stage that learnt nothing for a
 # quarter starts its history anew; a finding is told for five minutes after it resolved.
-RUN_LIVES = timedelta(days=3)
+RUN_LIVES = timedelta(days=7)
 BASELINE_LIVES = timedelta(days=92)
 FINDING_LIVES = timedelta(days=7)
 ROW, BASELINE = "row", "baseline"
@@ -111,8 +111,8 @@ class Baselines(KeyedProcessFunction):
 class Lifecycle(KeyedProcessFunction):
     """(LiveRow, severities, run) -> (finding id, Finding of that run)."""
 
-    def __init__(self, catalog: Catalog, window_ms: int) -> None:
-        self._lifecycle = lifecycle.Lifecycle(catalog, window_ms, Writer.of(catalog))
+    def __init__(self, catalog: Catalog, settings: Settings) -> None:
+        self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, Writer.of(catalog, settings.runbook_url))
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._memory = lifecycle.Memory(

@@ -85,7 +85,7 @@ def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(dete
     resolved = detect.wait_for_finding("stage_slow", "slow", lambda each: each.state == "resolved", "its end")
     [one] = firing.runs
 
-    assert firing.finding_id == finding_id("slow", "stage_slow", firing.scope)
+    assert firing.finding_id == finding_id("prod-eu", "orders", "slow", "stage_slow", firing.scope)
     assert firing.scope.startswith("stage:")
     assert (firing.severity, firing.cluster, firing.tenant, firing.completeness) == ("warning", "prod-eu", "orders", 1)
     assert firing.started_ms == run.start_ms + 35_000  # the first window in which fifteen seconds are lost

@@ -21,12 +21,14 @@ def test_defaults(tmp_path, monkeypatch) -> None:
         home=Path(".sparkfuse"),
         alertmanager_urls=("http://127.0.0.1:19093",),
         metrics_port=0,
+        metrics_address="127.0.0.1",
         config_file=None,
         window_ms=5000,
         flink_libs=Path("build/flink-libs"),
         signing_key_file=None,
         breaker_mode="shadow",
         dashboard_url="http://127.0.0.1:3000",
+        runbook_url="https://docs.sparkfuse.example",
     )
 
 
@@ -55,6 +57,7 @@ def test_given_values(tmp_path, monkeypatch) -> None:
         ("SPARKFUSE_ALERTMANAGER_URLS", "http://a,b", "addresses like"),
         ("SPARKFUSE_METRICS_PORT", "seventy", "a port from 1 to 65535"),
         ("SPARKFUSE_METRICS_PORT", "65536", "a port from 1 to 65535"),
+        ("SPARKFUSE_METRICS_ADDRESS", "everywhere", "an address to listen on"),
         ("SPARKFUSE_CONFIG", "/nowhere/sparkfuse.yaml", "a file that is there"),
         ("SPARKFUSE_WINDOW_MS", "5", "milliseconds from 100 to 600000"),
         ("SPARKFUSE_SIGNING_KEY", "/nowhere/key.pem", "a key file that is there"),

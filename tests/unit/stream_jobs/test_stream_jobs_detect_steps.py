@@ -43,6 +43,9 @@ def test_every_example_of_a_row_is_the_same_message_after_the_table(name: str):
     assert rows.live_row(table_row(message)) == message
 
 
+WRITER = Writer.of(load_catalog(), "https://docs.sparkfuse.example")
+
+
 def test_the_rules_see_the_row_of_their_view_and_null_for_all_others():
     """One nested row for each view, in the order of the columns of the contract."""
     row = Run("app-1", T).task(T, 60_000)
@@ -81,10 +84,10 @@ def test_a_finding_carries_each_column_that_its_rule_mentions_and_no_other():
     """Evidence is what the rule looked at, exact, with the stack that the runbook sends people to."""
     row = Run("app-1", T).task(T, 60_000)
     row.job_key, row.run_key, row.task.stage_fingerprint = "orders", "app-1/0@1", "f00"
-    finding = Writer.of(load_catalog())("task_stuck", row, "warning", T)
+    finding = WRITER("task_stuck", row, "warning", T)
     [run] = finding.runs
 
-    assert finding.finding_id == finding_id("orders", "task_stuck", "stage:f00")
+    assert finding.finding_id == finding_id(row.cluster, row.tenant, "orders", "task_stuck", "stage:f00")
     assert (finding.scope, finding.state, run.task_id, run.executor_id) == ("stage:f00", "firing", 77, "2")
     assert run.evidence["stalled_ms"] == "60000"
     assert run.evidence["stack"] == "java.net.SocketInputStream.read"
@@ -92,11 +95,14 @@ def test_a_finding_carries_each_column_that_its_rule_mentions_and_no_other():
     assert "1 min 0 s" in finding.description
 
 
-def test_a_finding_id_depends_on_nothing_but_job_rule_and_scope():
+def test_a_finding_id_depends_on_nothing_but_where_job_rule_and_scope():
     """The same trouble of the next run is the same alert."""
-    assert finding_id("orders", "task_stuck", "stage:f00") == finding_id("orders", "task_stuck", "stage:f00")
-    assert len({finding_id(*parts) for parts in (("a", "b", "c"), ("ab", "", "c"), ("a", "b", "d"))}) == 3
-    assert len(finding_id("a", "b", "c")) == 16
+    one = ("prod", "shop", "orders", "task_stuck", "stage:f00")
+    others = [(*one[:place], "other", *one[place + 1 :]) for place in range(len(one))]
+
+    assert finding_id(*one) == finding_id(*one)
+    assert len({finding_id(*parts) for parts in (one, *others, ("prod", "shop", "orderstask_stuck", "", one[4]))}) == 7
+    assert len(finding_id(*one)) == 16
 
 
 def test_evidence_is_capped_text():
@@ -126,7 +132,7 @@ def test_a_merged_finding_is_small_enough_for_a_record():
     """Fifty runs with capped evidence stay below Kafka's megabyte."""
     row = Run("app-1", T).task(T, 60_000)
     row.task.stack = "x" * 100_000
-    finding: Finding = Writer.of(load_catalog())("task_stuck", LiveRow.FromString(row.SerializeToString()), "info", T)
+    finding: Finding = WRITER("task_stuck", LiveRow.FromString(row.SerializeToString()), "info", T)
 
     assert 50 * len(finding.SerializeToString()) < 500_000
 

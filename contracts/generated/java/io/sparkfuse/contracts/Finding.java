@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object findingId_ = "";
   /**
    * <pre>
-   * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+   * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
    * </pre>
    *
    * <code>optional string finding_id = 1;</code>
@@ -77,7 +77,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+   * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
    * </pre>
    *
    * <code>optional string finding_id = 1;</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+   * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
    * </pre>
    *
    * <code>optional string finding_id = 1;</code>
@@ -1759,7 +1759,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object findingId_ = "";
     /**
      * <pre>
-     * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+     * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
      * </pre>
      *
      * <code>optional string finding_id = 1;</code>
@@ -1770,7 +1770,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+     * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
      * </pre>
      *
      * <code>optional string finding_id = 1;</code>
@@ -1792,7 +1792,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+     * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
      * </pre>
      *
      * <code>optional string finding_id = 1;</code>
@@ -1813,7 +1813,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+     * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
      * </pre>
      *
      * <code>optional string finding_id = 1;</code>
@@ -1830,7 +1830,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+     * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
      * </pre>
      *
      * <code>optional string finding_id = 1;</code>
@@ -1844,7 +1844,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+     * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
      * </pre>
      *
      * <code>optional string finding_id = 1;</code>

@@ -12,7 +12,7 @@ public interface FindingOrBuilder extends
 
   /**
    * <pre>
-   * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+   * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
    * </pre>
    *
    * <code>optional string finding_id = 1;</code>
@@ -21,7 +21,7 @@ public interface FindingOrBuilder extends
   boolean hasFindingId();
   /**
    * <pre>
-   * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+   * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
    * </pre>
    *
    * <code>optional string finding_id = 1;</code>
@@ -30,7 +30,7 @@ public interface FindingOrBuilder extends
   java.lang.String getFindingId();
   /**
    * <pre>
-   * Hash of job_key, rule and scope: the alert's fingerprint. [id]
+   * Hash of cluster, tenant, job_key, rule and scope: the alert's fingerprint. [id]
    * </pre>
    *
    * <code>optional string finding_id = 1;</code>
