@@ -1,4 +1,9 @@
-"""Cells and shelves in Flink's keyed state: bytes that expire by themselves."""
+"""Cells and shelves in Flink's keyed state: bytes that expire by themselves.
+
+PyFlink keeps state that expires in its cache only if reading does not prolong its life and what has expired may still
+be seen until it is cleaned up; otherwise each look and each change is a call to the JVM and back, which made a row
+ten times as dear. So what must live on is written again by its step from time to time.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +22,13 @@ Value = TypeVar("Value")
 
 
 def cell(context: RuntimeContext, name: str, codec: Codec[Value], lives: timedelta) -> Cell[Value]:
-    """A cell of the current key under ``name``, forgotten when nobody touched it for ``lives``."""
+    """A cell of the current key under ``name``, forgotten some time after nobody wrote it for ``lives``."""
     descriptor = _expiring(ValueStateDescriptor(name, _bytes()), lives)
     return _StateCell(context.get_state(descriptor), codec)
 
 
 def shelf(context: RuntimeContext, name: str, codec: Codec[Value], lives: timedelta) -> Shelf[Value]:
-    """A shelf of the current key under ``name``; a value is forgotten when nobody touched it for ``lives``."""
+    """A shelf of the current key under ``name``; a value is forgotten some time after nobody wrote it for ``lives``."""
     descriptor = _expiring(MapStateDescriptor(name, Types.STRING(), _bytes()), lives)
     return _StateShelf(context.get_map_state(descriptor), codec)
 
@@ -34,7 +39,7 @@ def _bytes() -> Any:
 
 def _expiring(descriptor: StateDescriptor, lives: timedelta) -> StateDescriptor:
     ttl = StateTtlConfig.new_builder(Time.milliseconds(int(lives.total_seconds() * 1000)))
-    descriptor.enable_time_to_live(ttl.update_ttl_on_read_and_write().never_return_expired().build())
+    descriptor.enable_time_to_live(ttl.update_ttl_on_create_and_write().return_expired_if_not_cleaned_up().build())
     return descriptor
 
 

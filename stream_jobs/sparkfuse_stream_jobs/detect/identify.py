@@ -20,6 +20,8 @@ COMPLETE = 0.99
 # An application with more stages than this is a loop that would fill the state; the rest are known by name only.
 MAX_STAGES = 10_000
 MAX_PLANS = 10_000
+# A row of this many renews what it needs; rows come every few seconds, and state lives for days.
+REFRESH_EVERY = 97
 # Says that the stage's start was lost, and with it its operators and parents.
 NAME_ONLY = "name-"
 
@@ -76,6 +78,15 @@ class Memory:
     samples: Shelf[Baseline]
 
 
+def _refresh(row: LiveRow, memory: Memory) -> None:
+    """Write again what was written once at a start, so that it does not expire while the application runs."""
+    if application := memory.application.get():
+        memory.application.put(application)
+    name = str(row.stage.stage_id if row.HasField("stage") else row.task.stage_id)
+    if stage := memory.stages.get(name):
+        memory.stages.put(name, stage)
+
+
 def is_replayed(row: LiveRow, memory: Memory) -> bool:
     """Whether the row was seen before; one that is newer is remembered as seen."""
     if not row.HasField("row_seq"):
@@ -95,6 +106,8 @@ def step(row: LiveRow, memory: Memory) -> Iterator[LiveRow | Lesson]:
     if is_replayed(row, memory):
         return
     _meet_application(row, memory)
+    if row.row_seq % REFRESH_EVERY == 0:
+        _refresh(row, memory)
     kind = row.WhichOneof("row")
     if kind == "stage_started":
         _remember_stage(row.stage_started, memory)

@@ -15,7 +15,7 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect.identify import COMPLETE
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
-from sparkfuse_stream_jobs.detect.scopes import unit_name, units_that_end
+from sparkfuse_stream_jobs.detect.scopes import ends_units, unit_name, units_that_end
 
 SEVERITIES = ("info", "warning", "critical")
 # A thing that has no row for this many windows is gone, as a series is that Prometheus no longer scrapes.
@@ -112,8 +112,9 @@ class Lifecycle:
             return
         if name := unit_name(row):
             yield from self._observe(name, row, severities, memory)
-        for ended in units_that_end(row, (name for name, _ in memory.units.items())):
-            yield from self._end(ended, row.window_end_ms, memory)
+        if memory.watched.get() and ends_units(row):
+            for ended in units_that_end(row, [name for name, _ in memory.units.items()]):
+                yield from self._end(ended, row.window_end_ms, memory)
 
     def wake(self, now_ms: int, memory: Memory) -> Iterator[Finding | Wake]:
         """Resolve what has been gone, or has not held, for long enough at ``now_ms``."""

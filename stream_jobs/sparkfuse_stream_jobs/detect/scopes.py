@@ -29,11 +29,15 @@ def scope(row: LiveRow) -> str:
     return f"stage:{row.task.stage_fingerprint}" if kind == "task" else APPLICATION
 
 
+def ends_units(row: LiveRow) -> bool:
+    """Whether the row is the end of a stage or an executor."""
+    return bool(_ended_prefixes(row))
+
+
 def units_that_end(row: LiveRow, names: Iterable[str]) -> Iterator[str]:
     """Which of the things in ``names`` the row ends: a stage with its tasks, or an executor."""
     ended = _ended_prefixes(row)
-    if ended:
-        yield from [name for name in names if f"{name}/".startswith(ended)]
+    yield from [name for name in names if f"{name}/".startswith(ended)]
 
 
 def _ended_prefixes(row: LiveRow) -> tuple[str, ...]:
