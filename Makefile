@@ -38,7 +38,7 @@ help: ## list the targets
 setup: ## install everything the checkout needs (again: only what changed)
 	@build_support/preflight.sh
 	@$(MAKE) --no-print-directory --jobs=3 everything
-	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Set up. Next: make demo, or put sparkfuse on your PATH: source .venv/bin/activate",:)
+	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Set up. Next: make demo. To have sparkfuse on your PATH: source .venv/bin/activate")
 
 .PHONY: demo
 demo: | setup ## start the stack, run real Spark jobs into trouble, show what is found and stopped
