@@ -1,6 +1,6 @@
 """How long the detect job takes from the end of a window to the finding's record, and how many rows it takes a second.
 
-``python tests/bench/bench_detect.py`` starts a broker of its own, needs a quiet machine, and takes about three minutes.
+``python -m tests.bench.bench_detect`` starts a broker of its own, needs a quiet machine, and takes about three minutes.
 A row is sent at the moment at which its window ends; the finding counts when a consumer has it.
 """
 
