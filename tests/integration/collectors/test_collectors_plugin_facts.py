@@ -9,8 +9,8 @@ PLUGIN_STOP_SECONDS = 2
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("version", ["spark35", "spark4"])
-def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, version):
+@pytest.mark.parametrize(("version", "transport"), [("spark35", "rpc"), ("spark4", "direct")])
+def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, version, transport):
     """Facts decode, miss nothing and agree with Spark's own status; the last ones are there when stop returns."""
     job = run_job(
         version,
@@ -18,6 +18,7 @@ def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, 
         kafka_bootstrap,
         topics,
         spark__sparkfuse__job="orders",
+        spark__sparkfuse__executor__transport=transport,
         spark__sparkfuse__sampel__interval="1s",
         spark__my__password="hunter2",
     )

@@ -6,6 +6,7 @@ import io.sparkfuse.spark.sampler.Sampler;
 import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.DriverLink;
 import io.sparkfuse.spark.transport.ExecutorOutlet;
+import io.sparkfuse.spark.transport.KafkaRecordSink;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.TaskFailedReason;
@@ -37,7 +38,9 @@ final class ExecutorSide implements ExecutorPlugin {
     String collector =
         "executor-" + context.executorID() + "-" + UUID.randomUUID().toString().substring(0, 8);
     DriverLink link = new DriverLink(context::ask, faults);
-    outlet = new ExecutorOutlet(settings, collector, link, faults);
+    outlet =
+        new ExecutorOutlet(
+            settings, collector, link, KafkaRecordSink.factory(settings, collector), faults);
     Sampler made = new Sampler(settings, context.executorID(), context.hostname(), outlet, faults);
     link.start();
     made.start();

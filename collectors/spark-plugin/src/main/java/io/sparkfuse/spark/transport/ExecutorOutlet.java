@@ -23,6 +23,7 @@ public final class ExecutorOutlet {
   private final PluginSettings settings;
   private final String collector;
   private final DriverLink link;
+  private final RecordSink.Factory sinks;
   private final Faults faults;
   private final FactEncoder encoder;
   private final long patienceMs;
@@ -31,10 +32,17 @@ public final class ExecutorOutlet {
   private boolean direct;
   private long nextSeq;
 
-  public ExecutorOutlet(PluginSettings settings, String collector, DriverLink link, Faults faults) {
+  /** {@code sinks} opens the client for sending directly, if it comes to that. */
+  public ExecutorOutlet(
+      PluginSettings settings,
+      String collector,
+      DriverLink link,
+      RecordSink.Factory sinks,
+      Faults faults) {
     this.settings = settings;
     this.collector = collector;
     this.link = link;
+    this.sinks = sinks;
     this.faults = faults;
     this.encoder = new FactEncoder(collector);
     // Executors of one application must not all open a client in the same second.
@@ -86,14 +94,7 @@ public final class ExecutorOutlet {
   private void openQueue() {
     if (queue == null) {
       queue = new FactQueue(QUEUE_FACTS, QUEUE_BYTES, 1);
-      sender =
-          new Sender(
-              queue,
-              KafkaRecordSink.factory(settings, collector),
-              link::application,
-              collector,
-              Long.MAX_VALUE / 2,
-              faults);
+      sender = new Sender(queue, sinks, link::application, collector, Long.MAX_VALUE / 2, faults);
       sender.start(() -> null);
     }
   }
