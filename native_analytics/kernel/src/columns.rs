@@ -19,11 +19,13 @@ use crate::wire::{Fault, Reader, WireType};
 pub enum Builder {
     Scalar {
         kind: Kind,
+        wire_type: WireType,
         values: Values,
         rows: Vec<u32>,
     },
     List {
         kind: Kind,
+        wire_type: WireType,
         ends: Vec<i32>,
         items: Values,
     },
@@ -45,11 +47,13 @@ impl Builder {
         match *shape {
             Shape::Scalar(kind) => Builder::Scalar {
                 kind,
+                wire_type: wire_type_of(kind),
                 values: Values::new(kind),
                 rows: Vec::new(),
             },
             Shape::List(kind) => Builder::List {
                 kind,
+                wire_type: wire_type_of(kind),
                 ends: Vec::new(),
                 items: Values::new(kind),
             },
@@ -75,19 +79,29 @@ impl Builder {
     #[inline(always)]
     pub fn read(&mut self, row: usize, number: u32, wire_type: WireType, reader: &mut Reader) -> Result<(), Fault> {
         match self {
-            Builder::Scalar { kind, values, rows } if wire_type == wire_type_of(*kind) => {
+            Builder::Scalar {
+                kind,
+                wire_type: own,
+                values,
+                rows,
+            } if wire_type == *own => {
                 take_back(values, rows, row);
                 values.push(*kind, reader)?;
                 rows.push(row as u32);
                 Ok(())
             }
-            Builder::List { kind, ends, items } if wire_type == wire_type_of(*kind) => {
+            Builder::List {
+                kind,
+                wire_type: own,
+                ends,
+                items,
+            } if wire_type == *own => {
                 open_row(ends, row, items.len());
                 items.push(*kind, reader)?;
                 close_row(ends, items.len());
                 Ok(())
             }
-            Builder::List { kind, ends, items } if wire_type == WireType::Bytes => {
+            Builder::List { kind, ends, items, .. } if wire_type == WireType::Bytes => {
                 open_row(ends, row, items.len());
                 let mut packed = Reader::new(reader.bytes()?);
                 while !packed.is_empty() {
@@ -166,13 +180,14 @@ impl Builder {
             Builder::Scalar {
                 kind,
                 values,
-                rows: filled,
-            } => match filled.len() {
+                rows: filled, .. } => match filled.len() {
                 0 => new_null_array(&kind.arrow(), rows),
                 filled if filled == rows => values.finish(kind, None),
                 _ => values.spread(&filled, rows).finish(kind, Some(presence(&filled, rows))),
             },
-            Builder::List { kind, mut ends, items } => {
+            Builder::List {
+                kind, mut ends, items, ..
+            } => {
                 ends.resize(rows, last_end(&ends) as i32);
                 Arc::new(ListArray::new(
                     item_field(kind.arrow()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
-import socket
 import subprocess
 import sys
 import uuid
@@ -71,28 +70,12 @@ def make_store(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Callabl
         part.start()
         parts.append(part)
         url = f"http://127.0.0.1:{port}"
-        wait_for(lambda: answers(url), 30, "the store")
+        wait_for(lambda: answers(url), 60, "the store")
         return part, url
 
     yield make
     for part in parts:
         part.stop()
-
-
-@pytest.fixture(scope="session")
-def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One embedded store for the run; a test takes a database of its own in it."""
-    folder = tmp_path_factory.mktemp("store")
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    part = Part("sparkfuse_native_analytics.store.server", "--path", str(folder / "data"), "--port", str(port),
-                log=folder / "log")  # fmt: skip
-    part.start()
-    url = f"http://127.0.0.1:{port}"
-    wait_for(lambda: answers(url), 30, "the store")
-    yield url
-    part.stop()
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ def test_what_was_acknowledged_outlives_a_kill(make_store: Callable[[], Any]) ->
         except StoreUnavailableError:
             return None
 
-    assert wait_for(count, 30, "the store") == 1000
+    assert wait_for(count, 60, "the store") == 1000
     assert store.stop() == 0
 
 
