@@ -180,7 +180,9 @@ impl Builder {
             Builder::Scalar {
                 kind,
                 values,
-                rows: filled, .. } => match filled.len() {
+                rows: filled,
+                ..
+            } => match filled.len() {
                 0 => new_null_array(&kind.arrow(), rows),
                 filled if filled == rows => values.finish(kind, None),
                 _ => values.spread(&filled, rows).finish(kind, Some(presence(&filled, rows))),
