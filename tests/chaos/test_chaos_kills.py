@@ -1,0 +1,96 @@
+"""Every part is killed in the middle of a workload; nothing is lost, doubled or said twice. `make chaos` runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sparkfuse.demo import spark_job
+from sparkfuse.demo.events import pages
+from sparkfuse.demo.scenario import JOBS
+from sparkfuse.stack import stack
+from sparkfuse.stack.layout import Layout, Ports
+from sparkfuse.stack.process import Process
+from sparkfuse.stack.supervisor import Supervisor
+from sparkfuse_alertmanager.receiver import Receiver
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.store.client import connect
+
+pytestmark = pytest.mark.timeout(900)
+VICTIMS = ("windows", "detect", "loader", "kafka", "windows", "detect")
+BETWEEN_KILLS_SECONDS = 25.0
+
+# What each stage's row says against the sum of the facts about its tasks, and whether a number is missing in a lane.
+STAGES = """
+SELECT s.app_id, s.stage_id, s.finished_tasks, s.finished_run_ms, s.finished_shuffle_write_bytes,
+       f.tasks, f.run_ms, f.shuffle_write_bytes
+FROM (SELECT * FROM ended_stages FINAL) AS s
+LEFT JOIN (
+    SELECT app_id, task_ended_stage_id AS stage_id, task_ended_stage_attempt AS stage_attempt, count() AS tasks,
+           sum(task_ended_run_ms) AS run_ms, sum(task_ended_shuffle_write_bytes) AS shuffle_write_bytes
+    FROM facts FINAL WHERE kind = 'task_ended' GROUP BY app_id, stage_id, stage_attempt
+) AS f USING (app_id, stage_id, stage_attempt)
+"""
+HOLES = """
+SELECT app_id, collector, lane, count() AS seen, max(seq) + 1 AS numbered
+FROM facts FINAL GROUP BY app_id, collector, lane HAVING seen != numbered
+"""
+
+
+def tended(supervisor: Supervisor, condition: Callable[[], bool], seconds: float, what: str) -> None:
+    """Wait while the supervisor starts again what was killed."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        supervisor.tend()
+        assert time.monotonic() < deadline, f"after {seconds:.0f} s still waiting for {what}"
+        time.sleep(0.1)
+
+
+def kill(process: Process) -> None:
+    """Kill -9 the process and all it started, the JVM of a Flink job too."""
+    os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_kills_lose_nothing_and_say_nothing_twice(tmp_path: Path) -> None:
+    """After six kills -9: each stage's row equals its tasks' facts, no number is missing, one page, one resolution."""
+    layout = Layout.from_environment(tmp_path / "home", Ports.free(), {})
+    layout.home.mkdir()
+    with Receiver() as receiver, stack.running(layout, print, receiver.url) as supervisor:
+        hung = start(layout, "hung_lookup", "hung_lookup.py")
+        busy = [start(layout, f"busy_{number}", "nightly_orders.py", "3000000") for number in range(2)]
+        try:
+            for victim in VICTIMS:
+                wait_until = time.monotonic() + BETWEEN_KILLS_SECONDS
+                tended(supervisor, lambda until=wait_until: time.monotonic() > until, 60, "the next kill")
+                kill(supervisor.processes[victim])
+            tended(supervisor, lambda: all(job.exit_code() is not None for job in busy), 300, "the busy jobs")
+            tended(supervisor, lambda: stuck(receiver, "firing") == 1, 180, "the page")
+        finally:
+            hung.stop()
+            for job in busy:
+                job.stop()
+        tended(supervisor, lambda: stuck(receiver, "resolved") == 1, 180, "the end of the page")
+        client = connect(Settings.from_environment(layout.environment()))
+        tended(supervisor, lambda: client.query(HOLES).row_count == 0, 60, "the loader")
+        rows = client.query(STAGES).result_rows
+
+        assert [job.exit_code() for job in busy] == [0, 0]
+        assert len(rows) >= 4
+        assert [row for row in rows if row[2:5] != row[5:8]] == []
+        assert stuck(receiver, "firing") == 1
+
+
+def start(layout: Layout, name: str, script: str, *arguments: str) -> Process:
+    settings = {**spark_job.ON_ONE_MACHINE, **spark_job.with_plugin(layout.kafka_bootstrap, name)}
+    return spark_job.start(f"job-{name}", JOBS / script, arguments, settings, {}, layout.logs)
+
+
+def stuck(receiver: Receiver, status: str) -> int:
+    """How often the webhook was told of the hung task."""
+    told = [page for delivery in receiver.deliveries for page in pages(delivery)]
+    return sum(page.rule == "task_stuck" and page.status == status for page in told)
