@@ -9,8 +9,11 @@ PLUGIN_STOP_SECONDS = 2
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("version", "transport"), [("spark35", "rpc"), ("spark4", "direct")])
-def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, version, transport):
+@pytest.mark.parametrize(
+    ("version", "master", "transport"),
+    [("spark35", "local-cluster[1,2,700]", "rpc"), ("spark4", "local[2]", "direct")],
+)
+def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, version, master, transport):
     """Facts decode, miss nothing and agree with Spark's own status; the last ones are there when stop returns."""
     job = run_job(
         version,
@@ -19,6 +22,8 @@ def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, 
         topics,
         spark__sparkfuse__job="orders",
         spark__sparkfuse__executor__transport=transport,
+        spark__master=master,
+        spark__executor__memory="600m",
         spark__sparkfuse__sampel__interval="1s",
         spark__my__password="hunter2",
     )
@@ -43,6 +48,7 @@ def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, 
     assert records == {int(stage): records for stage, (_tasks, _ended, records) in counted["stages"].items()}
     assert kinds["task_started"] == sum(ended.values())
     _everything_is_numbered_and_named(facts)
+    _executors_speak(facts)
     _what_identity_needs_and_no_secret(facts, version, job.text())
 
 
@@ -58,6 +64,13 @@ def _everything_is_numbered_and_named(facts) -> None:
     assert (health.dropped_bulk, health.dropped_reserved, health.send_errors, health.faults) == (0, 0, 0, 0)
     assert health.acknowledged > 0
     assert health.breaker == "closed"
+
+
+def _executors_speak(facts) -> None:
+    executors = {(fact.executor_id, fact.host) for fact in facts.of("executor_added")}
+    tasks = {(fact.executor_id, fact.host) for fact in facts.of("task_started")}
+    assert {(fact.executor_id, fact.host) for fact in facts.of("executor_sample")} == executors == tasks
+    assert {(fact.executor_id, fact.host) for fact in facts.of("task_progress")} == executors
 
 
 def _what_identity_needs_and_no_secret(facts, version: str, log: str) -> None:

@@ -9,9 +9,11 @@ import io.sparkfuse.spark.transport.ExecutorOutlet;
 import io.sparkfuse.spark.transport.KafkaRecordSink;
 import java.util.Map;
 import java.util.UUID;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.storage.BlockManagerId;
 
 /** The plugin in an executor: one sampler, and a way to the driver or to Kafka. */
 final class ExecutorSide implements ExecutorPlugin {
@@ -41,10 +43,19 @@ final class ExecutorSide implements ExecutorPlugin {
     outlet =
         new ExecutorOutlet(
             settings, collector, link, KafkaRecordSink.factory(settings, collector), faults);
-    Sampler made = new Sampler(settings, context.executorID(), context.hostname(), outlet, faults);
+    Sampler made = new Sampler(settings, context.executorID(), () -> host(context), outlet, faults);
     link.start();
     made.start();
     sampler = made;
+  }
+
+  /**
+   * The host as the scheduler calls it. PluginContext.hostname() throws in executors, whose RPC has
+   * no address; in local mode the block manager has no id until the context is up.
+   */
+  private static String host(PluginContext context) {
+    BlockManagerId blockManager = SparkEnv.get().blockManager().blockManagerId();
+    return blockManager == null ? context.hostname() : blockManager.host();
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.sparkfuse.spark.transport.ExecutorOutlet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
 
 /**
@@ -22,7 +23,7 @@ public final class Sampler {
   private final ConcurrentHashMap<Thread, RunningTask> running = new ConcurrentHashMap<>();
   private final PluginSettings settings;
   private final String executorId;
-  private final String host;
+  private final Supplier<String> host;
   private final ExecutorOutlet outlet;
   private final Faults faults;
   private final JvmGauges gauges = new JvmGauges();
@@ -34,7 +35,7 @@ public final class Sampler {
   public Sampler(
       PluginSettings settings,
       String executorId,
-      String host,
+      Supplier<String> host,
       ExecutorOutlet outlet,
       Faults faults) {
     this.settings = settings;
@@ -97,17 +98,18 @@ public final class Sampler {
       return;
     }
     running.values().removeIf(task -> task.context.isCompleted() || !task.thread.isAlive());
+    String hostNow = host.get();
     ExecutorSample.Builder sample = gauges.sample(nowMs);
     List<TaskProgress.Builder> tasks = watch.look(running.values(), nowMs, sample.getIntervalMs());
     sample
         .setExecutorId(executorId)
-        .setHost(host)
+        .setHost(hostNow)
         .setRunningTasks(tasks.size())
         .setPythonRssBytes(python.residentBytes());
     List<Fact.Builder> facts = new ArrayList<>(tasks.size() + 1);
     facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setExecutorSample(sample));
     for (TaskProgress.Builder task : tasks) {
-      task.setExecutorId(executorId).setHost(host);
+      task.setExecutorId(executorId).setHost(hostNow);
       facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setTaskProgress(task));
     }
     outlet.send(facts, nowMs);
