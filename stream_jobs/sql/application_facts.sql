@@ -2,7 +2,7 @@
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms, collector, lane, seq,
   executor_sample.executor_id AS executor_id,
-  CASE WHEN kind = 'executor_sample' THEN `value` END AS sample,
-  CASE WHEN kind = 'collector_health' THEN `value` END AS health
+  CASE WHEN executor_sample IS NOT NULL THEN `value` END AS sample,
+  CASE WHEN collector_health IS NOT NULL THEN `value` END AS health
 FROM facts
-WHERE app_id IS NOT NULL AND kind <> 'tick'
+WHERE app_id IS NOT NULL AND tick IS NULL

@@ -2,7 +2,7 @@
 -- Spark ends a task a second time as Resubmitted when the executor that held its output is lost: no attempt ended
 -- then, so such a fact counts nowhere; it only takes back one success from the count that is held against num_tasks.
 SELECT
-  cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms, kind,
+  cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms,
   COALESCE(task_ended.stage_id, task_started.stage_id, task_progress.stage_id,
            stage_started.stage_id, stage_ended.stage_id) AS stage_id,
   COALESCE(task_ended.stage_attempt, task_started.stage_attempt, task_progress.stage_attempt,
@@ -11,7 +11,9 @@ SELECT
   task_started.launched_ms AS launched_ms,
   CASE WHEN resubmitted THEN NULL ELSE task_ended.task_id END AS ended_id,
   resubmitted,
-  CASE WHEN resubmitted THEN NULL ELSE task_ended.outcome END AS outcome,
+  task_ended.outcome = 'success' AS succeeded,
+  task_ended.outcome = 'failed' AND NOT resubmitted AS failed,
+  task_ended.outcome = 'killed' AS killed,
   task_ended.speculative AS speculative,
   task_ended.task_index AS task_index,
   task_ended.finished_ms AS finished_ms,
@@ -33,10 +35,12 @@ SELECT
   task_ended.fetch_wait_ms AS fetch_wait_ms,
   task_ended.shuffle_write_bytes AS shuffle_write_bytes,
   task_ended.shuffle_write_records AS shuffle_write_records,
-  CASE WHEN kind = 'task_progress' THEN `value` END AS progress,
-  CASE WHEN kind IN ('stage_started', 'stage_ended') THEN `value` END AS moment
+  CASE WHEN task_progress IS NOT NULL THEN `value` END AS progress,
+  CASE WHEN stage_started IS NOT NULL THEN 'started' WHEN stage_ended IS NOT NULL THEN 'ended' END AS moment,
+  CASE WHEN stage_started IS NOT NULL OR stage_ended IS NOT NULL THEN `value` END AS moment_value
 FROM (
   SELECT *, COALESCE(task_ended.failure_class = 'Resubmitted', FALSE) AS resubmitted
   FROM facts
-  WHERE kind IN ('task_started', 'task_ended', 'task_progress', 'stage_started', 'stage_ended')
+  WHERE task_started IS NOT NULL OR task_ended IS NOT NULL OR task_progress IS NOT NULL
+    OR stage_started IS NOT NULL OR stage_ended IS NOT NULL
 )

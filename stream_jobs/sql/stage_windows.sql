@@ -3,11 +3,11 @@
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, stage_id, stage_attempt, window_time AS happened_at,
   COUNT(ended_id) AS finished_tasks,
-  COUNT(*) FILTER (WHERE outcome = 'success') AS succeeded_tasks,
-  COUNT(*) FILTER (WHERE outcome = 'failed') AS failed_tasks,
-  COUNT(*) FILTER (WHERE outcome = 'killed') AS killed_tasks,
+  COUNT(*) FILTER (WHERE succeeded) AS succeeded_tasks,
+  COUNT(*) FILTER (WHERE failed) AS failed_tasks,
+  COUNT(*) FILTER (WHERE killed) AS killed_tasks,
   COUNT(ended_id) FILTER (WHERE speculative) AS speculative_tasks,
-  COUNT(*) FILTER (WHERE outcome = 'success' AND NOT COALESCE(speculative, FALSE))
+  COUNT(*) FILTER (WHERE succeeded AND NOT COALESCE(speculative, FALSE))
     - COUNT(*) FILTER (WHERE resubmitted) AS first_successes,
   SUM(run_ms) AS finished_run_ms,
   SUM(cpu_ns) AS cpu_ns,
@@ -33,7 +33,7 @@ SELECT
   quantile_sketch(success_bytes) AS task_bytes,
   biggest_task(task_index, success_bytes, success_ms) AS biggest,
   running_tasks(started_id, launched_ms, ended_id, progress) AS tasks,
-  latest_fact(kind, event_time_ms, moment) AS moments
+  latest_fact(moment, event_time_ms, moment_value) AS moments
 FROM TABLE(TUMBLE(TABLE stage_facts, DESCRIPTOR(arrived_at), INTERVAL '{window_seconds}' SECOND(3)))
 GROUP BY cluster, tenant, app_id, app_attempt, app_start_ms, stage_id, stage_attempt,
   window_start, window_end, window_time

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,7 @@ APPLICATIONS = 20
 STAGES_AT_ONCE = 5
 FACTS_PER_SECOND = 10_000
 STAGE_SECONDS = 30
+RUNNING_TASKS = 200
 FLOOR_COLUMNS = """CREATE TEMPORARY TABLE facts (
   app_id STRING, kind STRING,
   task_ended ROW<stage_id INT, stage_attempt INT, duration_ms BIGINT, cpu_ns BIGINT>,
@@ -49,7 +51,7 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--facts", nargs=2, type=int, default=[1_000_000, 3_000_000], metavar=("SHORT", "LONG"))
-    parser.add_argument("--latency-seconds", type=int, default=60)
+    parser.add_argument("--latency-seconds", type=int, default=60, help="0 leaves the measure out")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
@@ -57,7 +59,8 @@ def main() -> None:
             flink_libs=ROOT / "build" / "flink-libs",
         )  # fmt: skip
         print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
-        measure_latency(settings, arguments.latency_seconds)
+        if arguments.latency_seconds:
+            measure_latency(settings, arguments.latency_seconds)
         measure_cpu(settings, *arguments.facts)
 
 
@@ -78,43 +81,64 @@ def broker(folder: Path) -> Iterator[str]:
 
 
 def facts(count: int) -> Iterator[tuple[float, fact_pb2.Fact]]:
-    """Task starts and ends (45 % each) and progress (10 %) of some applications, and the second each happens in."""
-    numbers = [0] * APPLICATIONS
+    """Tasks of some applications that start, run a while and end, some with progress, and each fact's second."""
+    applications = [Busy(number) for number in range(APPLICATIONS)]
     for place in range(count):
-        application = place % APPLICATIONS
         second = place / FACTS_PER_SECOND
+        yield second, applications[place % APPLICATIONS].next_fact(second)
+
+
+class Busy:
+    """One application with several stages at once and a fixed number of running tasks."""
+
+    def __init__(self, number: int) -> None:
+        self._app_id = f"application-{number:04d}"
+        self._running: deque[tuple[int, int]] = deque()
+        self._facts = self._tasks = 0
+
+    def next_fact(self, second: float) -> fact_pb2.Fact:
+        """What happens next: a start while slots are free, else an end, now and then progress."""
         fact = fact_pb2.Fact(
-            event_id=place.to_bytes(16, "big"), event_time_ms=int(second * 1000), cluster="bench", tenant="team",
-            app_id=f"application-{application:04d}", app_attempt=1, app_start_ms=1, collector="driver-00000001",
-            lane="bulk", seq=numbers[application],
+            event_id=self._facts.to_bytes(16, "big"), event_time_ms=int(second * 1000), cluster="bench", tenant="team",
+            app_id=self._app_id, app_attempt=1, app_start_ms=1, collector="driver-00000001", lane="bulk",
+            seq=self._facts,
         )  # fmt: skip
-        numbers[application] += 1
-        task = place // APPLICATIONS
-        stage = int(second / STAGE_SECONDS) * STAGES_AT_ONCE + task % STAGES_AT_ONCE
-        fill(fact, place * 7919 % 100, stage, task // 2)
-        yield second, fact
+        self._facts += 1
+        if self._facts % 11 == 0 and self._running:
+            fact.task_progress.MergeFrom(progress(*self._running[self._facts % len(self._running)]))
+        elif len(self._running) < RUNNING_TASKS:
+            stage = int(second / STAGE_SECONDS) * STAGES_AT_ONCE + self._tasks % STAGES_AT_ONCE
+            self._running.append((stage, self._tasks))
+            fact.task_started.MergeFrom(started(stage, self._tasks))
+            self._tasks += 1
+        else:
+            fact.task_ended.MergeFrom(ended(*self._running.popleft()))
+        return fact
 
 
-def fill(fact: fact_pb2.Fact, lot: int, stage: int, task: int) -> None:
-    """Give the fact its kind by lot."""
-    if lot < 45:
-        fact.task_started.MergeFrom(
-            fact_pb2.TaskStarted(stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1",
-                                 host="host-0001", launched_ms=1)
-        )  # fmt: skip
-    elif lot < 90:
-        fact.task_ended.MergeFrom(
-            fact_pb2.TaskEnded(stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1",
-                               host="host-0001", launched_ms=1, finished_ms=1 + task % 9000, duration_ms=task % 9000,
-                               outcome="success", has_metrics=True, run_ms=task % 8000, cpu_ns=task * 1000 % 10**9,
-                               gc_ms=task % 50, input_bytes=task * 977 % 10**8, input_records=task % 10**6,
-                               shuffle_read_bytes=task * 3, shuffle_write_bytes=task * 5)
-        )  # fmt: skip
-    else:
-        fact.task_progress.MergeFrom(
-            fact_pb2.TaskProgress(stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1",
-                                  host="host-0001", age_ms=task % 5000, stalled_ms=0, cpu_ns=5, input_bytes=task)
-        )  # fmt: skip
+def started(stage: int, task: int) -> fact_pb2.TaskStarted:
+    """A task's start."""
+    return fact_pb2.TaskStarted(
+        stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1", host="host-0001", launched_ms=1
+    )
+
+
+def ended(stage: int, task: int) -> fact_pb2.TaskEnded:
+    """A good end with the usual metrics."""
+    return fact_pb2.TaskEnded(
+        stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1", host="host-0001",
+        launched_ms=1, finished_ms=1 + task % 9000, duration_ms=task % 9000, outcome="success", has_metrics=True,
+        run_ms=task % 8000, cpu_ns=task * 1000 % 10**9, gc_ms=task % 50, input_bytes=task * 977 % 10**8,
+        input_records=task % 10**6, shuffle_read_bytes=task * 3, shuffle_write_bytes=task * 5,
+    )  # fmt: skip
+
+
+def progress(stage: int, task: int) -> fact_pb2.TaskProgress:
+    """Where a running task stands."""
+    return fact_pb2.TaskProgress(
+        stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1", host="host-0001",
+        age_ms=task % 5000, stalled_ms=0, cpu_ns=5, input_bytes=task,
+    )  # fmt: skip
 
 
 def measure_cpu(settings: Settings, short: int, long: int) -> None:
@@ -282,6 +306,7 @@ def delays_of_rows(settings: Settings, seconds: int) -> list[float]:
             first = first or time.monotonic()
             if time.monotonic() - first > 15:
                 delays.append(message.timestamp()[1] - row.window_end_ms)
+    producer.flush(30)
     consumer.close()
     return delays
 

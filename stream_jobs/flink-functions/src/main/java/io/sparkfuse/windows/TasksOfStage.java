@@ -1,11 +1,13 @@
 package io.sparkfuse.windows;
 
 import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.windows.wire.EndedTasks;
 import io.sparkfuse.windows.wire.RunningTask;
 import io.sparkfuse.windows.wire.StageState;
 import io.sparkfuse.windows.wire.TaskNews;
+import java.util.ArrayDeque;
 import java.util.Collection;
-import java.util.Map;
+import java.util.Collections;
 import java.util.TreeMap;
 
 /**
@@ -30,36 +32,29 @@ final class TasksOfStage {
   static final long SILENT_AFTER_STAGE_MS = 60_000;
 
   private final TreeMap<Long, RunningTask> running = new TreeMap<>();
-  private final TreeMap<Long, Long> endedAt = new TreeMap<>();
+  private final ArrayDeque<EndedTasks> ended = new ArrayDeque<>();
   private long untracked;
 
   static TasksOfStage restore(StageState saved) {
     TasksOfStage tasks = new TasksOfStage();
     saved.getRunningList().forEach(task -> tasks.running.put(task.getTaskId(), task));
-    for (int place = 0; place < saved.getEndedIdsCount(); place++) {
-      tasks.endedAt.put(saved.getEndedIds(place), saved.getEndedAtMs(place));
-    }
+    tasks.ended.addAll(saved.getEndedList());
     tasks.untracked = saved.getUntracked();
     return tasks;
   }
 
   void save(StageState.Builder state) {
-    state
-        .addAllRunning(running.values())
-        .addAllEndedIds(endedAt.keySet())
-        .addAllEndedAtMs(endedAt.values())
-        .setUntracked(untracked);
+    state.addAllRunning(running.values()).addAllEnded(ended).setUntracked(untracked);
   }
 
   void fold(TaskNews news, long windowEndMs) {
+    end(news, windowEndMs);
     for (int place = 0; place < news.getStartedIdsCount(); place++) {
       start(news.getStartedIds(place), news.getLaunchedMs(place), windowEndMs);
     }
     news.getProgressList().forEach(told -> progress(told, windowEndMs));
-    news.getEndedIdsList().forEach(task -> end(task, windowEndMs));
     long counted = news.getUntrackedStarted() - news.getUntrackedEnded();
     untracked = Math.max(0, untracked + counted);
-    forgetEnded(windowEndMs);
   }
 
   /** Drops attempts that the end of their stage should have ended and that are silent since. */
@@ -72,12 +67,17 @@ final class TasksOfStage {
     return running.values();
   }
 
-  boolean isRunning(long task) {
-    return running.containsKey(task);
-  }
-
   boolean hasEnded(long task) {
-    return endedAt.containsKey(task);
+    // Ids rise with time, so nearly every window but one is told by its ends.
+    for (EndedTasks window : ended) {
+      int count = window.getIdsCount();
+      if (count > 0 && window.getIds(0) <= task && task <= window.getIds(count - 1)) {
+        if (Collections.binarySearch(window.getIdsList(), task) >= 0) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   long untracked() {
@@ -85,7 +85,7 @@ final class TasksOfStage {
   }
 
   private void start(long task, long launchedMs, long windowEndMs) {
-    if (endedAt.containsKey(task)) {
+    if (hasEnded(task)) {
       return;
     }
     RunningTask known = running.get(task);
@@ -100,7 +100,7 @@ final class TasksOfStage {
 
   private void progress(TaskProgress told, long windowEndMs) {
     long task = told.getTaskId();
-    if (endedAt.containsKey(task)) {
+    if (hasEnded(task)) {
       return;
     }
     RunningTask known = running.get(task);
@@ -119,19 +119,27 @@ final class TasksOfStage {
     running.put(task, next.setTaskId(task).setProgress(counters).setSeenMs(windowEndMs).build());
   }
 
-  private void end(long task, long windowEndMs) {
-    boolean tracked = running.remove(task) != null;
-    boolean first = endedAt.put(task, windowEndMs) == null;
-    if (!tracked && first && untracked > 0) {
-      untracked--;
+  private void end(TaskNews news, long windowEndMs) {
+    if (news.getEndedIdsCount() > 0) {
+      for (long task : news.getEndedIdsList()) {
+        // What was not tracked is one of those that the bound left out, unless its start comes only
+        // now.
+        if (running.remove(task) == null && untracked > 0 && !hasEnded(task)) {
+          untracked--;
+        }
+      }
+      ended.add(
+          EndedTasks.newBuilder().setAtMs(windowEndMs).addAllIds(news.getEndedIdsList()).build());
+    }
+    int remembered = ended.stream().mapToInt(EndedTasks::getIdsCount).sum();
+    while (!ended.isEmpty()
+        && (ended.getFirst().getAtMs() + REMEMBER_ENDED_MS <= windowEndMs
+            || remembered > MAX_ENDED)) {
+      remembered -= ended.removeFirst().getIdsCount();
     }
   }
 
-  private void forgetEnded(long windowEndMs) {
-    endedAt.values().removeIf(at -> at + REMEMBER_ENDED_MS <= windowEndMs);
-    while (endedAt.size() > MAX_ENDED) {
-      Map.Entry<Long, Long> lowest = endedAt.firstEntry();
-      endedAt.remove(lowest.getKey());
-    }
+  private static boolean startsIn(TaskNews news, long task) {
+    return Collections.binarySearch(news.getStartedIdsList(), task) >= 0;
   }
 }
