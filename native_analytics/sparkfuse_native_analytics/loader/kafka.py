@@ -12,6 +12,8 @@ from confluent_kafka.admin import AdminClient
 from sparkfuse_native_analytics.loader.batch import Records
 
 ANSWER_SECONDS = 10.0
+# The lag is only told: a broker that is away must not hold up a stop.
+LAG_ANSWER_SECONDS = 1.0
 # What one consumer may hold ahead of what is stored.
 AHEAD_KILOBYTES = 16 * 1024
 
@@ -107,15 +109,16 @@ class TopicReader:
     def lag(self) -> int:
         """Records in Kafka that were not read yet.
 
-        Raises KafkaException when the broker does not answer.
+        Raises KafkaException when the broker does not answer at once.
         """
-        return sum(max(0, self._watermarks(partition)[1] - place) for partition, place in list(self._next.items()))
+        places = list(self._next.items())
+        return sum(max(0, self._watermarks(partition, LAG_ANSWER_SECONDS)[1] - place) for partition, place in places)
 
     def close(self) -> None:
         """Let go of the broker."""
         self._consumer.close()
 
-    def _watermarks(self, partition: int) -> tuple[int, int]:
+    def _watermarks(self, partition: int, seconds: float = ANSWER_SECONDS) -> tuple[int, int]:
         place = TopicPartition(self.topic.name, partition)
-        low, high = self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
+        low, high = self._consumer.get_watermark_offsets(place, timeout=seconds)
         return int(low), int(high)

@@ -83,6 +83,8 @@ def watch_lag(works: list[Work], metrics: LoaderMetrics, stop: threading.Event) 
     """Tell every few seconds how far each topic is behind, also while the store is away."""
     while not stop.is_set():
         for work in works:
+            if stop.is_set():
+                return
             try:
                 metrics.lag.labels(COMPONENT, work.feed.topic).set(work.reader.lag())
             except (KafkaException, RuntimeError) as error:  # the broker is away, or the reader closed by now
