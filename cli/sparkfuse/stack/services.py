@@ -12,7 +12,6 @@ from pathlib import Path
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service
 
-
 START_SECONDS = 300.0
 """A Flink job starts in ten seconds on a quiet machine; a busy one may take twenty times as long."""
 
@@ -61,8 +60,12 @@ def component(name: str, module: str, metrics_port: int, layout: Layout, more: M
     """One of our long-running processes; ready when its metrics answer."""
     require_free(metrics_port, f"{name}'s metrics")
     environment = {**layout.environment(), **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
-    ready = f"http://{LOOPBACK}:{metrics_port}/metrics"
-    return Service(name, python_module(module), environment, lambda: http_answers(ready), START_SECONDS, stop_seconds=20)
+    metrics = f"http://{LOOPBACK}:{metrics_port}/metrics"
+
+    def ready() -> bool:
+        return http_answers(metrics)
+
+    return Service(name, python_module(module), environment, ready, START_SECONDS, stop_seconds=20)
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
