@@ -56,26 +56,29 @@ class Supervisor:
         """
         for service in services:
             self._spawn(service)
-        for service in services:
-            self._wait_ready(service)
+        waiting = list(services)
+        while waiting:
+            waiting = [service for service in waiting if not self._is_ready(service)]
+            time.sleep(POLL_SECONDS)
 
     def _spawn(self, service: Service) -> None:
         self._processes[service.name] = Process(service, self._logs / f"{service.name}.log")
         self._report(service.name, "starting")
 
-    def _wait_ready(self, service: Service) -> None:
+    def _is_ready(self, service: Service) -> bool:
         process = self._processes[service.name]
-        deadline = process.started_at + service.ready_seconds
-        while not service.ready():
-            if process.exit_code() is not None:
-                raise StartFailure(f"{service.name} ended with {process.exit_code()}:\n{process.last_lines()}")
-            if time.monotonic() > deadline:
-                raise StartFailure(
-                    f"{service.name} is not ready after {service.ready_seconds:.0f} s; see {process.log_file}:\n"
-                    f"{process.last_lines()}"
-                )
-            time.sleep(POLL_SECONDS)
-        self._report(service.name, f"ready after {time.monotonic() - process.started_at:.1f} s")
+        waited = time.monotonic() - process.started_at
+        if service.ready():
+            self._report(service.name, f"ready after {waited:.1f} s")
+            return True
+        if process.exit_code() is not None:
+            raise StartFailure(f"{service.name} ended with {process.exit_code()}:\n{process.last_lines()}")
+        if waited > service.ready_seconds:
+            raise StartFailure(
+                f"{service.name} is not ready after {service.ready_seconds:.0f} s; see {process.log_file}:\n"
+                f"{process.last_lines()}"
+            )
+        return False
 
     def tend(self) -> None:
         """Look at every process once and start again what ended; call it often."""
