@@ -118,7 +118,7 @@ def applications(bootstrap: str, topic: str) -> tuple[ScriptedApplication, Scrip
     )
 
 
-STAGE = {"stage_id": 3, "stage_attempt": 0}
+STAGE: dict[str, Any] = {"stage_id": 3, "stage_attempt": 0}
 
 
 def begin(app: ScriptedApplication, seen: Seen) -> None:
