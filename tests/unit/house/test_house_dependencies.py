@@ -20,7 +20,7 @@ EXTRAS = {
     "stream_jobs/sparkfuse_stream_jobs": ("core", "stream"),
 }
 # PyFlink brings them and cannot run without them, so they have no line of their own.
-BROUGHT_BY_FLINK = {"py4j", "numpy", "pandas"}
+BROUGHT_BY_FLINK = {"grpc", "numpy", "pandas", "py4j"}
 
 
 def normal(name: str) -> str:
