@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import threading
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -32,6 +33,7 @@ SETTINGS = {
     "spark.sparkfuse.sample.interval": "300ms",
     "spark.sparkfuse.sample.stackAfter": "1s",
 }
+READ_SECONDS = 5.0
 JOB_SECONDS = 300
 """A job takes 15 s on a quiet machine; on one that builds and tests all else at once, minutes."""
 
@@ -109,8 +111,9 @@ class TopicReader:
         self.values: list[bytes] = []
 
     def read(self) -> list[bytes]:
-        """Take what has come."""
-        while (message := self._consumer.poll(0.5)) is not None:
+        """Take what has come; a job that goes on telling must not keep the reader for ever."""
+        until = time.monotonic() + READ_SECONDS
+        while time.monotonic() < until and (message := self._consumer.poll(0.5)) is not None:
             if message.error() is None:
                 self.values.append(message.value())
         return self.values
