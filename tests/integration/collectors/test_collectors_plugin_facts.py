@@ -48,7 +48,7 @@ def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, 
     assert records == {int(stage): records for stage, (_tasks, _ended, records) in counted["stages"].items()}
     assert kinds["task_started"] == sum(ended.values())
     _everything_is_numbered_and_named(facts)
-    _executors_speak(facts)
+    _executors_speak(facts, master)
     _what_identity_needs_and_no_secret(facts, version, job.text())
 
 
@@ -66,11 +66,12 @@ def _everything_is_numbered_and_named(facts) -> None:
     assert health.breaker == "closed"
 
 
-def _executors_speak(facts) -> None:
-    executors = {(fact.executor_id, fact.host) for fact in facts.of("executor_added")}
-    tasks = {(fact.executor_id, fact.host) for fact in facts.of("task_started")}
-    assert {(fact.executor_id, fact.host) for fact in facts.of("executor_sample")} == executors == tasks
-    assert {(fact.executor_id, fact.host) for fact in facts.of("task_progress")} == executors
+def _executors_speak(facts, master: str) -> None:
+    def seen(kind: str) -> set:
+        # In local mode Spark's scheduler and its block manager may know the one host by two names.
+        return {(fact.executor_id, "" if master.startswith("local[") else fact.host) for fact in facts.of(kind)}
+
+    assert seen("executor_sample") == seen("task_progress") == seen("executor_added") == seen("task_started")
 
 
 def _what_identity_needs_and_no_secret(facts, version: str, log: str) -> None:
