@@ -93,7 +93,7 @@ check-java: | setup ## check the format of the Java code
 .PHONY: check-rust
 check-rust: | setup ## check format and lints of the kernel
 	cargo fmt --check --manifest-path $(KERNEL)/Cargo.toml
-	cargo clippy --quiet --locked --all-targets --manifest-path $(KERNEL)/Cargo.toml -- -D warnings
+	cargo clippy --quiet --locked --all-targets --features python --manifest-path $(KERNEL)/Cargo.toml -- -D warnings
 
 .PHONY: format
 format: | setup ## write Python, Java and Rust the way the checkers want them
