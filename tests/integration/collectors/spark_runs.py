@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import threading
-import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -33,7 +32,6 @@ SETTINGS = {
     "spark.sparkfuse.sample.interval": "300ms",
     "spark.sparkfuse.sample.stackAfter": "1s",
 }
-READ_SECONDS = 5.0
 JOB_SECONDS = 300
 """A job takes 15 s on a quiet machine; on one that builds and tests all else at once, minutes."""
 
@@ -107,16 +105,25 @@ class TopicReader:
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False})
         partitions = self._consumer.list_topics(topic, 30).topics[topic].partitions
-        self._consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+        self._partitions = [TopicPartition(topic, number, 0) for number in partitions]
+        self._consumer.assign(self._partitions)
+        self._next = dict.fromkeys(partitions, 0)
         self.values: list[bytes] = []
 
     def read(self) -> list[bytes]:
-        """Take what has come; a job that goes on telling must not keep the reader for ever."""
-        until = time.monotonic() + READ_SECONDS
-        while time.monotonic() < until and (message := self._consumer.poll(0.5)) is not None:
+        """All records that the topic holds at this moment; those that come meanwhile are for the next call."""
+        ends = {part.partition: self._consumer.get_watermark_offsets(part, 20)[1] for part in self._partitions}
+        wait_for(lambda: self._read_to(ends), 60, "the records that the topic holds")
+        return self.values
+
+    def _read_to(self, ends: dict[int, int]) -> bool:
+        if all(self._next[number] >= end for number, end in ends.items()):
+            return True
+        for message in self._consumer.consume(1_000, 0.2):
             if message.error() is None:
                 self.values.append(message.value())
-        return self.values
+                self._next[message.partition()] = message.offset() + 1
+        return False
 
     def close(self) -> None:
         self._consumer.close()
