@@ -57,7 +57,7 @@ def cases() -> tuple[Case, ...]:
             "nightly_orders.py",
             "first",
             expects="stage_slow",
-            environment={"TAX_SERVICE_MS": "5000"},
+            environment={"TAX_SERVICE_MS": "6000"},
         ),
         Case("skewed join", "skewed_join.py", "second", expects="stage_skew"),
         Case("spilling sort", "spilling_sort.py", "second", expects="stage_spill"),

@@ -10,11 +10,11 @@ import time
 
 from pyspark.sql import SparkSession, functions
 
-ORDERS_PER_CALL = 20_000
+ORDERS_PER_CALL = 5_000
 
 
 def main():
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     spark = SparkSession.builder.appName("nightly_orders").getOrCreate()
     orders = spark.range(0, rows, 1, 4).select(
         (functions.col("id") % 50).alias("region"), (functions.col("id") % 997).cast("double").alias("amount")
