@@ -36,15 +36,18 @@ def stage_fingerprint(
 ) -> str:
     """Hash what a stage does, the same from run to run: 16 hex digits.
 
-    Arguments: Spark's ``name`` of the stage (``count at job.py:12``), the names of its RDD scopes in order, the nodes
-    of the physical plan of its SQL execution in order, and the fingerprints of the stages that it reads from.
+    Arguments: Spark's ``name`` of the stage (``count at job.py:12``), the names of its RDD scopes in any order, the
+    nodes of the physical plan of its SQL execution in order, and the fingerprints of the stages that it reads from.
     Left out: stage and RDD ids, line numbers (a job that was edited one line above keeps its history), folders,
-    dates, literals, expression ids, partition counts, the order of the parents and adaptive execution's wrappers.
-    Kept: the action and its file, operators and their order, tables and columns, and so joins and filters.
+    dates, literals, expression ids, partition counts, the order of scopes and parents, adaptive execution's wrappers.
+    Kept: the action and its file, scopes, the plan's operators and their order, tables and columns, and so joins and
+    filters.
     """
     parts = (
         ("site", (normal_call_site(name or ""),)),
-        ("scopes", normal_operators(scope_names)),
+        # Spark walks the RDDs of a stage through a hash set (StageInfo.fromStage, RDD.getNarrowAncestors): their order,
+        # and which of two alike come next to each other, differ from run to run.
+        ("scopes", tuple(sorted(set(normal_operators(scope_names))))),
         ("plan", normal_operators(plan_nodes)),
         ("parents", tuple(sorted(parent for parent in parents if parent))),
     )

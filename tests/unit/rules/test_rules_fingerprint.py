@@ -17,6 +17,7 @@ STAGE = ("count at /jobs/2024-05-01/orders.py:12", SCOPES, PLAN, ("aaaa", "bbbb"
         pytest.param(("count at /jobs/2024-05-02/orders.py:12", *STAGE[1:]), id="date in the path"),
         pytest.param(("count at /jobs/2024-05-01/orders.py:13", *STAGE[1:]), id="edited one line above"),
         pytest.param((*STAGE[:3], ("bbbb", "aaaa")), id="parents in another order"),
+        pytest.param((STAGE[0], (SCOPES[2], SCOPES[0], SCOPES[1]), *STAGE[2:]), id="scopes as a hash set gives them"),
         pytest.param((*STAGE[:3], ("aaaa", "", "bbbb")), id="a parent that is not known"),
         pytest.param(
             (STAGE[0], ("Exchange", "AQEShuffleRead", "WholeStageCodegen (7)", "mapPartitionsInternal"), *STAGE[2:]),
