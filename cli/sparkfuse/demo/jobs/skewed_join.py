@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession, functions
 
 
 def main():
-    clicks_count = int(sys.argv[1]) if len(sys.argv) > 1 else 6_000_000
+    clicks_count = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000_000
     spark = (
         SparkSession.builder.appName("clicks_by_customer")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")

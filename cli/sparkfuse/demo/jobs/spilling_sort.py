@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession, functions
 
 
 def main():
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 16_000_000
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 12_000_000
     spark = (
         SparkSession.builder.appName("monthly_ranking")
         .config("spark.memory.fraction", "0.2")
