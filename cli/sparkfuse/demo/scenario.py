@@ -77,6 +77,6 @@ CONFIGURATION = """\
 # sparkfuse.yaml of the demonstration: the shipped rules, but a budget that a small machine reaches, and leave to act.
 rules:
   stage_runaway_spill:
-    params: {budget_bytes: 1500000000, max_since_finish_ms: 20000}
+    params: {budget_bytes: 2500000000, max_since_finish_ms: 20000}
     breaker: {mode: act}
 """

@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession, functions
 
 
 def main():
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 12_000_000
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000_000
     spark = (
         SparkSession.builder.appName("monthly_ranking")
         .config("spark.memory.fraction", "0.2")
-        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.shuffle.partitions", "8")
         .config("spark.sql.adaptive.coalescePartitions.enabled", "false")
         .getOrCreate()
     )
@@ -21,7 +21,7 @@ def main():
         functions.sha2(functions.col("id").cast("string"), 256).alias("score"),
         functions.md5(functions.col("id").cast("string")).alias("player"),
     )
-    events.repartition(4, "player").sortWithinPartitions("score").write.format("noop").mode("overwrite").save()
+    events.repartition(8, "player").sortWithinPartitions("score").write.format("noop").mode("overwrite").save()
     spark.stop()
 
 
