@@ -20,6 +20,7 @@ from sparkfuse.stack.supervisor import Supervisor
 from sparkfuse_alertmanager.receiver import Receiver
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.store.client import connect
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 VICTIMS = ("windows", "detect", "loader", "kafka", "windows", "detect")
@@ -44,11 +45,12 @@ FROM facts FINAL GROUP BY app_id, collector, lane HAVING seen != numbered
 
 def tended(supervisor: Supervisor, condition: Callable[[], bool], seconds: float, what: str) -> None:
     """Wait while the supervisor starts again what was killed."""
-    deadline = time.monotonic() + seconds
-    while not condition():
+
+    def seen() -> bool:
         supervisor.tend()
-        assert time.monotonic() < deadline, f"after {seconds:.0f} s still waiting for {what}"
-        time.sleep(0.1)
+        return condition()
+
+    wait_for(seen, seconds, what)
 
 
 def kill(process: Process) -> None:
