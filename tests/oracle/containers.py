@@ -1,0 +1,258 @@
+"""What packed event logs hold, unpacked whole in memory: plain to read, not made for speed.
+
+A container is known by its first bytes, never by its name.
+A container that is cut or damaged gives what stands before the damage, with a sentence that says so.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import lz4.block
+from backports import zstd
+
+LZ4_MAGIC = b"LZ4Block"
+SNAPPY_MAGIC = b"\x82SNAPPY\x00"
+LZF_MAGIC = b"ZV"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+class DamagedError(Exception):
+    """The container ends too early or breaks its own rules here."""
+
+
+class Plain(NamedTuple):
+    """What a file holds: its ``codec`` by name, the plain bytes, and what was wrong with the container, if anything."""
+
+    codec: str
+    data: bytes
+    error: str | None
+
+
+def unpack(packed: bytes) -> Plain:
+    """The plain bytes of one file; what is in no known container is plain itself."""
+    codec, pieces = _container(packed)
+    if pieces is None:
+        return Plain("plain", packed, None)
+    data, error = _gather(pieces(packed))
+    if data.startswith(ZIP_MAGIC):  # a zip in a gzip: what some clouds' consoles hand out
+        inner = unpack(data)
+        return Plain(f"{inner.codec} in {codec}", inner.data, error or inner.error)
+    return Plain(codec, data, error)
+
+
+def _container(packed: bytes) -> tuple[str, Callable[[bytes], Iterator[bytes]] | None]:
+    known = (
+        (ZSTD_MAGIC, "zstd", zstd_pieces),
+        (LZ4_MAGIC, "lz4", lz4_pieces),
+        (SNAPPY_MAGIC, "snappy", snappy_pieces),
+        (LZF_MAGIC, "lzf", lzf_pieces),
+        (GZIP_MAGIC, "gzip", gzip_pieces),
+        (ZIP_MAGIC, "zip", zip_pieces),
+    )
+    for magic, name, pieces in known:
+        if packed.startswith(magic):
+            return name, pieces
+    return "plain", None
+
+
+def _gather(pieces: Iterator[bytes]) -> tuple[bytes, str | None]:
+    whole = io.BytesIO()
+    try:
+        for piece in pieces:
+            whole.write(piece)
+    except DamagedError as damage:
+        return whole.getvalue(), str(damage)
+    return whole.getvalue(), None
+
+
+def zstd_pieces(packed: bytes) -> Iterator[bytes]:
+    """Ordinary frames, one after the other."""
+    while packed:
+        frame = zstd.ZstdDecompressor()
+        try:
+            yield frame.decompress(packed)
+        except zstd.ZstdError as error:
+            raise DamagedError(f"zstd: {error}") from error
+        if not frame.eof:
+            raise DamagedError("zstd: cut in a frame")
+        packed = frame.unused_data
+
+
+def gzip_pieces(packed: bytes) -> Iterator[bytes]:
+    """Ordinary members, one after the other; bytes behind them that start no member are passed over, as gzip does."""
+    while packed.startswith(GZIP_MAGIC):
+        member = zlib.decompressobj(wbits=31)
+        try:
+            yield member.decompress(packed)
+        except zlib.error as error:
+            raise DamagedError(f"gzip: {error}") from error
+        if not member.eof:
+            raise DamagedError("gzip: cut in a member")
+        packed = member.unused_data
+
+
+def zip_pieces(packed: bytes) -> Iterator[bytes]:
+    """The one file of a zip archive."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if len(members) != 1:
+                raise DamagedError(f"zip: {len(members)} members, not one")
+            yield unpack(archive.read(members[0])).data
+    except zipfile.BadZipFile as error:
+        raise DamagedError(f"zip: {error}") from error
+
+
+def lz4_pieces(packed: bytes) -> Iterator[bytes]:
+    """Blocks of lz4-java's ``LZ4BlockOutputStream``: magic, token, two lengths and a checksum, little endian."""
+    at = 0
+    while at < len(packed):
+        header = packed[at : at + 21]
+        if len(header) < 21:
+            raise DamagedError("lz4: cut in a block's header")
+        if not header.startswith(LZ4_MAGIC):
+            raise DamagedError("lz4: no block where one must begin")
+        method, packed_length, length = header[8] & 0xF0, *struct.unpack_from("<II", header, 9)
+        at += 21
+        body = packed[at : at + packed_length]
+        if len(body) < packed_length:
+            raise DamagedError("lz4: cut in a block")
+        at += packed_length
+        if method == 0x10:
+            yield body
+        elif length:
+            yield _lz4_block(body, length)
+
+
+def _lz4_block(body: bytes, length: int) -> bytes:
+    try:
+        plain: bytes = lz4.block.decompress(body, uncompressed_size=length)
+    except lz4.block.LZ4BlockError as error:
+        raise DamagedError(f"lz4: {error}") from error
+    if len(plain) != length:
+        raise DamagedError("lz4: a block of another length than it says")
+    return plain
+
+
+def snappy_pieces(packed: bytes) -> Iterator[bytes]:
+    """Chunks of snappy-java's ``SnappyOutputStream``: 16 bytes of header, then length (big endian) and raw snappy."""
+    at = 0
+    while at < len(packed):
+        if packed.startswith(SNAPPY_MAGIC, at):  # streams may be joined
+            at += 16
+            continue
+        if at + 4 > len(packed):
+            raise DamagedError("snappy: cut in a chunk's length")
+        (length,) = struct.unpack_from(">I", packed, at)
+        chunk = packed[at + 4 : at + 4 + length]
+        if len(chunk) < length:
+            raise DamagedError("snappy: cut in a chunk")
+        at += 4 + length
+        yield snappy_raw(chunk)
+
+
+def snappy_raw(chunk: bytes) -> bytes:
+    """Raw snappy: the plain length as a varint, then literals and copies."""
+    length, shift, at = 0, 0, 0
+    try:
+        while True:
+            byte = chunk[at]
+            at += 1
+            length |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        plain = _snappy_elements(chunk, at)
+    except IndexError as error:
+        raise DamagedError("snappy: cut in an element") from error
+    if len(plain) != length:
+        raise DamagedError("snappy: a chunk of another length than it says")
+    return bytes(plain)
+
+
+def _snappy_elements(chunk: bytes, at: int) -> bytearray:
+    plain = bytearray()
+    while at < len(chunk):
+        tag = chunk[at]
+        at += 1
+        kind = tag & 3
+        if kind == 0:
+            length = (tag >> 2) + 1
+            if length > 60:
+                width = length - 60
+                length = int.from_bytes(chunk[at : at + width], "little") + 1
+                at += width
+            plain += chunk[at : at + length]
+            at += length
+            continue
+        if kind == 1:
+            length, offset = ((tag >> 2) & 7) + 4, ((tag >> 5) << 8) | chunk[at]
+            at += 1
+        else:
+            width = 2 if kind == 2 else 4
+            length, offset = (tag >> 2) + 1, int.from_bytes(chunk[at : at + width], "little")
+            at += width
+        copy_back(plain, offset, length)
+    return plain
+
+
+def lzf_pieces(packed: bytes) -> Iterator[bytes]:
+    """Chunks of compress-lzf: ``ZV``, a type, and lengths (big endian)."""
+    at = 0
+    while at < len(packed):
+        header = packed[at : at + 5]
+        if len(header) < 5:
+            raise DamagedError("lzf: cut in a chunk's header")
+        if not header.startswith(LZF_MAGIC) or header[2] > 1:
+            raise DamagedError("lzf: no chunk where one must begin")
+        (length,) = struct.unpack_from(">H", header, 3)
+        start = at + (7 if header[2] else 5)
+        body = packed[start : start + length]
+        if len(body) < length:
+            raise DamagedError("lzf: cut in a chunk")
+        at = start + length
+        yield _lzf_chunk(body, struct.unpack_from(">H", packed, start - 2)[0]) if header[2] else body
+
+
+def _lzf_chunk(body: bytes, length: int) -> bytes:
+    plain = bytearray()
+    at = 0
+    try:
+        while at < len(body):
+            control = body[at]
+            at += 1
+            if control < 32:
+                plain += body[at : at + control + 1]
+                at += control + 1
+                continue
+            run = control >> 5
+            if run == 7:
+                run += body[at]
+                at += 1
+            copy_back(plain, ((control & 0x1F) << 8 | body[at]) + 1, run + 2)
+            at += 1
+    except IndexError as error:
+        raise DamagedError("lzf: cut in an element") from error
+    if len(plain) != length:
+        raise DamagedError("lzf: a chunk of another length than it says")
+    return bytes(plain)
+
+
+def copy_back(plain: bytearray, offset: int, length: int) -> None:
+    """Append ``length`` bytes that begin ``offset`` bytes before the end; the two may overlap."""
+    if not 0 < offset <= len(plain):
+        raise DamagedError("a copy from before the beginning")
+    start = len(plain) - offset
+    if offset >= length:
+        plain += plain[start : start + length]
+    else:
+        piece = bytes(plain[start:])
+        plain += (piece * (length // offset + 1))[:length]

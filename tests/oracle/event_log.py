@@ -1,0 +1,419 @@
+"""An independent reader of Spark event logs: every line through Python's json, every number by its definition.
+
+It shares no code with the kernel, so that the two can be held against each other.
+Where Spark wrote a field later than others, its absence means what Spark's own reader (JsonProtocol) takes for it:
+a stage attempt 0, no failure, zero bytes of a shuffle that nobody measured.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.containers import unpack
+from tests.oracle.values import Event, Row, at, distribution, first_jobs, scope_names, text, whole_number
+
+MOST_MALFORMED_LINES = 1000
+
+SUMS = {
+    "run_ms": ("Executor Run Time",),
+    "cpu_ns": ("Executor CPU Time",),
+    "gc_ms": ("JVM GC Time",),
+    "deserialize_ms": ("Executor Deserialize Time",),
+    "result_bytes": ("Result Size",),
+    "memory_spilled_bytes": ("Memory Bytes Spilled",),
+    "disk_spilled_bytes": ("Disk Bytes Spilled",),
+    "shuffle_read_records": ("Shuffle Read Metrics", "Total Records Read"),
+    "fetch_wait_ms": ("Shuffle Read Metrics", "Fetch Wait Time"),
+    "shuffle_write_bytes": ("Shuffle Write Metrics", "Shuffle Bytes Written"),
+    "shuffle_write_records": ("Shuffle Write Metrics", "Shuffle Records Written"),
+    "input_bytes": ("Input Metrics", "Bytes Read"),
+    "input_records": ("Input Metrics", "Records Read"),
+    "output_bytes": ("Output Metrics", "Bytes Written"),
+    "output_records": ("Output Metrics", "Records Written"),
+}
+"""Where a task end has what is summed, below its ``Task Metrics``; ``shuffle_read_bytes`` is two of them together."""
+REMOTE_BYTES = ("Shuffle Read Metrics", "Remote Bytes Read")
+LOCAL_BYTES = ("Shuffle Read Metrics", "Local Bytes Read")
+DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "task_bytes")
+
+
+class Oracle:
+    """Reads the files of one log in their order.
+
+    Afterwards ``stages``, ``jobs``, ``executors`` and ``applications`` are lists of rows with the kernel's columns, and
+    ``evidence`` tells what was read, skipped and torn.
+    """
+
+    def __init__(self) -> None:
+        self.odd_values = 0
+        self._files: list[Row] = []
+        self._kinds: collections.Counter[str] = collections.Counter()
+        self._malformed: list[Row] = []
+        self._stages: dict[tuple[int, int], Row] = {}
+        self._jobs: dict[int, Row] = {}
+        self._executors: dict[str, Row] = {}
+        self._applications: list[Row] = []
+        self._spark_version: str | None = None
+        self._complete = False
+        self._tasks_started: set[int] = set()
+        self._tasks_ended: collections.Counter[int] = collections.Counter()
+
+    # ---- files and lines
+
+    def read(self, name: str, packed: bytes) -> None:
+        """One file, in whatever container."""
+        plain = unpack(packed)
+        lines, torn = self._lines(name, plain.data)
+        self._files.append({
+            "name": name,
+            "codec": plain.codec,
+            "bytes": len(packed),
+            "plain_bytes": len(plain.data),
+            "lines": lines,
+            "truncated": torn or plain.error is not None,
+            "error": plain.error,
+        })  # fmt: skip
+
+    def _lines(self, name: str, data: bytes) -> tuple[int, bool]:
+        """Take every line; the answer is their number and whether the last one is a torn tail."""
+        offset = 0
+        rows = data.split(b"\n")
+        tail = rows.pop()
+        for number, row in enumerate(rows, start=1):
+            # A line of nothing but white space says nothing, and hides nothing.
+            if row.strip() and not self._line(row):
+                self._malformed.append({"file": name, "line": number, "offset": offset})
+            offset += len(row) + 1
+        if not tail.strip():
+            return len(rows), False
+        return len(rows) + 1, not self._line(tail)
+
+    def _line(self, row: bytes) -> bool:
+        """Whether the line is a JSON object with the text ``Event``; if so, take it."""
+        try:
+            event = json.loads(row.decode(errors="replace"), strict=False)
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(event, dict) or not isinstance(event.get("Event"), str):
+            return False
+        kind = event["Event"]
+        self._kinds[kind] += 1
+        take = TAKES.get(kind)
+        if take is not None:
+            take(self, event)
+        return True
+
+    # ---- what a value is
+
+    def number(self, holder: Any, *path: str) -> int | None:
+        """The whole number at this path, also when it came as a string; counted as odd when it is there and none."""
+        value = at(holder, *path)
+        if value is None:
+            return None
+        found = whole_number(value)
+        self.odd_values += found is None
+        return found
+
+    def numbers(self, holder: Any, key: str) -> list[int]:
+        """The whole numbers of a list."""
+        values = at(holder, key)
+        found = [whole_number(value) for value in values] if isinstance(values, list) else []
+        self.odd_values += sum(value is None for value in found)
+        return [value for value in found if value is not None]
+
+    # ---- events
+
+    def _log_start(self, event: Event) -> None:
+        self._spark_version = self._spark_version or text(event, "Spark Version")
+
+    def _application_start(self, event: Event) -> None:
+        self._applications.append({
+            "app_id": text(event, "App ID"),
+            "attempt": text(event, "App Attempt ID"),
+            "name": text(event, "App Name"),
+            "user_name": text(event, "User"),
+            "started_ms": self.number(event, "Timestamp"),
+            "ended_ms": None,
+        })  # fmt: skip
+
+    def _application_end(self, event: Event) -> None:
+        self._complete = True
+        ended = self.number(event, "Timestamp")
+        if not self._applications:
+            self._applications.append(dict.fromkeys(("app_id", "attempt", "name", "user_name", "started_ms")))
+        self._applications[-1]["ended_ms"] = ended
+
+    def _job_start(self, event: Event) -> None:
+        number = self.number(event, "Job ID")
+        if number is None:
+            return
+        self._job(number).update(
+            {
+                "submitted_ms": self.number(event, "Submission Time"),
+                "stage_ids": self.numbers(event, "Stage IDs"),
+                **self._labels(event),
+            }
+        )
+
+    def _job_end(self, event: Event) -> None:
+        number = self.number(event, "Job ID")
+        if number is None:
+            return
+        self._job(number).update(
+            {
+                "completed_ms": self.number(event, "Completion Time"),
+                "result": text(event, "Job Result", "Result"),
+                "failure_reason": text(event, "Job Result", "Exception", "Message"),
+            }
+        )
+
+    def _stage_submitted(self, event: Event) -> None:
+        stage = self._stage_info(event)
+        if stage is None:
+            return
+        labels = self._labels(event)
+        stage["job_description"] = labels["description"]
+        stage["job_group"] = labels["job_group"]
+        stage["sql_execution_id"] = labels["sql_execution_id"]
+
+    def _stage_completed(self, event: Event) -> None:
+        stage = self._stage_info(event)
+        if stage is not None:
+            stage["status"] = "succeeded" if stage["failure_reason"] is None else "failed"
+
+    def _task_start(self, event: Event) -> None:
+        task = self.number(event, "Task Info", "Task ID")
+        if task is not None:
+            self._tasks_started.add(task)
+        stage = self._stage_of(event)
+        if stage is not None:
+            stage["started_tasks"] += 1
+            stage["launches"].append(self.number(event, "Task Info", "Launch Time"))
+
+    def _task_end(self, event: Event) -> None:
+        task = self.number(event, "Task Info", "Task ID")
+        if task is not None:
+            self._tasks_ended[task] += 1
+        stage = self._stage_of(event)
+        if stage is not None:
+            self._tally(stage, event)
+
+    def _tally(self, stage: Row, event: Event) -> None:
+        """Every number here is summed over all ends of the stage attempt; the distributions take the succeeded ones."""
+        reason = text(event, "Task End Reason", "Reason")
+        outcome = {"Success": "succeeded", "TaskKilled": "killed"}.get(reason or "", "failed")
+        launched = self.number(event, "Task Info", "Launch Time")
+        finished = self.number(event, "Task Info", "Finish Time")
+        wall = None if launched is None or finished is None else finished - launched
+        stage["tasks"] += 1
+        stage[outcome] += 1
+        stage["speculative"] += at(event, "Task Info", "Speculative") is True
+        stage["launches"].append(launched)
+        stage["finishes"].append(finished)
+        stage["ended_wall_ms"] += wall or 0
+        metrics = at(event, "Task Metrics")
+        values = {"wall_ms": wall}
+        if isinstance(metrics, dict):
+            values |= self._sum(stage, metrics, wall)
+        else:
+            stage["without_metrics"] += 1
+        if outcome == "succeeded":
+            self._distribute(stage, values, self.number(event, "Task Info", "Index"))
+
+    def _sum(self, stage: Row, metrics: Event, wall: int | None) -> dict[str, int | None]:
+        """Add the metrics to the sums; the answer is what the distributions take of them."""
+        found = {name: self.number(metrics, *path) or 0 for name, path in SUMS.items()}
+        found["shuffle_read_bytes"] = (self.number(metrics, *REMOTE_BYTES) or 0) + (
+            self.number(metrics, *LOCAL_BYTES) or 0
+        )
+        for name, value in found.items():
+            stage[name] += value
+        if found["disk_spilled_bytes"] > 0:
+            stage["spilled_tasks"] += 1
+            stage["spilled_wall_ms"] += wall or 0
+        return {
+            "task_run_ms": found["run_ms"],
+            "task_shuffle_read_bytes": found["shuffle_read_bytes"],
+            "task_input_bytes": found["input_bytes"],
+            "task_bytes": found["input_bytes"] + found["shuffle_read_bytes"],
+        }
+
+    @staticmethod
+    def _distribute(stage: Row, values: Mapping[str, int | None], index: int | None) -> None:
+        for name, value in values.items():
+            if value is not None:
+                stage[name].append(value)
+        size = values.get("task_bytes")
+        if size is not None and (stage["biggest_task_bytes"] is None or size > stage["biggest_task_bytes"]):
+            stage["biggest_task_index"] = index
+            stage["biggest_task_bytes"] = size
+            stage["biggest_task_ms"] = values["wall_ms"]
+
+    def _executor_added(self, event: Event) -> None:
+        executor = self._executor(text(event, "Executor ID"))
+        if executor is not None:
+            executor["host"] = text(event, "Executor Info", "Host")
+            executor["cores"] = self.number(event, "Executor Info", "Total Cores")
+            executor["added_ms"] = self.number(event, "Timestamp")
+
+    def _executor_removed(self, event: Event) -> None:
+        executor = self._executor(text(event, "Executor ID"))
+        if executor is not None:
+            executor["removed_ms"] = self.number(event, "Timestamp")
+            executor["removed_reason"] = text(event, "Removed Reason")
+
+    def _block_manager_added(self, event: Event) -> None:
+        """Spark before 1.3 told of an executor by its block manager alone; the driver's is no executor."""
+        name = text(event, "Block Manager ID", "Executor ID")
+        if name in {"driver", "<driver>"}:
+            return
+        executor = self._executor(name)
+        if executor is not None:
+            executor["host"] = executor["host"] or text(event, "Block Manager ID", "Host")
+            executor["storage_memory_bytes"] = self.number(event, "Maximum Memory")
+            added = self.number(event, "Timestamp")
+            executor["added_ms"] = added if executor["added_ms"] is None else executor["added_ms"]
+
+    # ---- rows that grow
+
+    def _job(self, number: int) -> Row:
+        names = ("submitted_ms", "completed_ms", "result", "failure_reason", "description", "job_group")
+        empty: Row = {"job_id": number, "stage_ids": [], "sql_execution_id": None, **dict.fromkeys(names)}
+        return self._jobs.setdefault(number, empty)
+
+    def _executor(self, name: str | None) -> Row | None:
+        if name is None:
+            return None
+        names = ("host", "cores", "added_ms", "removed_ms", "removed_reason", "storage_memory_bytes")
+        return self._executors.setdefault(name, {"executor_id": name, **dict.fromkeys(names)})
+
+    def _stage(self, number: int, attempt: int) -> Row:
+        counts = ("started_tasks", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics",
+                  "spilled_tasks", "spilled_wall_ms", "ended_wall_ms", "shuffle_read_bytes", *SUMS)  # fmt: skip
+        absent = ("name", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "sql_execution_id",
+                  "job_description", "job_group", "resource_profile_id", "biggest_task_index", "biggest_task_bytes",
+                  "biggest_task_ms")  # fmt: skip
+        empty: Row = {
+            "stage_id": number,
+            "stage_attempt": attempt,
+            "status": "running",
+            "parent_stage_ids": [],
+            "scope_names": [],
+            **dict.fromkeys(counts, 0),
+            **dict.fromkeys(absent),
+            **{name: [] for name in (*DISTRIBUTIONS, "launches", "finishes")},
+        }
+        return self._stages.setdefault((number, attempt), empty)
+
+    def _stage_of(self, event: Event) -> Row | None:
+        number, attempt = self.number(event, "Stage ID"), self.number(event, "Stage Attempt ID")
+        return None if number is None else self._stage(number, attempt or 0)
+
+    def _stage_info(self, event: Event) -> Row | None:
+        """What StageSubmitted and StageCompleted say alike; the later one knows more, and says again what it knew."""
+        info = event.get("Stage Info")
+        if not isinstance(info, dict):
+            return None
+        stage = self._stage_of(info)
+        if stage is None:
+            return None
+        stage["parent_stage_ids"] = self.numbers(info, "Parent IDs")
+        stage["scope_names"] = scope_names(info)
+        told = {
+            "name": text(info, "Stage Name"),
+            "num_tasks": self.number(info, "Number of Tasks"),
+            "submitted_ms": self.number(info, "Submission Time"),
+            "completed_ms": self.number(info, "Completion Time"),
+            "failure_reason": text(info, "Failure Reason"),
+            "resource_profile_id": self.number(info, "Resource Profile Id"),
+        }
+        stage.update({name: value for name, value in told.items() if value is not None})
+        return stage
+
+    def _labels(self, event: Event) -> Row:
+        properties = event.get("Properties")
+        return {
+            "description": text(properties, "spark.job.description"),
+            "job_group": text(properties, "spark.jobGroup.id"),
+            "sql_execution_id": self.number(properties, "spark.sql.execution.id"),
+        }
+
+    # ---- the answers
+
+    @property
+    def stages(self) -> list[Row]:
+        """A row a stage attempt that was submitted, completed, or had a task start or end."""
+        jobs = first_jobs(self._jobs.values())
+        rows = []
+        for key in sorted(self._stages):
+            stage = dict(self._stages[key])
+            launches = [value for value in stage.pop("launches") if value is not None]
+            finishes = [value for value in stage.pop("finishes") if value is not None]
+            stage["first_launched_ms"] = min(launches, default=None)
+            stage["last_finished_ms"] = max(finishes, default=None)
+            stage["job_id"] = jobs.get(stage["stage_id"])
+            rows.append(stage | {name: distribution(stage[name]) for name in DISTRIBUTIONS})
+        return rows
+
+    @property
+    def jobs(self) -> list[Row]:
+        """A row a job that started or ended, by its number."""
+        return [self._jobs[number] for number in sorted(self._jobs)]
+
+    @property
+    def executors(self) -> list[Row]:
+        """A row an executor (the driver too) that was added, removed, or had a block manager."""
+        return [self._executors[name] for name in sorted(self._executors)]
+
+    @property
+    def applications(self) -> list[Row]:
+        """A row an ApplicationStart, and one row where there is none."""
+        names = ("app_id", "attempt", "name", "user_name", "started_ms", "ended_ms")
+        rows = self._applications or [dict.fromkeys(names)]
+        return [row | {"spark_version": self._spark_version} for row in rows]
+
+    @property
+    def evidence(self) -> Row:
+        """What was read, skipped and torn."""
+        return {
+            "files": self._files,
+            "plain_bytes": sum(file["plain_bytes"] for file in self._files),
+            "events": self._kinds.total(),
+            "events_by_kind": dict(self._kinds),
+            "malformed": len(self._malformed),
+            "malformed_lines": self._malformed[:MOST_MALFORMED_LINES],
+            "truncated": any(file["truncated"] for file in self._files),
+            "complete": self._complete,
+            "unfinished_tasks": len(self._tasks_started - self._tasks_ended.keys()),
+            "duplicate_task_ends": sum(count - 1 for count in self._tasks_ended.values()),
+            "odd_values": self.odd_values,
+        }
+
+
+TAKES = {
+    "SparkListenerLogStart": Oracle._log_start,
+    "SparkListenerApplicationStart": Oracle._application_start,
+    "SparkListenerApplicationEnd": Oracle._application_end,
+    "SparkListenerJobStart": Oracle._job_start,
+    "SparkListenerJobEnd": Oracle._job_end,
+    "SparkListenerStageSubmitted": Oracle._stage_submitted,
+    "SparkListenerStageCompleted": Oracle._stage_completed,
+    "SparkListenerTaskStart": Oracle._task_start,
+    "SparkListenerTaskEnd": Oracle._task_end,
+    "SparkListenerExecutorAdded": Oracle._executor_added,
+    "SparkListenerExecutorRemoved": Oracle._executor_removed,
+    "SparkListenerBlockManagerAdded": Oracle._block_manager_added,
+}
+"""What is done with an event, by the name that Spark gives it; every other event is only counted."""
+
+
+def read_event_log(paths: Sequence[Path]) -> Oracle:
+    """The files of one log, in their order."""
+    oracle = Oracle()
+    for path in paths:
+        oracle.read(str(path), path.read_bytes())
+    return oracle

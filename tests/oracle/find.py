@@ -1,0 +1,43 @@
+"""Which files make one log, and in which order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+
+def find_logs(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
+    """Every log at or below these paths: where it is, and its files in their order."""
+    for path in paths:
+        yield from _below(path) if path.is_dir() else [(path, [path])]
+
+
+def _below(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
+    here = sorted(folder.iterdir())
+    files = [path for path in here if path.is_file() and path.suffix not in {".md", ".crc"}]
+    parts = [path for path in files if path.name.startswith("eventlog-")]
+    if folder.name.startswith("eventlog_v2_"):
+        yield folder, list(rolling_order(files))
+    elif folder / "eventlog" in files and parts:
+        yield folder, [*parts, folder / "eventlog"]
+    elif any(path.name.startswith("EVENT_LOG_") for path in files):
+        yield folder, [path for path in files if path.name.startswith("EVENT_LOG_")]
+    else:
+        yield from ((path, [path]) for path in files)
+    for path in here:
+        if path.is_dir():
+            yield from _below(path)
+
+
+def rolling_order(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files of a rolling directory that count: the last compacted one if there is any, and what came after it."""
+    numbered = []
+    for path in paths:
+        found = re.match(r"events_([0-9]+)_", path.name)
+        if found:
+            numbered.append((int(found[1]), path.name.endswith(".compact"), path))
+    first = max((number for number, compact, _ in numbered if compact), default=0)
+    for number, compact, path in sorted(numbered):
+        if number > first or (number == first and compact):
+            yield path

@@ -1,0 +1,86 @@
+"""What a value of an event means: numbers, texts, and what is computed of many."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+Event = dict[str, Any]
+Row = dict[str, Any]
+
+INT64 = range(-(2**63), 2**63)
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+CODEGEN_ID = re.compile(r"\s*\([0-9]+\)$")
+MOST_RDDS = 256
+MOST_SCOPES = 64
+
+
+def at(holder: Any, *path: str) -> Any:
+    """What stands at this path of keys, ``None`` where it ends early."""
+    for key in path:
+        holder = holder.get(key) if isinstance(holder, dict) else None
+    return holder
+
+
+def text(holder: Any, *path: str) -> str | None:
+    """The text at this path; half of a surrogate pair, which no UTF-8 can hold, is the replacement character."""
+    value = at(holder, *path)
+    if not isinstance(value, str):
+        return None
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def whole_number(value: Any) -> int | None:
+    """An int64, cut towards zero; ``None`` for what is no number or fits none."""
+    if isinstance(value, str) and NUMBER.fullmatch(value):
+        value = int(value) if value.lstrip("+-").isdigit() else float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(value) if int(value) in INT64 else None
+
+
+def scope_names(info: Event) -> list[str]:
+    """Names of the stage's RDD scopes as the plugin tells them.
+
+    Each once, in the log's order, without the id of generated code, at most 64 of the first 256 RDDs.
+    A scope is JSON in a string.
+    """
+    names: dict[str, None] = {}
+    infos = info.get("RDD Info")
+    for rdd in infos[:MOST_RDDS] if isinstance(infos, list) else []:
+        scope = text(rdd, "Scope")
+        try:
+            name = text(json.loads(scope), "name") if scope else None
+        except ValueError:
+            name = None
+        if name is not None and len(names) < MOST_SCOPES:
+            names[CODEGEN_ID.sub("", name)] = None
+    return list(names)
+
+
+def first_jobs(jobs: Iterable[Row]) -> dict[int, int]:
+    """The first job of each stage, jobs in the order in which the log has them."""
+    found: dict[int, int] = {}
+    for job in jobs:
+        for stage in job["stage_ids"]:
+            found.setdefault(stage, job["job_id"])
+    return found
+
+
+def distribution(values: Iterable[int]) -> Row:
+    """Of sorted values: ``median`` the mean of the middle two, ``p95`` by nearest rank, sorted[ceil(0.95 n) - 1]."""
+    ordered = sorted(values)
+    count = len(ordered)
+    if not count:
+        return {"n": 0, **dict.fromkeys(("sum", "min", "median", "p95", "max"))}
+    return {
+        "n": count,
+        "sum": sum(ordered),
+        "min": ordered[0],
+        "median": (ordered[(count - 1) // 2] + ordered[count // 2]) / 2,
+        "p95": ordered[-(-95 * count // 100) - 1],
+        "max": ordered[-1],
+    }
