@@ -47,7 +47,8 @@ class Inbox:
         self.topic = topic_name(TOPIC, settings.topic_prefix)
         self._letters_topic = topic_name("dead-letters", settings.topic_prefix)
         self._metrics = metrics
-        common = {"bootstrap.servers": settings.kafka_bootstrap, "error_cb": self._on_error}
+        # The client tells its errors to error_cb: told again on stderr, they would stand behind the one clear sentence.
+        common = {"bootstrap.servers": settings.kafka_bootstrap, "error_cb": self._on_error, "log_level": 0}
         self._consumer = Consumer(
             common
             | {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -88,5 +87,5 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
             assert up.poll() is None, (home / "up.log").read_text()
             yield RunningStack(home, json.loads((home / "stack.json").read_text()), receiver, up)
         finally:
-            up.send_signal(signal.SIGINT)
+            up.terminate()
             up.wait(60)

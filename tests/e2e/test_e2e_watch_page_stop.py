@@ -16,6 +16,8 @@ from tests.e2e.conftest import RunningStack
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(420)
+# What a shell starts in the background ignores Ctrl-C, and so do its children; who presses it sits at a terminal.
+IN_A_TERMINAL = ("env", "--default-signal=INT")
 OWN_SCRIPT = """\
 import time
 from pyspark.sql import SparkSession
@@ -81,7 +83,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     """However early the stack is interrupted, every process it started is gone when it is."""
     home = tmp_path / "home"
     up = subprocess.Popen(
-        [sys.executable, "-m", "sparkfuse.main", "up", "--home", str(home), "--free-ports"],
+        [*IN_A_TERMINAL, sys.executable, "-m", "sparkfuse.main", "up", "--home", str(home), "--free-ports"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -19,6 +19,8 @@ CAUGHT_UP_SECONDS = 60.0
 MINUTE_MS = 60_000
 # How far back each topic is read at the start; what was before cannot change a decision of now.
 BEHIND_MS: Mapping[str, int] = {"live": 5 * MINUTE_MS, "findings": 5 * MINUTE_MS, "actions": 65 * MINUTE_MS}
+# The client tells its errors to error_cb; told again on stderr, they would stand behind the one clear sentence.
+QUIET = 0
 ErrorSeen = Callable[[KafkaError], None]
 
 
@@ -35,6 +37,7 @@ class Inputs:
         self._consumer = Consumer({
             "bootstrap.servers": bootstrap,
             "client.id": "sparkfuse-breaker",
+            "log_level": QUIET,
             "group.id": "sparkfuse-breaker",  # the client wants one; nothing is ever committed to it
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
@@ -102,6 +105,7 @@ class Outputs:
         self._producer = Producer({
             "bootstrap.servers": bootstrap,
             "client.id": "sparkfuse-breaker",
+            "log_level": QUIET,
             "enable.idempotence": True,
             "partitioner": "murmur2_random",  # as Java's: the hook finds its partition by its application's id
             "message.timeout.ms": int(SEND_SECONDS * 1000),

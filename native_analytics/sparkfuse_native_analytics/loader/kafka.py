@@ -36,7 +36,8 @@ def describe(bootstrap: str, names: Sequence[str]) -> Mapping[str, Topic]:
 
     Raises TopicUnavailableError when no broker answers or a topic is not there.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    # What the client would log comes as the exception below, in one sentence.
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     futures = admin.describe_topics(TopicCollection(list(names)), request_timeout=ANSWER_SECONDS)
     found = {}
     for name, future in futures.items():
