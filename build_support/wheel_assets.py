@@ -23,6 +23,7 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "generated/clickhouse",
             "generated/flink",
             "generated/descriptors.binpb",
+            "generated/json_schema",
             "generated/tables.json",
             "generated/views.json",
         ),

@@ -23,11 +23,13 @@ MODULES: Mapping[str, str] = {
     "Signal": "signal_pb2",
     "SignedSignal": "signal_pb2",
 }
+# The same for what is written for readers and never sent.
+DOCUMENTS: Mapping[str, str] = {"Analysis": "analysis_pb2"}
 
 
 def message_class(name: str) -> type[Message]:
-    """The generated class of a message that travels alone, for example ``Fact``."""
-    module = importlib.import_module(f"sparkfuse_contracts.generated.{MODULES[name]}")
+    """The generated class of a message that travels alone, for example ``Fact``, or of a document."""
+    module = importlib.import_module(f"sparkfuse_contracts.generated.{({**MODULES, **DOCUMENTS})[name]}")
     found: type[Message] = getattr(module, name)
     return found
 

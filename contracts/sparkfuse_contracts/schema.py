@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-UNITS = ("bytes", "count", "flag", "id", "ms", "ms since epoch", "ns", "ratio", "text")
+# A number's unit is that of the field which holds it.
+UNITS = ("bytes", "count", "flag", "id", "ms", "ms since epoch", "ns", "number", "ratio", "text")
 TAGS = ("at rest only", "detect", "live only", "sketch")
 _SCALARS = {
     FieldDescriptorProto.TYPE_STRING: "string",
@@ -18,6 +19,13 @@ _SCALARS = {
     FieldDescriptorProto.TYPE_DOUBLE: "double",
     FieldDescriptorProto.TYPE_BOOL: "bool",
 }
+# Maps of text to something, by the type of that something. What travels holds only the first: a store keeps no other.
+_MAPS = {
+    FieldDescriptorProto.TYPE_STRING: "map",
+    FieldDescriptorProto.TYPE_INT64: "map of counts",
+    FieldDescriptorProto.TYPE_MESSAGE: "map of values",
+}
+_ANY_VALUE = ".google.protobuf.Value"
 _COMMENT = re.compile(r"(?P<description>.+)\s\[(?P<labels>[^\[\]]+)\]$", re.DOTALL)
 _VIEW = re.compile(r"view (?P<view>\w+): ")
 
@@ -28,7 +36,11 @@ class SchemaError(ValueError):
 
 @dataclass(frozen=True)
 class Field:
-    """One field. ``type`` is a Protobuf scalar name, ``map`` (text to text) or the name of a message."""
+    """One field. ``type`` is a Protobuf scalar name, the name of a message, or a map.
+
+    ``map`` is text to text; only documents have a ``map of counts`` (text to int64) and a ``map of values`` (text to
+    number, text or flag).
+    """
 
     name: str
     type: str
@@ -41,7 +53,12 @@ class Field:
     @property
     def is_message(self) -> bool:
         """Whether the type is another message."""
-        return self.type not in (*_SCALARS.values(), "map")
+        return not self.is_map and self.type not in _SCALARS.values()
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the field is a map of text to something."""
+        return self.type in _MAPS.values()
 
 
 @dataclass(frozen=True)
@@ -58,60 +75,74 @@ class Message:
 Schema = Mapping[str, Message]
 
 
-def read_schema(descriptors: FileDescriptorSet) -> Schema:
+def read_schema(descriptors: FileDescriptorSet, documents: bool = False) -> Schema:
     """Read messages by name from descriptors that carry source information.
 
+    ``documents`` are written for readers and never sent, so they may hold maps of counts and values.
     Raises SchemaError for a message without description, a field without description or known unit,
     a scalar without presence, or a type that the contract does not use.
     """
-    messages = [message for file in descriptors.file for message in _read_file(file)]
+    messages = [message for file in descriptors.file for message in _read_file(file, documents)]
     return {message.name: message for message in messages}
 
 
-def _read_file(file: FileDescriptorProto) -> Iterator[Message]:
+def _read_file(file: FileDescriptorProto, documents: bool) -> Iterator[Message]:
     comments = {tuple(place.path): _joined(place.leading_comments) for place in file.source_code_info.location}
     for index, message in enumerate(file.message_type):
-        yield _read_message(file.name, message, (4, index), comments)
+        yield _read_message(file.name, message, (4, index), comments, documents)
 
 
 def _read_message(
-    file: str, message: DescriptorProto, path: tuple[int, ...], comments: Mapping[tuple[int, ...], str]
+    file: str,
+    message: DescriptorProto,
+    path: tuple[int, ...],
+    comments: Mapping[tuple[int, ...], str],
+    documents: bool,
 ) -> Message:
     description = comments.get(path, "")
     if not description:
         raise SchemaError(f"contracts/messages/{file}: message {message.name} has no comment; say what it is")
+    place = f"contracts/{'documents' if documents else 'messages'}/{file}: {message.name}"
     fields = [
-        _read_field(f"contracts/messages/{file}: {message.name}.{field.name}", message, field,
-                    comments.get((*path, 2, index), ""))
+        _read_field(f"{place}.{field.name}", message, field, comments.get((*path, 2, index), ""), documents)
         for index, field in enumerate(message.field)
-    ]  # fmt: skip
+    ]
     view = _VIEW.match(description)
     return Message(message.name, file, description, view["view"] if view else None, tuple(fields))
 
 
-def _read_field(place: str, message: DescriptorProto, field: FieldDescriptorProto, comment: str) -> Field:
+def _read_field(
+    place: str, message: DescriptorProto, field: FieldDescriptorProto, comment: str, documents: bool
+) -> Field:
     repeated = field.label == FieldDescriptorProto.LABEL_REPEATED
     member = field.HasField("oneof_index") and not field.proto3_optional
     kind_of = message.oneof_decl[field.oneof_index].name if member else None
-    if not (repeated or member or field.proto3_optional):
+    nested = field.type == FieldDescriptorProto.TYPE_MESSAGE
+    if not (repeated or member or field.proto3_optional or (documents and nested)):
         raise SchemaError(f"{place} has no presence; declare it optional, so that absent is not 0")
-    type_name = _type_of(place, message, field)
+    type_name = _type_of(place, message, field, documents)
     if member and not comment:
         return Field(field.name, type_name, False, kind_of, "", "", ())
     description, unit, tags = _read_comment(place, comment)
-    return Field(field.name, type_name, repeated and type_name != "map", kind_of, description, unit, tags)
+    return Field(field.name, type_name, repeated and type_name not in _MAPS.values(), kind_of, description, unit, tags)
 
 
-def _type_of(place: str, message: DescriptorProto, field: FieldDescriptorProto) -> str:
+def _type_of(place: str, message: DescriptorProto, field: FieldDescriptorProto, documents: bool) -> str:
     if field.type != FieldDescriptorProto.TYPE_MESSAGE:
         if field.type not in _SCALARS:
             raise SchemaError(f"{place} has a type that the contract does not use; use {', '.join(_SCALARS.values())}")
         return _SCALARS[field.type]
     name = field.type_name.rsplit(".", 1)[-1]
     entries = [nested for nested in message.nested_type if nested.name == name and nested.options.map_entry]
-    if entries and any(part.type != FieldDescriptorProto.TYPE_STRING for part in entries[0].field):
+    return _map_type(place, entries[0], documents) if entries else name
+
+
+def _map_type(place: str, entry: DescriptorProto, documents: bool) -> str:
+    key, value = entry.field
+    known = _MAPS.get(value.type) if value.type_name in ("", _ANY_VALUE) else None
+    if key.type != FieldDescriptorProto.TYPE_STRING or known is None or (known != "map" and not documents):
         raise SchemaError(f"{place} is a map of other than text to text; every store can keep only that")
-    return "map" if entries else name
+    return known
 
 
 def _read_comment(place: str, comment: str) -> tuple[str, str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sparkfuse_contracts.generate import clickhouse, documents, flink, protoc, views
+from sparkfuse_contracts.generate import clickhouse, documents, flink, json_schema, protoc, views
 from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
 from sparkfuse_contracts.topics import topics
 
@@ -24,21 +24,25 @@ FOLDERS: Mapping[str, str] = {
 }
 
 
-def generate(messages: Path, output: Path, codegen_python: Path, java_protoc: Path) -> None:
-    """Write all outputs below ``output``, in one folder for each key of FOLDERS."""
-    made = output / "generated"
+def generate(contracts: Path, output: Path, codegen_python: Path, java_protoc: Path) -> None:
+    """Write all outputs below ``output``, in one folder for each key of FOLDERS.
+
+    ``contracts`` holds ``messages/``, which travel, and ``documents/``, which are only written.
+    """
+    messages, made = contracts / "messages", output / "generated"
     (output / "documents").mkdir(parents=True)
-    protoc.write_python(codegen_python, messages, output / "python")
+    protoc.write_python(codegen_python, [messages, contracts / "documents"], output / "python")
     protoc.write_proto2(messages, made / "proto2")
     protoc.write_java(java_protoc, made / "proto2", made / "java")
     schema = read_schema(protoc.describe(java_protoc, messages, made / "descriptors.binpb"))
-    for name, text in _texts(schema).items():
+    described = protoc.describe_documents(codegen_python, contracts / "documents", made / "documents.binpb")
+    for name, text in _texts(schema, read_schema(described, documents=True)).items():
         path = output / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
-def _texts(schema: Schema) -> Mapping[str, str]:
+def _texts(schema: Schema, written: Schema) -> Mapping[str, str]:
     java = f"generated/java/{flink.JAVA_PACKAGE.replace('.', '/')}/LiveTypes.java"
     texts = {
         java: flink.java_types(schema),
@@ -49,7 +53,9 @@ def _texts(schema: Schema) -> Mapping[str, str]:
     texts |= {
         f"generated/clickhouse/{table}.sql": clickhouse.create_table(table, schema) for table in clickhouse.SHAPES
     }
-    return texts | {f"documents/{name}": text for name, text in documents.pages(schema, topics()).items()}
+    texts |= {f"generated/json_schema/{name}.json": _json(each) for name, each in json_schema.schemas(written).items()}
+    pages = documents.pages({**schema, **written}, topics())
+    return texts | {f"documents/{name}": text for name, text in pages.items()}
 
 
 def _json(content: object) -> str:
@@ -93,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     work = Path(tempfile.mkdtemp(prefix="sparkfuse-generate-"))
     try:
         compiler = options.java_protoc or protoc.fetch_java_protoc(ROOT / "build/protoc")
-        generate(ROOT / "contracts/messages", work, options.codegen_python, compiler)
+        generate(ROOT / "contracts", work, options.codegen_python, compiler)
         if options.check:
             return _compare(work)
         _install(work)

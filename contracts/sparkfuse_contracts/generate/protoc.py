@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
@@ -45,15 +46,24 @@ def describe(protoc: Path, messages: Path, output: Path) -> FileDescriptorSet:
     return descriptors
 
 
-def write_python(python: Path, messages: Path, output: Path) -> None:
+def describe_documents(python: Path, documents: Path, output: Path) -> FileDescriptorSet:
+    """Return the descriptors of the documents with comments; ``output`` is a file to work in.
+
+    Python's compiler describes them, because it brings the descriptions of Protobuf's own types.
+    """
+    _run([*_python_protoc(python), f"-I{documents}", "--include_source_info", f"--descriptor_set_out={output}",
+          *_files(documents)])  # fmt: skip
+    descriptors = FileDescriptorSet.FromString(output.read_bytes())
+    output.unlink()
+    return descriptors
+
+
+def write_python(python: Path, folders: Sequence[Path], output: Path) -> None:
     """Write the Python types and their stubs, importing each other from the package."""
     output.mkdir(parents=True, exist_ok=True)
-    if not python.exists():
-        raise CompilerMissingError(
-            f"the code generation environment has no {python}; run `make setup`, or give --codegen-python"
-        )
-    _run([str(python), "-m", "grpc_tools.protoc", f"-I{messages}", f"--python_out={output}", f"--pyi_out={output}",
-          *_files(messages)])  # fmt: skip
+    for folder in folders:
+        _run([*_python_protoc(python), f"-I{folder}", f"--python_out={output}", f"--pyi_out={output}",
+              *_files(folder)])  # fmt: skip
     for file in sorted(output.glob("*_pb2.py*")):
         file.write_text(_IMPORT.sub(r"from sparkfuse_contracts.generated import \1 as", file.read_text()))
     (output / "__init__.py").write_text('"""Generated from contracts/messages; do not edit."""\n')
@@ -73,6 +83,14 @@ def write_java(protoc: Path, messages: Path, output: Path) -> None:
     """Write the Java types."""
     output.mkdir(parents=True, exist_ok=True)
     _run([str(protoc), f"-I{messages}", f"--java_out={output}", *_files(messages)])
+
+
+def _python_protoc(python: Path) -> list[str]:
+    if not python.exists():
+        raise CompilerMissingError(
+            f"the code generation environment has no {python}; run `make setup`, or give --codegen-python"
+        )
+    return [str(python), "-m", "grpc_tools.protoc"]
 
 
 def _files(messages: Path) -> list[str]:

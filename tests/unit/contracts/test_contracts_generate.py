@@ -8,7 +8,9 @@ import pytest
 
 from sparkfuse_contracts.generate import protoc
 from sparkfuse_contracts.generate.__main__ import ROOT, differences, generate, main
-from sparkfuse_contracts.schema import SchemaError, read_schema
+from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
+
+CODEGEN_PYTHON = ROOT / "build/envs/codegen/bin/python"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def test_checkout_is_what_the_generator_makes() -> None:
 
 def test_differences_name_each_file(java_protoc, tmp_path) -> None:
     """A changed, a missing and a superfluous file are told by name."""
-    generate(ROOT / "contracts/messages", tmp_path / "made", ROOT / "build/envs/codegen/bin/python", java_protoc)
+    generate(ROOT / "contracts", tmp_path / "made", CODEGEN_PYTHON, java_protoc)
     made = tmp_path / "made"
     (made / "generated/views.json").write_text("{}")
     (made / "documents/fact.md").unlink()
@@ -46,6 +48,7 @@ def test_differences_name_each_file(java_protoc, tmp_path) -> None:
         pytest.param("// Time. [ms]\n int32 a = 1;", "M.a has no presence", id="no presence"),
         pytest.param("// Time. [ms]\n optional float a = 1;", "M.a has a type that the contract", id="other type"),
         pytest.param("// Map. [text]\n map<string, int64> a = 1;", "M.a is a map of other than text", id="other map"),
+        pytest.param("// Map. [text]\n map<int64, string> a = 1;", "M.a is a map of other than text", id="other key"),
     ],
 )
 def test_refused_message_names_file_and_field(java_protoc, tmp_path, field, reason) -> None:
@@ -60,9 +63,24 @@ def test_refused_message_names_file_and_field(java_protoc, tmp_path, field, reas
     assert reason in str(refused.value)
 
 
+def written(tmp_path) -> Schema:
+    described = protoc.describe_documents(CODEGEN_PYTHON, ROOT / "contracts/documents", tmp_path / "documents")
+    return read_schema(described, documents=True)
+
+
+def test_a_document_may_hold_what_no_store_keeps(tmp_path) -> None:
+    """Maps of counts and of values, and whole messages without presence, are for readers of JSON only."""
+    types = {field.name: field.type for message in written(tmp_path).values() for field in message.fields}
+
+    assert types["events_by_kind"] == "map of counts"
+    assert types["wall_ms"] == "Distribution"
+    assert "map of values" in types.values()
+
+
 def test_names_carry_the_unit(java_protoc, tmp_path) -> None:
     """A field in ms, ns or bytes says so in its name."""
-    schema = read_schema(protoc.describe(java_protoc, ROOT / "contracts/messages", tmp_path / "out"))
+    sent = read_schema(protoc.describe(java_protoc, ROOT / "contracts/messages", tmp_path / "out"))
+    schema = {**sent, **written(tmp_path)}
     fields = [(f"{name}.{field.name}", field) for name, message in schema.items() for field in message.fields]
     wanted = {"ms": "_ms", "ms since epoch": "_ms", "ns": "_ns", "bytes": "bytes"}
     silent = [place for place, field in fields if wanted.get(field.unit, "") not in field.name]
