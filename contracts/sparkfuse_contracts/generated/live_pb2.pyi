@@ -274,7 +274,7 @@ class ExecutorLive(_message.Message):
     def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., heap_used_bytes: _Optional[int] = ..., heap_max_bytes: _Optional[int] = ..., non_heap_used_bytes: _Optional[int] = ..., gc_delta_ms: _Optional[int] = ..., interval_ms: _Optional[int] = ..., gc_share: _Optional[float] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., python_rss_bytes: _Optional[int] = ..., running_tasks: _Optional[int] = ...) -> None: ...
 
 class AppLive(_message.Message):
-    __slots__ = ("name", "status", "ended_ms", "elapsed_ms", "running_jobs", "succeeded_jobs", "failed_jobs", "running_stages", "ended_stages", "running_tasks", "finished_tasks", "failed_tasks", "executors", "disk_spilled_bytes", "facts_seen", "facts_expected", "facts_dropped", "user_name", "spark_version")
+    __slots__ = ("name", "status", "ended_ms", "elapsed_ms", "running_jobs", "succeeded_jobs", "failed_jobs", "running_stages", "ended_stages", "running_tasks", "finished_tasks", "failed_tasks", "executors", "disk_spilled_bytes", "facts_seen", "facts_expected", "facts_dropped", "user_name", "spark_version", "finished_cpu_ms", "work_bytes", "work_records", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     ENDED_MS_FIELD_NUMBER: _ClassVar[int]
@@ -294,6 +294,16 @@ class AppLive(_message.Message):
     FACTS_DROPPED_FIELD_NUMBER: _ClassVar[int]
     USER_NAME_FIELD_NUMBER: _ClassVar[int]
     SPARK_VERSION_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_CPU_MS_FIELD_NUMBER: _ClassVar[int]
+    WORK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WORK_RECORDS_FIELD_NUMBER: _ClassVar[int]
+    BASELINE_RUNS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_MS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_P95_MS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_CPU_MS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_CPU_P95_MS_FIELD_NUMBER: _ClassVar[int]
+    MOVED_FIELD_NUMBER: _ClassVar[int]
+    WORK_KNOWN_FIELD_NUMBER: _ClassVar[int]
     name: str
     status: str
     ended_ms: int
@@ -313,4 +323,14 @@ class AppLive(_message.Message):
     facts_dropped: int
     user_name: str
     spark_version: str
-    def __init__(self, name: _Optional[str] = ..., status: _Optional[str] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., running_jobs: _Optional[int] = ..., succeeded_jobs: _Optional[int] = ..., failed_jobs: _Optional[int] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., running_tasks: _Optional[int] = ..., finished_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., executors: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., facts_seen: _Optional[int] = ..., facts_expected: _Optional[int] = ..., facts_dropped: _Optional[int] = ..., user_name: _Optional[str] = ..., spark_version: _Optional[str] = ...) -> None: ...
+    finished_cpu_ms: int
+    work_bytes: int
+    work_records: int
+    baseline_runs: int
+    expected_ms: int
+    expected_p95_ms: int
+    expected_cpu_ms: int
+    expected_cpu_p95_ms: int
+    moved: str
+    work_known: bool
+    def __init__(self, name: _Optional[str] = ..., status: _Optional[str] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., running_jobs: _Optional[int] = ..., succeeded_jobs: _Optional[int] = ..., failed_jobs: _Optional[int] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., running_tasks: _Optional[int] = ..., finished_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., executors: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., facts_seen: _Optional[int] = ..., facts_expected: _Optional[int] = ..., facts_dropped: _Optional[int] = ..., user_name: _Optional[str] = ..., spark_version: _Optional[str] = ..., finished_cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., expected_cpu_ms: _Optional[int] = ..., expected_cpu_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_known: bool = ...) -> None: ...

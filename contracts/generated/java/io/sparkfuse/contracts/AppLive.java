@@ -36,6 +36,7 @@ private static final long serialVersionUID = 0L;
     status_ = "";
     userName_ = "";
     sparkVersion_ = "";
+    moved_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -701,6 +702,310 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int FINISHED_CPU_MS_FIELD_NUMBER = 20;
+  private long finishedCpuMs_ = 0L;
+  /**
+   * <pre>
+   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 finished_cpu_ms = 20;</code>
+   * @return Whether the finishedCpuMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasFinishedCpuMs() {
+    return ((bitField0_ & 0x00080000) != 0);
+  }
+  /**
+   * <pre>
+   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 finished_cpu_ms = 20;</code>
+   * @return The finishedCpuMs.
+   */
+  @java.lang.Override
+  public long getFinishedCpuMs() {
+    return finishedCpuMs_;
+  }
+
+  public static final int WORK_BYTES_FIELD_NUMBER = 21;
+  private long workBytes_ = 0L;
+  /**
+   * <pre>
+   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_bytes = 21;</code>
+   * @return Whether the workBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasWorkBytes() {
+    return ((bitField0_ & 0x00100000) != 0);
+  }
+  /**
+   * <pre>
+   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_bytes = 21;</code>
+   * @return The workBytes.
+   */
+  @java.lang.Override
+  public long getWorkBytes() {
+    return workBytes_;
+  }
+
+  public static final int WORK_RECORDS_FIELD_NUMBER = 22;
+  private long workRecords_ = 0L;
+  /**
+   * <pre>
+   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_records = 22;</code>
+   * @return Whether the workRecords field is set.
+   */
+  @java.lang.Override
+  public boolean hasWorkRecords() {
+    return ((bitField0_ & 0x00200000) != 0);
+  }
+  /**
+   * <pre>
+   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_records = 22;</code>
+   * @return The workRecords.
+   */
+  @java.lang.Override
+  public long getWorkRecords() {
+    return workRecords_;
+  }
+
+  public static final int BASELINE_RUNS_FIELD_NUMBER = 23;
+  private long baselineRuns_ = 0L;
+  /**
+   * <pre>
+   * Runs that the expectation rests on. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 baseline_runs = 23;</code>
+   * @return Whether the baselineRuns field is set.
+   */
+  @java.lang.Override
+  public boolean hasBaselineRuns() {
+    return ((bitField0_ & 0x00400000) != 0);
+  }
+  /**
+   * <pre>
+   * Runs that the expectation rests on. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 baseline_runs = 23;</code>
+   * @return The baselineRuns.
+   */
+  @java.lang.Override
+  public long getBaselineRuns() {
+    return baselineRuns_;
+  }
+
+  public static final int EXPECTED_MS_FIELD_NUMBER = 24;
+  private long expectedMs_ = 0L;
+  /**
+   * <pre>
+   * Expected duration for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_ms = 24;</code>
+   * @return Whether the expectedMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpectedMs() {
+    return ((bitField0_ & 0x00800000) != 0);
+  }
+  /**
+   * <pre>
+   * Expected duration for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_ms = 24;</code>
+   * @return The expectedMs.
+   */
+  @java.lang.Override
+  public long getExpectedMs() {
+    return expectedMs_;
+  }
+
+  public static final int EXPECTED_P95_MS_FIELD_NUMBER = 25;
+  private long expectedP95Ms_ = 0L;
+  /**
+   * <pre>
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_p95_ms = 25;</code>
+   * @return Whether the expectedP95Ms field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpectedP95Ms() {
+    return ((bitField0_ & 0x01000000) != 0);
+  }
+  /**
+   * <pre>
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_p95_ms = 25;</code>
+   * @return The expectedP95Ms.
+   */
+  @java.lang.Override
+  public long getExpectedP95Ms() {
+    return expectedP95Ms_;
+  }
+
+  public static final int EXPECTED_CPU_MS_FIELD_NUMBER = 26;
+  private long expectedCpuMs_ = 0L;
+  /**
+   * <pre>
+   * Expected CPU for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_ms = 26;</code>
+   * @return Whether the expectedCpuMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpectedCpuMs() {
+    return ((bitField0_ & 0x02000000) != 0);
+  }
+  /**
+   * <pre>
+   * Expected CPU for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_ms = 26;</code>
+   * @return The expectedCpuMs.
+   */
+  @java.lang.Override
+  public long getExpectedCpuMs() {
+    return expectedCpuMs_;
+  }
+
+  public static final int EXPECTED_CPU_P95_MS_FIELD_NUMBER = 27;
+  private long expectedCpuP95Ms_ = 0L;
+  /**
+   * <pre>
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+   * @return Whether the expectedCpuP95Ms field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpectedCpuP95Ms() {
+    return ((bitField0_ & 0x04000000) != 0);
+  }
+  /**
+   * <pre>
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+   * @return The expectedCpuP95Ms.
+   */
+  @java.lang.Override
+  public long getExpectedCpuP95Ms() {
+    return expectedCpuP95Ms_;
+  }
+
+  public static final int MOVED_FIELD_NUMBER = 28;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object moved_ = "";
+  /**
+   * <pre>
+   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * </pre>
+   *
+   * <code>optional string moved = 28;</code>
+   * @return Whether the moved field is set.
+   */
+  @java.lang.Override
+  public boolean hasMoved() {
+    return ((bitField0_ & 0x08000000) != 0);
+  }
+  /**
+   * <pre>
+   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * </pre>
+   *
+   * <code>optional string moved = 28;</code>
+   * @return The moved.
+   */
+  @java.lang.Override
+  public java.lang.String getMoved() {
+    java.lang.Object ref = moved_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        moved_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * </pre>
+   *
+   * <code>optional string moved = 28;</code>
+   * @return The bytes for moved.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getMovedBytes() {
+    java.lang.Object ref = moved_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      moved_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int WORK_KNOWN_FIELD_NUMBER = 29;
+  private boolean workKnown_ = false;
+  /**
+   * <pre>
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * </pre>
+   *
+   * <code>optional bool work_known = 29;</code>
+   * @return Whether the workKnown field is set.
+   */
+  @java.lang.Override
+  public boolean hasWorkKnown() {
+    return ((bitField0_ & 0x10000000) != 0);
+  }
+  /**
+   * <pre>
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * </pre>
+   *
+   * <code>optional bool work_known = 29;</code>
+   * @return The workKnown.
+   */
+  @java.lang.Override
+  public boolean getWorkKnown() {
+    return workKnown_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -771,6 +1076,36 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00040000) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 19, sparkVersion_);
+    }
+    if (((bitField0_ & 0x00080000) != 0)) {
+      output.writeInt64(20, finishedCpuMs_);
+    }
+    if (((bitField0_ & 0x00100000) != 0)) {
+      output.writeInt64(21, workBytes_);
+    }
+    if (((bitField0_ & 0x00200000) != 0)) {
+      output.writeInt64(22, workRecords_);
+    }
+    if (((bitField0_ & 0x00400000) != 0)) {
+      output.writeInt64(23, baselineRuns_);
+    }
+    if (((bitField0_ & 0x00800000) != 0)) {
+      output.writeInt64(24, expectedMs_);
+    }
+    if (((bitField0_ & 0x01000000) != 0)) {
+      output.writeInt64(25, expectedP95Ms_);
+    }
+    if (((bitField0_ & 0x02000000) != 0)) {
+      output.writeInt64(26, expectedCpuMs_);
+    }
+    if (((bitField0_ & 0x04000000) != 0)) {
+      output.writeInt64(27, expectedCpuP95Ms_);
+    }
+    if (((bitField0_ & 0x08000000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 28, moved_);
+    }
+    if (((bitField0_ & 0x10000000) != 0)) {
+      output.writeBool(29, workKnown_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -852,6 +1187,45 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00040000) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(19, sparkVersion_);
+    }
+    if (((bitField0_ & 0x00080000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(20, finishedCpuMs_);
+    }
+    if (((bitField0_ & 0x00100000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(21, workBytes_);
+    }
+    if (((bitField0_ & 0x00200000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(22, workRecords_);
+    }
+    if (((bitField0_ & 0x00400000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(23, baselineRuns_);
+    }
+    if (((bitField0_ & 0x00800000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(24, expectedMs_);
+    }
+    if (((bitField0_ & 0x01000000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(25, expectedP95Ms_);
+    }
+    if (((bitField0_ & 0x02000000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(26, expectedCpuMs_);
+    }
+    if (((bitField0_ & 0x04000000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(27, expectedCpuP95Ms_);
+    }
+    if (((bitField0_ & 0x08000000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(28, moved_);
+    }
+    if (((bitField0_ & 0x10000000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(29, workKnown_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -963,6 +1337,56 @@ private static final long serialVersionUID = 0L;
       if (!getSparkVersion()
           .equals(other.getSparkVersion())) return false;
     }
+    if (hasFinishedCpuMs() != other.hasFinishedCpuMs()) return false;
+    if (hasFinishedCpuMs()) {
+      if (getFinishedCpuMs()
+          != other.getFinishedCpuMs()) return false;
+    }
+    if (hasWorkBytes() != other.hasWorkBytes()) return false;
+    if (hasWorkBytes()) {
+      if (getWorkBytes()
+          != other.getWorkBytes()) return false;
+    }
+    if (hasWorkRecords() != other.hasWorkRecords()) return false;
+    if (hasWorkRecords()) {
+      if (getWorkRecords()
+          != other.getWorkRecords()) return false;
+    }
+    if (hasBaselineRuns() != other.hasBaselineRuns()) return false;
+    if (hasBaselineRuns()) {
+      if (getBaselineRuns()
+          != other.getBaselineRuns()) return false;
+    }
+    if (hasExpectedMs() != other.hasExpectedMs()) return false;
+    if (hasExpectedMs()) {
+      if (getExpectedMs()
+          != other.getExpectedMs()) return false;
+    }
+    if (hasExpectedP95Ms() != other.hasExpectedP95Ms()) return false;
+    if (hasExpectedP95Ms()) {
+      if (getExpectedP95Ms()
+          != other.getExpectedP95Ms()) return false;
+    }
+    if (hasExpectedCpuMs() != other.hasExpectedCpuMs()) return false;
+    if (hasExpectedCpuMs()) {
+      if (getExpectedCpuMs()
+          != other.getExpectedCpuMs()) return false;
+    }
+    if (hasExpectedCpuP95Ms() != other.hasExpectedCpuP95Ms()) return false;
+    if (hasExpectedCpuP95Ms()) {
+      if (getExpectedCpuP95Ms()
+          != other.getExpectedCpuP95Ms()) return false;
+    }
+    if (hasMoved() != other.hasMoved()) return false;
+    if (hasMoved()) {
+      if (!getMoved()
+          .equals(other.getMoved())) return false;
+    }
+    if (hasWorkKnown() != other.hasWorkKnown()) return false;
+    if (hasWorkKnown()) {
+      if (getWorkKnown()
+          != other.getWorkKnown()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1064,6 +1488,55 @@ private static final long serialVersionUID = 0L;
     if (hasSparkVersion()) {
       hash = (37 * hash) + SPARK_VERSION_FIELD_NUMBER;
       hash = (53 * hash) + getSparkVersion().hashCode();
+    }
+    if (hasFinishedCpuMs()) {
+      hash = (37 * hash) + FINISHED_CPU_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getFinishedCpuMs());
+    }
+    if (hasWorkBytes()) {
+      hash = (37 * hash) + WORK_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getWorkBytes());
+    }
+    if (hasWorkRecords()) {
+      hash = (37 * hash) + WORK_RECORDS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getWorkRecords());
+    }
+    if (hasBaselineRuns()) {
+      hash = (37 * hash) + BASELINE_RUNS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getBaselineRuns());
+    }
+    if (hasExpectedMs()) {
+      hash = (37 * hash) + EXPECTED_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getExpectedMs());
+    }
+    if (hasExpectedP95Ms()) {
+      hash = (37 * hash) + EXPECTED_P95_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getExpectedP95Ms());
+    }
+    if (hasExpectedCpuMs()) {
+      hash = (37 * hash) + EXPECTED_CPU_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getExpectedCpuMs());
+    }
+    if (hasExpectedCpuP95Ms()) {
+      hash = (37 * hash) + EXPECTED_CPU_P95_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getExpectedCpuP95Ms());
+    }
+    if (hasMoved()) {
+      hash = (37 * hash) + MOVED_FIELD_NUMBER;
+      hash = (53 * hash) + getMoved().hashCode();
+    }
+    if (hasWorkKnown()) {
+      hash = (37 * hash) + WORK_KNOWN_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getWorkKnown());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1219,6 +1692,16 @@ private static final long serialVersionUID = 0L;
       factsDropped_ = 0L;
       userName_ = "";
       sparkVersion_ = "";
+      finishedCpuMs_ = 0L;
+      workBytes_ = 0L;
+      workRecords_ = 0L;
+      baselineRuns_ = 0L;
+      expectedMs_ = 0L;
+      expectedP95Ms_ = 0L;
+      expectedCpuMs_ = 0L;
+      expectedCpuP95Ms_ = 0L;
+      moved_ = "";
+      workKnown_ = false;
       return this;
     }
 
@@ -1329,6 +1812,46 @@ private static final long serialVersionUID = 0L;
         result.sparkVersion_ = sparkVersion_;
         to_bitField0_ |= 0x00040000;
       }
+      if (((from_bitField0_ & 0x00080000) != 0)) {
+        result.finishedCpuMs_ = finishedCpuMs_;
+        to_bitField0_ |= 0x00080000;
+      }
+      if (((from_bitField0_ & 0x00100000) != 0)) {
+        result.workBytes_ = workBytes_;
+        to_bitField0_ |= 0x00100000;
+      }
+      if (((from_bitField0_ & 0x00200000) != 0)) {
+        result.workRecords_ = workRecords_;
+        to_bitField0_ |= 0x00200000;
+      }
+      if (((from_bitField0_ & 0x00400000) != 0)) {
+        result.baselineRuns_ = baselineRuns_;
+        to_bitField0_ |= 0x00400000;
+      }
+      if (((from_bitField0_ & 0x00800000) != 0)) {
+        result.expectedMs_ = expectedMs_;
+        to_bitField0_ |= 0x00800000;
+      }
+      if (((from_bitField0_ & 0x01000000) != 0)) {
+        result.expectedP95Ms_ = expectedP95Ms_;
+        to_bitField0_ |= 0x01000000;
+      }
+      if (((from_bitField0_ & 0x02000000) != 0)) {
+        result.expectedCpuMs_ = expectedCpuMs_;
+        to_bitField0_ |= 0x02000000;
+      }
+      if (((from_bitField0_ & 0x04000000) != 0)) {
+        result.expectedCpuP95Ms_ = expectedCpuP95Ms_;
+        to_bitField0_ |= 0x04000000;
+      }
+      if (((from_bitField0_ & 0x08000000) != 0)) {
+        result.moved_ = moved_;
+        to_bitField0_ |= 0x08000000;
+      }
+      if (((from_bitField0_ & 0x10000000) != 0)) {
+        result.workKnown_ = workKnown_;
+        to_bitField0_ |= 0x10000000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1408,6 +1931,38 @@ private static final long serialVersionUID = 0L;
         sparkVersion_ = other.sparkVersion_;
         bitField0_ |= 0x00040000;
         onChanged();
+      }
+      if (other.hasFinishedCpuMs()) {
+        setFinishedCpuMs(other.getFinishedCpuMs());
+      }
+      if (other.hasWorkBytes()) {
+        setWorkBytes(other.getWorkBytes());
+      }
+      if (other.hasWorkRecords()) {
+        setWorkRecords(other.getWorkRecords());
+      }
+      if (other.hasBaselineRuns()) {
+        setBaselineRuns(other.getBaselineRuns());
+      }
+      if (other.hasExpectedMs()) {
+        setExpectedMs(other.getExpectedMs());
+      }
+      if (other.hasExpectedP95Ms()) {
+        setExpectedP95Ms(other.getExpectedP95Ms());
+      }
+      if (other.hasExpectedCpuMs()) {
+        setExpectedCpuMs(other.getExpectedCpuMs());
+      }
+      if (other.hasExpectedCpuP95Ms()) {
+        setExpectedCpuP95Ms(other.getExpectedCpuP95Ms());
+      }
+      if (other.hasMoved()) {
+        moved_ = other.moved_;
+        bitField0_ |= 0x08000000;
+        onChanged();
+      }
+      if (other.hasWorkKnown()) {
+        setWorkKnown(other.getWorkKnown());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1530,6 +2085,56 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00040000;
               break;
             } // case 154
+            case 160: {
+              finishedCpuMs_ = input.readInt64();
+              bitField0_ |= 0x00080000;
+              break;
+            } // case 160
+            case 168: {
+              workBytes_ = input.readInt64();
+              bitField0_ |= 0x00100000;
+              break;
+            } // case 168
+            case 176: {
+              workRecords_ = input.readInt64();
+              bitField0_ |= 0x00200000;
+              break;
+            } // case 176
+            case 184: {
+              baselineRuns_ = input.readInt64();
+              bitField0_ |= 0x00400000;
+              break;
+            } // case 184
+            case 192: {
+              expectedMs_ = input.readInt64();
+              bitField0_ |= 0x00800000;
+              break;
+            } // case 192
+            case 200: {
+              expectedP95Ms_ = input.readInt64();
+              bitField0_ |= 0x01000000;
+              break;
+            } // case 200
+            case 208: {
+              expectedCpuMs_ = input.readInt64();
+              bitField0_ |= 0x02000000;
+              break;
+            } // case 208
+            case 216: {
+              expectedCpuP95Ms_ = input.readInt64();
+              bitField0_ |= 0x04000000;
+              break;
+            } // case 216
+            case 226: {
+              moved_ = input.readBytes();
+              bitField0_ |= 0x08000000;
+              break;
+            } // case 226
+            case 232: {
+              workKnown_ = input.readBool();
+              bitField0_ |= 0x10000000;
+              break;
+            } // case 232
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2799,6 +3404,614 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       sparkVersion_ = value;
       bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+
+    private long finishedCpuMs_ ;
+    /**
+     * <pre>
+     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 finished_cpu_ms = 20;</code>
+     * @return Whether the finishedCpuMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasFinishedCpuMs() {
+      return ((bitField0_ & 0x00080000) != 0);
+    }
+    /**
+     * <pre>
+     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 finished_cpu_ms = 20;</code>
+     * @return The finishedCpuMs.
+     */
+    @java.lang.Override
+    public long getFinishedCpuMs() {
+      return finishedCpuMs_;
+    }
+    /**
+     * <pre>
+     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 finished_cpu_ms = 20;</code>
+     * @param value The finishedCpuMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFinishedCpuMs(long value) {
+
+      finishedCpuMs_ = value;
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 finished_cpu_ms = 20;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFinishedCpuMs() {
+      bitField0_ = (bitField0_ & ~0x00080000);
+      finishedCpuMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long workBytes_ ;
+    /**
+     * <pre>
+     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_bytes = 21;</code>
+     * @return Whether the workBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasWorkBytes() {
+      return ((bitField0_ & 0x00100000) != 0);
+    }
+    /**
+     * <pre>
+     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_bytes = 21;</code>
+     * @return The workBytes.
+     */
+    @java.lang.Override
+    public long getWorkBytes() {
+      return workBytes_;
+    }
+    /**
+     * <pre>
+     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_bytes = 21;</code>
+     * @param value The workBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWorkBytes(long value) {
+
+      workBytes_ = value;
+      bitField0_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_bytes = 21;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWorkBytes() {
+      bitField0_ = (bitField0_ & ~0x00100000);
+      workBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long workRecords_ ;
+    /**
+     * <pre>
+     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_records = 22;</code>
+     * @return Whether the workRecords field is set.
+     */
+    @java.lang.Override
+    public boolean hasWorkRecords() {
+      return ((bitField0_ & 0x00200000) != 0);
+    }
+    /**
+     * <pre>
+     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_records = 22;</code>
+     * @return The workRecords.
+     */
+    @java.lang.Override
+    public long getWorkRecords() {
+      return workRecords_;
+    }
+    /**
+     * <pre>
+     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_records = 22;</code>
+     * @param value The workRecords to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWorkRecords(long value) {
+
+      workRecords_ = value;
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 work_records = 22;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWorkRecords() {
+      bitField0_ = (bitField0_ & ~0x00200000);
+      workRecords_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long baselineRuns_ ;
+    /**
+     * <pre>
+     * Runs that the expectation rests on. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 baseline_runs = 23;</code>
+     * @return Whether the baselineRuns field is set.
+     */
+    @java.lang.Override
+    public boolean hasBaselineRuns() {
+      return ((bitField0_ & 0x00400000) != 0);
+    }
+    /**
+     * <pre>
+     * Runs that the expectation rests on. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 baseline_runs = 23;</code>
+     * @return The baselineRuns.
+     */
+    @java.lang.Override
+    public long getBaselineRuns() {
+      return baselineRuns_;
+    }
+    /**
+     * <pre>
+     * Runs that the expectation rests on. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 baseline_runs = 23;</code>
+     * @param value The baselineRuns to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBaselineRuns(long value) {
+
+      baselineRuns_ = value;
+      bitField0_ |= 0x00400000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Runs that the expectation rests on. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 baseline_runs = 23;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBaselineRuns() {
+      bitField0_ = (bitField0_ & ~0x00400000);
+      baselineRuns_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long expectedMs_ ;
+    /**
+     * <pre>
+     * Expected duration for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_ms = 24;</code>
+     * @return Whether the expectedMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasExpectedMs() {
+      return ((bitField0_ & 0x00800000) != 0);
+    }
+    /**
+     * <pre>
+     * Expected duration for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_ms = 24;</code>
+     * @return The expectedMs.
+     */
+    @java.lang.Override
+    public long getExpectedMs() {
+      return expectedMs_;
+    }
+    /**
+     * <pre>
+     * Expected duration for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_ms = 24;</code>
+     * @param value The expectedMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpectedMs(long value) {
+
+      expectedMs_ = value;
+      bitField0_ |= 0x00800000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Expected duration for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_ms = 24;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpectedMs() {
+      bitField0_ = (bitField0_ & ~0x00800000);
+      expectedMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long expectedP95Ms_ ;
+    /**
+     * <pre>
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_p95_ms = 25;</code>
+     * @return Whether the expectedP95Ms field is set.
+     */
+    @java.lang.Override
+    public boolean hasExpectedP95Ms() {
+      return ((bitField0_ & 0x01000000) != 0);
+    }
+    /**
+     * <pre>
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_p95_ms = 25;</code>
+     * @return The expectedP95Ms.
+     */
+    @java.lang.Override
+    public long getExpectedP95Ms() {
+      return expectedP95Ms_;
+    }
+    /**
+     * <pre>
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_p95_ms = 25;</code>
+     * @param value The expectedP95Ms to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpectedP95Ms(long value) {
+
+      expectedP95Ms_ = value;
+      bitField0_ |= 0x01000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_p95_ms = 25;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpectedP95Ms() {
+      bitField0_ = (bitField0_ & ~0x01000000);
+      expectedP95Ms_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long expectedCpuMs_ ;
+    /**
+     * <pre>
+     * Expected CPU for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_ms = 26;</code>
+     * @return Whether the expectedCpuMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasExpectedCpuMs() {
+      return ((bitField0_ & 0x02000000) != 0);
+    }
+    /**
+     * <pre>
+     * Expected CPU for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_ms = 26;</code>
+     * @return The expectedCpuMs.
+     */
+    @java.lang.Override
+    public long getExpectedCpuMs() {
+      return expectedCpuMs_;
+    }
+    /**
+     * <pre>
+     * Expected CPU for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_ms = 26;</code>
+     * @param value The expectedCpuMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpectedCpuMs(long value) {
+
+      expectedCpuMs_ = value;
+      bitField0_ |= 0x02000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Expected CPU for this amount of work. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_ms = 26;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpectedCpuMs() {
+      bitField0_ = (bitField0_ & ~0x02000000);
+      expectedCpuMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long expectedCpuP95Ms_ ;
+    /**
+     * <pre>
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+     * @return Whether the expectedCpuP95Ms field is set.
+     */
+    @java.lang.Override
+    public boolean hasExpectedCpuP95Ms() {
+      return ((bitField0_ & 0x04000000) != 0);
+    }
+    /**
+     * <pre>
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+     * @return The expectedCpuP95Ms.
+     */
+    @java.lang.Override
+    public long getExpectedCpuP95Ms() {
+      return expectedCpuP95Ms_;
+    }
+    /**
+     * <pre>
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+     * @param value The expectedCpuP95Ms to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpectedCpuP95Ms(long value) {
+
+      expectedCpuP95Ms_ = value;
+      bitField0_ |= 0x04000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpectedCpuP95Ms() {
+      bitField0_ = (bitField0_ & ~0x04000000);
+      expectedCpuP95Ms_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object moved_ = "";
+    /**
+     * <pre>
+     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * </pre>
+     *
+     * <code>optional string moved = 28;</code>
+     * @return Whether the moved field is set.
+     */
+    public boolean hasMoved() {
+      return ((bitField0_ & 0x08000000) != 0);
+    }
+    /**
+     * <pre>
+     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * </pre>
+     *
+     * <code>optional string moved = 28;</code>
+     * @return The moved.
+     */
+    public java.lang.String getMoved() {
+      java.lang.Object ref = moved_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          moved_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * </pre>
+     *
+     * <code>optional string moved = 28;</code>
+     * @return The bytes for moved.
+     */
+    public com.google.protobuf.ByteString
+        getMovedBytes() {
+      java.lang.Object ref = moved_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        moved_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * </pre>
+     *
+     * <code>optional string moved = 28;</code>
+     * @param value The moved to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMoved(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      moved_ = value;
+      bitField0_ |= 0x08000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * </pre>
+     *
+     * <code>optional string moved = 28;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMoved() {
+      moved_ = getDefaultInstance().getMoved();
+      bitField0_ = (bitField0_ & ~0x08000000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * </pre>
+     *
+     * <code>optional string moved = 28;</code>
+     * @param value The bytes for moved to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMovedBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      moved_ = value;
+      bitField0_ |= 0x08000000;
+      onChanged();
+      return this;
+    }
+
+    private boolean workKnown_ ;
+    /**
+     * <pre>
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * </pre>
+     *
+     * <code>optional bool work_known = 29;</code>
+     * @return Whether the workKnown field is set.
+     */
+    @java.lang.Override
+    public boolean hasWorkKnown() {
+      return ((bitField0_ & 0x10000000) != 0);
+    }
+    /**
+     * <pre>
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * </pre>
+     *
+     * <code>optional bool work_known = 29;</code>
+     * @return The workKnown.
+     */
+    @java.lang.Override
+    public boolean getWorkKnown() {
+      return workKnown_;
+    }
+    /**
+     * <pre>
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * </pre>
+     *
+     * <code>optional bool work_known = 29;</code>
+     * @param value The workKnown to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWorkKnown(boolean value) {
+
+      workKnown_ = value;
+      bitField0_ |= 0x10000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * </pre>
+     *
+     * <code>optional bool work_known = 29;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWorkKnown() {
+      bitField0_ = (bitField0_ & ~0x10000000);
+      workKnown_ = false;
       onChanged();
       return this;
     }

@@ -410,4 +410,204 @@ public interface AppLiveOrBuilder extends
    */
   com.google.protobuf.ByteString
       getSparkVersionBytes();
+
+  /**
+   * <pre>
+   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 finished_cpu_ms = 20;</code>
+   * @return Whether the finishedCpuMs field is set.
+   */
+  boolean hasFinishedCpuMs();
+  /**
+   * <pre>
+   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 finished_cpu_ms = 20;</code>
+   * @return The finishedCpuMs.
+   */
+  long getFinishedCpuMs();
+
+  /**
+   * <pre>
+   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_bytes = 21;</code>
+   * @return Whether the workBytes field is set.
+   */
+  boolean hasWorkBytes();
+  /**
+   * <pre>
+   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_bytes = 21;</code>
+   * @return The workBytes.
+   */
+  long getWorkBytes();
+
+  /**
+   * <pre>
+   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_records = 22;</code>
+   * @return Whether the workRecords field is set.
+   */
+  boolean hasWorkRecords();
+  /**
+   * <pre>
+   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 work_records = 22;</code>
+   * @return The workRecords.
+   */
+  long getWorkRecords();
+
+  /**
+   * <pre>
+   * Runs that the expectation rests on. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 baseline_runs = 23;</code>
+   * @return Whether the baselineRuns field is set.
+   */
+  boolean hasBaselineRuns();
+  /**
+   * <pre>
+   * Runs that the expectation rests on. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 baseline_runs = 23;</code>
+   * @return The baselineRuns.
+   */
+  long getBaselineRuns();
+
+  /**
+   * <pre>
+   * Expected duration for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_ms = 24;</code>
+   * @return Whether the expectedMs field is set.
+   */
+  boolean hasExpectedMs();
+  /**
+   * <pre>
+   * Expected duration for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_ms = 24;</code>
+   * @return The expectedMs.
+   */
+  long getExpectedMs();
+
+  /**
+   * <pre>
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_p95_ms = 25;</code>
+   * @return Whether the expectedP95Ms field is set.
+   */
+  boolean hasExpectedP95Ms();
+  /**
+   * <pre>
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_p95_ms = 25;</code>
+   * @return The expectedP95Ms.
+   */
+  long getExpectedP95Ms();
+
+  /**
+   * <pre>
+   * Expected CPU for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_ms = 26;</code>
+   * @return Whether the expectedCpuMs field is set.
+   */
+  boolean hasExpectedCpuMs();
+  /**
+   * <pre>
+   * Expected CPU for this amount of work. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_ms = 26;</code>
+   * @return The expectedCpuMs.
+   */
+  long getExpectedCpuMs();
+
+  /**
+   * <pre>
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+   * @return Whether the expectedCpuP95Ms field is set.
+   */
+  boolean hasExpectedCpuP95Ms();
+  /**
+   * <pre>
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 expected_cpu_p95_ms = 27;</code>
+   * @return The expectedCpuP95Ms.
+   */
+  long getExpectedCpuP95Ms();
+
+  /**
+   * <pre>
+   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * </pre>
+   *
+   * <code>optional string moved = 28;</code>
+   * @return Whether the moved field is set.
+   */
+  boolean hasMoved();
+  /**
+   * <pre>
+   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * </pre>
+   *
+   * <code>optional string moved = 28;</code>
+   * @return The moved.
+   */
+  java.lang.String getMoved();
+  /**
+   * <pre>
+   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * </pre>
+   *
+   * <code>optional string moved = 28;</code>
+   * @return The bytes for moved.
+   */
+  com.google.protobuf.ByteString
+      getMovedBytes();
+
+  /**
+   * <pre>
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * </pre>
+   *
+   * <code>optional bool work_known = 29;</code>
+   * @return Whether the workKnown field is set.
+   */
+  boolean hasWorkKnown();
+  /**
+   * <pre>
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * </pre>
+   *
+   * <code>optional bool work_known = 29;</code>
+   * @return The workKnown.
+   */
+  boolean getWorkKnown();
 }

@@ -152,7 +152,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "interval_ms\030\007 \001(\003\022\020\n\010gc_share\030\010 \001(\001\022\016\n\006c" +
       "pu_ns\030\t \001(\003\022\021\n\trss_bytes\030\n \001(\003\022\030\n\020python" +
       "_rss_bytes\030\013 \001(\003\022\025\n\rrunning_tasks\030\014 \001(\005\"" +
-      "\237\003\n\007AppLive\022\014\n\004name\030\001 \001(\t\022\016\n\006status\030\002 \001(" +
+      "\200\005\n\007AppLive\022\014\n\004name\030\001 \001(\t\022\016\n\006status\030\002 \001(" +
       "\t\022\020\n\010ended_ms\030\003 \001(\003\022\022\n\nelapsed_ms\030\004 \001(\003\022" +
       "\024\n\014running_jobs\030\005 \001(\003\022\026\n\016succeeded_jobs\030" +
       "\006 \001(\003\022\023\n\013failed_jobs\030\007 \001(\003\022\026\n\016running_st" +
@@ -162,8 +162,13 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\022\n\nfacts_se" +
       "en\030\017 \001(\003\022\026\n\016facts_expected\030\020 \001(\003\022\025\n\rfact" +
       "s_dropped\030\021 \001(\003\022\021\n\tuser_name\030\022 \001(\t\022\025\n\rsp" +
-      "ark_version\030\023 \001(\tB\032\n\026io.sparkfuse.contra" +
-      "ctsP\001"
+      "ark_version\030\023 \001(\t\022\027\n\017finished_cpu_ms\030\024 \001" +
+      "(\003\022\022\n\nwork_bytes\030\025 \001(\003\022\024\n\014work_records\030\026" +
+      " \001(\003\022\025\n\rbaseline_runs\030\027 \001(\003\022\023\n\013expected_" +
+      "ms\030\030 \001(\003\022\027\n\017expected_p95_ms\030\031 \001(\003\022\027\n\017exp" +
+      "ected_cpu_ms\030\032 \001(\003\022\033\n\023expected_cpu_p95_m" +
+      "s\030\033 \001(\003\022\r\n\005moved\030\034 \001(\t\022\022\n\nwork_known\030\035 \001" +
+      "(\010B\032\n\026io.sparkfuse.contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -199,7 +204,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_AppLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_AppLive_descriptor,
-        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", });
+        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", "FinishedCpuMs", "WorkBytes", "WorkRecords", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", });
     descriptor.resolveAllFeaturesImmutable();
     io.sparkfuse.contracts.FactOuterClass.getDescriptor();
   }
