@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.baseline import Sample, expect, learn, moved
+from sparkfuse_rules.knowledge.baseline import Sample, expect, learn
+from sparkfuse_rules.knowledge.lessons import expected_columns
 from sparkfuse_stream_jobs.detect.identify import Lesson
 from sparkfuse_stream_jobs.detect.memory import Cell
 
@@ -49,14 +50,9 @@ def judge(row: LiveRow, memory: Memory) -> LiveRow:
     )
     if expectation is None:
         return row
-    stage.baseline_runs = expectation.runs
-    stage.expected_ms, stage.expected_p95_ms = expectation.expected_ms, expectation.expected_p95_ms
-    if expectation.expected_cpu_ms is not None and expectation.expected_cpu_p95_ms is not None:
-        stage.expected_cpu_ms = expectation.expected_cpu_ms
-        stage.expected_cpu_p95_ms = expectation.expected_cpu_p95_ms
-    stage.work_known = expectation.work_known
     elapsed_ms = stage.elapsed_ms if stage.HasField("elapsed_ms") else None
-    stage.moved = moved(expectation, elapsed_ms, _cpu_ms(row))
+    for name, value in expected_columns(expectation, elapsed_ms, _cpu_ms(row)).items():
+        setattr(stage, name, value)
     return row
 
 

@@ -5,25 +5,22 @@ One application attempt is one key. Rows arrive in the order that the windows jo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.generated.fact_pb2 import SqlStarted, StageEnded, StageStarted
 from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
-from sparkfuse_rules.knowledge.fingerprint import stage_fingerprint
 from sparkfuse_rules.knowledge.identity import identify
+from sparkfuse_rules.knowledge.lessons import ended_well, stage_sample
+from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY, fingerprint_in_run
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
 
-# Evidence below this is not complete: it neither teaches nor kills.
-COMPLETE = 0.99
 # An application with more stages than this is a loop that would fill the state; the rest are known by name only.
 MAX_STAGES = 10_000
 MAX_PLANS = 10_000
 # A row of this many renews what it needs; rows come every few seconds, and state lives for days.
 REFRESH_EVERY = 97
-# Says that the stage's start was lost, and with it its operators and parents.
-NAME_ONLY = "name-"
 
 
 @dataclass(frozen=True)
@@ -122,50 +119,47 @@ def step(row: LiveRow, memory: Memory) -> Iterator[LiveRow | Lesson]:
         yield from _lessons(row, memory)
 
 
-def fingerprint(stage_id: int, name: str, memory: Memory) -> str:
-    """The stage's fingerprint: with operators, plan and parents when its start was seen, else from its name alone.
+@dataclass(frozen=True)
+class _Stages:
+    """The stages of the application, as knowledge asks for them."""
 
-    It is kept from the first row on, so that it cannot change within a run. A parent that never started in this run
-    (its output was there already) adds nothing.
-    """
-    waiting = [stage_id]
-    while waiting:
-        stage = _started(waiting[-1], memory)
-        # Spark numbers parents before their children; holding to that, no list of parents can make this run for ever.
-        parents = (
-            {parent: _started(parent, memory) for parent in stage.parents if parent < waiting[-1]} if stage else {}
-        )
-        missing = [parent for parent, found in parents.items() if found and not found.fingerprint]
-        if missing:
-            waiting.extend(missing)
-            continue
-        if stage and not stage.fingerprint:
-            known = [found.fingerprint for found in parents.values() if found]
-            memory.stages.put(str(waiting[-1]), replace(stage, fingerprint=_fingerprint(stage, known, memory)))
-        waiting.pop()
-    stage = _started(stage_id, memory)
-    return stage.fingerprint if stage else NAME_ONLY + stage_fingerprint(name or f"stage {stage_id}", (), (), ())
+    memory: Memory
+
+    def started(self, stage_id: int) -> Stage | None:
+        """What the stage's start said; None when it was lost, though its end may have been seen."""
+        return _started(stage_id, self.memory)
+
+    def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
+        """The nodes of the plan, empty when it is not known."""
+        plan = self.memory.plans.get(str(sql_execution_id))
+        return plan.nodes if plan else ()
+
+    def keep(self, stage_id: int, fingerprint: str) -> None:
+        """Remember the fingerprint."""
+        if stage := _started(stage_id, self.memory):
+            self.memory.stages.put(str(stage_id), replace(stage, fingerprint=fingerprint))
+
+
+def fingerprint(stage_id: int, name: str, memory: Memory) -> str:
+    """The stage's fingerprint within its run, kept from the first row on."""
+    return fingerprint_in_run(stage_id, name, _Stages(memory))
 
 
 def sample(row: LiveRow) -> BaselineSample | None:
     """What the row of a stage teaches: only a first attempt that ended well, with all its evidence.
 
-    ``learned_ms`` is left open until the application ended. A later attempt runs part of the tasks only.
+    ``learned_ms`` is left open until the application ended.
     """
-    stage = row.stage
-    if stage.status != "succeeded" or stage.stage_attempt or not stage.HasField("elapsed_ms"):
+    if row.stage.status != "succeeded":  # spares the look at rows that come every few seconds
         return None
-    if row.completeness < COMPLETE or stage.succeeded_tasks < COMPLETE * stage.num_tasks:
+    stage = {descriptor.name: value for descriptor, value in row.stage.ListFields()}
+    taught = stage_sample(row.run_key, row.completeness, stage)
+    if taught is None:
         return None
-    found = BaselineSample(run_key=row.run_key, wall_ms=stage.elapsed_ms)
-    for ours, theirs in (
-        ("cpu_ms", "finished_cpu_ms"),
-        ("work_bytes", "work_bytes"),
-        ("work_records", "work_records"),
-        ("num_tasks", "num_tasks"),
-    ):
-        if stage.HasField(theirs):
-            setattr(found, ours, getattr(stage, theirs))
+    found = BaselineSample(run_key=taught.run_key, wall_ms=taught.wall_ms)
+    for name in ("cpu_ms", "work_bytes", "work_records", "num_tasks"):
+        if (value := getattr(taught, name)) is not None:
+            setattr(found, name, value)
     return found
 
 
@@ -242,11 +236,6 @@ def _started(stage_id: int, memory: Memory) -> Stage | None:
     return stage if stage and stage.start_seen else None
 
 
-def _fingerprint(stage: Stage, parents: list[str], memory: Memory) -> str:
-    plan = None if stage.sql_execution_id is None else memory.plans.get(str(stage.sql_execution_id))
-    return stage_fingerprint(stage.name, stage.scope_names, plan.nodes if plan else (), parents)
-
-
 def _hold_sample(row: LiveRow, memory: Memory) -> None:
     application, stage = memory.application.get(), row.stage
     if application is None or not application.start_seen or stage.stage_fingerprint.startswith(NAME_ONLY):
@@ -269,7 +258,8 @@ def _lessons(row: LiveRow, memory: Memory) -> Iterator[Lesson]:
     """What the application taught, if it ended well; and let go of all but that it ended."""
     application = memory.application.get()
     assert application is not None
-    well = row.application_ended.failed_jobs == 0 and not any(stage.failed for _, stage in memory.stages.items())
+    failed_stages = sum(stage.failed for _, stage in memory.stages.items())
+    well = ended_well(row.application_ended.failed_jobs, failed_stages)
     learned_ms = row.application_ended.ended_ms or row.window_end_ms
     for _, baseline in memory.samples.items() if well else ():
         baseline.updated_ms = baseline.samples[0].learned_ms = learned_ms

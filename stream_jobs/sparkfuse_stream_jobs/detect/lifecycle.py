@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_stream_jobs.detect.identify import COMPLETE
+from sparkfuse_rules.knowledge.lessons import gated
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
 from sparkfuse_stream_jobs.detect.scopes import ends_units, unit_name, units_that_end
 
@@ -227,11 +227,6 @@ class Lifecycle:
         elif known:
             memory.units.remove(name)
             memory.watched.put(max(0, (memory.watched.get() or 0) - 1))
-
-
-def gated(severity: str, completeness: float) -> str:
-    """The severity that evidence of this completeness may have: below 0.99 nothing is critical."""
-    return "warning" if severity == "critical" and completeness < COMPLETE else severity
 
 
 def worst(*severities: str) -> str:

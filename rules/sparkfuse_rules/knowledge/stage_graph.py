@@ -1,0 +1,108 @@
+"""Which stage each stage of one run is: its fingerprint, made along the graph of the run's stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from sparkfuse_rules.knowledge.fingerprint import stage_fingerprint
+
+# Says that the stage's start was lost, and with it its operators and parents.
+NAME_ONLY = "name-"
+
+
+class StartedStage(Protocol):
+    """What the start of a stage told; ``fingerprint`` is empty until it was asked for."""
+
+    @property
+    def name(self) -> str:
+        """Spark's name of the stage."""
+
+    @property
+    def scope_names(self) -> Sequence[str]:
+        """The names of its RDD scopes."""
+
+    @property
+    def parents(self) -> Sequence[int]:
+        """The ids of the stages that it reads from."""
+
+    @property
+    def sql_execution_id(self) -> int | None:
+        """The SQL execution that it belongs to."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Its fingerprint, once it is known."""
+
+
+class StagesOfRun(Protocol):
+    """The stages of one run, wherever they are kept."""
+
+    def started(self, stage_id: int) -> StartedStage | None:
+        """What the stage's start told; None when it was lost."""
+
+    def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
+        """The nodes of the physical plan that a SQL execution began with, in pre-order; empty when it is not known."""
+
+    def keep(self, stage_id: int, fingerprint: str) -> None:
+        """Remember the fingerprint of a stage that has started."""
+
+
+def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str:
+    """The stage's fingerprint: with operators, plan and parents when its start was seen, else from its name alone.
+
+    It is kept from the first question on, so that it cannot change within a run. A parent that never started in this
+    run (its output was there already) adds nothing.
+    """
+    waiting = [stage_id]
+    while waiting:
+        stage = run.started(waiting[-1])
+        # Spark numbers parents before their children; holding to that, no list of parents can make this run for ever.
+        parents = {parent: run.started(parent) for parent in stage.parents if parent < waiting[-1]} if stage else {}
+        missing = [parent for parent, found in parents.items() if found and not found.fingerprint]
+        if missing:
+            waiting.extend(missing)
+            continue
+        if stage and not stage.fingerprint:
+            known = [found.fingerprint for found in parents.values() if found]
+            run.keep(waiting[-1], _fingerprint(stage, known, run))
+        waiting.pop()
+    found = run.started(stage_id)
+    return found.fingerprint if found else NAME_ONLY + stage_fingerprint(name or f"stage {stage_id}", (), (), ())
+
+
+def _fingerprint(stage: StartedStage, parents: Sequence[str], run: StagesOfRun) -> str:
+    plan = () if stage.sql_execution_id is None else run.plan_nodes(stage.sql_execution_id)
+    return stage_fingerprint(stage.name, stage.scope_names, plan, parents)
+
+
+@dataclass(frozen=True)
+class KnownStage:
+    """A stage of a run that is held in memory as a whole."""
+
+    name: str
+    scope_names: tuple[str, ...] = ()
+    parents: tuple[int, ...] = ()
+    sql_execution_id: int | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """All stages of a run that is over or held as a whole, by stage id, and the plans by SQL execution."""
+
+    stages: dict[int, KnownStage]
+    plans: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+    def started(self, stage_id: int) -> KnownStage | None:
+        """What the stage's start told; None when it was lost."""
+        return self.stages.get(stage_id)
+
+    def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
+        """The nodes of the plan that the SQL execution began with."""
+        return self.plans.get(sql_execution_id, ())
+
+    def keep(self, stage_id: int, fingerprint: str) -> None:
+        """Remember the fingerprint."""
+        self.stages[stage_id] = replace(self.stages[stage_id], fingerprint=fingerprint)
