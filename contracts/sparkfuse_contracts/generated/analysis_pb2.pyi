@@ -57,7 +57,7 @@ class AnalysedApplication(_message.Message):
     def __init__(self, app_id: _Optional[str] = ..., attempt: _Optional[str] = ..., name: _Optional[str] = ..., spark_version: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., status: _Optional[str] = ..., elapsed_ms: _Optional[int] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ...) -> None: ...
 
 class AnalysisEvidence(_message.Message):
-    __slots__ = ("files", "plain_bytes", "codecs", "events", "events_by_kind", "malformed_lines", "truncated", "complete", "unfinished_tasks", "duplicate_task_ends", "malformed", "unreadable_files", "completeness")
+    __slots__ = ("files", "plain_bytes", "codecs", "events", "events_by_kind", "malformed_lines", "truncated", "complete", "unfinished_tasks", "duplicate_task_ends", "malformed", "missing_files", "completeness")
     class EventsByKindEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -76,9 +76,9 @@ class AnalysisEvidence(_message.Message):
     UNFINISHED_TASKS_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_TASK_ENDS_FIELD_NUMBER: _ClassVar[int]
     MALFORMED_FIELD_NUMBER: _ClassVar[int]
-    UNREADABLE_FILES_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FILES_FIELD_NUMBER: _ClassVar[int]
     COMPLETENESS_FIELD_NUMBER: _ClassVar[int]
-    files: _containers.RepeatedScalarFieldContainer[str]
+    files: _containers.RepeatedCompositeFieldContainer[ReadFile]
     plain_bytes: int
     codecs: _containers.RepeatedScalarFieldContainer[str]
     events: int
@@ -89,9 +89,9 @@ class AnalysisEvidence(_message.Message):
     unfinished_tasks: int
     duplicate_task_ends: int
     malformed: int
-    unreadable_files: _containers.RepeatedCompositeFieldContainer[UnreadableFile]
+    missing_files: _containers.RepeatedScalarFieldContainer[str]
     completeness: float
-    def __init__(self, files: _Optional[_Iterable[str]] = ..., plain_bytes: _Optional[int] = ..., codecs: _Optional[_Iterable[str]] = ..., events: _Optional[int] = ..., events_by_kind: _Optional[_Mapping[str, int]] = ..., malformed_lines: _Optional[_Iterable[_Union[MalformedLine, _Mapping]]] = ..., truncated: bool = ..., complete: bool = ..., unfinished_tasks: _Optional[int] = ..., duplicate_task_ends: _Optional[int] = ..., malformed: _Optional[int] = ..., unreadable_files: _Optional[_Iterable[_Union[UnreadableFile, _Mapping]]] = ..., completeness: _Optional[float] = ...) -> None: ...
+    def __init__(self, files: _Optional[_Iterable[_Union[ReadFile, _Mapping]]] = ..., plain_bytes: _Optional[int] = ..., codecs: _Optional[_Iterable[str]] = ..., events: _Optional[int] = ..., events_by_kind: _Optional[_Mapping[str, int]] = ..., malformed_lines: _Optional[_Iterable[_Union[MalformedLine, _Mapping]]] = ..., truncated: bool = ..., complete: bool = ..., unfinished_tasks: _Optional[int] = ..., duplicate_task_ends: _Optional[int] = ..., malformed: _Optional[int] = ..., missing_files: _Optional[_Iterable[str]] = ..., completeness: _Optional[float] = ...) -> None: ...
 
 class MalformedLine(_message.Message):
     __slots__ = ("file", "line", "reason")
@@ -103,13 +103,23 @@ class MalformedLine(_message.Message):
     reason: str
     def __init__(self, file: _Optional[str] = ..., line: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
-class UnreadableFile(_message.Message):
-    __slots__ = ("file", "reason")
-    FILE_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    file: str
-    reason: str
-    def __init__(self, file: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+class ReadFile(_message.Message):
+    __slots__ = ("name", "codec", "bytes", "plain_bytes", "lines", "truncated", "error")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CODEC_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    codec: str
+    bytes: int
+    plain_bytes: int
+    lines: int
+    truncated: bool
+    error: str
+    def __init__(self, name: _Optional[str] = ..., codec: _Optional[str] = ..., bytes: _Optional[int] = ..., plain_bytes: _Optional[int] = ..., lines: _Optional[int] = ..., truncated: bool = ..., error: _Optional[str] = ...) -> None: ...
 
 class AnalysedJob(_message.Message):
     __slots__ = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids")
