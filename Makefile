@@ -80,6 +80,7 @@ check-python: | setup ## lint, format, types and import arrows of the Python cod
 .PHONY: check-generated
 check-generated: | setup ## compare what is generated with its sources, writing nothing
 	$(BIN)/python -m sparkfuse_contracts.generate --check
+	$(BIN)/python -m sparkfuse_rules.generate --check
 	$(BIN)/python -m sparkfuse_dashboards.generate --check
 
 .PHONY: check-outputs
@@ -105,6 +106,7 @@ format: | setup ## write Python, Java and Rust the way the checkers want them
 .PHONY: generate
 generate: | setup ## make types, tables, documents and dashboards from their sources
 	$(BIN)/python -m sparkfuse_contracts.generate
+	$(BIN)/python -m sparkfuse_rules.generate
 	$(BIN)/python -m sparkfuse_dashboards.generate
 
 .PHONY: pins

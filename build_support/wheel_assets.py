@@ -28,9 +28,9 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "generated/views.json",
         ),
     ),
-    ("dashboards", "sparkfuse_dashboards", ("generated", "provisioning", "queries")),
+    ("dashboards", "sparkfuse_dashboards", ("generated", "provisioning", "queries", "report", "vendor")),
     ("native_analytics", "sparkfuse_native_analytics", ("schema",)),
-    ("rules", "sparkfuse_rules", ("catalog",)),
+    ("rules", "sparkfuse_rules", ("catalog", "generated")),
     ("stream_jobs", "sparkfuse_stream_jobs", ("sql", "log4j.properties")),
 )
 
