@@ -37,14 +37,17 @@ class Plain(NamedTuple):
 
 
 def unpack(packed: bytes) -> Plain:
-    """The plain bytes of one file; what is in no known container is plain itself."""
+    """The plain bytes of one file; what is in no known container is plain itself.
+
+    A zip or gzip may hold another container, as some clouds' consoles hand them out: ``gzip+zip``.
+    """
     codec, pieces = _container(packed)
     if pieces is None:
         return Plain("plain", packed, None)
     data, error = _gather(pieces(packed))
-    if data.startswith(ZIP_MAGIC):  # a zip in a gzip: what some clouds' consoles hand out
+    if codec in {"gzip", "zip"} and _container(data)[1] is not None:
         inner = unpack(data)
-        return Plain(f"{inner.codec} in {codec}", inner.data, error or inner.error)
+        return Plain(f"{codec}+{inner.codec}", inner.data, error or inner.error)
     return Plain(codec, data, error)
 
 
@@ -106,7 +109,7 @@ def zip_pieces(packed: bytes) -> Iterator[bytes]:
             members = [member for member in archive.infolist() if not member.is_dir()]
             if len(members) != 1:
                 raise DamagedError(f"zip: {len(members)} members, not one")
-            yield unpack(archive.read(members[0])).data
+            yield archive.read(members[0])
     except zipfile.BadZipFile as error:
         raise DamagedError(f"zip: {error}") from error
 

@@ -1,0 +1,99 @@
+"""Print every difference between the kernel and the oracle: ``python tests/oracle/compare.py PATH…``.
+
+Logs are looked for at and below the paths; the exit code is 1 when there is a difference.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import pyarrow as pa
+
+import sparkfuse_kernel
+from tests.oracle.event_log import Oracle, read_event_log
+from tests.oracle.find import find_logs
+from tests.oracle.values import Row
+
+KEYS = {
+    "applications": ("app_id", "attempt"),
+    "jobs": ("job_id",),
+    "executors": ("executor_id",),
+    "stages": ("stage_id", "stage_attempt"),
+}
+"""The tables that both make, and what a row of each is known by."""
+FILE_VALUES = ("codec", "bytes", "plain_bytes", "lines", "truncated")
+EVIDENCE_VALUES = ("plain_bytes", "events", "events_by_kind", "malformed", "truncated", "complete", "unfinished_tasks",
+                   "duplicate_task_ends", "odd_values")  # fmt: skip
+MOST_SHOWN = 20
+
+
+def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
+    """Every value that differs, kernel's before oracle's."""
+    for table, keys in KEYS.items():
+        ours = {tuple(row[key] for key in keys): row for row in pa.table(getattr(kernel, table)).to_pylist()}
+        theirs = {tuple(row[key] for key in keys): row for row in getattr(oracle, table)}
+        for key in sorted(ours.keys() | theirs.keys(), key=str):
+            yield from row_differences(f"{table} {key}", ours.get(key), theirs.get(key))
+    yield from evidence_differences(kernel.evidence, oracle.evidence)
+
+
+def row_differences(where: str, kernel: Row | None, oracle: Row | None) -> Iterator[str]:
+    """The columns in which two rows differ."""
+    if kernel is None or oracle is None:
+        yield f"{where}: {'only the oracle' if kernel is None else 'only the kernel'} has it"
+        return
+    for column in oracle.keys() | kernel.keys():
+        if column not in kernel or column not in oracle:
+            yield f"{where}.{column}: {'no such column' if column not in kernel else 'a column the oracle lacks'}"
+        elif kernel[column] != oracle[column]:
+            yield f"{where}.{column}: {kernel[column]!r} != {oracle[column]!r}"
+
+
+def evidence_differences(kernel: Mapping[str, Any], oracle: Mapping[str, Any]) -> Iterator[str]:
+    """What the two say differently of what they read."""
+    for name in EVIDENCE_VALUES:
+        if kernel[name] != oracle[name]:
+            yield f"evidence.{name}: {kernel[name]!r} != {oracle[name]!r}"
+    ours, theirs = ([bad_line(line) for line in each["malformed_lines"]] for each in (kernel, oracle))
+    if ours != theirs:
+        yield f"evidence.malformed_lines: {ours!r} != {theirs!r}"
+    for index, (one, other) in enumerate(zip(kernel["files"], oracle["files"], strict=True)):
+        for name in FILE_VALUES:
+            if one[name] != other[name]:
+                yield f"evidence.files[{index}].{name}: {one[name]!r} != {other[name]!r}"
+        if (one["error"] is None) != (other["error"] is None):
+            yield f"evidence.files[{index}].error: {one['error']!r} != {other['error']!r}"
+
+
+def bad_line(line: Mapping[str, Any]) -> tuple[str, int, int]:
+    """Where a malformed line is; each reader gives its own reason."""
+    return Path(line["file"]).name, line["line"], line["offset"]
+
+
+def compare(paths: Sequence[Path], threads: int = 2) -> list[str]:
+    """The differences over the files of one log."""
+    kernel = sparkfuse_kernel.read_event_log([str(path) for path in paths], threads=threads)
+    return list(differences(kernel, read_event_log(paths)))
+
+
+def main() -> int:
+    """Compare all logs; the answer is the exit code."""
+    logs = list(find_logs(map(Path, sys.argv[1:])))
+    different = 0
+    for where, paths in logs:
+        found = compare(paths)
+        different += bool(found)
+        print(f"{where}: {len(found)} differences" if found else f"{where}: equal", flush=True)
+        for line in found[:MOST_SHOWN]:
+            print("   ", line[:400])
+    print(f"{len(logs)} logs, {different} with differences")
+    return int(bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
