@@ -1,0 +1,140 @@
+"""How the tasks of one stage spread over time and bytes: counts in bins, a summary, and single points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparkfuse_dashboards.report.limits import MAX_POINTS
+from sparkfuse_dashboards.report.stages import Key, Stage, label
+from sparkfuse_dashboards.report.text import clean, count, number, size, span
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BINS_A_DECADE = 8
+_SUMMARIES = (
+    ("wall_ms", "Wall time", span),
+    ("task_run_ms", "Run time", span),
+    ("task_input_bytes", "Input", size),
+    ("task_shuffle_read_bytes", "Shuffle read", size),
+)
+Numbers = NDArray[np.float64]
+
+
+def distribution(stage: Stage, tasks: pa.Table | None) -> dict[str, Any]:
+    """What the page shows of one stage.
+
+    Args:
+        stage: a row of the analysis; its summaries are shown as they are.
+        tasks: its rows of the task table (`only`), or None: then there are no charts.
+    """
+    found: dict[str, Any] = {
+        "label": label(stage),
+        "name": clean(stage.get("name")) or "without a name",
+        "summaries": [_summary(title, stage.get(name) or {}, shown) for name, title, shown in _SUMMARIES],
+        "durations": [],
+        "bytes": [],
+        "points": [],
+        "ended": 0,
+    }
+    if tasks is None or not tasks.num_rows:
+        return found
+    durations = np.maximum(_column(tasks, "finished_ms") - _column(tasks, "launched_ms"), 0)
+    read = np.nan_to_num(_column(tasks, "input_bytes")) + np.nan_to_num(_column(tasks, "shuffle_read_bytes"))
+    known = ~np.isnan(durations)
+    succeeded = _succeeded(tasks)
+    good = known & succeeded
+    measured = good & (~np.isnan(_column(tasks, "input_bytes")) | ~np.isnan(_column(tasks, "shuffle_read_bytes")))
+    return found | {
+        "durations": bins(durations[good]),
+        "bytes": bins(read[measured]),
+        "points": _points(tasks, durations, read, succeeded, known),
+        "ended": int(known.sum()),
+    }
+
+
+def only(tasks: pa.Table, of: Key) -> pa.Table:
+    """The rows of one stage attempt."""
+    import pyarrow.compute as pc
+
+    wanted = pc.and_(pc.equal(tasks.column("stage_id"), of[0]), pc.equal(tasks.column("stage_attempt"), of[1]))
+    return tasks.filter(wanted)
+
+
+def bins(values: Numbers) -> list[dict[str, float]]:
+    """Counts of non-negative values in bins of equal ratio (eight a decade), from below the least to above the most.
+
+    Zeros have a bin of their own, from 0 to 0. Equal ratios, because a straggler is ten or a thousand times the
+    median: on equal widths all other tasks would be one bar.
+    """
+    found = [{"from": 0.0, "to": 0.0, "count": float((values <= 0).sum())}] if (values <= 0).any() else []
+    positive = values[values > 0]
+    if not positive.size:
+        return found
+    lowest = math.floor(math.log10(float(positive.min())) * _BINS_A_DECADE)
+    highest = math.floor(math.log10(float(positive.max())) * _BINS_A_DECADE) + 1
+    edges = 10.0 ** (np.arange(lowest, highest + 1) / _BINS_A_DECADE)
+    # The logarithm of an edge may round to either side of it.
+    edges[0], edges[-1] = min(edges[0], positive.min()), max(edges[-1], positive.max())
+    counts, _ = np.histogram(positive, edges)
+    return found + [
+        {"from": float(edges[place]), "to": float(edges[place + 1]), "count": float(amount)}
+        for place, amount in enumerate(counts)
+    ]
+
+
+def chosen(durations: Numbers, bad: NDArray[np.bool_], most: int = MAX_POINTS) -> list[int]:
+    """Places of the tasks that are drawn one by one: a quarter failed ones, a quarter longest, then every k-th."""
+    if durations.size <= most:
+        return list(range(durations.size))
+    failed = np.flatnonzero(bad)[: most // 4]
+    longest = np.argsort(-durations, kind="stable")[: most // 4]
+    every = np.arange(0, durations.size, math.ceil(durations.size / (most // 2)))
+    return sorted({*map(int, failed), *map(int, longest), *map(int, every)})
+
+
+def _points(
+    tasks: pa.Table, durations: Numbers, read: Numbers, succeeded: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> list[dict[str, Any]]:
+    places = np.flatnonzero(known)
+    drawn = [int(places[each]) for each in chosen(durations[places], ~succeeded[places])]
+    told = tasks.select(["task_index", "task_attempt", "executor_id", "outcome"]).take(drawn).to_pylist()
+    return [
+        {
+            "ms": float(durations[place]),
+            "bytes": float(read[place]),
+            "outcome": who["outcome"] if who["outcome"] in {"success", "killed"} else "failed",
+            "tip": (
+                f"task {who['task_index']} attempt {who['task_attempt']} on executor {clean(who['executor_id'], 40)}: "
+                f"{span(float(durations[place]))}, {size(float(read[place]))}, {clean(who['outcome'], 20)}"
+            ),
+        }
+        for place, who in zip(drawn, told, strict=True)
+    ]
+
+
+def _succeeded(tasks: pa.Table) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    told = pc.fill_null(pc.equal(tasks.column("outcome"), "success"), False)
+    return np.asarray(told.to_numpy(), dtype=np.bool_)
+
+
+def _column(tasks: pa.Table, name: str) -> Numbers:
+    """A column as doubles, NaN where it is null."""
+    import pyarrow as pa
+
+    column = tasks.column(name).cast(pa.float64())
+    return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+def _summary(title: str, told: Mapping[str, Any], shown: Any) -> tuple[str, Sequence[str]]:
+    """One row of the table beside the charts: what a chart shows, as text."""
+    if not number(told.get("n")):
+        return title, ("0", *(["unknown"] * 5))
+    return title, (count(told["n"]), *(shown(told.get(name)) for name in ("min", "median", "p95", "max", "sum")))

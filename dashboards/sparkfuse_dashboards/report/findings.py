@@ -1,0 +1,71 @@
+"""What went wrong, with its evidence, and what to do about it: the runbook of the rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sparkfuse_dashboards.report.limits import MAX_FINDINGS
+from sparkfuse_dashboards.report.text import clean, clean_lines, number
+from sparkfuse_rules.rule import SEVERITIES
+
+_STEP = re.compile(r"\d+\.\s+")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def shown_findings(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Findings for the page, the worst first, how many were left out, and (severity, how many) of those there are."""
+    ordered = sorted(findings, key=lambda each: _place(each.get("severity")))
+    return {
+        "shown": [_shown(each) for each in ordered[:MAX_FINDINGS]],
+        "left_out": max(len(ordered) - MAX_FINDINGS, 0),
+        "counts": [
+            (level, amount)
+            for level in SEVERITIES
+            if (amount := sum(1 for each in findings if each.get("severity") == level))
+        ],
+    }
+
+
+def steps(runbook: str) -> list[list[tuple[bool, str]]]:
+    """The numbered steps of a runbook; each is a list of (is code, text)."""
+    found: list[str] = []
+    for line in runbook.strip().splitlines():
+        if _STEP.match(line) or not found:
+            found.append(_STEP.sub("", line, count=1).strip())
+        else:
+            found[-1] += " " + line.strip()
+    return [
+        [(bool(place % 2), part) for place, part in enumerate(_CODE.split(step)) if part]
+        for step in found
+    ]  # fmt: skip
+
+
+def _place(severity: object) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+
+
+def _shown(finding: Mapping[str, Any]) -> dict[str, Any]:
+    severity = finding.get("severity")
+    completeness = number(finding.get("completeness"))
+    return {
+        "rule": clean(finding.get("rule")),
+        "severity": severity if severity in SEVERITIES else "info",
+        "summary": clean(finding.get("summary")),
+        "description": clean(finding.get("description"), 2000),
+        "where": _where(finding),
+        "evidence": [(clean(name), clean(value)) for name, value in (finding.get("evidence") or {}).items()],
+        "completeness": "unknown" if completeness is None else f"{int(completeness * 1000) / 10:g} %",
+        "steps": steps(clean_lines(finding.get("runbook"))),
+    }
+
+
+def _where(finding: Mapping[str, Any]) -> str:
+    stage_id, attempt = number(finding.get("stage_id")), number(finding.get("stage_attempt"))
+    places = []
+    if stage_id is not None:
+        places.append(f"stage {stage_id:.0f}" + (f", attempt {attempt:.0f}" if attempt else ""))
+    if finding.get("executor_id") not in {None, ""}:
+        places.append(f"executor {clean(finding['executor_id'])}")
+    return ", ".join(places) or "application"

@@ -1,0 +1,86 @@
+"""The page: what each part shows is made elsewhere, here it becomes one file with a policy that it keeps to itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import jinja2
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_dashboards.report.text import script_json
+
+_IMPORT = "import { ascending, isString, DisallowedObjectProperties } from 'vega-util';"
+_EXPORT = "export { expression as expressionInterpreter };"
+_SOURCE_MAP = "//# sourceMappingURL="
+
+
+def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
+    """The report's HTML.
+
+    Args:
+        content: what the template shows; every text in it is escaped there.
+        charts: Vega specifications by the name of their place on the page.
+
+    The policy allows the scripts and the style of this page by their hashes and nothing else: no address, no code from
+    text, no attribute with style or script. What slipped through the escaping would still not run.
+    """
+    style, scripts = _asset("report", "page.css"), _scripts()
+    return _template().render(
+        content,
+        style=style,
+        scripts=scripts,
+        charts=script_json(charts),
+        policy=_policy(style, scripts),
+    )
+
+
+def _policy(style: str, scripts: tuple[str, ...]) -> str:
+    return "; ".join((
+        "default-src 'none'",
+        "script-src " + " ".join(map(_source, scripts)),
+        f"style-src {_source(style)}",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ))  # fmt: skip
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _scripts() -> tuple[str, ...]:
+    return _asset("vendor", "vega.min.js"), interpreter(_asset("vendor", "vega-interpreter.js")), _asset(
+        "report", "charts.js"
+    )  # fmt: skip
+
+
+def interpreter(module: str) -> str:
+    """Vega's expression interpreter as a script: it comes as a module, and a page without a network imports none.
+
+    Raises:
+        ValueError: another version came with other imports.
+    """
+    body, source_map, _ = module.partition(_SOURCE_MAP)
+    if module.count(_IMPORT) != 1 or module.count(_EXPORT) != 1 or not source_map:
+        raise ValueError("vega-interpreter.js has other imports or exports than those that are known")
+    inside = body.replace(_IMPORT, _IMPORT.replace("import", "const").replace("from 'vega-util'", "= vega"))
+    return "{\n" + inside.replace(_EXPORT, "vega.expressionInterpreter = expression;") + "}\n"
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_asset("report", "page.html"))
+
+
+def _asset(*parts: str) -> str:
+    return asset("sparkfuse_dashboards", *parts).read_text(encoding="utf-8")

@@ -1,0 +1,99 @@
+"""Which stages cost most, and what the tables say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sparkfuse_dashboards.report.limits import MAX_TABLE_STAGES, MAX_WORST_STAGES
+from sparkfuse_dashboards.report.text import clean, count, number, share, size, span, whole
+
+Stage = Mapping[str, Any]
+Key = tuple[int, int]
+_SEVERITIES = {"critical": 0, "warning": 1}
+
+
+def worst_stages(analysis: Mapping[str, Any], limit: int = MAX_WORST_STAGES) -> list[Key]:
+    """(stage_id, stage_attempt) of the stages whose tasks the report draws, so that a reader can ask for these only.
+
+    Those with findings come first (critical, warning, info), then those that cost most; at most ``limit``.
+    """
+    stages = {key(stage): stage for stage in analysis.get("stages") or ()}
+    findings = sorted(analysis.get("findings") or (), key=lambda each: _SEVERITIES.get(each.get("severity"), 2))
+    named = [key(finding) for finding in findings if number(finding.get("stage_id")) is not None]
+    by_cost = [key(stage) for stage in by_costs(stages.values()) if cost_ms(stage)]
+    return list(dict.fromkeys(each for each in [*named, *by_cost] if each in stages))[:limit]
+
+
+def key(of: Mapping[str, Any]) -> Key:
+    """Stage id and attempt; an attempt that is not told is the first."""
+    return whole(of.get("stage_id")), whole(of.get("stage_attempt"))
+
+
+def elapsed_ms(stage: Stage) -> float | None:
+    """From submission to completion; None when the log holds only one of them or puts them the wrong way round."""
+    submitted, completed = number(stage.get("submitted_ms")), number(stage.get("completed_ms"))
+    return completed - submitted if submitted is not None and completed is not None and completed >= submitted else None
+
+
+def cost_ms(stage: Stage) -> float:
+    """What the stage took of the executors' task slots: the wall time of its tasks, or what they say they ran."""
+    wall = number((stage.get("wall_ms") or {}).get("sum"))
+    return max(wall or 0, number(stage.get("run_ms")) or 0)
+
+
+def by_costs(stages: Iterable[Stage]) -> list[Stage]:
+    """The stages, the costliest first; of two alike the one that took longer, then the earlier one."""
+    return sorted(stages, key=lambda each: (-cost_ms(each), -(elapsed_ms(each) or 0), key(each)))
+
+
+def work_bytes(stage: Stage) -> float:
+    """Bytes that the stage read: input and shuffle."""
+    return (number(stage.get("input_bytes")) or 0) + (number(stage.get("shuffle_read_bytes")) or 0)
+
+
+def table(stages: Sequence[Stage], limit: int = MAX_TABLE_STAGES) -> dict[str, Any]:
+    """Rows for the table of stages, the costliest first, and how many were left out.
+
+    Each cell is (text, number to sort by); ``""`` sorts by its text.
+    """
+    ordered = by_costs(stages)
+    total = sum(cost_ms(each) for each in stages)
+    return {"rows": [_row(each, total) for each in ordered[:limit]], "left_out": max(len(ordered) - limit, 0)}
+
+
+def label(stage: Stage) -> str:
+    """Stage 7, and its attempt when it is not the first."""
+    stage_id, attempt = key(stage)
+    return f"stage {stage_id}" + (f", attempt {attempt}" if attempt else "")
+
+
+def _row(stage: Stage, total_ms: float) -> dict[str, Any]:
+    wall = stage.get("wall_ms") or {}
+    failed = whole(stage.get("failed"))
+    return {
+        "label": label(stage),
+        "name": clean(stage.get("name")) or "without a name",
+        "description": clean(stage.get("job_description")),
+        "status": clean(stage.get("status")) or "unknown",
+        "failure": clean(stage.get("failure_reason")),
+        "cells": [
+            (span(elapsed_ms(stage)), elapsed_ms(stage) or 0),
+            (span(cost_ms(stage)), cost_ms(stage)),
+            (share(cost_ms(stage), total_ms), cost_ms(stage)),
+            (count(stage.get("tasks")) + (f" ({count(failed)} failed)" if failed else ""), whole(stage.get("tasks"))),
+            (span(wall.get("median")), number(wall.get("median")) or 0),
+            (span(wall.get("p95")), number(wall.get("p95")) or 0),
+            (span(wall.get("max")), number(wall.get("max")) or 0),
+            (size(work_bytes(stage)), work_bytes(stage)),
+            (size(stage.get("shuffle_write_bytes")), whole(stage.get("shuffle_write_bytes"))),
+            (size(stage.get("disk_spilled_bytes")), whole(stage.get("disk_spilled_bytes"))),
+            (share(stage.get("gc_ms"), stage.get("run_ms")), gc_share(stage) or 0),
+        ],
+    }
+
+
+def gc_share(stage: Stage) -> float | None:
+    """Part of the tasks' run time that garbage collection took; None when no task told."""
+    collected, ran = number(stage.get("gc_ms")), number(stage.get("run_ms"))
+    return None if collected is None or not ran else collected / ran

@@ -1,0 +1,203 @@
+"""The report without a browser: what it says, what it leaves out, and what of a hostile log gets into the file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_dashboards.report import distributions, timeline, worst_stages, write_report
+from sparkfuse_dashboards.report.findings import steps
+from sparkfuse_dashboards.report.page import interpreter
+from sparkfuse_dashboards.report.text import clean, number, script_json
+from sparkfuse_dashboards.report.timeline import Bar, Window
+from sparkfuse_dashboards.report.write import report_html
+from tests.unit.dashboards import report_scenario
+
+MEGABYTE = 1_000_000
+
+
+def test_the_vendored_files_are_those_that_were_published(repository) -> None:
+    """Each file has the sum that the list beside it names, so nobody changes one by hand."""
+    folder = repository / "dashboards" / "vendor"
+    named = re.findall(r"^\| `([^`]+)` .* `([0-9a-f]{64})` \|$", (folder / "README.md").read_text(), re.MULTILINE)
+
+    assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name, _ in named} == dict(named)
+    assert {path.name for path in folder.glob("*.js")} == {name for name, _ in named}
+
+
+def test_findings_come_first_the_worst_on_top_with_what_to_do() -> None:
+    """A reader meets the critical finding and its runbook before anything else."""
+    analysis = report_scenario.ordinary()
+    analysis["findings"] = [report_scenario.finding(0, "info"), report_scenario.finding(1, "critical", summary="Worst")]
+    html = report_html(analysis, None)
+
+    assert html.index("Worst") < html.index("One task of the stage has most")
+    assert (
+        html.index("What to do") < html.index('id="timeline"') < html.index('id="stages"') < html.index('id="evidence"')
+    )
+
+
+@pytest.mark.parametrize("name", ["ordinary", "hostile", "empty", "without_metrics"])
+def test_the_policy_allows_the_page_s_own_scripts_and_style_and_nothing_else(name) -> None:
+    """Every script and style of the page is allowed by its hash; there is no address and no 'unsafe' word."""
+    html = report_html(getattr(report_scenario, name)(), None)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1].replace("&#39;", "'")
+    code = re.findall(r"<script>(.*?)</script>", html, re.DOTALL) + re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    sums = {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in code}
+
+    assert set(re.findall(r"sha256-([^']+)'", policy)) == sums
+    assert "unsafe" not in policy
+    assert "http" not in policy.lower()
+    assert policy.startswith("default-src 'none'")
+
+
+def test_nothing_hostile_becomes_markup() -> None:
+    """A log whose every text ends scripts and opens images adds no element to the page and no sign that hides."""
+    calm, wild = (report_html(getattr(report_scenario, name)(), None) for name in ("ordinary", "hostile"))
+
+    assert wild.count("</script>") == calm.count("</script>") == 4
+    assert wild.count("<img") == calm.count("<img") == 0
+    assert not {"\u2028", "\u202e", "\x00"} & set(wild)
+    assert "window.hacked=1&lt;/script&gt;" in wild
+
+
+@given(st.text(), st.integers(min_value=1, max_value=50))
+def test_cleaned_text_can_be_written_and_has_an_end(text, longest) -> None:
+    """Whatever the text, what is left is UTF-8 of at most one character more than asked for, the ellipsis."""
+    cleaned = clean(text, longest)
+
+    assert len(cleaned.encode("utf-8").decode("utf-8")) <= longest + 1
+
+
+@given(st.recursive(st.none() | st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10))  # fmt: skip
+def test_json_in_a_script_says_the_same_and_cannot_end_it(value) -> None:
+    """Parsed again it is what it was, and it holds no sign that HTML or an old script parser takes for its own."""
+    text = script_json({"value": value})
+
+    assert json.loads(text) == {"value": value}
+    assert not set("<>&\u2028\u2029") & set(text)
+
+
+@pytest.mark.parametrize("value", [None, "7", True, math.nan, math.inf, 10**400, [1]])
+def test_what_is_no_number_is_unknown(value) -> None:
+    """Texts, flags, NaN and numbers beyond 63 bits are not drawn and not summed."""
+    assert number(value) is None
+
+
+def test_a_huge_run_fits_a_small_file_and_the_page_says_what_it_leaves_out(tmp_path) -> None:
+    """10,000 stages and 10^6 tasks stay below 3 MB; what is not shown is counted."""
+    analysis = report_scenario.huge()
+    worst = worst_stages(analysis)
+    path = tmp_path / "report.html"
+    write_report(analysis, report_scenario.tasks(worst, 125_000), path)
+    text = path.read_text(encoding="utf-8")
+
+    assert path.stat().st_size < 3 * MEGABYTE
+    assert "9700 more stages are not shown" in text
+    assert "150 more findings are not shown" in text
+    assert "of 2000 jobs are not drawn" in text
+    assert "of 125000 task ends are drawn as points" in text
+
+
+def test_an_empty_log_claims_nothing() -> None:
+    """No chart, no cost, and a sentence that says why."""
+    html = report_html(report_scenario.empty(), None)
+
+    assert "The log holds no event, so nothing is known of the application." in html
+    assert '<script type="application/json" id="charts">{}</script>' in html
+
+
+def test_a_document_without_any_key_is_a_page_too() -> None:
+    """An analysis of which everything is absent is shown as unknown."""
+    assert "Application without a name" in report_html({}, None)
+
+
+def test_without_metrics_the_page_says_so() -> None:
+    """Times are drawn, bytes are not, and a sentence names what is not known."""
+    analysis = report_scenario.without_metrics()
+    html = report_html(analysis, report_scenario.tasks([(0, 0)], 16, measured=False))
+    charts = json.loads(re.search(r'id="charts">(.*?)</script>', html, re.DOTALL)[1])
+
+    assert "No task carries metrics" in html
+    assert {name for name in charts if name.endswith("-0")} == {"durations-0", "points-0"}
+
+
+def test_worst_stages_are_those_with_findings_then_those_that_cost_most() -> None:
+    """Critical before warning before cost, each once, none that the analysis does not hold."""
+    stages = [report_scenario.stage(each, [100.0 * (each + 1)]) for each in range(5)]
+    findings = [report_scenario.finding(2), report_scenario.finding(0, "critical"), report_scenario.finding(99)]
+
+    assert worst_stages(report_scenario.analysis(stages, findings), 4) == [(0, 0), (2, 0), (4, 0), (3, 0)]
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1e15, allow_subnormal=False)))
+def test_every_value_is_in_one_bin(values) -> None:
+    """Bins follow one another without a gap, hold all values, and each value lies where it is counted."""
+    found = distributions.bins(np.asarray(values, dtype=np.float64))
+    positive = [each for each in found if each["to"] > 0]
+
+    assert sum(each["count"] for each in found) == len(values)
+    assert all(one["to"] == other["from"] for one, other in itertools.pairwise(positive))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.booleans()), min_size=1), st.integers(min_value=8, max_value=40))
+def test_points_are_few_and_hold_the_longest(tasks, most) -> None:
+    """At most as many as asked for, each once, and the longest task always among them."""
+    durations = np.asarray([each for each, _ in tasks])
+    places = distributions.chosen(durations, np.asarray([bad for _, bad in tasks]), most)
+
+    assert len(places) == len(set(places)) <= most
+    assert durations.max() in durations[places]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 100))), st.integers(1, 5))
+def test_bars_of_one_line_never_cover_each_other(spans, most) -> None:
+    """Packed bars follow one another in their line; with lines enough none is left out."""
+    bars = [Bar("", "", start, start + length, "") for start, length in spans]
+    lanes = timeline.pack(bars, most)
+
+    assert all(one.end <= other.start for lane in lanes for one, other in itertools.pairwise(lane))
+    assert len(lanes) <= most
+    assert sum(map(len, timeline.pack(bars, len(bars) or 1))) == len(bars)
+
+
+def test_executors_alive_counts_joins_and_leaves() -> None:
+    """From none on, a step at each change; one that never left stays to the end."""
+    executors = [{"executor_id": "1", "added_ms": 1000, "removed_ms": 3000}, {"executor_id": "2", "added_ms": 2000}]
+
+    assert [(each["at"], each["count"]) for each in timeline.alive(executors, Window(1000, 5000))] == [
+        (0.0, 0), (0.0, 1), (1.0, 2), (2.0, 1), (4.0, 1)
+    ]  # fmt: skip
+
+
+def test_what_lies_outside_the_application_s_time_is_counted_not_drawn() -> None:
+    """One event with a broken clock does not shrink the run to a point."""
+    analysis = report_scenario.ordinary()
+    analysis["stages"][0] |= {"submitted_ms": 1, "completed_ms": 2}
+    drawn = timeline.rows(analysis, timeline.window(analysis))
+
+    assert drawn["left_out"] == ["1 of 3 stages are not drawn (shortest, or outside)."]
+
+
+def test_steps_of_a_runbook() -> None:
+    """Numbered lines become steps, lines below them belong to them, code is told from words."""
+    assert steps("1. Look at `a_b`\n   twice.\n2. Stop.") == [
+        [(False, "Look at "), (True, "a_b"), (False, " twice.")],
+        [(False, "Stop.")],
+    ]
+
+
+def test_another_interpreter_is_refused() -> None:
+    """A new version with other imports fails here and not in the reader's browser."""
+    with pytest.raises(ValueError):
+        interpreter("import { other } from 'vega-util';")
