@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Looks for every tool that the build needs and says, all at once, which are missing and how to get them.
-# As root on Debian it installs the few programs that the stack runs (Prometheus, Alertmanager, kcat) by itself.
+# As root on Debian it installs the few programs that the stack and its tests run (Prometheus, Alertmanager, kcat,
+# Chromium) by itself.
 # Exit code 3: something is missing.
 set -euo pipefail
 python=${PYTHON:-python3.11}
-programs=(prometheus promtool prometheus-alertmanager amtool kcat)
-packages=(prometheus prometheus-alertmanager kcat)
+programs=(prometheus promtool prometheus-alertmanager amtool kcat chromium chromedriver)
+packages=(prometheus prometheus-alertmanager kcat chromium chromium-driver)
 missing=()
 
 need() { missing+=("$1: $2"); }

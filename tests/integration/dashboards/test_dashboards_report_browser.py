@@ -1,0 +1,253 @@
+"""The report in a real browser: it draws, asks the network for nothing, obeys the keyboard and the colour scheme."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver import Keys
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+from sparkfuse_dashboards.report import worst_stages, write_report
+from tests.unit.dashboards import report_scenario
+from tests.waiting import wait_for
+
+DRAWN = "return Number(document.documentElement.dataset.drawn)"
+FOCUSED = """
+const at = document.activeElement;
+return at === document.body ? null : (at.dataset.zoom || at.dataset.sort && "sort " + at.textContent
+  || at.getAttribute("href") || at.getAttribute("aria-label") || at.textContent.trim().slice(0, 40));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    """Headless Chromium from the system's packages, with its console and its network requests written down."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or pytest.fail("no chromium: run build_support/preflight.sh")
+    # Tests may run as root in a container, where Chromium's own sandbox refuses to start and /dev/shm is small.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1200,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def opened(browser, tmp_path) -> Callable[..., list[str]]:
+    """Writes and opens a report, waits until its charts are drawn, and gives the addresses that were asked for."""
+
+    def opens(analysis: dict[str, Any], *, each: int = 16, measured: bool = True) -> list[str]:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        browser.get("about:blank")
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)
+        worst = worst_stages(analysis)
+        path: Path = tmp_path / "report.html"
+        write_report(analysis, report_scenario.tasks(worst, each, measured=measured) if worst else None, path)
+        browser.get(path.as_uri())
+        wait_for(lambda: browser.execute_script("return 'drawn' in document.documentElement.dataset"), 60, "the charts")
+        messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+        asked = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+        return [url for url in asked if url != path.as_uri()]
+
+    return opens
+
+
+def see(browser, **features: str) -> None:
+    """Show the page as a reader with these preferences sees it; ``media`` is screen or print."""
+    media = features.pop("media", "")
+    wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wanted})
+
+
+@pytest.mark.parametrize("name", ["ordinary", "hostile", "empty", "without_metrics", "huge"])
+def test_it_draws_without_an_error_and_without_the_network(browser, opened, name) -> None:
+    """Whatever the log: all charts are there, the console is silent (also about the policy), nothing is asked for."""
+    asked = opened(getattr(report_scenario, name)(), measured=name != "without_metrics")
+    places = browser.find_elements(By.CSS_SELECTOR, "[data-chart]")
+
+    assert asked == []
+    assert browser.get_log("browser") == []
+    assert browser.execute_script(DRAWN) == len(places)
+    assert all(place.find_elements(By.CSS_SELECTOR, "svg [aria-label], svg[aria-label]") for place in places)
+    assert browser.execute_script(
+        "return document.querySelectorAll('.chart svg path').length >= arguments[0]", len(places)
+    )
+
+
+def test_hostile_text_is_text(browser, opened) -> None:
+    """Names that end scripts and open images are read as names; no script of theirs ran, no element of theirs is."""
+    opened(report_scenario.hostile())
+
+    assert "</script><script>window.hacked=1</script>" in browser.find_element(By.TAG_NAME, "h1").text
+    assert "{{7*7}}" in browser.find_element(By.CSS_SELECTOR, ".finding h3").text
+    assert browser.execute_script("return window.hacked") is None
+    assert browser.find_elements(By.TAG_NAME, "img") == []
+
+
+def test_a_script_that_got_in_would_not_run(browser, opened) -> None:
+    """The policy stops a script that is not the page's own, and text that is about to become markup."""
+    opened(report_scenario.ordinary())
+    browser.execute_script("""
+        const script = document.createElement("script");
+        try { script.text = "window.hacked = 1"; document.body.append(script); } catch (refused) { window.refused = 1; }
+        try { document.body.innerHTML = "<b>markup</b>"; } catch (refused) { window.refused += 1; }
+    """)
+
+    assert browser.execute_script("return [window.hacked, window.refused]") == [None, 2]
+
+
+def test_the_keyboard_reaches_everything(browser, opened) -> None:
+    """Tab meets the skip link first, then links, details, the timeline's buttons and the table's; Enter works them."""
+    opened(report_scenario.ordinary())
+    seen: list[str | None] = []
+    for _ in range(60):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        seen.append(browser.execute_script(FOCUSED))
+        if seen[-1] == "in":
+            browser.switch_to.active_element.send_keys(Keys.ENTER)
+        if seen[-1] == "sort Elapsed":
+            browser.switch_to.active_element.send_keys(Keys.SPACE)
+            break
+
+    assert seen[:3] == ["#main", "#findings", "#timeline"]
+    assert {"in", "out", "earlier", "later", "all"} <= set(seen)
+    assert any(str(each).startswith("Evidence: rule") for each in seen)
+    assert browser.find_element(By.CSS_SELECTOR, "th[aria-sort]").text == "Elapsed"
+    assert browser.find_element(By.ID, "sorted").get_attribute("textContent") == "Sorted by Elapsed, largest first"
+    assert browser.get_log("browser") == []
+
+
+def test_zooming_moves_the_timeline(browser, opened) -> None:
+    """Zoom in shows a part, whole run shows all again."""
+    opened(report_scenario.ordinary())
+    labels = "[...document.querySelectorAll('[data-chart=timeline] .role-axis-label text')]"
+    ticks = f"return {labels}.map(label => label.textContent).sort()"
+    whole = browser.execute_script(ticks)
+    browser.find_element(By.CSS_SELECTOR, "[data-zoom=in]").click()
+    part = wait_for(lambda: (now := browser.execute_script(ticks)) != whole and now, 10, "the part")
+    browser.find_element(By.CSS_SELECTOR, "[data-zoom=all]").click()
+
+    assert part != whole
+    assert wait_for(lambda: browser.execute_script(ticks) == whole, 10, "the whole run")
+
+
+def test_sorting_keeps_the_rows(browser, opened) -> None:
+    """A click on a heading puts the largest first, another the smallest; no row is lost."""
+    opened(report_scenario.ordinary())
+    first = "return [...document.querySelectorAll('.sortable tbody tr')].map(row => row.cells[0].textContent)"
+    button = browser.find_element(By.XPATH, "//button[text()='Tasks']")
+    orders = []
+    for _ in range(2):
+        button.click()
+        orders.append(browser.execute_script(first))
+
+    assert orders == [["stage 1", "stage 0", "stage 2"], ["stage 2", "stage 0", "stage 1"]]
+
+
+def test_dark_mode_changes_the_page_and_its_charts(browser, opened) -> None:
+    """Ground, text and bars have other colours in the dark, without a reload."""
+    opened(report_scenario.ordinary())
+    colours = """
+        const of = (place, name) => getComputedStyle(document.querySelector(place))[name];
+        return [of("body", "backgroundColor"), of("body", "color"), of("[data-chart=timeline] .mark-rect path", "fill"),
+                of("[data-chart=timeline] .role-axis-label text", "fill")];
+    """
+    see(browser, prefers_color_scheme="light")
+    light = browser.execute_script(colours)
+    see(browser, prefers_color_scheme="dark")
+    dark = browser.execute_script(colours)
+
+    assert light[0] == "rgb(255, 255, 255)"
+    assert dark[0] == "rgb(13, 17, 23)"
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_and_bars_stand_out(browser, opened, scheme) -> None:
+    """Text has the contrast of WCAG AA (4.5:1) on its ground, shapes 3:1, in both schemes."""
+    opened(report_scenario.ordinary())
+    see(browser, prefers_color_scheme=scheme)
+    colours = browser.execute_script(
+        """
+        const all = {};
+        const probe = document.body.appendChild(document.createElement("i"));
+        for (const name of arguments[0]) {
+          probe.style.color = `var(--${name})`;
+          all[name] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+        }
+        return all;
+    """,
+        [
+            "paper",
+            "raised",
+            "ink",
+            "dim",
+            "link",
+            "critical",
+            "warning",
+            "info",
+            "accent",
+            "good",
+            "bad",
+            "open",
+            "quiet",
+        ],
+    )
+    texts = {name: contrast(colours[name], colours["raised"]) for name in ("ink", "dim", "critical", "warning", "info")}
+    shapes = {name: contrast(colours[name], colours["paper"]) for name in ("accent", "good", "bad", "open", "quiet")}
+
+    assert {name: ratio for name, ratio in texts.items() if ratio < 4.5} == {}
+    assert {name: ratio for name, ratio in shapes.items() if ratio < 3} == {}
+
+
+def test_print_is_black_on_white_and_cuts_nothing_off(browser, opened) -> None:
+    """Even for a reader whose screen is dark; buttons and scroll boxes are gone."""
+    opened(report_scenario.ordinary())
+    see(browser, media="print", prefers_color_scheme="dark")
+    told = browser.execute_script("""
+        const of = (place, name) => getComputedStyle(document.querySelector(place))[name];
+        return [of("body", "backgroundColor"), of(".controls", "display"), of(".scroll", "overflowX")];
+    """)
+
+    assert told == ["rgb(255, 255, 255)", "none", "visible"]
+
+
+def test_headings_tables_and_names_are_there_for_those_who_do_not_see(browser, opened) -> None:
+    """One main, one h1, no level of headings left out, headers in each table, a name on each button and chart."""
+    opened(report_scenario.ordinary())
+    told = browser.execute_script("""
+        const all = (place) => [...document.querySelectorAll(place)];
+        return {
+          language: document.documentElement.lang,
+          levels: all("h1, h2, h3, h4").map((each) => Number(each.tagName[1])),
+          mains: all("main").length,
+          bare: all("table").filter((each) => !each.querySelector("thead th[scope=col]")).length,
+          nameless: all("button, summary, a").filter((each) => !each.textContent.trim()).length,
+          uncaptioned: all(".chart").filter((each) => !each.closest("figure").querySelector("figcaption")).length,
+          wide: document.documentElement.scrollWidth > window.innerWidth,
+        };
+    """)
+
+    assert told.pop("levels")[0] == 1
+    assert told == {"language": "en", "mains": 1, "bare": 0, "nameless": 0, "uncaptioned": 0, "wide": False}
+
+
+def contrast(one: list[int], other: list[int]) -> float:
+    """The contrast ratio of two colours, as WCAG 2 defines it."""
+    lights = sorted((_luminance(one), _luminance(other)))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def _luminance(colour: list[int]) -> float:
+    parts = [part / 255 for part in colour]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
