@@ -1,14 +1,18 @@
 //! The face towards Python: Arrow travels by the PyCapsule protocol, so no pyarrow is needed to build or import it.
 
+mod event_log;
+
 use std::ffi::CStr;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyCapsule;
 
+use crate::event_log::log_tables::Table;
 use crate::facts;
 
 const STREAM: &CStr = c"arrow_array_stream";
@@ -16,7 +20,22 @@ const STREAM: &CStr = c"arrow_array_stream";
 /// Record batches of one schema.
 #[pyclass(frozen, module = "sparkfuse_kernel")]
 struct Batches {
-    batch: RecordBatch,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Batches {
+    fn new(table: Table) -> Batches {
+        Batches {
+            schema: table.schema,
+            batches: table.batches,
+        }
+    }
+}
+
+/// Hands batches over by Arrow's C stream interface.
+fn capsule<'py>(py: Python<'py>, batches: Box<dyn RecordBatchReader + Send>) -> PyResult<Bound<'py, PyCapsule>> {
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(batches), STREAM)
 }
 
 #[pymethods]
@@ -29,13 +48,13 @@ impl Batches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
+        let batches = self.batches.clone().into_iter().map(Ok);
+        capsule(py, Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
     }
 
     #[getter]
     fn num_rows(&self) -> usize {
-        self.batch.num_rows()
+        self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 }
 
@@ -79,7 +98,7 @@ impl Decoder {
             .map(|(index, reason)| (index, reason.to_string()))
             .collect();
         Ok(Decoded {
-            batches: Py::new(py, Batches { batch: decoded.batch })?,
+            batches: Py::new(py, Batches::new(decoded.batch.into()))?,
             rejected,
         })
     }
@@ -106,5 +125,12 @@ fn kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Decoded>()?;
     module.add_class::<Decoder>()?;
     module.add_function(wrap_pyfunction!(decode, module)?)?;
+    module.add_class::<event_log::EventLog>()?;
+    module.add_class::<event_log::EventLogs>()?;
+    module.add_class::<event_log::EventLogStream>()?;
+    module.add_class::<event_log::EventLogDecoder>()?;
+    module.add_function(wrap_pyfunction!(event_log::read_event_log, module)?)?;
+    module.add_function(wrap_pyfunction!(event_log::read_event_logs, module)?)?;
+    module.add_function(wrap_pyfunction!(event_log::open_event_log, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -1,5 +1,31 @@
-"""Fast readers: Protobuf records to Arrow, without a Python loop over rows."""
+"""Fast readers: Protobuf records and Spark event logs to Arrow, without a Python loop over rows."""
 
-from sparkfuse_kernel._kernel import Batches, Decoded, Decoder, __version__, decode
+from sparkfuse_kernel._kernel import (
+    Batches,
+    Decoded,
+    Decoder,
+    EventLog,
+    EventLogDecoder,
+    EventLogs,
+    EventLogStream,
+    __version__,
+    decode,
+    open_event_log,
+    read_event_log,
+    read_event_logs,
+)
 
-__all__ = ["Batches", "Decoded", "Decoder", "__version__", "decode"]
+__all__ = [
+    "Batches",
+    "Decoded",
+    "Decoder",
+    "EventLog",
+    "EventLogDecoder",
+    "EventLogStream",
+    "EventLogs",
+    "__version__",
+    "decode",
+    "open_event_log",
+    "read_event_log",
+    "read_event_logs",
+]

@@ -1,0 +1,27 @@
+//! Spark's event logs: any version, any container, torn or whole, to Arrow.
+//!
+//! `codec` unpacks, `decoder` reads lines, `shape` and `events` the frequent ones, `rare` the others, `tally` adds the
+//! task ends of a stage up, `tables` keeps the rest, `arrow` hands all of it over; `read` does it for whole logs on
+//! several threads. `evidence` says what was read and what was not.
+
+pub mod arrow;
+pub mod codec;
+pub mod decoder;
+pub mod events;
+pub mod evidence;
+pub mod fault;
+pub mod ids;
+pub mod log_tables;
+pub mod options;
+pub mod rare;
+pub mod read;
+pub mod scan;
+#[cfg(target_arch = "x86_64")]
+pub mod scan_avx2;
+pub mod shape;
+pub mod tables;
+pub mod tally;
+pub mod tasks;
+pub mod text;
+pub mod timestamp;
+pub mod walk;

@@ -1,0 +1,305 @@
+//! Tables to Arrow.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{Field, Fields, Schema};
+
+use super::rare::METRICS;
+use super::tables::*;
+use super::tally::{DISTRIBUTIONS, SUMS, Summary};
+use super::timestamp;
+
+/// A table that is made column by column.
+#[derive(Default)]
+struct Columns {
+    fields: Vec<Field>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Columns {
+    fn push(&mut self, name: &str, array: ArrayRef) {
+        self.fields.push(Field::new(name, array.data_type().clone(), true));
+        self.arrays.push(array);
+    }
+
+    fn numbers(&mut self, name: &str, values: impl Iterator<Item = Option<i64>>) {
+        self.push(name, Arc::new(Int64Array::from_iter(values)));
+    }
+
+    fn floats(&mut self, name: &str, values: impl Iterator<Item = Option<f64>>) {
+        self.push(name, Arc::new(Float64Array::from_iter(values)));
+    }
+
+    fn texts<T: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = Option<T>>) {
+        self.push(name, Arc::new(StringArray::from_iter(values)));
+    }
+
+    fn number_lists<'r>(&mut self, name: &str, values: impl Iterator<Item = &'r [Option<i64>]>) {
+        let mut lists = ListBuilder::new(Int64Builder::new());
+        for list in values {
+            lists.append_value(list.iter().copied());
+        }
+        self.push(name, Arc::new(lists.finish()));
+    }
+
+    fn text_lists<'r, T: AsRef<str> + 'r>(&mut self, name: &str, values: impl Iterator<Item = &'r [Option<T>]>) {
+        let mut lists = ListBuilder::new(StringBuilder::new());
+        for list in values {
+            lists.append_value(list.iter().map(Option::as_ref));
+        }
+        self.push(name, Arc::new(lists.finish()));
+    }
+
+    fn summaries(&mut self, name: &str, values: &[Summary]) {
+        let order = |pick: fn((i64, f64, i64, i64)) -> i64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter(values.iter().map(|value| value.order.map(pick))))
+        };
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            (
+                "n",
+                Arc::new(Int64Array::from_iter_values(values.iter().map(|value| value.count))),
+            ),
+            (
+                "sum",
+                Arc::new(Int64Array::from_iter_values(values.iter().map(|value| value.sum))),
+            ),
+            ("min", order(|order| order.0)),
+            (
+                "median",
+                Arc::new(Float64Array::from_iter(
+                    values.iter().map(|value| value.order.map(|order| order.1)),
+                )),
+            ),
+            ("p95", order(|order| order.2)),
+            ("max", order(|order| order.3)),
+        ];
+        let (names, arrays): (Vec<&str>, Vec<ArrayRef>) = columns.into_iter().unzip();
+        let fields: Fields = names
+            .iter()
+            .zip(&arrays)
+            .map(|(name, array)| Field::new(*name, array.data_type().clone(), true))
+            .collect();
+        self.push(name, Arc::new(StructArray::new(fields, arrays, None::<NullBuffer>)));
+    }
+
+    fn finish(self) -> RecordBatch {
+        match RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays) {
+            Ok(batch) => batch,
+            Err(never) => unreachable!("each column has a value for each row: {never}"),
+        }
+    }
+}
+
+pub fn applications(rows: &[Application]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.texts("app_id", rows.iter().map(|row| row.app_id.as_ref()));
+    table.texts("attempt", rows.iter().map(|row| row.attempt.as_ref()));
+    table.texts("name", rows.iter().map(|row| row.name.as_ref()));
+    table.texts("user_name", rows.iter().map(|row| row.user_name.as_ref()));
+    table.texts("spark_version", rows.iter().map(|row| row.spark_version.as_ref()));
+    table.numbers("started_ms", rows.iter().map(|row| row.started_ms));
+    table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
+    table.finish()
+}
+
+pub fn jobs(rows: &[Job]) -> RecordBatch {
+    let stage_ids: Vec<Vec<Option<i64>>> = rows.iter().map(|row| some(&row.stage_ids)).collect();
+    let mut table = Columns::default();
+    table.numbers("job_id", rows.iter().map(|row| Some(row.job_id)));
+    table.numbers("submitted_ms", rows.iter().map(|row| row.submitted_ms));
+    table.numbers("completed_ms", rows.iter().map(|row| row.completed_ms));
+    table.texts("result", rows.iter().map(|row| row.result.as_ref()));
+    table.texts("failure_reason", rows.iter().map(|row| row.failure_reason.as_ref()));
+    table.number_lists("stage_ids", stage_ids.iter().map(Vec::as_slice));
+    table.texts("description", rows.iter().map(|row| row.description.as_ref()));
+    table.texts("job_group", rows.iter().map(|row| row.job_group.as_ref()));
+    table.numbers("sql_execution_id", rows.iter().map(|row| row.sql_execution_id));
+    table.finish()
+}
+
+/// One row a stage attempt, by id and attempt; `first_job` says which job lists a stage first.
+pub fn stages(rows: &mut [Stage], first_job: impl Fn(i64) -> Option<i64>) -> RecordBatch {
+    rows.sort_by_key(|row| row.key);
+    let summaries: Vec<[Summary; DISTRIBUTIONS.len()]> = rows
+        .iter_mut()
+        .map(|row| row.tally.values.each_mut().map(|values| values.summary()))
+        .collect();
+    let rows: &[Stage] = rows;
+    let nothing = StageInfo::default();
+    let infos: Vec<&StageInfo> = rows.iter().map(|row| row.info.as_deref().unwrap_or(&nothing)).collect();
+    let parents: Vec<Vec<Option<i64>>> = infos.iter().map(|info| some(&info.parents)).collect();
+    let scopes: Vec<Vec<Option<&String>>> = infos
+        .iter()
+        .map(|info| info.scopes.iter().map(Some).collect())
+        .collect();
+    let mut table = Columns::default();
+    table.numbers("stage_id", rows.iter().map(|row| Some(row.key.0)));
+    table.numbers("stage_attempt", rows.iter().map(|row| Some(row.key.1)));
+    table.texts("name", infos.iter().map(|info| info.name.as_ref()));
+    table.numbers("num_tasks", infos.iter().map(|info| info.num_tasks));
+    table.number_lists("parent_stage_ids", parents.iter().map(Vec::as_slice));
+    table.text_lists("scope_names", scopes.iter().map(Vec::as_slice));
+    table.numbers("submitted_ms", infos.iter().map(|info| info.submitted_ms));
+    table.numbers("completed_ms", infos.iter().map(|info| info.completed_ms));
+    table.texts("failure_reason", infos.iter().map(|info| info.failure_reason.as_ref()));
+    table.texts("status", infos.iter().map(|info| Some(status(info))));
+    table.numbers("job_id", rows.iter().map(|row| first_job(row.key.0)));
+    table.numbers("sql_execution_id", infos.iter().map(|info| info.sql_execution_id));
+    table.texts(
+        "job_description",
+        infos.iter().map(|info| info.job_description.as_ref()),
+    );
+    table.texts("job_group", infos.iter().map(|info| info.job_group.as_ref()));
+    table.numbers("resource_profile_id", infos.iter().map(|info| info.resource_profile_id));
+    table.numbers("started_tasks", rows.iter().map(|row| Some(row.started_tasks)));
+    table.numbers("tasks", rows.iter().map(|row| Some(row.tally.tasks)));
+    table.numbers("succeeded", rows.iter().map(|row| Some(row.tally.succeeded)));
+    table.numbers("failed", rows.iter().map(|row| Some(row.tally.failed)));
+    table.numbers("killed", rows.iter().map(|row| Some(row.tally.killed)));
+    table.numbers("speculative", rows.iter().map(|row| Some(row.tally.speculative)));
+    table.numbers(
+        "without_metrics",
+        rows.iter().map(|row| Some(row.tally.without_metrics)),
+    );
+    for (place, (name, _)) in SUMS.iter().enumerate() {
+        table.numbers(name, rows.iter().map(|row| Some(row.tally.sums[place])));
+    }
+    for (place, name) in DISTRIBUTIONS.iter().enumerate() {
+        let column: Vec<Summary> = summaries.iter().map(|summary| summary[place]).collect();
+        table.summaries(name, &column);
+    }
+    table.numbers("spilled_tasks", rows.iter().map(|row| Some(row.tally.spilled_tasks)));
+    table.numbers(
+        "spilled_wall_ms",
+        rows.iter().map(|row| Some(row.tally.spilled_wall_ms)),
+    );
+    table.numbers("ended_wall_ms", rows.iter().map(|row| Some(row.tally.ended_wall_ms)));
+    table.numbers("first_launched_ms", rows.iter().map(|row| row.tally.first_launched_ms));
+    table.numbers("last_finished_ms", rows.iter().map(|row| row.tally.last_finished_ms));
+    table.numbers(
+        "biggest_task_index",
+        rows.iter().map(|row| row.tally.biggest.and_then(|task| task.2)),
+    );
+    table.numbers(
+        "biggest_task_bytes",
+        rows.iter().map(|row| row.tally.biggest.map(|task| task.0)),
+    );
+    table.numbers(
+        "biggest_task_ms",
+        rows.iter().map(|row| row.tally.biggest.and_then(|task| task.1)),
+    );
+    table.finish()
+}
+
+fn status(info: &StageInfo) -> &'static str {
+    match (info.completed, &info.failure_reason) {
+        (false, _) => "running",
+        (true, Some(_)) => "failed",
+        (true, None) => "succeeded",
+    }
+}
+
+pub fn executors(rows: &[Executor]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.texts("executor_id", rows.iter().map(|row| Some(&row.executor_id)));
+    table.texts("host", rows.iter().map(|row| row.host.as_ref()));
+    table.numbers("cores", rows.iter().map(|row| row.cores));
+    table.numbers("added_ms", rows.iter().map(|row| row.added_ms));
+    table.numbers("removed_ms", rows.iter().map(|row| row.removed_ms));
+    table.texts("removed_reason", rows.iter().map(|row| row.removed_reason.as_ref()));
+    table.numbers("storage_memory_bytes", rows.iter().map(|row| row.storage_memory_bytes));
+    table.finish()
+}
+
+pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.numbers("sql_execution_id", rows.iter().map(|row| Some(row.id)));
+    table.numbers("root_execution_id", rows.iter().map(|row| row.root_id));
+    table.texts("description", rows.iter().map(|row| row.description.as_ref()));
+    table.numbers("started_ms", rows.iter().map(|row| row.started_ms));
+    table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
+    table.texts("failure_reason", rows.iter().map(|row| row.failure_reason.as_ref()));
+    table.numbers("plan_versions", rows.iter().map(|row| Some(row.plan_versions)));
+    table.finish()
+}
+
+pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.numbers("sql_execution_id", rows.iter().map(|row| Some(row.execution)));
+    table.numbers("plan_version", rows.iter().map(|row| Some(row.version)));
+    table.numbers("node", rows.iter().map(|row| Some(row.node)));
+    table.numbers("parent", rows.iter().map(|row| row.parent));
+    table.texts("name", rows.iter().map(|row| row.name.as_ref()));
+    table.number_lists("metric_ids", rows.iter().map(|row| row.metric_ids.as_slice()));
+    table.text_lists("metric_names", rows.iter().map(|row| row.metric_names.as_slice()));
+    table.text_lists("metric_types", rows.iter().map(|row| row.metric_types.as_slice()));
+    table.finish()
+}
+
+pub fn accumulators(rows: &[Accumulator]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.numbers("stage_id", rows.iter().map(|row| row.stage.map(|stage| stage.0)));
+    table.numbers("stage_attempt", rows.iter().map(|row| row.stage.map(|stage| stage.1)));
+    table.numbers("sql_execution_id", rows.iter().map(|row| row.execution));
+    table.numbers("accumulator_id", rows.iter().map(|row| row.id));
+    table.texts("name", rows.iter().map(|row| row.name.as_ref()));
+    table.numbers("value", rows.iter().map(|row| row.value));
+    table.finish()
+}
+
+pub fn executor_metrics(rows: &[ExecutorMetrics]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.texts("executor_id", rows.iter().map(|row| row.executor_id.as_ref()));
+    table.numbers("stage_id", rows.iter().map(|row| row.stage_id));
+    table.numbers("stage_attempt", rows.iter().map(|row| row.stage_attempt));
+    for (place, (_, name)) in METRICS.iter().enumerate() {
+        table.numbers(name, rows.iter().map(|row| row.peaks[place]));
+    }
+    table.finish()
+}
+
+pub fn streaming_progress(rows: &[StreamingProgress]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.texts("query_id", rows.iter().map(|row| row.query_id.as_ref()));
+    table.texts("run_id", rows.iter().map(|row| row.run_id.as_ref()));
+    table.texts("name", rows.iter().map(|row| row.name.as_ref()));
+    table.numbers("batch_id", rows.iter().map(|row| row.batch_id));
+    table.numbers(
+        "timestamp_ms",
+        rows.iter()
+            .map(|row| timestamp::milliseconds(row.timestamp.as_deref()?)),
+    );
+    table.numbers("batch_duration_ms", rows.iter().map(|row| row.batch_duration_ms));
+    table.numbers("input_rows", rows.iter().map(|row| row.input_rows));
+    table.floats(
+        "input_rows_per_second",
+        rows.iter().map(|row| row.input_rows_per_second),
+    );
+    table.floats(
+        "processed_rows_per_second",
+        rows.iter().map(|row| row.processed_rows_per_second),
+    );
+    table.numbers("state_rows", rows.iter().map(|row| row.state_rows));
+    table.numbers("state_memory_bytes", rows.iter().map(|row| row.state_memory_bytes));
+    table.numbers(
+        "watermark_ms",
+        rows.iter()
+            .map(|row| timestamp::milliseconds(row.watermark.as_deref()?)),
+    );
+    table.finish()
+}
+
+pub fn environment(rows: &[Property]) -> RecordBatch {
+    let mut table = Columns::default();
+    table.texts("section", rows.iter().map(|row| Some(row.section)));
+    table.texts("key", rows.iter().map(|row| Some(&row.key)));
+    table.texts("value", rows.iter().map(|row| Some(&row.value)));
+    table.finish()
+}
+
+fn some(numbers: &[i64]) -> Vec<Option<i64>> {
+    numbers.iter().copied().map(Some).collect()
+}

@@ -1,0 +1,86 @@
+//! What a caller wants of a log, and how much it may cost.
+
+use std::collections::HashSet;
+
+use super::tables::StageKey;
+
+/// Bounds that hold whatever a log says.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Longest line; a longer one is bad, and passed over without being kept.
+    pub line_bytes: u32,
+    /// Most bytes that one packed file may unpack to.
+    pub plain_bytes: u64,
+    /// Most plain bytes for each packed byte, once `ratio_from` were unpacked.
+    pub ratio: u64,
+    pub ratio_from: u64,
+    /// Most bytes that the tables of rare events may take; what finds no room is counted.
+    pub table_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            line_bytes: 64 << 20,
+            plain_bytes: 1 << 40,
+            // Real logs pack up to about 100 times; gzip cannot do more than 1,032.
+            ratio: 1_100,
+            ratio_from: 256 << 20,
+            table_bytes: 512 << 20,
+        }
+    }
+}
+
+/// Configuration keys that may be kept; all others may hold secrets.
+#[derive(Debug, Clone, Default)]
+pub struct Allowed {
+    keys: HashSet<Vec<u8>>,
+    prefixes: Vec<Vec<u8>>,
+}
+
+impl Allowed {
+    /// A pattern that ends in `*` is a prefix.
+    pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Allowed {
+        let mut allowed = Allowed::default();
+        for pattern in patterns {
+            match pattern.as_ref().strip_suffix('*') {
+                Some(prefix) => allowed.prefixes.push(prefix.as_bytes().to_vec()),
+                None => {
+                    allowed.keys.insert(pattern.as_ref().as_bytes().to_vec());
+                }
+            }
+        }
+        allowed
+    }
+
+    pub fn holds(&self, key: &[u8]) -> bool {
+        self.keys.contains(key) || self.prefixes.iter().any(|prefix| key.starts_with(prefix))
+    }
+}
+
+/// What to read.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Make the table of task ends.
+    pub tasks: bool,
+    /// Only of these stage attempts.
+    pub tasks_of: Option<HashSet<StageKey>>,
+    pub task_starts: bool,
+    pub environment: Allowed,
+    pub limits: Limits,
+    /// Rows in one Arrow batch.
+    pub batch_rows: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            tasks: false,
+            tasks_of: None,
+            task_starts: false,
+            environment: Allowed::default(),
+            limits: Limits::default(),
+            batch_rows: 64 << 10,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Passes over JSON without reading it: a string or a container is skipped by its quotes and brackets.
+//!
+//! Only brackets of the container's own kind are counted, so that the objects inside an array cost nothing.
+//! What is passed over is checked for balance, not for grammar.
+
+/// The index just behind the bracket that closes the container whose content starts at `at`.
+#[inline]
+pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if super::scan_avx2::available() {
+        return super::scan_avx2::skip_container(text, at, open, close);
+    }
+    skip_container_scalar(text, at, open, close)
+}
+
+/// The same, byte by byte, for processors without AVX2.
+pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) -> Option<usize> {
+    let mut depth = 1usize;
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        if byte == b'"' {
+            at = skip_string(text, at)?;
+        } else if byte == open {
+            depth += 1;
+        } else if byte == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+/// The index just behind the quote that closes the string whose content starts at `at`.
+#[inline]
+pub fn skip_string(text: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn json_like() -> impl Strategy<Value = String> {
+        let token = prop::sample::select(vec![
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            ":",
+            "12",
+            "\"a\"",
+            "\"\\\\\"",
+            "\"\\\"]\"",
+            "\"}{[\\\\\\\"\"",
+            " ",
+            "null",
+            "\\",
+            "\"a text that is longer than one step of the scan, with ] and } in it and no escapes\"",
+        ]);
+        prop::collection::vec(token, 0..80).prop_map(|tokens| tokens.concat())
+    }
+
+    proptest! {
+        /// The wide and the scalar scan agree on every text, whole or cut anywhere.
+        #[test]
+        fn wide_equals_scalar(text in json_like(), cut in 0usize..400) {
+            let text = &text.as_bytes()[..cut.min(text.len())];
+            for (open, close) in [(b'[', b']'), (b'{', b'}')] {
+                prop_assert_eq!(
+                    skip_container(text, 0, open, close),
+                    skip_container_scalar(text, 0, open, close)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The scan in steps of 64 bytes, for processors with AVX2. The one place of the kernel with unsafe code:
+//! unaligned loads from a slice whose length was looked at, and calls that need the processor's feature.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+const STEP: usize = 64;
+
+#[inline]
+pub fn available() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// See `scan::skip_container`. Panics nowhere; must only be called when `available()`.
+#[inline]
+pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
+    debug_assert!(available());
+    // SAFETY: the caller asked `available()`.
+    unsafe { skip(text, at, open, close) }
+}
+
+/// Bits of the bytes that a backslash escapes; `carry` says that the step before ended in an open escape.
+/// Odd runs of backslashes are found by one addition, as simdjson does (Langdale and Lemire, 2019, section 3.1.1).
+#[inline(always)]
+fn escaped(backslashes: u64, carry: &mut u64) -> u64 {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let backslashes = backslashes & !*carry;
+    let follows = (backslashes << 1) | *carry;
+    let odd_starts = backslashes & !EVEN & !follows;
+    let (even_runs, over) = odd_starts.overflowing_add(backslashes);
+    *carry = u64::from(over);
+    (EVEN ^ (even_runs << 1)) & follows
+}
+
+/// Bit i of the result is the parity of the bits up to and with i.
+#[inline(always)]
+fn prefix_xor(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn equal(low: __m256i, high: __m256i, byte: u8) -> u64 {
+    let wanted = _mm256_set1_epi8(byte as i8);
+    let low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted)) as u32;
+    let high = _mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted)) as u32;
+    u64::from(low) | (u64::from(high) << 32)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn skip(text: &[u8], start: usize, open: u8, close: u8) -> Option<usize> {
+    let mut at = start;
+    let mut depth = 1i64;
+    let mut in_string = 0u64; // all bits or none
+    let mut escape_carry = 0u64;
+    while at < text.len() {
+        let mut tail = [0u8; STEP];
+        let step: &[u8] = match text.get(at..at + STEP) {
+            Some(step) => step,
+            None => {
+                let rest = &text[at..];
+                tail[..rest.len()].copy_from_slice(rest);
+                &tail
+            }
+        };
+        // SAFETY: `step` has 64 bytes in both arms.
+        let (low, high) = unsafe {
+            let from = step.as_ptr();
+            (
+                _mm256_loadu_si256(from.cast::<__m256i>()),
+                _mm256_loadu_si256(from.add(32).cast::<__m256i>()),
+            )
+        };
+        let backslashes = equal(low, high, b'\\');
+        let mut quotes = equal(low, high, b'"');
+        if backslashes | escape_carry != 0 {
+            quotes &= !escaped(backslashes, &mut escape_carry);
+        }
+        let mut closes = equal(low, high, close);
+        let mut opens = equal(low, high, open);
+        if closes | opens == 0 {
+            if quotes.count_ones() & 1 == 1 {
+                in_string = !in_string;
+            }
+            at += STEP;
+            continue;
+        }
+        let strings = prefix_xor(quotes) ^ in_string;
+        in_string = ((strings as i64) >> 63) as u64;
+        closes &= !strings;
+        opens &= !strings;
+        if i64::from(closes.count_ones()) < depth {
+            depth += i64::from(opens.count_ones()) - i64::from(closes.count_ones());
+        } else {
+            let mut counted = 0u64;
+            while closes != 0 {
+                let place = closes.trailing_zeros();
+                let below = (1u64 << place) - 1;
+                depth += i64::from((opens & below & !counted).count_ones()) - 1;
+                if depth == 0 {
+                    return Some(at + place as usize + 1).filter(|end| *end <= text.len());
+                }
+                counted |= below;
+                closes &= closes - 1;
+            }
+            depth += i64::from((opens & !counted).count_ones());
+        }
+        at += STEP;
+    }
+    None
+}

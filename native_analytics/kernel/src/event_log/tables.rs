@@ -1,0 +1,344 @@
+//! What a log says besides its task ends: few rows, kept as they come and merged part by part.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::tally::Tally;
+
+pub type StageKey = (i64, i64);
+
+#[derive(Debug, Clone, Default)]
+pub struct Application {
+    pub app_id: Option<String>,
+    pub attempt: Option<String>,
+    pub name: Option<String>,
+    pub user_name: Option<String>,
+    pub spark_version: Option<String>,
+    pub started_ms: Option<i64>,
+    pub ended_ms: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Job {
+    pub job_id: i64,
+    pub submitted_ms: Option<i64>,
+    pub completed_ms: Option<i64>,
+    pub result: Option<String>,
+    pub failure_reason: Option<String>,
+    pub stage_ids: Vec<i64>,
+    pub description: Option<String>,
+    pub job_group: Option<String>,
+    pub sql_execution_id: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct StageInfo {
+    pub completed: bool,
+    pub name: Option<String>,
+    pub num_tasks: Option<i64>,
+    pub parents: Vec<i64>,
+    pub scopes: Vec<String>,
+    pub submitted_ms: Option<i64>,
+    pub completed_ms: Option<i64>,
+    pub failure_reason: Option<String>,
+    pub job_description: Option<String>,
+    pub job_group: Option<String>,
+    pub sql_execution_id: Option<i64>,
+    pub resource_profile_id: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Stage {
+    pub key: StageKey,
+    pub info: Option<Box<StageInfo>>,
+    pub started_tasks: i64,
+    pub tally: Tally,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Executor {
+    pub executor_id: String,
+    pub host: Option<String>,
+    pub cores: Option<i64>,
+    pub added_ms: Option<i64>,
+    pub removed_ms: Option<i64>,
+    pub removed_reason: Option<String>,
+    pub storage_memory_bytes: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct SqlExecution {
+    pub id: i64,
+    pub root_id: Option<i64>,
+    pub description: Option<String>,
+    pub started_ms: Option<i64>,
+    pub ended_ms: Option<i64>,
+    pub failure_reason: Option<String>,
+    pub plan_versions: i64,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct PlanNode {
+    pub execution: i64,
+    pub version: i64,
+    pub node: i64,
+    pub parent: Option<i64>,
+    pub name: Option<String>,
+    pub metric_ids: Vec<Option<i64>>,
+    pub metric_names: Vec<Option<String>>,
+    pub metric_types: Vec<Option<String>>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Accumulator {
+    pub stage: Option<StageKey>,
+    pub execution: Option<i64>,
+    pub id: Option<i64>,
+    pub name: Option<String>,
+    pub value: Option<i64>,
+}
+
+/// Peaks in `METRICS`' order of `rare::METRICS`.
+#[derive(Debug, Clone, Default)]
+pub struct ExecutorMetrics {
+    pub executor_id: Option<String>,
+    pub stage_id: Option<i64>,
+    pub stage_attempt: Option<i64>,
+    pub peaks: [Option<i64>; 9],
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct StreamingProgress {
+    pub query_id: Option<String>,
+    pub run_id: Option<String>,
+    pub name: Option<String>,
+    pub batch_id: Option<i64>,
+    pub timestamp: Option<String>,
+    pub batch_duration_ms: Option<i64>,
+    pub input_rows: Option<i64>,
+    pub input_rows_per_second: Option<f64>,
+    pub processed_rows_per_second: Option<f64>,
+    pub state_rows: Option<i64>,
+    pub state_memory_bytes: Option<i64>,
+    pub watermark: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Property {
+    pub section: &'static str,
+    pub key: String,
+    pub value: String,
+}
+
+/// All but the task rows.
+#[derive(Debug, Default)]
+pub struct Tables {
+    pub applications: Vec<Application>,
+    pub jobs: Vec<Job>,
+    job_places: HashMap<i64, usize>,
+    pub stages: Vec<Stage>,
+    stage_places: HashMap<StageKey, usize>,
+    last_stage: Option<(StageKey, usize)>,
+    pub executors: Vec<Executor>,
+    executor_places: HashMap<String, usize>,
+    pub sql_executions: Vec<SqlExecution>,
+    sql_places: HashMap<i64, usize>,
+    pub plan_nodes: Vec<PlanNode>,
+    pub accumulators: Vec<Accumulator>,
+    pub executor_metrics: Vec<ExecutorMetrics>,
+    pub streaming_progress: Vec<StreamingProgress>,
+    pub environment: Vec<Property>,
+    /// Bytes that the rows above take, roughly; the caller holds them below `Limits::table_bytes`.
+    pub bytes: usize,
+}
+
+macro_rules! by_key {
+    ($method:ident, $rows:ident, $places:ident, $row:ident, $field:ident, $key:ty, $size:expr) => {
+        /// The row of this key, made when it is new.
+        pub fn $method(&mut self, key: $key) -> &mut $row {
+            let place = match self.$places.entry(key.clone()) {
+                Entry::Occupied(found) => *found.get(),
+                Entry::Vacant(new) => {
+                    self.bytes += $size;
+                    self.$rows.push($row {
+                        $field: key,
+                        ..$row::default()
+                    });
+                    *new.insert(self.$rows.len() - 1)
+                }
+            };
+            &mut self.$rows[place]
+        }
+    };
+}
+
+impl Tables {
+    by_key!(job, jobs, job_places, Job, job_id, i64, size_of::<Job>() + 32);
+    by_key!(
+        executor,
+        executors,
+        executor_places,
+        Executor,
+        executor_id,
+        String,
+        size_of::<Executor>() + 64
+    );
+    by_key!(
+        sql_execution,
+        sql_executions,
+        sql_places,
+        SqlExecution,
+        id,
+        i64,
+        size_of::<SqlExecution>() + 32
+    );
+
+    /// The stage attempt of this key, made when it is new.
+    #[inline]
+    pub fn stage(&mut self, key: StageKey) -> &mut Stage {
+        let place = match self.last_stage {
+            Some((last, place)) if last == key => place,
+            _ => self.find_stage(key),
+        };
+        &mut self.stages[place]
+    }
+
+    fn find_stage(&mut self, key: StageKey) -> usize {
+        let place = *self.stage_places.entry(key).or_insert_with(|| {
+            self.bytes += size_of::<Stage>() + size_of::<StageInfo>();
+            self.stages.push(Stage {
+                key,
+                ..Stage::default()
+            });
+            self.stages.len() - 1
+        });
+        self.last_stage = Some((key, place));
+        place
+    }
+
+    /// The application that the events are of: the last that started.
+    pub fn application(&mut self) -> &mut Application {
+        if self.applications.is_empty() {
+            self.applications.push(Application::default());
+        }
+        let last = self.applications.len() - 1;
+        &mut self.applications[last]
+    }
+
+    /// Adds what a later part of the log said.
+    pub fn append(&mut self, later: Tables) {
+        self.append_applications(later.applications);
+        for job in later.jobs {
+            self.job(job.job_id).complete(job);
+        }
+        for stage in later.stages {
+            let ours = self.stage(stage.key);
+            ours.started_tasks += stage.started_tasks;
+            ours.tally.append(stage.tally);
+            if let Some(theirs) = stage.info {
+                match &mut ours.info {
+                    Some(info) => info.complete(*theirs),
+                    None => ours.info = Some(theirs),
+                }
+            }
+        }
+        for executor in later.executors {
+            self.executor(executor.executor_id.clone()).complete(executor);
+        }
+        // Plans are numbered within their part; here they are numbered on.
+        let mut before = HashMap::new();
+        for execution in later.sql_executions {
+            let ours = self.sql_execution(execution.id);
+            before.insert(execution.id, ours.plan_versions);
+            ours.complete(execution);
+        }
+        self.plan_nodes.extend(later.plan_nodes.into_iter().map(|mut node| {
+            node.version += before.get(&node.execution).copied().unwrap_or(0);
+            node
+        }));
+        self.accumulators.extend(later.accumulators);
+        self.executor_metrics.extend(later.executor_metrics);
+        self.streaming_progress.extend(later.streaming_progress);
+        self.environment.extend(later.environment);
+    }
+
+    /// A part that begins in the middle knows an end, or a version, without a start: it is of the application before.
+    fn append_applications(&mut self, later: Vec<Application>) {
+        for application in later {
+            let goes_on = application.app_id.is_none() && application.started_ms.is_none();
+            let waits = self
+                .applications
+                .last()
+                .is_some_and(|ours| ours.app_id.is_none() && ours.started_ms.is_none());
+            if (goes_on || waits) && !self.applications.is_empty() {
+                self.application().complete(application);
+            } else {
+                self.applications.push(application);
+            }
+        }
+    }
+}
+
+/// Takes over what the later one knows and this one does not.
+macro_rules! fill {
+    ($ours:ident, $theirs:ident, $($field:ident),+) => { $($ours.$field = $ours.$field.take().or($theirs.$field);)+ };
+}
+
+/// Takes over what the later one knows.
+macro_rules! renew {
+    ($ours:ident, $theirs:ident, $($field:ident),+) => { $($ours.$field = $theirs.$field.or($ours.$field.take());)+ };
+}
+
+impl Application {
+    pub fn complete(&mut self, later: Application) {
+        fill!(self, later, app_id, attempt, name, user_name, spark_version, started_ms);
+        renew!(self, later, ended_ms);
+    }
+}
+
+impl Job {
+    pub fn complete(&mut self, later: Job) {
+        fill!(self, later, submitted_ms, description, job_group, sql_execution_id);
+        renew!(self, later, completed_ms, result, failure_reason);
+        if self.stage_ids.is_empty() {
+            self.stage_ids = later.stage_ids;
+        }
+    }
+}
+
+impl StageInfo {
+    pub fn complete(&mut self, later: StageInfo) {
+        fill!(
+            self,
+            later,
+            name,
+            job_description,
+            job_group,
+            sql_execution_id,
+            resource_profile_id
+        );
+        renew!(self, later, num_tasks, submitted_ms, completed_ms, failure_reason);
+        self.completed |= later.completed;
+        if self.parents.is_empty() {
+            self.parents = later.parents;
+        }
+        if self.scopes.is_empty() {
+            self.scopes = later.scopes;
+        }
+    }
+}
+
+impl Executor {
+    pub fn complete(&mut self, later: Executor) {
+        fill!(self, later, host, cores, added_ms, storage_memory_bytes);
+        renew!(self, later, removed_ms, removed_reason);
+    }
+}
+
+impl SqlExecution {
+    fn complete(&mut self, later: SqlExecution) {
+        fill!(self, later, root_id, description, started_ms);
+        renew!(self, later, ended_ms, failure_reason);
+        self.plan_versions += later.plan_versions;
+    }
+}

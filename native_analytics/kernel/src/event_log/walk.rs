@@ -1,0 +1,112 @@
+//! Reads the rare events member by member; what the visitor leaves alone is skipped.
+
+use super::fault::{self, Fault};
+use super::shape::Reader;
+use super::text::text;
+
+impl<'a> Reader<'a> {
+    /// Visits the members of the object that begins here; any other value is skipped.
+    pub fn each_member(
+        &mut self,
+        mut visit: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if self.peek() != b'{' {
+            return self.skip();
+        }
+        self.at += 1;
+        self.space();
+        if self.peek() == b'}' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            let key = self.key()?;
+            self.space();
+            let value = self.at;
+            visit(self, &key)?;
+            if self.at == value {
+                self.skip()?;
+            }
+            if !self.comma_or(b'}')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Visits the elements of the array that begins here; any other value is skipped.
+    pub fn each_element(&mut self, mut visit: impl FnMut(&mut Reader<'a>) -> Result<(), Fault>) -> Result<(), Fault> {
+        if self.peek() != b'[' {
+            return self.skip();
+        }
+        self.at += 1;
+        self.space();
+        if self.peek() == b']' {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            let value = self.at;
+            visit(self)?;
+            if self.at == value {
+                self.skip()?;
+            }
+            if !self.comma_or(b']')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Behind a value: true at a comma (passed, with the space behind it), false at the end (passed).
+    fn comma_or(&mut self, close: u8) -> Result<bool, Fault> {
+        self.space();
+        let byte = self.peek();
+        if byte != b',' && byte != close {
+            return self.fail(fault::NO_COMMA);
+        }
+        self.at += 1;
+        if byte == b',' {
+            self.space();
+        }
+        Ok(byte == b',')
+    }
+
+    /// The text that begins here; none for any other value.
+    pub fn text_value(&mut self) -> Result<Option<String>, Fault> {
+        if self.peek() != b'"' {
+            self.skip()?;
+            return Ok(None);
+        }
+        let (from, to) = self.string()?;
+        Ok(Some(text(&self.line[from..to])))
+    }
+
+    /// The value that begins here as text: a string's content, a number or flag as written; none for null and containers.
+    pub fn scalar_value(&mut self) -> Result<Option<String>, Fault> {
+        if self.peek() == b'"' {
+            return self.text_value();
+        }
+        let from = self.at;
+        self.skip()?;
+        let raw = &self.line[from..self.at];
+        let is_scalar = !matches!(raw.first(), Some(b'{' | b'[')) && raw != b"null";
+        Ok(is_scalar.then(|| text(raw)))
+    }
+
+    /// The number with a fraction that begins here.
+    pub fn float_value(&mut self) -> Result<Option<f64>, Fault> {
+        let value = self.scalar_value()?;
+        Ok(value
+            .and_then(|number| number.parse::<f64>().ok())
+            .filter(|number| number.is_finite()))
+    }
+
+    /// Whole numbers of the array that begins here.
+    pub fn numbers(&mut self, odd: &mut u64) -> Result<Vec<i64>, Fault> {
+        let mut found = Vec::new();
+        self.each_element(|reader| {
+            found.extend(reader.number(odd)?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
