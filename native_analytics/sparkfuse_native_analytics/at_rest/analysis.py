@@ -1,0 +1,145 @@
+"""The analysis of one application: the object that `sparkfuse analyze --json` prints, key by key.
+
+Its shape is contracts/documents/analysis.proto; the JSON Schema that is made of it is held against real output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sparkfuse_native_analytics.at_rest import stage_rows
+from sparkfuse_native_analytics.at_rest.application import Application
+from sparkfuse_native_analytics.at_rest.expectations import application_expectation, stage_expectations
+from sparkfuse_native_analytics.at_rest.history import History
+from sparkfuse_native_analytics.at_rest.judge import Finding, judge, undecidable
+from sparkfuse_rules.compiled import CompiledRule
+
+Object = dict[str, Any]
+_FACTS = ("job_id", "sql_execution_id", "started_tasks")
+_SUMS = (
+    "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records",
+    "input_bytes", "input_records", "output_bytes", "output_records",
+)  # fmt: skip
+_TELLS = ("name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason")
+_COUNTS = ("tasks", "succeeded", "failed", "killed", "speculative", "without_metrics")
+_DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes")
+_EXPECTED = ("baseline_runs", "expected_ms", "expected_p95_ms", "moved")
+_JOB = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids")
+_EXECUTOR = ("executor_id", "host", "added_ms", "removed_ms", "removed_reason", "cores")
+_FILE = ("name", "codec", "bytes", "plain_bytes", "lines", "truncated", "error")
+_WHERE = ("stage_id", "stage_attempt", "executor_id")
+
+
+def analyse(application: Application, rules: Sequence[CompiledRule], history: History | None = None) -> Object:
+    """Judge an application by the rules and by what its earlier runs took; give the whole analysis."""
+    known = History() if history is None else history
+    of_stages = stage_expectations(application, known)
+    of_application = application_expectation(application, known)
+    views = {
+        "stage_live": stage_rows.with_columns(application.stage_rows, of_stages),
+        "app_live": _application_view({**application.row, **of_application}),
+    }
+    completeness = {"stage_live": application.stage_completeness, "app_live": (application.completeness,)}
+    return {
+        "application": _application(application, of_application),
+        "evidence": _evidence(application),
+        "jobs": [{name: row[name] for name in _JOB} for row in application.tables["jobs"].to_pylist()],
+        "stages": _stages(application, of_stages),
+        "executors": [{name: row[name] for name in _EXECUTOR} for row in application.tables["executors"].to_pylist()],
+        "findings": [_finding(each) for each in judge(rules, views, completeness)],
+        "not_decidable": [{"rule": each.rule.id, "reason": each.reason} for each in undecidable(rules, views)],
+    }
+
+
+def worst_severity(analysis: Mapping[str, Any]) -> str | None:
+    """The severity of the worst finding, None without any."""
+    findings = analysis["findings"]
+    return findings[0]["severity"] if findings else None
+
+
+def _application(application: Application, expected: Mapping[str, Any]) -> Object:
+    return {
+        "app_id": application.app_id,
+        "attempt": application.attempt,
+        "name": application.name,
+        "spark_version": application.spark_version,
+        "started_ms": application.started_ms,
+        "ended_ms": application.ended_ms,
+        "job_key": application.job_key,
+        "run_key": application.run_key,
+        "status": application.row["status"],
+        "elapsed_ms": application.row.get("elapsed_ms"),
+        **{name: expected.get(name) for name in _EXPECTED},
+    }
+
+
+def _evidence(application: Application) -> Object:
+    log, told = application.read.log, application.read.evidence
+    files = [{name: file[name] for name in _FILE} for file in told["files"]]
+    lines = [{name: line[name] for name in ("file", "line", "reason")} for line in told["malformed_lines"]]
+    return {
+        "files": files,
+        "plain_bytes": told["plain_bytes"],
+        "codecs": list(dict.fromkeys(file["codec"] for file in files)),
+        "events": told["events"],
+        "events_by_kind": dict(told["events_by_kind"]),
+        "malformed_lines": lines,
+        "truncated": told["truncated"],
+        "complete": told["complete"],
+        "unfinished_tasks": told["unfinished_tasks"],
+        "duplicate_task_ends": told["duplicate_task_ends"],
+        "malformed": told["malformed"],
+        "missing_files": list(log.missing),
+        "completeness": application.completeness,
+    }
+
+
+def _stages(application: Application, expected: Sequence[Mapping[str, Any]]) -> list[Object]:
+    stages = application.tables["stages"]
+    plain = ("stage_id", "stage_attempt", *_TELLS, *_COUNTS, *_SUMS, *_FACTS)
+    columns: dict[str, list[Any]] = {name: stages[name].to_pylist() for name in plain}
+    columns |= {name: _objects(stages[name]) for name in _DISTRIBUTIONS}
+    columns["fingerprint"] = list(application.fingerprints)
+    columns["completeness"] = list(application.stage_completeness)
+    columns |= {name: [each.get(name) for each in expected] for name in _EXPECTED}
+    order = (
+        "stage_id", "stage_attempt", "fingerprint", *_TELLS, *_COUNTS, *_SUMS, *_DISTRIBUTIONS, *_FACTS,
+        "completeness", *_EXPECTED,
+    )  # fmt: skip
+    return [dict(zip(order, row, strict=True)) for row in zip(*(columns[name] for name in order), strict=True)]
+
+
+def _objects(distribution: Any) -> list[Object]:
+    """The mappings of a column of structs, made column by column: ten times faster than row by row."""
+    flat = distribution.combine_chunks()
+    names = ("n", "sum", "min", "median", "p95", "max")
+    parts = [flat.field(name).to_pylist() for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
+
+
+def _finding(found: Finding) -> Object:
+    return {
+        "rule": found.rule.id,
+        "severity": found.severity,
+        **{name: found.row.get(name) for name in _WHERE},
+        "summary": found.rule.summary,
+        "description": found.description,
+        "evidence": dict(found.evidence),
+        "completeness": found.completeness,
+        "runbook": found.rule.runbook,
+    }
+
+
+def _application_view(row: Mapping[str, Any]) -> Any:
+    """The one row of app_live as an Arrow table."""
+    import pyarrow as pa
+
+    from sparkfuse_contracts.columns import view_specs
+
+    types = {
+        "int32": pa.int64(), "int64": pa.int64(), "double": pa.float64(), "bool": pa.bool_(), "string": pa.string(),
+    }  # fmt: skip
+    columns = view_specs()["app_live"].columns
+    return pa.table({name: pa.array([row.get(name)], types[column.type]) for name, column in columns.items()})

@@ -1,0 +1,55 @@
+"""The view app_live at rest: one application, as its log leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+VIEW = "app_live"
+SUCCEEDED = "JobSucceeded"
+LARGEST = 2**63 - 1
+
+
+def application_row(
+    application: Mapping[str, Any], tables: Mapping[str, Any], until_ms: int | None, unfinished_tasks: int
+) -> dict[str, Any]:
+    """The columns of app_live, absent ones left out; those of baselines are not filled yet.
+
+    ``application`` is a row of the kernel's applications; ``tables`` holds its jobs, stages and executors as Arrow
+    tables; ``until_ms`` is the last moment that the log tells of. Formulas: Application.java in flink-functions; the
+    work of an application is that of its stages, and CPU is that of its tasks.
+    """
+    stages = tables["stages"]
+    results = tables["jobs"]["result"].to_pylist()
+    statuses = stages["status"].to_pylist()
+    failed_jobs = sum(result is not None and result != SUCCEEDED for result in results)
+    started_ms, ended_ms = application["started_ms"], application["ended_ms"]
+    end = until_ms if ended_ms is None else ended_ms
+    row = {
+        "name": application["name"],
+        "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
+        "ended_ms": ended_ms,
+        "elapsed_ms": None if started_ms is None or end is None else max(0, end - started_ms),
+        "running_jobs": sum(result is None for result in results),
+        "succeeded_jobs": sum(result == SUCCEEDED for result in results),
+        "failed_jobs": failed_jobs,
+        "running_stages": sum(status == "running" for status in statuses),
+        "ended_stages": sum(status != "running" for status in statuses),
+        "running_tasks": unfinished_tasks,
+        "finished_tasks": _sum(stages, "tasks"),
+        "failed_tasks": _sum(stages, "failed"),
+        "executors": tables["executors"]["removed_ms"].null_count,
+        "disk_spilled_bytes": _sum(stages, "disk_spilled_bytes"),
+        "user_name": application["user_name"],
+        "spark_version": application["spark_version"],
+        "finished_cpu_ms": _sum(stages, "cpu_ns") // 1_000_000,
+        "work_bytes": _sum(stages, "input_bytes", "shuffle_read_bytes"),
+        "work_records": _sum(stages, "input_records", "shuffle_read_records"),
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _sum(stages: Any, *names: str) -> int:
+    """The sum of some columns, held within 64 bits: numbers of a hostile log may not fit into them together."""
+    found: int = sum(value for name in names for value in stages[name].to_pylist() if value is not None)
+    return max(-LARGEST, min(found, LARGEST))

@@ -1,0 +1,1 @@
+"""Event logs: found wherever they lie, and read by the kernel."""
