@@ -1,6 +1,6 @@
 import os
-from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, Self, TypeAlias
 
 __version__: str
 
@@ -48,7 +48,7 @@ class Readable(Protocol):
 
     def read(self, size: int, /) -> bytes: ...
 
-Piece = str | os.PathLike[str] | tuple[str, Readable]
+Piece: TypeAlias = str | os.PathLike[str] | tuple[str, Readable]
 
 class EventLog:
     """What one event log says, as Arrow tables; times are ms since 1970-01-01 UTC, absent is null.
@@ -67,8 +67,11 @@ class EventLog:
 
     @property
     def jobs(self) -> Batches:
-        """job_id, submitted_ms, completed_ms, result, failure_reason, stage_ids, description, job_group,
-        sql_execution_id."""
+        """Jobs, in the order of their first event.
+
+        job_id, submitted_ms, completed_ms, result, failure_reason, stage_ids, description, job_group,
+        sql_execution_id.
+        """
 
     @property
     def stages(self) -> Batches:
@@ -92,8 +95,11 @@ class EventLog:
 
     @property
     def plan_nodes(self) -> Batches:
-        """sql_execution_id, plan_version (0 at the start, one more for each re-plan), node (pre-order), parent, name,
-        metric_ids, metric_names, metric_types."""
+        """Nodes of the physical plans.
+
+        sql_execution_id, plan_version (0 at the start, one more for each re-plan), node (pre-order), parent, name,
+        metric_ids, metric_names, metric_types.
+        """
 
     @property
     def accumulators(self) -> Batches:
@@ -105,8 +111,11 @@ class EventLog:
 
     @property
     def streaming_progress(self) -> Batches:
-        """query_id, run_id, name, batch_id, timestamp_ms, batch_duration_ms, input_rows, input_rows_per_second,
-        processed_rows_per_second, state_rows, state_memory_bytes, watermark_ms."""
+        """Progress of streaming queries.
+
+        query_id, run_id, name, batch_id, timestamp_ms, batch_duration_ms, input_rows, input_rows_per_second,
+        processed_rows_per_second, state_rows, state_memory_bytes, watermark_ms.
+        """
 
     @property
     def environment(self) -> Batches:
