@@ -310,17 +310,16 @@ impl Decoder {
         if let Some(task) = row.number(TASK_ID) {
             self.evidence.end_task(task);
         }
-        if let Some(tasks) = &mut self.tasks {
-            if self
+        if let Some(tasks) = &mut self.tasks
+            && self
                 .options
                 .tasks_of
                 .as_ref()
                 .is_none_or(|wanted| wanted.contains(&key))
-            {
-                tasks.push(row, line, outcome);
-                if tasks.len() >= self.options.batch_rows || tasks.is_heavy() {
-                    self.task_batches.push(tasks.finish());
-                }
+        {
+            tasks.push(row, line, outcome);
+            if tasks.len() >= self.options.batch_rows || tasks.is_heavy() {
+                self.task_batches.push(tasks.finish());
             }
         }
         Ok(())

@@ -92,16 +92,16 @@ impl Writer<'_> {
                 _ => return Ok(()),
             };
             value.each_member(|value, key| {
-                if self.allowed.holds(key) {
-                    if let Some(text) = value.scalar_value()? {
-                        let key = super::text::text(key);
-                        self.tables.bytes += key.len() + text.len();
-                        self.tables.environment.push(Property {
-                            section,
-                            key,
-                            value: text,
-                        });
-                    }
+                if self.allowed.holds(key)
+                    && let Some(text) = value.scalar_value()?
+                {
+                    let key = super::text::text(key);
+                    self.tables.bytes += key.len() + text.len();
+                    self.tables.environment.push(Property {
+                        section,
+                        key,
+                        value: text,
+                    });
                 }
                 Ok(())
             })
@@ -373,10 +373,10 @@ impl Writer<'_> {
                 Ok(())
             }
             b"accumUpdates" => value.each_element(|value| {
-                if value.peek() == b'[' {
-                    if let [id, number] = value.numbers(odd)?[..] {
-                        updates.push((id, number));
-                    }
+                if value.peek() == b'['
+                    && let [id, number] = value.numbers(odd)?[..]
+                {
+                    updates.push((id, number));
                 }
                 Ok(())
             }),

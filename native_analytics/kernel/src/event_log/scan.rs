@@ -20,6 +20,9 @@ pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) ->
         at += 1;
         if byte == b'"' {
             at = skip_string(text, at)?;
+        } else if byte == b'\\' {
+            // No JSON has one here; the wide scan takes it for an escape, and all processors must answer alike.
+            at += usize::from(matches!(text.get(at), Some(b'"' | b'\\')));
         } else if byte == open {
             depth += 1;
         } else if byte == close {

@@ -223,10 +223,10 @@ impl Tally {
         self.ended_wall_ms = self.ended_wall_ms.saturating_add(later.ended_wall_ms);
         self.first_launched_ms = least(self.first_launched_ms, later.first_launched_ms);
         self.last_finished_ms = greatest(self.last_finished_ms, later.last_finished_ms);
-        if let Some(theirs) = later.biggest {
-            if self.biggest.is_none_or(|ours| theirs.0 > ours.0) {
-                self.biggest = Some(theirs);
-            }
+        if let Some(theirs) = later.biggest
+            && self.biggest.is_none_or(|ours| theirs.0 > ours.0)
+        {
+            self.biggest = Some(theirs);
         }
     }
 }

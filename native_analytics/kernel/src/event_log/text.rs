@@ -49,11 +49,12 @@ fn code_point(raw: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
         Some(point) => (point, at + 4),
         None => (0xfffd, at),
     };
-    if (0xd800..0xdc00).contains(&point) && raw.get(end..end + 2) == Some(b"\\u") {
-        if let Some(low) = hex(raw, end + 2).filter(|low| (0xdc00..0xe000).contains(low)) {
-            point = 0x1_0000 + ((point - 0xd800) << 10) + (low - 0xdc00);
-            end += 6;
-        }
+    if (0xd800..0xdc00).contains(&point)
+        && raw.get(end..end + 2) == Some(b"\\u")
+        && let Some(low) = hex(raw, end + 2).filter(|low| (0xdc00..0xe000).contains(low))
+    {
+        point = 0x1_0000 + ((point - 0xd800) << 10) + (low - 0xdc00);
+        end += 6;
     }
     let character = char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());

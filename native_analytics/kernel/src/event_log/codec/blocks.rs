@@ -79,7 +79,6 @@ fn room(out: &mut Vec<u8>, length: usize, packed: usize) -> io::Result<()> {
 }
 
 /// lz4-java: magic, token, packed and plain length, xxhash32 of the plain bytes; all little endian.
-#[derive(Default)]
 pub struct Lz4;
 
 impl Format for Lz4 {

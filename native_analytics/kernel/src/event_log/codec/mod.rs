@@ -92,7 +92,7 @@ fn unpack<'a>(source: Bytes<'a>, codec: Codec) -> io::Result<Bytes<'a>> {
             Box::new(decoder)
         }
         Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
-        Codec::Lz4 => Box::new(blocks::Blocks::new(buffered, blocks::Lz4::default())),
+        Codec::Lz4 => Box::new(blocks::Blocks::new(buffered, blocks::Lz4)),
         Codec::Snappy => Box::new(blocks::Blocks::new(buffered, blocks::Snappy::default())),
         Codec::Lzf => Box::new(blocks::Blocks::new(buffered, blocks::Lzf)),
         Codec::Zip => zip::first_file(buffered)?,
