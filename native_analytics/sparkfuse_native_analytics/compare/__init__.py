@@ -1,0 +1,6 @@
+"""Two runs side by side: which stages changed and why, in parts that add up to the difference exactly."""
+
+from sparkfuse_native_analytics.compare.comparison import Comparison, compare
+from sparkfuse_native_analytics.compare.run import Attempt, Run, Stage
+
+__all__ = ["Attempt", "Comparison", "Run", "Stage", "compare"]

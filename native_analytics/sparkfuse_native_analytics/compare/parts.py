@@ -1,0 +1,100 @@
+"""Why a stage takes longer or shorter than before: parts in whole ms that add up to the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkfuse_native_analytics.compare.model import Factors, active_ms, factors, measure_of
+from sparkfuse_native_analytics.compare.run import Attempt, Run, Stage
+from sparkfuse_native_analytics.compare.shapley import contributions
+
+UNEXPLAINED = "unexplained"
+PARTS: Mapping[str, str] = {
+    "volume": "more or less data",
+    "partitions": "another number of tasks",
+    "slots": "another number of task slots while it ran",
+    "cpu": "processor time for the same data",
+    "gc": "garbage collection for the same data",
+    "fetch_wait": "waiting for shuffle blocks for the same data",
+    "other": "time in tasks that is neither of these (disks, Python, locks, spill) for the same data",
+    "overhead": "starting tasks and taking their results",
+    "failed_tasks": "tasks that ended without success",
+    "repeats": "attempts of the stage that were run again",
+    "skew": "one task with most of the data",
+    "stragglers": "one task that takes longer on even data",
+    "waiting": "from the stage's submission to its first task",
+    "overlap": "hidden behind other stages",
+    "added": "a stage that only the second run has",
+    "removed": "a stage that only the first run has",
+    UNEXPLAINED: "what none of these explains",
+}
+"""The parts of a stage's difference."""
+
+_FROM_FACTORS = {
+    "volume": "volume",
+    "tasks": "partitions",
+    "overhead": "overhead",
+    "repeats": "failed_tasks",
+    "slots": "slots",
+}
+_FROM_TAILS = {"skew": "skew", "failures": "failed_tasks", "stragglers": "stragglers", UNEXPLAINED: UNEXPLAINED}
+
+
+def stage_parts(before: tuple[Run, Stage, int], after: tuple[Run, Stage, int]) -> dict[str, int]:
+    """The parts of the difference in the time that a stage adds to its run; absent parts are zero.
+
+    Each side is a run, its stage, and how much of the stage's time lies on the critical path. The stage's time is that
+    of its attempts; the main attempt's is waiting for the first task, the active time (`model`), and what is left
+    behind the last task; the active times' difference is shared out by `shapley`. Parts are rounded to whole ms, and
+    the rounding is in ``unexplained``, so that they add up exactly.
+    """
+    exact = dict.fromkeys(PARTS, 0.0)
+    one, other = before[1].main, after[1].main
+    exact["waiting"] = (other.launched_ms - other.submitted_ms) - (one.launched_ms - one.submitted_ms)
+    exact["repeats"] = _repeated(after[1]) - _repeated(before[1])
+    exact["overlap"] = (before[1].elapsed_ms - before[2]) - (after[1].elapsed_ms - after[2])
+    for name, value in _active(before[0], one, after[0], other).items():
+        exact[name] += value
+    whole = {name: round(value) for name, value in exact.items()}
+    whole[UNEXPLAINED] = after[2] - before[2] - sum(part for name, part in whole.items() if name != UNEXPLAINED)
+    return {name: part for name, part in whole.items() if part}
+
+
+def _repeated(stage: Stage) -> int:
+    return stage.elapsed_ms - stage.main.elapsed_ms
+
+
+def _active(run: Run, one: Attempt, other_run: Run, other: Attempt) -> dict[str, float]:
+    measure = measure_of(one, other)
+    before = factors(one, run.slots(one.launched_ms, one.finished_ms), measure)
+    after = factors(other, other_run.slots(other.launched_ms, other.finished_ms), measure)
+    if before is None or after is None:
+        return {}
+    # Floating point differs in the last digit with the direction; asked in one order only, a swap negates exactly.
+    if _order(after) < _order(before):
+        return {name: -value for name, value in _shared_out(after, before).items()}
+    return _shared_out(before, after)
+
+
+def _order(of: Factors) -> tuple[float, ...]:
+    return (*of.values().values(), *of.tails.values(), *of.costs.values())
+
+
+def _shared_out(before: Factors, after: Factors) -> dict[str, float]:
+    """Contributions by part: those of cost and tail are split over what they consist of.
+
+    The active time is linear in both, so each constituent's share is its own change times the same multiplier.
+    """
+    found = contributions(active_ms, before.values(), after.values())
+    parts = {part: found[factor] for factor, part in _FROM_FACTORS.items()}
+    parts |= _split(found["cost"], before.costs, after.costs)
+    for constituent, value in _split(found["tail"], before.tails, after.tails).items():
+        part = _FROM_TAILS[constituent]
+        parts[part] = parts.get(part, 0.0) + value
+    return parts
+
+
+def _split(contribution: float, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    change = sum(after.values()) - sum(before.values())
+    multiplier = contribution / change if change else 0.0
+    return {name: (after[name] - before[name]) * multiplier for name in before}

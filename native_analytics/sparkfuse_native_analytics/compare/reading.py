@@ -1,0 +1,148 @@
+"""What a comparison needs of a run, from its event log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sparkfuse_native_analytics.at_rest.application import PROPERTIES, Application, read_application
+from sparkfuse_native_analytics.compare.configuration import KEYS
+from sparkfuse_native_analytics.compare.run import Attempt, Executor, Run, Stage
+from sparkfuse_native_analytics.event_logs.log import Log
+
+_COLUMNS = (
+    "stage_id", "stage_attempt", "name", "sql_execution_id", "submitted_ms", "completed_ms", "first_launched_ms",
+    "last_finished_ms", "wall_ms", "task_run_ms", "task_bytes", "biggest_task_bytes", "biggest_task_ms",
+    "ended_wall_ms", "failed", "cpu_ns", "gc_ms", "fetch_wait_ms", "input_bytes", "shuffle_read_bytes",
+    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+)  # fmt: skip
+
+
+def read_run(log: Log) -> Run:
+    """Read the log of one application. Raises LogUnreadable when it cannot be opened or holds not a single event."""
+    return run_of(read_application(log, environment=KEYS))
+
+
+def run_of(application: Application) -> Run:
+    """The run that an application's tables tell of; stages whose submission the log lost are left out, and named."""
+    stages = application.tables["stages"].select(_COLUMNS).to_pylist()
+    until = application.until_ms or 0
+    started = application.started_ms if application.started_ms is not None else _first(stages, until)
+    properties = _properties(application.tables["environment"])
+    per_task = properties.get("spark.task.cpus", "")
+    return Run(
+        name=application.name or "",
+        app_id=application.app_id or "",
+        started_ms=started,
+        ended_ms=max(until if application.ended_ms is None else application.ended_ms, started),
+        stages=tuple(_stages(stages, application.fingerprints, until)),
+        executors=tuple(_executors(application.tables["executors"])),
+        plans=_plans(application.tables["plan_nodes"]),
+        configuration=properties,
+        limits=tuple(_limits(application, stages)),
+        slots_per_task=int(per_task) if per_task.isdecimal() and 0 < len(per_task) < 5 and int(per_task) else 1,
+    )
+
+
+def _stages(rows: list[dict[str, Any]], fingerprints: tuple[str, ...], until: int) -> Iterator[Stage]:
+    """One stage for each stage id, numbered among those of its fingerprint in the order they were submitted."""
+    attempts: dict[int, list[tuple[dict[str, Any], str]]] = {}
+    for row, fingerprint in zip(rows, fingerprints, strict=True):
+        if row["submitted_ms"] is not None:
+            attempts.setdefault(row["stage_id"], []).append((row, fingerprint))
+    seen: dict[str, int] = {}
+    for stage_id, told in sorted(attempts.items(), key=lambda each: (each[1][0][0]["submitted_ms"], each[0])):
+        first, fingerprint = told[0]
+        seen[fingerprint] = seen.get(fingerprint, -1) + 1
+        yield Stage(
+            fingerprint=fingerprint,
+            occurrence=seen[fingerprint],
+            stage_id=stage_id,
+            name=first["name"] or "",
+            sql_execution_id=first["sql_execution_id"],
+            attempts=tuple(_attempt(row, until) for row, _ in told),
+        )
+
+
+def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
+    """The attempt with its moments in order: a clock that went back must not make a time negative."""
+    submitted = row["submitted_ms"]
+    completed = max(until if row["completed_ms"] is None else row["completed_ms"], submitted)
+    launched = _within(row["first_launched_ms"], submitted, completed)
+    finished = _within(row["last_finished_ms"], launched, completed)
+    wall, run, read = (row[name] or {} for name in ("wall_ms", "task_run_ms", "task_bytes"))
+    return Attempt(
+        attempt=row["stage_attempt"],
+        submitted_ms=submitted,
+        launched_ms=launched,
+        finished_ms=finished,
+        completed_ms=completed,
+        tasks=_count(wall, "n"),
+        wall_ms=_count(wall, "sum"),
+        run_ms=_count(run, "sum"),
+        median_wall_ms=float(_count(wall, "median")),
+        longest_ms=_count(wall, "max"),
+        median_bytes=float(_count(read, "median")),
+        biggest_bytes=_count(row, "biggest_task_bytes"),
+        biggest_ms=_count(row, "biggest_task_ms"),
+        ended_wall_ms=_count(row, "ended_wall_ms"),
+        failed=_count(row, "failed"),
+        cpu_ms=_count(row, "cpu_ns") // 1_000_000,
+        gc_ms=_count(row, "gc_ms"),
+        fetch_wait_ms=_count(row, "fetch_wait_ms"),
+        read_bytes=_count(row, "input_bytes") + _count(row, "shuffle_read_bytes"),
+        read_records=_count(row, "input_records") + _count(row, "shuffle_read_records"),
+        written_records=_count(row, "shuffle_write_records") + _count(row, "output_records"),
+    )
+
+
+def _within(moment: int | None, earliest: int, latest: int) -> int:
+    return earliest if moment is None else min(max(moment, earliest), latest)
+
+
+def _count(row: Mapping[str, Any], name: str) -> Any:
+    """A number that is not negative; absent ones are 0."""
+    return max(row.get(name) or 0, 0)
+
+
+def _first(stages: list[dict[str, Any]], until: int) -> int:
+    return min((row["submitted_ms"] for row in stages if row["submitted_ms"] is not None), default=until)
+
+
+def _properties(environment: Any) -> dict[str, str]:
+    rows = environment.select(["section", "key", "value"]).to_pylist()
+    return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES and _may_compare(row["key"])}
+
+
+def _may_compare(key: str) -> bool:
+    """Whether the allow-list names the key: the log's reader is asked for others, too, which name the job."""
+    return any(key == each or (each.endswith("*") and key.startswith(each[:-1])) for each in KEYS)
+
+
+def _executors(executors: Any) -> Iterator[Executor]:
+    for row in executors.select(["cores", "added_ms", "removed_ms"]).to_pylist():
+        if row["added_ms"] is not None and (row["cores"] or 0) > 0:
+            yield Executor(row["cores"], row["added_ms"], row["removed_ms"])
+
+
+def _plans(plan_nodes: Any) -> dict[int, list[str]]:
+    """The nodes of the last plan of each SQL execution: adaptive execution ran that one."""
+    columns = ["sql_execution_id", "plan_version", "name"]
+    plans: dict[tuple[int, int], list[str]] = {}
+    for row in plan_nodes.select(columns).to_pylist():
+        plans.setdefault((row["sql_execution_id"], row["plan_version"]), []).append(row["name"] or "")
+    return {execution: plans[execution, version] for execution, version in sorted(plans)}
+
+
+def _limits(application: Application, stages: list[dict[str, Any]]) -> Iterator[str]:
+    if application.started_ms is None:
+        yield "The log has no start of the application: its time is counted from the first stage."
+    if application.ended_ms is None:
+        yield "The log has no end of the application: its time is counted up to the last moment that the log tells of."
+    if application.completeness < 1:
+        yield "Parts of the log could not be read: what they told is missing on this side."
+    lost = sum(row["submitted_ms"] is None for row in stages)
+    if lost:
+        yield f"The log lost the submission of {lost} stages: they are left out, and their time counts as the driver's."
+    if not len(application.tables["executors"]):
+        yield "The log tells of no executor: capacity is taken to be the slots that were busy."
