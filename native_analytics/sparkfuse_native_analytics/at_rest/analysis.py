@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sparkfuse_contracts.columns import view_specs
 from sparkfuse_native_analytics.at_rest import stage_rows
 from sparkfuse_native_analytics.at_rest.application import Application
 from sparkfuse_native_analytics.at_rest.expectations import application_expectation, stage_expectations
@@ -136,10 +137,6 @@ def _application_view(row: Mapping[str, Any]) -> Any:
     """The one row of app_live as an Arrow table."""
     import pyarrow as pa
 
-    from sparkfuse_contracts.columns import view_specs
-
-    types = {
-        "int32": pa.int64(), "int64": pa.int64(), "double": pa.float64(), "bool": pa.bool_(), "string": pa.string(),
-    }  # fmt: skip
+    types = stage_rows.arrow_types()
     columns = view_specs()["app_live"].columns
     return pa.table({name: pa.array([row.get(name)], types[column.type]) for name, column in columns.items()})

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from sparkfuse_native_analytics.at_rest import application_row, stage_rows
-from sparkfuse_native_analytics.event_logs.log import Log
-from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log
+from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable
+from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, identify
 from sparkfuse_rules.knowledge.lessons import ended_well
 from sparkfuse_rules.knowledge.stage_graph import KnownStage, WholeRun, fingerprint_in_run
@@ -84,6 +85,22 @@ def read_application(log: Log, *, environment: Sequence[str] = (), threads: int 
     return application_of(read_log(log, environment=(*IDENTITY_KEYS, *environment), threads=threads))
 
 
+def read_applications(logs: Sequence[Log], *, environment: Sequence[str] = ()) -> Iterator[Application | LogUnreadable]:
+    """Read many logs side by side and give their applications in order; for a log that cannot be read, why.
+
+    One log alone is read by several threads.
+    """
+    keys = (*IDENTITY_KEYS, *environment)
+    if len(logs) == 1:
+        try:
+            yield application_of(read_log(logs[0], environment=keys))
+        except LogUnreadable as unreadable:
+            yield unreadable
+        return
+    for read in read_logs(logs, environment=keys):
+        yield read if isinstance(read, LogUnreadable) else application_of(read)
+
+
 def read_tasks(application: Application, stages: Iterable[StageKey]) -> Any:
     """The task rows of some stage attempts as an Arrow table: a second pass over the log, with bounded memory."""
     return read_log(application.read.log, tables=("tasks",), tasks_of=stages).table("tasks")
@@ -133,10 +150,8 @@ def _properties(environment: Any) -> dict[str, str]:
 
 
 def _last_moment(tables: Mapping[str, Any]) -> int | None:
-    import pyarrow.compute as pc
-
-    latest = [pc.max(tables[table][column]).as_py() for table, columns in _MOMENTS.items() for column in columns]
-    return max((moment for moment in latest if moment is not None), default=None)
+    columns = (tables[table][column] for table, columns in _MOMENTS.items() for column in columns)
+    return max((moment for column in columns for moment in column.to_pylist() if moment is not None), default=None)
 
 
 def _completeness(read: LogTables) -> float:
@@ -170,12 +185,15 @@ def _fingerprints(tables: Mapping[str, Any]) -> list[str]:
 
 def _first_plans(plan_nodes: Any) -> dict[int, list[str]]:
     """The nodes of the plan that each SQL execution began with; adaptive execution's later ones vary with the data."""
-    import pyarrow.compute as pc
-
-    first = plan_nodes.filter(pc.equal(plan_nodes["plan_version"], 0))
+    versions = plan_nodes["plan_version"].to_pylist()
+    executions = plan_nodes["sql_execution_id"].to_pylist()
     plans: dict[int, list[str]] = {}
-    for execution, name in zip(first["sql_execution_id"].to_pylist(), first["name"].to_pylist(), strict=True):
-        plans.setdefault(execution, []).append(name or "")
+    # Nodes of one plan lie together: only the names of first plans become texts of Python.
+    for (execution, version), places in groupby(range(len(versions)), lambda at: (executions[at], versions[at])):
+        if version == 0:
+            first, *rest = places
+            names = plan_nodes["name"].slice(first, 1 + len(rest)).to_pylist()
+            plans.setdefault(execution, []).extend(name or "" for name in names)
     return plans
 
 

@@ -54,7 +54,12 @@ def judge(
     for rule in rules:
         if not undecidable([rule], views):
             by_view.setdefault(rule.view, []).append(rule)
-    found = [finding for view, asked in by_view.items() for finding in _of_view(asked, views[view], completeness[view])]
+    context = _context()
+    found = [
+        finding
+        for view, asked in by_view.items()
+        for finding in _of_view(context, view, asked, views[view], completeness[view])
+    ]
     return sorted(found, key=lambda each: (SEVERITIES.index(each.severity), -(each.row.get("elapsed_ms") or 0)))
 
 
@@ -69,11 +74,20 @@ def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list
     return found
 
 
-def _of_view(rules: Sequence[CompiledRule], rows: Any, completeness: Sequence[float]) -> list[Finding]:
+def _context() -> Any:
+    from datafusion import SessionConfig, SessionContext
+
+    # One thread: planning partitions for a handful of rows costs more than the rows.
+    return SessionContext(SessionConfig().with_target_partitions(1))
+
+
+def _of_view(
+    context: Any, view: str, rules: Sequence[CompiledRule], rows: Any, completeness: Sequence[float]
+) -> list[Finding]:
     if not rows.num_rows:
         return []
     found = []
-    for held in _held(rules, rows):
+    for held in _held(context, view, rules, rows):
         place = held[_PLACE]
         row = {name: values[0] for name, values in rows.slice(place, 1).to_pydict().items()}
         for number, rule in enumerate(rules):
@@ -84,19 +98,17 @@ def _of_view(rules: Sequence[CompiledRule], rows: Any, completeness: Sequence[fl
     return found
 
 
-def _held(rules: Sequence[CompiledRule], rows: Any) -> list[dict[str, Any]]:
+def _held(context: Any, view: str, rules: Sequence[CompiledRule], rows: Any) -> list[dict[str, Any]]:
     """The rows on which a rule holds: their place, and the severity of each rule by its number."""
     import pyarrow as pa
-    from datafusion import SessionConfig, SessionContext
 
-    # One thread: planning partitions for a handful of rows costs more than the rows.
-    context = SessionContext(SessionConfig().with_target_partitions(1))
-    numbered = rows.append_column(_PLACE, pa.array(range(rows.num_rows), pa.int64()))
-    context.register_record_batches("asked", [numbered.combine_chunks().to_batches()])
+    needed = dict.fromkeys(name for rule in rules for name in rule.evidence)
+    numbered = rows.select(list(needed)).append_column(_PLACE, pa.array(range(rows.num_rows), pa.int64()))
+    context.register_record_batches(view, [numbered.combine_chunks().to_batches()])
     names = [f"rule_{number}" for number in range(len(rules))]
     severities = ", ".join(f"{rule.severity_sql} AS {name}" for rule, name in zip(rules, names, strict=True))
     some = " OR ".join(f"{name} IS NOT NULL" for name in names)
-    sql = f"SELECT * FROM (SELECT {_PLACE}, {severities} FROM asked) AS judged WHERE {some} ORDER BY {_PLACE}"
+    sql = f"SELECT * FROM (SELECT {_PLACE}, {severities} FROM {view}) AS judged WHERE {some} ORDER BY {_PLACE}"
     found: list[dict[str, Any]] = context.sql(sql).to_pylist()
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 from sparkfuse_contracts.columns import view_specs
 
 VIEW = "stage_live"
+LARGEST = 2**63 - 1
 _AS_THEY_ARE = (
     "stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "job_id",
     "sql_execution_id", "failure_reason", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms",
@@ -53,14 +54,24 @@ def stage_rows(stages: Any, until_ms: int | None) -> Any:
     import pyarrow as pa
 
     columns = _columns(stages, until_ms)
-    whole, broken, text, flag = pa.int64(), pa.float64(), pa.string(), pa.bool_()
-    types = {"int32": whole, "int64": whole, "double": broken, "bool": flag, "string": text}
 
     def array(name: str, kind: Any) -> Any:
-        # What does not fit is a hostile log's; it must not stop the analysis.
-        return columns[name].cast(kind, safe=False) if name in columns else pa.nulls(len(stages), kind)
+        if name not in columns:
+            return pa.nulls(len(stages), kind)
+        found = columns[name]
+        return pa.array(found, kind) if isinstance(found, list) else found
 
+    types = arrow_types()
     return pa.table({name: array(name, types[column.type]) for name, column in view_specs()[VIEW].columns.items()})
+
+
+def arrow_types() -> dict[str, Any]:
+    """Arrow's types of the contract's; whole numbers all have 64 bits, as the kernel gives them."""
+    import pyarrow as pa
+
+    return {
+        "int32": pa.int64(), "int64": pa.int64(), "double": pa.float64(), "bool": pa.bool_(), "string": pa.string(),
+    }  # fmt: skip
 
 
 def completeness(stages: Any, of_log: float) -> list[float]:
@@ -83,44 +94,52 @@ def with_columns(rows: Any, added: Sequence[dict[str, Any]]) -> Any:
 
 
 def _columns(stages: Any, until_ms: int | None) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = {name: stages[name] for name in _AS_THEY_ARE}
+    """The columns that are known at rest: the kernel's as they are, and lists of those that are made of them."""
+    columns: dict[str, Any] = {name: stages[name] for name in _AS_THEY_ARE}
     columns |= {name: stages[source] for name, source in _RENAMED.items()}
-    until = pa.scalar(until_ms, pa.int64())
-    elapsed = pc.subtract(pc.coalesce(stages["completed_ms"], until), stages["submitted_ms"])
-    columns["elapsed_ms"] = elapsed = pc.max_element_wise(elapsed, 0, skip_nulls=False)
-    columns["finished_cpu_ms"] = pc.divide(stages["cpu_ns"], 1_000_000)
-    columns["work_bytes"] = pc.add(stages["input_bytes"], stages["shuffle_read_bytes"])
-    columns["work_records"] = pc.add(stages["input_records"], stages["shuffle_read_records"])
-    columns |= _spread(stages["wall_ms"], "duration_p50_ms", "duration_p95_ms", "duration_max_ms")
-    columns |= _spread(stages["task_bytes"], "task_bytes_p50", "task_bytes_p95", "task_bytes_max")
-    columns |= _loss(stages, columns["duration_p50_ms"], columns["task_bytes_p50"], elapsed)
-    return columns
+    durations, sizes = _spread(stages["wall_ms"]), _spread(stages["task_bytes"])
+    columns |= dict(zip(("duration_p50_ms", "duration_p95_ms", "duration_max_ms"), durations, strict=True))
+    columns |= dict(zip(("task_bytes_p50", "task_bytes_p95", "task_bytes_max"), sizes, strict=True))
+    told = {name: stages[name].to_pylist() for name in _COMPUTED_FROM}
+    rows = zip(*told.values(), durations[0], sizes[0], strict=True)
+    made = [_made(dict(zip((*told, "median_ms", "median_bytes"), row, strict=True)), until_ms) for row in rows]
+    return columns | {name: [row[name] for row in made] for name in _MADE}
 
 
-def _spread(distribution: Any, median: str, p95: str, largest: str) -> dict[str, Any]:
-    import pyarrow.compute as pc
+_COMPUTED_FROM = (
+    "submitted_ms", "completed_ms", "cpu_ns", "input_bytes", "shuffle_read_bytes", "input_records",
+    "shuffle_read_records", "biggest_task_bytes", "biggest_task_ms",
+)  # fmt: skip
+_MADE = ("elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", "bytes_ratio", "lost_ms", "lost_share")
 
-    names = {median: "median", p95: "p95", largest: "max"}
-    return {name: pc.struct_field(distribution, source) for name, source in names.items()}
+
+def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
+    """The columns of one row that are computed; the formulas are those of Stage and StageRows."""
+    row: dict[str, Any] = dict.fromkeys(_MADE)
+    end_ms = until_ms if of["completed_ms"] is None else of["completed_ms"]
+    if end_ms is not None and of["submitted_ms"] is not None:
+        row["elapsed_ms"] = _held(max(0, end_ms - of["submitted_ms"]))
+    row["finished_cpu_ms"] = of["cpu_ns"] // 1_000_000
+    row["work_bytes"] = _held(of["input_bytes"] + of["shuffle_read_bytes"])
+    row["work_records"] = _held(of["input_records"] + of["shuffle_read_records"])
+    if of["biggest_task_bytes"] is not None and of["median_bytes"] is not None:
+        row["bytes_ratio"] = (of["biggest_task_bytes"] + 1.0) / (of["median_bytes"] + 1.0)
+    if of["biggest_task_ms"] is not None and of["median_ms"] is not None:
+        row["lost_ms"] = _held(max(0, int(of["biggest_task_ms"] - of["median_ms"])))
+        if row["elapsed_ms"]:
+            row["lost_share"] = row["lost_ms"] / row["elapsed_ms"]
+    return row
 
 
-def _loss(stages: Any, median_ms: Any, median_bytes: Any, elapsed: Any) -> dict[str, Any]:
-    """How much the biggest task stands out, and what it costs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _spread(distribution: Any) -> tuple[list[Any], ...]:
+    """Median, 95th percentile and maximum of a column of distributions."""
+    flat = distribution.combine_chunks()
+    return tuple(flat.field(name).to_pylist() for name in ("median", "p95", "max"))
 
-    biggest_bytes, biggest_ms = stages["biggest_task_bytes"], stages["biggest_task_ms"]
-    lost = pc.trunc(pc.subtract(biggest_ms.cast(pa.float64()), median_ms))
-    lost = pc.max_element_wise(lost, 0.0, skip_nulls=False)
-    elapsed_or_null = pc.if_else(pc.greater(elapsed, 0), elapsed, pa.scalar(None, pa.int64()))
-    return {
-        "bytes_ratio": pc.divide(pc.add(biggest_bytes.cast(pa.float64()), 1.0), pc.add(median_bytes, 1.0)),
-        "lost_ms": lost,
-        "lost_share": pc.divide(lost, elapsed_or_null.cast(pa.float64())),
-    }
+
+def _held(number: int) -> int:
+    """The number within 64 bits, where the sums of a hostile log may not stay."""
+    return min(number, LARGEST)
 
 
 def _completeness(

@@ -1,0 +1,1 @@
+"""What `sparkfuse analyze` shows of an analysis on the terminal."""

@@ -1,0 +1,29 @@
+"""Imports the engines while the first log is read: together they take longer than reading a gigabyte."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+
+def import_in_background() -> None:
+    """Begin to import what every analysis needs; whoever imports it meanwhile waits for it and no longer.
+
+    Only for a process of our own: it never has pandas after this. pyarrow would import that for its first scalar, which
+    takes half a second, and no analysis makes a data frame.
+    """
+    sys.meta_path.insert(0, _NoPandas())
+    threading.Thread(target=_import, name="imports", daemon=True).start()
+
+
+def _import() -> None:
+    import datafusion  # noqa: F401  imported for whoever asks next
+
+
+class _NoPandas:
+    """Stands before the finders of modules and refuses one."""
+
+    @staticmethod
+    def find_spec(fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ImportError("an analysis makes no data frames", name=fullname)

@@ -1,0 +1,172 @@
+"""The analysis on one screen: what went wrong first, then what cost most, then what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sparkfuse.analysis.text import readable
+from sparkfuse_rules.describe import readable_bytes, readable_duration
+
+Object = Mapping[str, Any]
+MOST_FINDINGS = 5
+MOST_STAGES = 8
+MOST_FAILURES = 3
+_STYLES = {"critical": "bold white on red", "warning": "bold black on yellow", "info": "bold white on blue"}
+
+
+def show(analysis: Object, briefly: bool = False, console: Console | None = None) -> None:
+    """Print the analysis of one application; ``briefly`` leaves the stages out, where there are many applications."""
+    out = console or Console(highlight=False, emoji=False, markup=False)
+    out.print(_title(analysis))
+    failures = list(_failures(analysis))
+    for line in failures:
+        out.print(line)
+    _findings(analysis, out, any_failure=bool(failures))
+    if not briefly:
+        _costs(analysis, out)
+    for sentence in limits(analysis):
+        out.print(Text(f"Note: {sentence}", style="yellow"))
+    out.print()
+
+
+def limits(analysis: Object) -> Iterator[str]:
+    """What of the log could not be read, and what could not be decided: a sentence each."""
+    evidence: Object = analysis["evidence"]
+    if evidence["missing_files"]:
+        yield f"{_named(evidence['missing_files'])} of the log are missing, so the numbers are too low."
+    if lines := evidence["malformed"]:
+        first = (evidence["malformed_lines"] or [{"line": "?", "reason": "unknown"}])[0]
+        reason = readable(str(first["reason"]), 120)
+        yield f"{lines} lines are no event and were passed over, the first is line {first['line']}: {reason}."
+    for file in evidence["files"]:
+        if file["error"]:
+            yield f"{readable(file['name'], 120)} could not be read to its end: {readable(file['error'], 200)}."
+    if not evidence["complete"]:
+        torn = "is torn and " if evidence["truncated"] else ""
+        yield f"The log {torn}has no end of the application: it still ran, was killed, or the log is cut."
+    elif evidence["truncated"]:
+        yield "The log ends within a line or a block."
+    if unfinished := evidence["unfinished_tasks"]:
+        yield f"{unfinished} task attempts started and have no end in the log: {_unfinished_where(analysis)}."
+    if doubles := evidence["duplicate_task_ends"]:
+        yield f"{doubles} task ends repeat a task id (Spark ends a task again when its output is lost)."
+    if undecided := analysis["not_decidable"]:
+        names = ", ".join(each["rule"] for each in undecided)
+        yield f"Not decidable from an event log, only while a job runs: {names}."
+
+
+def _title(analysis: Object) -> Text:
+    application: Object = analysis["application"]
+    status = str(application["status"])
+    title = Text(readable(application["name"] or application["app_id"] or "an unnamed application", 200), style="bold")
+    facts = [application["app_id"], f"Spark {application['spark_version'] or '?'}", _took(application), status]
+    title.append("  " + ", ".join(readable(str(fact), 100) for fact in facts if fact), style="not bold")
+    stages = analysis["stages"]
+    tasks = sum(stage["tasks"] for stage in stages)
+    title.append(f"; {len(stages)} stages, {tasks} task ends", style="not bold dim")
+    return title
+
+
+def _took(application: Object) -> str:
+    elapsed, expected = application["elapsed_ms"], application["expected_ms"]
+    if elapsed is None:
+        return ""
+    usual = f" (usual: {readable_duration(expected)}, {application['baseline_runs']} runs)" if expected else ""
+    return f"took {readable_duration(elapsed)}{usual}"
+
+
+def _failures(analysis: Object) -> Iterator[Text]:
+    """Jobs that failed, with the first words of why; a rule on them would say no more."""
+    failed = [job for job in analysis["jobs"] if job["result"] not in (None, "JobSucceeded")]
+    for job in failed[:MOST_FAILURES]:
+        reason = readable(job["failure_reason"] or _stage_failure(analysis, job) or "no reason was logged", 300)
+        yield Text.assemble((" FAILED ", "bold white on red"), f" job {job['job_id']}: {reason}")
+    if len(failed) > MOST_FAILURES:
+        yield Text(f"{len(failed) - MOST_FAILURES} more jobs failed.")
+
+
+def _stage_failure(analysis: Object, job: Object) -> str | None:
+    of_job = set(job["stage_ids"])
+    reasons = (stage["failure_reason"] for stage in analysis["stages"] if stage["stage_id"] in of_job)
+    return next((reason for reason in reasons if reason), None)
+
+
+def _findings(analysis: Object, out: Console, any_failure: bool) -> None:
+    findings = analysis["findings"]
+    for finding in findings[:MOST_FINDINGS]:
+        severity = str(finding["severity"])
+        head = Text.assemble((f" {severity.upper()} ", _STYLES.get(severity, "bold")), " ", (finding["rule"], "bold"))
+        head.append(f"  {readable(finding['summary'])}.")
+        out.print(head)
+        out.print(Padding(Text(readable(finding["description"], 600)), (0, 0, 0, 2)))
+        if step := first_step(finding["runbook"]):
+            out.print(Padding(Text.assemble(("Do: ", "bold green"), step), (0, 0, 0, 2)))
+    if len(findings) > MOST_FINDINGS:
+        out.print(Text(f"{len(findings) - MOST_FINDINGS} more findings: --json shows all."))
+    if not findings:
+        what = "No rule found anything else." if any_failure else "No rule found anything."
+        history = "" if analysis["application"]["baseline_runs"] else " Without --history nothing is judged slow."
+        out.print(Text(what + history, style="green" if not any_failure else ""))
+
+
+def first_step(runbook: str) -> str:
+    """The first step of a runbook, which says where to look."""
+    lines = runbook.strip().splitlines()
+    rest = next((place for place, line in enumerate(lines) if line.startswith("2.")), len(lines))
+    return readable(" ".join(line.strip() for line in lines[:rest]).removeprefix("1. "), 400)
+
+
+def _costs(analysis: Object, out: Console) -> None:
+    stages = sorted(analysis["stages"], key=lambda stage: -stage["run_ms"])[:MOST_STAGES]
+    total = sum(stage["run_ms"] for stage in analysis["stages"]) or 1
+    if not stages:
+        return
+    table = Table(title="Stages that cost most", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for heading, right in _HEADINGS:
+        table.add_column(heading, justify="right" if right else "left", no_wrap=right, overflow="ellipsis")
+    for stage in stages:
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in _row(stage, total)))
+    out.print(table)
+
+
+_HEADINGS = (
+    ("stage", False), ("name", False), ("took", True), ("usual", True), ("task time", True), ("share", True),
+    ("tasks", True), ("read", True), ("written", True), ("spilled", True),
+)  # fmt: skip
+
+
+def _row(stage: Object, total: int) -> Iterator[str]:
+    yield f"{stage['stage_id']}.{stage['stage_attempt']}"
+    yield readable(stage["name"] or "?", 60)
+    ended, began = stage["completed_ms"], stage["submitted_ms"]
+    yield "-" if ended is None or began is None else readable_duration(max(0, ended - began))
+    yield "-" if stage["expected_ms"] is None else readable_duration(stage["expected_ms"])
+    yield readable_duration(stage["run_ms"])
+    yield f"{stage['run_ms'] / total:.0%}"
+    failed = f" ({stage['failed']} failed)" if stage["failed"] else ""
+    yield f"{stage['tasks']}{failed}"
+    yield _size(stage["input_bytes"] + stage["shuffle_read_bytes"])
+    yield _size(stage["output_bytes"] + stage["shuffle_write_bytes"])
+    yield _size(stage["disk_spilled_bytes"])
+
+
+def _size(count: int) -> str:
+    return readable_bytes(count) if count else "-"
+
+
+def _unfinished_where(analysis: Object) -> str:
+    """The stages that tasks without an end belong to."""
+    open_stages = [stage for stage in analysis["stages"] if stage["started_tasks"] > stage["tasks"]]
+    shown = [f"stage {stage['stage_id']} ({stage['started_tasks'] - stage['tasks']})" for stage in open_stages]
+    return _named(shown) if shown else "stages unknown"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

@@ -1,0 +1,31 @@
+"""All commands, as the one application that typer runs."""
+
+from __future__ import annotations
+
+import typer
+
+from sparkfuse.commands import history, pipeline, rules, share
+
+application = typer.Typer(
+    name="sparkfuse",
+    help="Watches running Spark jobs, pages about what goes wrong and stops what runs away.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@application.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+)
+def analyze(context: typer.Context) -> None:
+    """Judge Spark event logs by the rules, without a server; see `sparkfuse analyze --help`."""
+    from sparkfuse.commands.analyze import analyze
+
+    raise typer.Exit(analyze(context.args))
+
+
+pipeline.add_to(application)
+history.add_to(application)
+share.add_to(application)
+application.add_typer(rules.commands, name="rules")
