@@ -24,7 +24,7 @@ MODULES: Mapping[str, str] = {
     "SignedSignal": "signal_pb2",
 }
 # The same for what is written for readers and never sent.
-DOCUMENTS: Mapping[str, str] = {"Analysis": "analysis_pb2"}
+DOCUMENTS: Mapping[str, str] = {"Analysis": "analysis_pb2", "Comparison": "comparison_pb2"}
 
 
 def message_class(name: str) -> type[Message]:

@@ -23,7 +23,7 @@ def schemas(schema: Schema) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _document(message: Message, schema: Schema) -> Mapping[str, Any]:
-    definitions = {name: _object(each, schema) for name, each in schema.items() if name != message.name}
+    definitions = {name: _object(schema[name], schema) for name in _used(message, schema)}
     return {
         "$schema": DIALECT,
         "title": message.name,
@@ -31,6 +31,17 @@ def _document(message: Message, schema: Schema) -> Mapping[str, Any]:
         **_object(message, schema),
         "$defs": definitions,
     }
+
+
+def _used(message: Message, schema: Schema) -> list[str]:
+    """The messages that the document is made of, in their order."""
+    found: set[str] = set()
+    waiting = [message.name]
+    while waiting:
+        named = {field.type for field in schema[waiting.pop()].fields if field.type in schema} - found
+        found |= named
+        waiting += named
+    return [name for name in schema if name in found]
 
 
 def _object(message: Message, schema: Schema) -> Mapping[str, Any]:
