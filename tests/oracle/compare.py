@@ -26,6 +26,8 @@ KEYS = {
     "stages": ("stage_id", "stage_attempt"),
 }
 """The tables that both make, and what a row of each is known by."""
+TASK_TABLES = ("tasks", "task_starts")
+"""Those are compared row by row: both keep the log's order."""
 FILE_VALUES = ("codec", "bytes", "plain_bytes", "lines", "truncated")
 EVIDENCE_VALUES = ("plain_bytes", "events", "events_by_kind", "malformed", "truncated", "complete", "unfinished_tasks",
                    "duplicate_task_ends", "odd_values")  # fmt: skip
@@ -39,6 +41,12 @@ def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
         theirs = {tuple(row[key] for key in keys): row for row in getattr(oracle, table)}
         for key in sorted(ours.keys() | theirs.keys(), key=str):
             yield from row_differences(f"{table} {key}", ours.get(key), theirs.get(key))
+    for table in TASK_TABLES:
+        ours, theirs = pa.table(getattr(kernel, table)).to_pylist(), getattr(oracle, table)
+        if len(ours) != len(theirs):
+            yield f"{table}: {len(ours)} rows != {len(theirs)}"
+        for index, (one, other) in enumerate(zip(ours, theirs, strict=False)):
+            yield from row_differences(f"{table}[{index}]", one, other)
     yield from evidence_differences(kernel.evidence, oracle.evidence)
 
 
@@ -77,7 +85,7 @@ def bad_line(line: Mapping[str, Any]) -> tuple[str, int, int]:
 
 def compare(paths: Sequence[Path], threads: int = 2) -> list[str]:
     """The differences over the files of one log."""
-    kernel = sparkfuse_kernel.read_event_log([str(path) for path in paths], threads=threads)
+    kernel = sparkfuse_kernel.read_event_log([str(path) for path in paths], threads=threads, tables=TASK_TABLES)
     return list(differences(kernel, read_event_log(paths)))
 
 

@@ -9,47 +9,34 @@ from __future__ import annotations
 
 import collections
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.oracle.containers import unpack
+from tests.oracle.tasks import task_end, task_start
 from tests.oracle.values import Event, Row, at, distribution, first_jobs, scope_names, text, whole_number
 
 MOST_MALFORMED_LINES = 1000
 
-SUMS = {
-    "run_ms": ("Executor Run Time",),
-    "cpu_ns": ("Executor CPU Time",),
-    "gc_ms": ("JVM GC Time",),
-    "deserialize_ms": ("Executor Deserialize Time",),
-    "result_bytes": ("Result Size",),
-    "memory_spilled_bytes": ("Memory Bytes Spilled",),
-    "disk_spilled_bytes": ("Disk Bytes Spilled",),
-    "shuffle_read_records": ("Shuffle Read Metrics", "Total Records Read"),
-    "fetch_wait_ms": ("Shuffle Read Metrics", "Fetch Wait Time"),
-    "shuffle_write_bytes": ("Shuffle Write Metrics", "Shuffle Bytes Written"),
-    "shuffle_write_records": ("Shuffle Write Metrics", "Shuffle Records Written"),
-    "input_bytes": ("Input Metrics", "Bytes Read"),
-    "input_records": ("Input Metrics", "Records Read"),
-    "output_bytes": ("Output Metrics", "Bytes Written"),
-    "output_records": ("Output Metrics", "Records Written"),
-}
-"""Where a task end has what is summed, below its ``Task Metrics``; ``shuffle_read_bytes`` is two of them together."""
-REMOTE_BYTES = ("Shuffle Read Metrics", "Remote Bytes Read")
-LOCAL_BYTES = ("Shuffle Read Metrics", "Local Bytes Read")
+SUMS = ("run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+        "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records",
+        "input_bytes", "input_records", "output_bytes", "output_records")  # fmt: skip
+TASK_EVENTS = {"SparkListenerTaskStart", "SparkListenerTaskEnd"}
 DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "task_bytes")
 
 
 class Oracle:
     """Reads the files of one log in their order.
 
-    Afterwards ``stages``, ``jobs``, ``executors`` and ``applications`` are lists of rows with the kernel's columns, and
-    ``evidence`` tells what was read, skipped and torn.
+    Afterwards ``stages``, ``jobs``, ``executors``, ``applications``, ``tasks`` and ``task_starts`` are lists of rows
+    with the kernel's columns, and ``evidence`` tells what was read, skipped and torn.
     """
 
     def __init__(self) -> None:
         self.odd_values = 0
+        self.tasks: list[Row] = []
+        self.task_starts: list[Row] = []
         self._files: list[Row] = []
         self._kinds: collections.Counter[str] = collections.Counter()
         self._malformed: list[Row] = []
@@ -79,7 +66,7 @@ class Oracle:
         })  # fmt: skip
 
     def _lines(self, name: str, data: bytes) -> tuple[int, bool]:
-        """Take every line; the answer is their number and whether the last one is a torn tail."""
+        """Take every line; the answer is their number without a torn tail, and whether there is one."""
         offset = 0
         rows = data.split(b"\n")
         tail = rows.pop()
@@ -90,17 +77,20 @@ class Oracle:
             offset += len(row) + 1
         if not tail.strip():
             return len(rows), False
-        return len(rows) + 1, not self._line(tail)
+        whole = self._line(tail)
+        return len(rows) + whole, not whole
 
     def _line(self, row: bytes) -> bool:
         """Whether the line is a JSON object with the text ``Event``; if so, take it."""
         try:
-            event = json.loads(row.decode(errors="replace"), strict=False)
+            event = json.loads(row.decode(errors="replace"))
         except (ValueError, RecursionError):
             return False
         if not isinstance(event, dict) or not isinstance(event.get("Event"), str):
             return False
         kind = event["Event"]
+        if kind in TASK_EVENTS and whole_number(event.get("Stage ID")) is None:
+            return False  # nobody could say to which stage it belongs
         self._kinds[kind] += 1
         take = TAKES.get(kind)
         if take is not None:
@@ -186,72 +176,50 @@ class Oracle:
             stage["status"] = "succeeded" if stage["failure_reason"] is None else "failed"
 
     def _task_start(self, event: Event) -> None:
-        task = self.number(event, "Task Info", "Task ID")
-        if task is not None:
-            self._tasks_started.add(task)
-        stage = self._stage_of(event)
-        if stage is not None:
-            stage["started_tasks"] += 1
-            stage["launches"].append(self.number(event, "Task Info", "Launch Time"))
+        row = task_start(event, self.number)
+        self.task_starts.append(row)
+        if row["task_id"] is not None:
+            self._tasks_started.add(row["task_id"])
+        self._stage(row["stage_id"], row["stage_attempt"])["started_tasks"] += 1
 
     def _task_end(self, event: Event) -> None:
-        task = self.number(event, "Task Info", "Task ID")
-        if task is not None:
-            self._tasks_ended[task] += 1
-        stage = self._stage_of(event)
-        if stage is not None:
-            self._tally(stage, event)
+        row = task_end(event, self.number)
+        self.tasks.append(row)
+        if row["task_id"] is not None:
+            self._tasks_ended[row["task_id"]] += 1
+        self._tally(self._stage(row["stage_id"], row["stage_attempt"]), row)
 
-    def _tally(self, stage: Row, event: Event) -> None:
+    @staticmethod
+    def _tally(stage: Row, row: Row) -> None:
         """Every number here is summed over all ends of the stage attempt; the distributions take the succeeded ones."""
-        reason = text(event, "Task End Reason", "Reason")
-        outcome = {"Success": "succeeded", "TaskKilled": "killed"}.get(reason or "", "failed")
-        launched = self.number(event, "Task Info", "Launch Time")
-        finished = self.number(event, "Task Info", "Finish Time")
+        launched, finished = row["launched_ms"], row["finished_ms"]
         wall = None if launched is None or finished is None else finished - launched
         stage["tasks"] += 1
-        stage[outcome] += 1
-        stage["speculative"] += at(event, "Task Info", "Speculative") is True
+        stage["succeeded" if row["outcome"] == "success" else row["outcome"]] += 1
+        stage["speculative"] += row["speculative"]
+        stage["without_metrics"] += not row["has_metrics"]
         stage["launches"].append(launched)
         stage["finishes"].append(finished)
         stage["ended_wall_ms"] += wall or 0
-        metrics = at(event, "Task Metrics")
-        values = {"wall_ms": wall}
-        if isinstance(metrics, dict):
-            values |= self._sum(stage, metrics, wall)
-        else:
-            stage["without_metrics"] += 1
-        if outcome == "succeeded":
-            self._distribute(stage, values, self.number(event, "Task Info", "Index"))
-
-    def _sum(self, stage: Row, metrics: Event, wall: int | None) -> dict[str, int | None]:
-        """Add the metrics to the sums; the answer is what the distributions take of them."""
-        found = {name: self.number(metrics, *path) or 0 for name, path in SUMS.items()}
-        found["shuffle_read_bytes"] = (self.number(metrics, *REMOTE_BYTES) or 0) + (
-            self.number(metrics, *LOCAL_BYTES) or 0
-        )
-        for name, value in found.items():
-            stage[name] += value
-        if found["disk_spilled_bytes"] > 0:
+        for name in SUMS:
+            stage[name] += row[name] or 0
+        if (row["disk_spilled_bytes"] or 0) > 0:
             stage["spilled_tasks"] += 1
             stage["spilled_wall_ms"] += wall or 0
-        return {
-            "task_run_ms": found["run_ms"],
-            "task_shuffle_read_bytes": found["shuffle_read_bytes"],
-            "task_input_bytes": found["input_bytes"],
-            "task_bytes": found["input_bytes"] + found["shuffle_read_bytes"],
-        }
-
-    @staticmethod
-    def _distribute(stage: Row, values: Mapping[str, int | None], index: int | None) -> None:
-        for name, value in values.items():
-            if value is not None:
-                stage[name].append(value)
-        size = values.get("task_bytes")
-        if size is not None and (stage["biggest_task_bytes"] is None or size > stage["biggest_task_bytes"]):
-            stage["biggest_task_index"] = index
-            stage["biggest_task_bytes"] = size
-            stage["biggest_task_ms"] = values["wall_ms"]
+        if row["outcome"] != "success":
+            return
+        if wall is not None:
+            stage["wall_ms"].append(wall)
+        if row["has_metrics"]:
+            shuffled, read = row["shuffle_read_bytes"] or 0, row["input_bytes"] or 0
+            stage["task_run_ms"].append(row["run_ms"] or 0)
+            stage["task_shuffle_read_bytes"].append(shuffled)
+            stage["task_input_bytes"].append(read)
+            stage["task_bytes"].append(shuffled + read)
+            if stage["biggest_task_bytes"] is None or shuffled + read > stage["biggest_task_bytes"]:
+                stage["biggest_task_index"] = row["task_index"]
+                stage["biggest_task_bytes"] = shuffled + read
+                stage["biggest_task_ms"] = wall
 
     def _executor_added(self, event: Event) -> None:
         executor = self._executor(text(event, "Executor ID"))
@@ -293,7 +261,7 @@ class Oracle:
 
     def _stage(self, number: int, attempt: int) -> Row:
         counts = ("started_tasks", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics",
-                  "spilled_tasks", "spilled_wall_ms", "ended_wall_ms", "shuffle_read_bytes", *SUMS)  # fmt: skip
+                  "spilled_tasks", "spilled_wall_ms", "ended_wall_ms", *SUMS)  # fmt: skip
         absent = ("name", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "sql_execution_id",
                   "job_description", "job_group", "resource_profile_id", "biggest_task_index", "biggest_task_bytes",
                   "biggest_task_ms")  # fmt: skip

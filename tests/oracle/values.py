@@ -14,6 +14,7 @@ Row = dict[str, Any]
 INT64 = range(-(2**63), 2**63)
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 CODEGEN_ID = re.compile(r"\s*\([0-9]+\)$")
+LONGEST_TEXT = 64 << 10
 MOST_RDDS = 256
 MOST_SCOPES = 64
 
@@ -26,20 +27,23 @@ def at(holder: Any, *path: str) -> Any:
 
 
 def text(holder: Any, *path: str) -> str | None:
-    """The text at this path; half of a surrogate pair, which no UTF-8 can hold, is the replacement character."""
+    """The text at this path, at most 64 KiB of it; half of a surrogate pair is the replacement character."""
     value = at(holder, *path)
     if not isinstance(value, str):
         return None
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return whole[:LONGEST_TEXT].decode(errors="replace" if len(whole) <= LONGEST_TEXT else "ignore")
 
 
 def whole_number(value: Any) -> int | None:
     """An int64, cut towards zero; ``None`` for what is no number or fits none."""
     if isinstance(value, str) and NUMBER.fullmatch(value):
         value = int(value) if value.lstrip("+-").isdigit() else float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, float) and math.isfinite(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return int(value) if int(value) in INT64 else None
+    return value if value in INT64 else None
 
 
 def scope_names(info: Event) -> list[str]:

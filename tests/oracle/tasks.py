@@ -1,0 +1,106 @@
+"""A task's start and end as rows: every number and text of the two events that make up a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.oracle.values import Event, Row, at, text
+
+Number = Callable[..., int | None]
+"""Reads the number at a path of keys, and counts what is none."""
+
+INFO = {
+    "task_id": "Task ID",
+    "task_index": "Index",
+    "task_attempt": "Attempt",
+    "partition_id": "Partition ID",
+    "launched_ms": "Launch Time",
+    "finished_ms": "Finish Time",
+    "getting_result_ms": "Getting Result Time",
+}
+PLACE = {"executor_id": "Executor ID", "host": "Host", "locality": "Locality"}
+METRICS = {
+    "run_ms": ("Executor Run Time",),
+    "cpu_ns": ("Executor CPU Time",),
+    "gc_ms": ("JVM GC Time",),
+    "deserialize_ms": ("Executor Deserialize Time",),
+    "deserialize_cpu_ns": ("Executor Deserialize CPU Time",),
+    "result_serialization_ms": ("Result Serialization Time",),
+    "result_bytes": ("Result Size",),
+    "peak_execution_memory_bytes": ("Peak Execution Memory",),
+    "memory_spilled_bytes": ("Memory Bytes Spilled",),
+    "disk_spilled_bytes": ("Disk Bytes Spilled",),
+    "shuffle_remote_blocks": ("Shuffle Read Metrics", "Remote Blocks Fetched"),
+    "shuffle_local_blocks": ("Shuffle Read Metrics", "Local Blocks Fetched"),
+    "shuffle_remote_bytes": ("Shuffle Read Metrics", "Remote Bytes Read"),
+    "shuffle_local_bytes": ("Shuffle Read Metrics", "Local Bytes Read"),
+    "shuffle_remote_to_disk_bytes": ("Shuffle Read Metrics", "Remote Bytes Read To Disk"),
+    "shuffle_read_records": ("Shuffle Read Metrics", "Total Records Read"),
+    "fetch_wait_ms": ("Shuffle Read Metrics", "Fetch Wait Time"),
+    "shuffle_write_bytes": ("Shuffle Write Metrics", "Shuffle Bytes Written"),
+    "shuffle_write_records": ("Shuffle Write Metrics", "Shuffle Records Written"),
+    "shuffle_write_ns": ("Shuffle Write Metrics", "Shuffle Write Time"),
+    "input_bytes": ("Input Metrics", "Bytes Read"),
+    "input_records": ("Input Metrics", "Records Read"),
+    "output_bytes": ("Output Metrics", "Bytes Written"),
+    "output_records": ("Output Metrics", "Records Written"),
+}
+"""Where a task end has its metrics, below ``Task Metrics``."""
+OUTCOMES = {"Success": "success", "TaskKilled": "killed"}
+FAILURE_REASONS = ("Description", "Kill Reason", "Loss Reason", "Message")
+STARTED = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "locality",
+           "speculative", "launched_ms")  # fmt: skip
+"""What a start says; the rest of its ``Task Info`` is not known yet."""
+
+
+def task_info(event: Event, number: Number) -> Row:
+    """What start and end say alike."""
+    return {
+        "stage_id": number(event, "Stage ID"),
+        "stage_attempt": number(event, "Stage Attempt ID") or 0,
+        **{name: number(event, "Task Info", key) for name, key in INFO.items()},
+        **{name: text(event, "Task Info", key) for name, key in PLACE.items()},
+        "speculative": at(event, "Task Info", "Speculative") in {True, "true"},
+    }
+
+
+def task_start(event: Event, number: Number) -> Row:
+    """The row of a start."""
+    row = task_info(event, number)
+    return {name: row[name] for name in STARTED}
+
+
+def task_end(event: Event, number: Number) -> Row:
+    """The row of an end; without metrics, every metric is absent."""
+    reason = text(event, "Task End Reason", "Reason")
+    outcome = OUTCOMES.get(reason or "", "failed")
+    metrics = at(event, "Task Metrics")
+    row = {
+        **task_info(event, number),
+        "task_type": text(event, "Task Type"),
+        "reason": reason,
+        "outcome": outcome,
+        "failure_class": None,
+        "failure_reason": None,
+        "has_metrics": isinstance(metrics, dict),
+        **{name: number(metrics, *path) for name, path in METRICS.items()},
+    }
+    if outcome != "success":
+        row["failure_class"] = text(event, "Task End Reason", "Class Name") or reason
+        told = (text(event, "Task End Reason", key) for key in FAILURE_REASONS)
+        row["failure_reason"] = next((each for each in told if each is not None), None)
+    shuffled = (row["shuffle_remote_bytes"], row["shuffle_local_bytes"])
+    row["shuffle_read_bytes"] = None if shuffled == (None, None) else sum(value or 0 for value in shuffled)
+    if row["has_metrics"] and row["peak_execution_memory_bytes"] is None:
+        row["peak_execution_memory_bytes"] = peak_of_old_spark(event, number)
+    return row
+
+
+def peak_of_old_spark(event: Event, number: Number) -> int | None:
+    """Before 2.0 the peak was an accumulable of the task only."""
+    accumulables: Any = at(event, "Task Info", "Accumulables")
+    for each in accumulables if isinstance(accumulables, list) else []:
+        if text(each, "Name") in {"peakExecutionMemory", "internal.metrics.peakExecutionMemory"}:
+            return number(each, "Update")
+    return None
