@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sparkfuse_dashboards.report.limits import MAX_EVIDENCE_ROWS
@@ -14,8 +14,7 @@ def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
     evidence: Mapping[str, Any] = analysis.get("evidence") or {}
     lines = list(evidence.get("malformed_lines") or ())
     kinds = sorted((evidence.get("events_by_kind") or {}).items(), key=lambda each: -whole(each[1]))
-    reasons = {str(each.get("file")): clean(each.get("reason")) for each in evidence.get("unreadable_files") or ()}
-    files = list(dict.fromkeys([*(evidence.get("files") or ()), *reasons]))
+    files = [*(evidence.get("files") or ()), *(evidence.get("missing_files") or ())]
     return {
         "facts": [
             ("Completeness", _completeness(evidence)),
@@ -28,7 +27,7 @@ def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "undecidable": [(clean(each.get("rule")), clean(each.get("reason"))) for each in _undecidable(analysis)],
         "limits": list(_limits(analysis, evidence)),
-        "files": [(clean(each), reasons.get(str(each), "read")) for each in files[:MAX_EVIDENCE_ROWS]],
+        "files": [_file(each) for each in files[:MAX_EVIDENCE_ROWS]],
         "files_left_out": max(len(files) - MAX_EVIDENCE_ROWS, 0),
         "lines": [
             (clean(each.get("file")), count(each.get("line")), clean(each.get("reason")))
@@ -41,30 +40,44 @@ def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _limits(analysis: Mapping[str, Any], evidence: Mapping[str, Any]) -> Iterator[str]:
-    stages = analysis.get("stages") or ()
-    tasks = sum(whole(each.get("tasks")) for each in stages)
-    silent = sum(whole(each.get("without_metrics")) for each in stages)
     if not whole(evidence.get("events")):
         yield "The log holds no event, so nothing is known of the application."
         return
-    if not evidence.get("complete"):
-        yield "The log has no end of the application: what came after its last line is not known."
-    if evidence.get("truncated"):
-        yield "The log is torn: its last line or its last block is not whole, and what followed is lost."
-    if evidence.get("unreadable_files"):
-        yield "Files of the log could not be read to their end, or are not there: what they hold is missing."
-    if _malformed(evidence):
-        yield "Lines that are no events were passed over; what they told is missing from the sums."
-    if whole(evidence.get("unfinished_tasks")):
-        yield "Tasks without an end are in no sum and no distribution."
-    if whole(evidence.get("duplicate_task_ends")):
-        yield "Some tasks ended more than once; each end counts, as Spark's own history does it."
+    sentences = (
+        (not evidence.get("complete"),
+         "The log has no end of the application: what came after its last line is not known."),
+        (evidence.get("truncated"),
+         "The log is torn: its last line or its last block is not whole, and what followed is lost."),
+        (evidence.get("missing_files"), "Files of the log are not there: what they held is missing."),
+        (any(each.get("error") for each in evidence.get("files") or ()),
+         "A file of the log could not be read to its end: what follows there is missing."),
+        (_malformed(evidence), "Lines that are no events were passed over; what they told is missing from the sums."),
+        (whole(evidence.get("unfinished_tasks")), "Tasks without an end are in no sum and no distribution."),
+        (whole(evidence.get("duplicate_task_ends")),
+         "Some tasks ended more than once; each end counts, as Spark's own history does it."),
+    )  # fmt: skip
+    yield from (sentence for holds, sentence in sentences if holds)
+    yield from _limits_of_metrics(analysis.get("stages") or ())
+
+
+def _limits_of_metrics(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    tasks = sum(whole(each.get("tasks")) for each in stages)
+    silent = sum(whole(each.get("without_metrics")) for each in stages)
     if not tasks:
         yield "No task ended, so costs, distributions, spill and garbage collection are not known."
     elif silent >= tasks:
         yield "No task carries metrics, so bytes, spill and garbage collection are not known; times are the log's."
     elif silent:
         yield f"{count(silent)} of {count(tasks)} task ends carry no metrics, as failed ones often do; sums lack them."
+
+
+def _file(file: Mapping[str, Any] | str) -> tuple[str, str]:
+    """A file and how it was read; one that is told by its name alone is missing."""
+    if isinstance(file, str):
+        return clean(file), "missing"
+    told = [clean(file.get("codec")), f"{size(file.get('bytes'))}, {size(file.get('plain_bytes'))} unpacked"]
+    told += ["torn" if file.get("truncated") else "", clean(file.get("error"))]
+    return clean(file.get("name")), ", ".join(each for each in told if each)
 
 
 def _malformed(evidence: Mapping[str, Any]) -> int:

@@ -82,6 +82,12 @@ def finding(stage_id: int, severity: str = "warning", **more: Any) -> dict[str, 
     }
 
 
+def read_file(name: str, **more: Any) -> dict[str, Any]:
+    """A file of the log, read to its end."""
+    told = {"codec": "zstd", "bytes": 4096, "plain_bytes": 65536, "lines": 120, "truncated": False, "error": None}
+    return {"name": name, **told, **more}
+
+
 def analysis(stages: list[dict[str, Any]], findings: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
     """The JSON object of `sparkfuse analyze --json` around some stages."""
     ended = max((each["completed_ms"] for each in stages), default=START_MS) + 500
@@ -100,14 +106,14 @@ def analysis(stages: list[dict[str, Any]], findings: list[dict[str, Any]] | None
             "expected_ms": 21_000,
         },
         "evidence": {
-            "files": ["app-20261121020000-0042.zstd"],
+            "files": [read_file("app-20261121020000-0042.zstd")],
             "plain_bytes": 65536,
             "codecs": ["zstd"],
             "events": 120,
             "events_by_kind": {"SparkListenerTaskEnd": sum(each["tasks"] for each in stages)},
             "malformed_lines": [],
             "malformed": 0,
-            "unreadable_files": [],
+            "missing_files": [],
             "completeness": 1.0,
             "truncated": False,
             "complete": True,
@@ -167,11 +173,11 @@ def hostile() -> dict[str, Any]:
     made["jobs"][0] |= {"description": HOSTILE, "result": HOSTILE}
     made["executors"][0] |= {"host": HOSTILE, "executor_id": HOSTILE}
     made["evidence"] |= {
-        "files": [HOSTILE],
+        "files": [read_file(HOSTILE, error=HOSTILE, codec=HOSTILE)],
         "codecs": [HOSTILE],
         "events_by_kind": {HOSTILE: 1},
         "malformed_lines": [{"file": HOSTILE, "line": 3, "reason": HOSTILE}],
-        "unreadable_files": [{"file": HOSTILE + "2", "reason": HOSTILE}],
+        "missing_files": [HOSTILE],
         "complete": False,
         "truncated": True,
     }
