@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sparkfuse.commands import history, pipeline, rules, share
+from sparkfuse.commands import compare, history, pipeline, rules, share
 
 application = typer.Typer(
     name="sparkfuse",
@@ -25,6 +25,7 @@ def analyze(context: typer.Context) -> None:
     raise typer.Exit(analyze(context.args))
 
 
+compare.add_to(application)
 pipeline.add_to(application)
 history.add_to(application)
 share.add_to(application)

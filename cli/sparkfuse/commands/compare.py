@@ -1,0 +1,68 @@
+"""`sparkfuse compare`: which stages changed between two runs, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sparkfuse.commands.output import Json
+from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+
+if TYPE_CHECKING:
+    from sparkfuse_native_analytics.compare import Run
+    from sparkfuse_native_analytics.event_logs.log import Log
+
+Before = Annotated[str, typer.Argument(metavar="A", help="Event log of the first run, or its folder, or a URL.")]
+After = Annotated[str, typer.Argument(metavar="B", help="The same of the second run.")]
+
+
+def add_to(application: typer.Typer) -> None:
+    """Add the command of this file."""
+    application.command()(compare)
+
+
+def compare(before: Before, after: After, as_json: Json = False) -> None:
+    """Say which stages changed between two runs of a job, and why; the parts add up to the difference."""
+    from sparkfuse_native_analytics.compare import compare as compare_runs
+    from sparkfuse_native_analytics.compare.document import document
+
+    logs = _log(before), _log(after)
+    found = document(compare_runs(*map(_run, logs)), *(log.name for log in logs))
+    if as_json:
+        print_compact(found)
+        return
+    from sparkfuse.analysis.comparison_screen import show
+
+    show(found)
+
+
+def print_compact(found: dict[str, Any]) -> None:
+    """One line, escaped to ASCII: any terminal and pipe carries it, and no control character of a log gets through."""
+    import json
+
+    typer.echo(json.dumps(found, allow_nan=False, separators=(",", ":")))
+
+
+def _log(path: str) -> Log:
+    """The one log behind a path."""
+    from sparkfuse_native_analytics.event_logs.find import find_logs
+    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+
+    try:
+        logs = find_logs(path).logs
+    except LogUnreadable as unreadable:
+        raise StartFailure(str(unreadable), MISSING) from unreadable
+    if len(logs) > 1:
+        raise StartFailure(f"{path} holds {len(logs)} logs, and a run is one of them; name it", USAGE)
+    return logs[0]
+
+
+def _run(log: Log) -> Run:
+    from sparkfuse_native_analytics.compare.reading import read_run
+    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+
+    try:
+        return read_run(log)
+    except LogUnreadable as unreadable:
+        raise StartFailure(str(unreadable), MISSING) from unreadable
