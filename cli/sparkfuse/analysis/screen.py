@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -17,6 +17,9 @@ Object = Mapping[str, Any]
 MOST_FINDINGS = 5
 MOST_STAGES = 8
 MOST_FAILURES = 3
+NAME_WIDTH = 30
+NOTHING = "-"
+_LEAST_NEEDED = ("written", "share", "read", "task time", "usual", "spilled")
 _STYLES = {"critical": "bold white on red", "warning": "bold black on yellow", "info": "bold white on blue"}
 
 
@@ -85,10 +88,20 @@ def _failures(analysis: Object) -> Iterator[Text]:
     """Jobs that failed, with the first words of why; a rule on them would say no more."""
     failed = [job for job in analysis["jobs"] if job["result"] not in (None, "JobSucceeded")]
     for job in failed[:MOST_FAILURES]:
-        reason = readable(job["failure_reason"] or _stage_failure(analysis, job) or "no reason was logged", 300)
+        reason = cause(job["failure_reason"] or _stage_failure(analysis, job) or "no reason was logged")
         yield Text.assemble((" FAILED ", "bold white on red"), f" job {job['job_id']}: {reason}")
     if len(failed) > MOST_FAILURES:
         yield Text(f"{len(failed) - MOST_FAILURES} more jobs failed.")
+
+
+def cause(reason: str) -> str:
+    """The first line of a failure and, where Python's trace follows, the line that names the error."""
+    first, _, trace = reason[:20_000].partition("Traceback (most recent call last):")
+    told = (line for line in trace.splitlines()[1:] if line.strip() and not line.startswith((" ", "\t")))
+    error = next(told, "")
+    return readable(first.splitlines()[0] if first.strip() else reason, 300) + (
+        f" {readable(error, 200)}" if error else ""
+    )
 
 
 def _stage_failure(analysis: Object, job: Object) -> str | None:
@@ -124,40 +137,66 @@ def first_step(runbook: str) -> str:
 
 def _costs(analysis: Object, out: Console) -> None:
     stages = sorted(analysis["stages"], key=lambda stage: -stage["run_ms"])[:MOST_STAGES]
-    total = sum(stage["run_ms"] for stage in analysis["stages"]) or 1
     if not stages:
         return
+    total = sum(stage["run_ms"] for stage in analysis["stages"]) or 1
+    columns = {heading: [tell(stage, total) for stage in stages] for heading, tell in _COLUMNS.items()}
     table = Table(title="Stages that cost most", title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for heading, right in _HEADINGS:
-        table.add_column(heading, justify="right" if right else "left", no_wrap=right, overflow="ellipsis")
-    for stage in stages:
-        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in _row(stage, total)))
+    shown = _fitting(columns, out.width)
+    for heading in shown:
+        name = heading == "name"
+        table.add_column(heading, justify="left" if name else "right", no_wrap=True, overflow="ellipsis")
+    for row in zip(*shown.values(), strict=True):
+        table.add_row(*(Text(cell) for cell in row))
     out.print(table)
 
 
-_HEADINGS = (
-    ("stage", False), ("name", False), ("took", True), ("usual", True), ("task time", True), ("share", True),
-    ("tasks", True), ("read", True), ("written", True), ("spilled", True),
-)  # fmt: skip
+def _fitting(columns: Mapping[str, list[str]], width: int) -> dict[str, list[str]]:
+    """The columns that say something, without those that a narrow terminal has no room for, least needed first."""
+    kept = {heading: cells for heading, cells in columns.items() if set(cells) != {NOTHING}}
+    for heading in _LEAST_NEEDED:
+        if _width(kept) <= width:
+            break
+        kept.pop(heading, None)
+    return kept
 
 
-def _row(stage: Object, total: int) -> Iterator[str]:
-    yield f"{stage['stage_id']}.{stage['stage_attempt']}"
-    yield readable(stage["name"] or "?", 60)
+def _width(columns: Mapping[str, list[str]]) -> int:
+    widths = {heading: max(map(len, (heading, *cells))) for heading, cells in columns.items()}
+    widths["name"] = min(widths["name"], NAME_WIDTH)
+    return sum(widths.values()) + 2 * len(widths)
+
+
+def _took_stage(stage: Object, _: int) -> str:
     ended, began = stage["completed_ms"], stage["submitted_ms"]
-    yield "-" if ended is None or began is None else readable_duration(max(0, ended - began))
-    yield "-" if stage["expected_ms"] is None else readable_duration(stage["expected_ms"])
-    yield readable_duration(stage["run_ms"])
-    yield f"{stage['run_ms'] / total:.0%}"
+    return NOTHING if ended is None or began is None else readable_duration(max(0, ended - began))
+
+
+def _usual(stage: Object, _: int) -> str:
+    return NOTHING if stage["expected_ms"] is None else readable_duration(stage["expected_ms"])
+
+
+def _tasks(stage: Object, _: int) -> str:
     failed = f" ({stage['failed']} failed)" if stage["failed"] else ""
-    yield f"{stage['tasks']}{failed}"
-    yield _size(stage["input_bytes"] + stage["shuffle_read_bytes"])
-    yield _size(stage["output_bytes"] + stage["shuffle_write_bytes"])
-    yield _size(stage["disk_spilled_bytes"])
+    return f"{stage['tasks']}{failed}"
+
+
+_COLUMNS: Mapping[str, Callable[[Object, int], str]] = {
+    "stage": lambda stage, _: f"{stage['stage_id']}.{stage['stage_attempt']}",
+    "name": lambda stage, _: readable(stage["name"] or "?", 60),
+    "took": _took_stage,
+    "usual": _usual,
+    "task time": lambda stage, _: readable_duration(stage["run_ms"]),
+    "share": lambda stage, total: f"{stage['run_ms'] / total:.0%}",
+    "tasks": _tasks,
+    "read": lambda stage, _: _size(stage["input_bytes"] + stage["shuffle_read_bytes"]),
+    "written": lambda stage, _: _size(stage["output_bytes"] + stage["shuffle_write_bytes"]),
+    "spilled": lambda stage, _: _size(stage["disk_spilled_bytes"]),
+}
 
 
 def _size(count: int) -> str:
-    return readable_bytes(count) if count else "-"
+    return readable_bytes(count) if count else NOTHING
 
 
 def _unfinished_where(analysis: Object) -> str:

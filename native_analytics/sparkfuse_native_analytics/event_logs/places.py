@@ -19,6 +19,7 @@ _PACKAGES = {
     "hdfs": "pyarrow with Hadoop's native library", "http": "aiohttp", "https": "aiohttp", "oss": "ossfs",
     "s3": "s3fs", "s3a": "s3fs", "s3n": "s3fs", "sftp": "paramiko", "wasb": "adlfs", "wasbs": "adlfs",
 }  # fmt: skip
+_CONTAINER_IS_USER = ("abfs", "abfss", "wasb", "wasbs")
 _SAME_STORE = {"s3n": "s3", "wasb": "abfs", "wasbs": "abfs"}
 
 
@@ -130,7 +131,10 @@ class RemotePlace:
 def without_credentials(url: str) -> str:
     """The URL without what may be a secret: user, password, and the query, which carries access signatures."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    user, _, host = parts.netloc.rpartition("@")
+    # Azure's container stands where others have the user.
+    kept = f"{user}@{host}" if user and parts.scheme in _CONTAINER_IS_USER and ":" not in user else host
+    return urlunsplit((parts.scheme, kept, parts.path, "", ""))
 
 
 def _remote(url: str) -> tuple[Place, str]:

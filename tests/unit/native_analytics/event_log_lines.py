@@ -1,0 +1,155 @@
+"""Event logs as Spark writes them, with the numbers that a test wants."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+START_MS = 1_795_226_400_000
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task attempt: how long it ran, what it read, and how it ended; ``None`` for a reason means it never did."""
+
+    wall_ms: int
+    read_bytes: int = 1_000_000
+    reason: str | None = "Success"
+    cpu_ms: int | None = None
+    disk_spilled_bytes: int = 0
+    metrics: bool = True
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage attempt. ``status`` is succeeded, failed or running."""
+
+    stage_id: int
+    tasks: Sequence[Task]
+    after_ms: int = 0
+    name: str = "save at orders.py:88"
+    status: str = "succeeded"
+    attempt: int = 0
+    num_tasks: int | None = None
+    parents: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a job, on as many slots as there are tasks."""
+
+    stages: Sequence[Stage]
+    app_id: str = "app-1"
+    start_ms: int = START_MS
+    job: str = "nightly_orders"
+    ended: bool = True
+    failed: bool = False
+    more: Sequence[str] = field(default=())
+
+    def write(self, path: Path) -> Path:
+        """Write the log as one plain file."""
+        path.write_text("".join(f"{line}\n" for line in self.lines()))
+        return path
+
+    def lines(self) -> Iterator[str]:
+        """Its events, one a line."""
+        for event in self._events():
+            yield json.dumps(event)
+        yield from self.more
+
+    def _events(self) -> Iterator[dict[str, Any]]:
+        yield {"Event": "SparkListenerLogStart", "Spark Version": "3.5.8"}
+        yield {
+            "Event": "SparkListenerApplicationStart",
+            "App Name": f"{self.job} 2026-11-21",
+            "App ID": self.app_id,
+            "Timestamp": self.start_ms,
+            "User": "etl",
+        }
+        properties = {"spark.sparkfuse.job": self.job, "spark.secret": "hidden"}
+        yield {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": properties}
+        begin, end = self.start_ms + 1_000, self.start_ms + 1_000
+        ids = [stage.stage_id for stage in self.stages]
+        yield {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": begin, "Stage IDs": ids}
+        number = 0
+        for stage in self.stages:
+            yield from self._stage(stage, begin, number)
+            number += len(stage.tasks)
+            end = max(end, begin + stage.after_ms + max((task.wall_ms for task in stage.tasks), default=0))
+        result = {"Result": "JobFailed", "Exception": {"Message": "the job failed"}}
+        yield {
+            "Event": "SparkListenerJobEnd",
+            "Job ID": 0,
+            "Completion Time": end,
+            "Job Result": result if self.failed else {"Result": "JobSucceeded"},
+        }
+        if self.ended:
+            yield {"Event": "SparkListenerApplicationEnd", "Timestamp": end + 500}
+
+    def _stage(self, stage: Stage, begin: int, number: int) -> Iterator[dict[str, Any]]:
+        submitted = begin + stage.after_ms
+        info: dict[str, Any] = {
+            "Stage ID": stage.stage_id,
+            "Stage Attempt ID": stage.attempt,
+            "Stage Name": stage.name,
+            "Number of Tasks": len(stage.tasks) if stage.num_tasks is None else stage.num_tasks,
+            "RDD Info": [{"RDD ID": 1, "Name": "x", "Scope": json.dumps({"id": "1", "name": "Exchange"})}],
+            "Parent IDs": list(stage.parents),
+            "Submission Time": submitted,
+        }
+        yield {"Event": "SparkListenerStageSubmitted", "Stage Info": info}
+        for index, task in enumerate(stage.tasks):
+            yield from _task(stage, task, index, number + index, submitted)
+        if stage.status != "running":
+            longest = max((task.wall_ms for task in stage.tasks), default=0)
+            failure = {"Failure Reason": "the stage failed"} if stage.status == "failed" else {}
+            ended = {**info, "Completion Time": submitted + longest, **failure}
+            yield {"Event": "SparkListenerStageCompleted", "Stage Info": ended}
+
+
+def _task(stage: Stage, task: Task, index: int, number: int, submitted: int) -> Iterator[dict[str, Any]]:
+    info = {
+        "Task ID": number,
+        "Index": index,
+        "Attempt": 0,
+        "Launch Time": submitted,
+        "Executor ID": "1",
+        "Host": "node-1",
+        "Locality": "ANY",
+        "Speculative": False,
+    }
+    where = {"Stage ID": stage.stage_id, "Stage Attempt ID": stage.attempt}
+    yield {"Event": "SparkListenerTaskStart", **where, "Task Info": info}
+    if task.reason is None:
+        return
+    metrics = {
+        "Executor Run Time": task.wall_ms,
+        "Executor CPU Time": (task.wall_ms if task.cpu_ms is None else task.cpu_ms) * 1_000_000,
+        "JVM GC Time": 1,
+        "Result Size": 100,
+        "Memory Bytes Spilled": 3 * task.disk_spilled_bytes,
+        "Disk Bytes Spilled": task.disk_spilled_bytes,
+        "Shuffle Read Metrics": {"Remote Bytes Read": task.read_bytes, "Local Bytes Read": 0, "Total Records Read": 10},
+    }
+    yield {
+        "Event": "SparkListenerTaskEnd",
+        **where,
+        "Task Type": "ResultTask",
+        "Task End Reason": {"Reason": task.reason},
+        "Task Info": {**info, "Finish Time": submitted + task.wall_ms, "Failed": task.reason != "Success"},
+        **({"Task Metrics": metrics} if task.metrics else {}),
+    }
+
+
+def even(wall_ms: int, tasks: int = 8, **more: Any) -> list[Task]:
+    """Tasks that are all alike."""
+    return [Task(wall_ms, **more)] * tasks
+
+
+def nightly(day: int, wall_ms: int, **more: Any) -> Run:
+    """The run of one day, whose one stage takes ``wall_ms`` and as much CPU in each task."""
+    return Run([Stage(3, even(wall_ms))], app_id=f"app-{day}", start_ms=START_MS + day * DAY_MS, **more)
