@@ -1,0 +1,170 @@
+"""The jobs whose event logs the tests read: ``jobs.py SCENARIO``, run by ``make_logs.py`` in an environment of Spark.
+
+Each is as small as what it shows allows.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from pyspark import BarrierTaskContext, TaskContext
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
+
+LONGEST_WAIT_SECONDS = 60
+PADDING = "a long description " * 20_000
+"""Makes a rolling log grow by megabytes that pack into nothing: Spark refuses to roll below 10 MiB."""
+
+
+def queries(spark: SparkSession) -> None:
+    """A join that adaptive execution plans anew, a cached table, a skewed key, a query that fails, a job group."""
+    small = spark.range(20).withColumn("name", F.concat(F.lit("n"), "id"))
+    large = spark.range(0, 20_000, 1, 3).withColumn("key", F.when(F.col("id") < 15_000, 7).otherwise(F.col("id") % 20))
+    spark.sparkContext.setJobGroup("nightly", "join and count")
+    large.cache().count()
+    large.join(small, large.key == small.id).groupBy("name").agg(F.count("*"), F.max("key")).collect()
+    spark.sparkContext.setJobDescription('écrire «ça» \U0001f600\ttab "quoted" \\ back')
+    with tempfile.TemporaryDirectory() as folder:
+        large.repartition(3, "key").write.parquet(f"{folder}/out")
+        spark.read.parquet(f"{folder}/out").where("key = 7").selectExpr("sum(id)").collect()
+    try:
+        spark.range(4).selectExpr("raise_error('this query fails on purpose')").collect()
+    except Exception as error:  # whatever class this Spark's version gives it
+        print("failed as it should:", type(error).__name__)
+
+
+def failures(spark: SparkSession) -> None:
+    """Tasks that fail and succeed when tried again, and a job that fails for good."""
+
+    def fail_once(index: int, rows: Iterable[object]) -> list[int]:
+        if index % 2 and TaskContext.get().attemptNumber() == 0:
+            raise ValueError(f"first attempt of {index} fails on purpose")
+        return [index]
+
+    def fail_always(_: object) -> list[int]:
+        raise ValueError("no attempt of this task succeeds")
+
+    context = spark.sparkContext
+    context.parallelize(range(8), 4).mapPartitionsWithIndex(fail_once).count()
+    try:
+        context.parallelize(range(4), 2).mapPartitions(fail_always).count()
+    except Exception as error:
+        print("failed as it should:", type(error).__name__)
+
+
+def lost_executor(spark: SparkSession) -> None:
+    """Executors die: one late in a map stage (Resubmitted), one while others read its shuffle files (FetchFailed)."""
+    folder = Path(tempfile.mkdtemp())
+
+    def die_once(name: str) -> None:
+        marker = folder / name
+        if not marker.exists():
+            marker.touch()
+            worker = Path(f"/proc/{os.getppid()}/stat").read_text()
+            executor = int(worker.rpartition(")")[2].split()[1])
+            os.kill(executor, signal.SIGKILL)
+            time.sleep(LONGEST_WAIT_SECONDS)
+
+    def map_side(index: int, rows: Iterable[int]) -> Iterable[tuple[int, int]]:
+        if index == 7:
+            die_once("map")
+        return ((value % 50, value) for value in rows)
+
+    def reduce_side(index: int, rows: Iterable[object]) -> list[int]:
+        if index == 1:
+            die_once("reduce")
+        return [sum(1 for _ in rows)]
+
+    pairs = spark.sparkContext.parallelize(range(4_000), 8).mapPartitionsWithIndex(map_side)
+    print(pairs.groupByKey(4).mapPartitionsWithIndex(reduce_side).collect())
+
+
+def speculation(spark: SparkSession) -> None:
+    """One attempt waits until the scheduler starts a second one beside it and kills the first."""
+
+    def wait_at_first(index: int, rows: Iterable[object]) -> list[int]:
+        if index == 5 and TaskContext.get().attemptNumber() == 0:
+            time.sleep(LONGEST_WAIT_SECONDS)
+        time.sleep(0.3)
+        return [index]
+
+    print(spark.sparkContext.parallelize(range(8), 8).mapPartitionsWithIndex(wait_at_first).collect())
+
+
+def spill(spark: SparkSession) -> None:
+    """A sort that puts its rows to disk, by a bound on rows in memory."""
+    rows = spark.range(0, 30_000, 1, 2).select(F.sha2(F.col("id").cast("string"), 256).alias("hash"), "id")
+    rows.repartition(2, "hash").sortWithinPartitions("hash").write.format("noop").mode("overwrite").save()
+
+
+def streaming(spark: SparkSession) -> None:
+    """Three batches of a stream with state and a watermark, and a query that fails."""
+    counted = (
+        spark.readStream.format("rate").option("rowsPerSecond", 50).load()
+        .withWatermark("timestamp", "10 seconds")
+        .groupBy((F.col("value") % 3).alias("key"), F.window("timestamp", "5 seconds")).count()
+    )  # fmt: skip
+    query = counted.writeStream.format("memory").queryName("counted").outputMode("update").start()
+    deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+    while len(query.recentProgress) < 3 and time.monotonic() < deadline:
+        query.awaitTermination(0.1)
+    query.stop()
+
+
+def killed(spark: SparkSession) -> None:
+    """Says who its JVM is and works until it is killed."""
+    context = spark.sparkContext
+    context.parallelize(range(40), 20).map(lambda value: value * 2).count()
+    print("JVM", os.getppid(), flush=True)
+    context.parallelize(range(800), 400).map(lambda value: time.sleep(0.02)).count()
+
+
+def rolling(spark: SparkSession) -> None:
+    """Many jobs with very long descriptions, so that the log's files fill up."""
+    context = spark.sparkContext
+    for number in range(28):
+        context.setJobDescription(f"{number} {PADDING}")
+        context.parallelize(range(10), 2).map(lambda value: (value % 3, value)).reduceByKey(max, 2).count()
+
+
+def barrier(spark: SparkSession) -> None:
+    """A barrier stage, and names of stages and executors that are not of the usual kind."""
+
+    def together(rows: Iterable[object]) -> list[int]:
+        BarrierTaskContext.get().barrier()
+        return [1]
+
+    spark.sparkContext.setJobDescription("")
+    spark.sparkContext.parallelize(range(2), 2).barrier().mapPartitions(together).collect()
+    spark.range(0).count()
+
+
+def wide(spark: SparkSession) -> None:
+    """A small job, and then thousands of tasks with the metrics of SQL: what the big log of the benches grows from."""
+    for tasks, reducers in ((150, 8), (1_500, 200), (1_000, 200)):
+        spark.conf.set("spark.sql.shuffle.partitions", reducers)
+        rows = spark.range(0, tasks * 10, 1, tasks)
+        rows.groupBy((F.col("id") % 50).alias("key")).agg(F.sum("id")).write.format("noop").mode("overwrite").save()
+        hashed = spark.range(0, 100_000, 1, 4).select(F.sha2(F.col("id").cast("string"), 256).alias("hash"), "id")
+        sorted_rows = hashed.repartition(reducers, "hash").sortWithinPartitions("hash")
+        sorted_rows.write.format("noop").mode("overwrite").save()
+
+
+def main() -> None:
+    """Run one scenario; its settings come from the command line of spark-submit."""
+    scenario = {each.__name__: each for each in SCENARIOS}[sys.argv[1]]
+    spark = SparkSession.builder.appName(f"{scenario.__name__} log").getOrCreate()
+    scenario(spark)
+    spark.stop()
+
+
+SCENARIOS = (queries, failures, lost_executor, speculation, spill, streaming, killed, rolling, barrier, wide)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Make the small real event logs of tests/logs/real anew: ``python tests/logs/make_logs.py [NAME…]``.
+
+Runs the jobs of ``jobs.py`` with the Spark environments of this checkout, about half a minute a log.
+Spark runs from a folder of one fixed name, so that no path of the machine gets into a log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.oracle.containers import unpack  # noqa: E402  a script, run by path from anywhere
+from tests.oracle.find import find_logs  # noqa: E402
+from tests.waiting import wait_for  # noqa: E402
+
+REAL = Path(__file__).parent / "real"
+STAGE = Path("/tmp/spark-logs")
+"""The same on every machine, because it is in the logs."""
+JOB_SECONDS = 300
+ENOUGH_TASK_ENDS = 45
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "600m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.warehouse.dir": str(STAGE / "warehouse"),
+    "spark.local.dir": str(STAGE / "local"),
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.eventLog.logStageExecutorMetrics": "true",
+    "spark.executor.metrics.pollingInterval": "200ms",
+}
+CLUSTER = {
+    "spark.master": "local-cluster[2,1,512]",
+    "spark.executor.memory": "512m",
+    "spark.executor.instances": "2",
+}
+
+
+@dataclass(frozen=True)
+class Log:
+    """One log to make: by which job, in which environment, with which settings."""
+
+    scenario: str
+    environment: str = "spark35"
+    codec: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def all_settings(self, folder: Path) -> dict[str, str]:
+        """Every setting of the run."""
+        codec = {} if self.codec is None else {
+            "spark.eventLog.compress": "true",
+            "spark.eventLog.compression.codec": self.codec,
+        }  # fmt: skip
+        return SETTINGS | self.settings | codec | {"spark.eventLog.dir": f"file://{folder}"}
+
+
+FORCED_SPILL = {"spark.shuffle.spill.numElementsForceSpillThreshold": "4000"}
+TWO_HOSTS = "a cluster of two hosts"
+SPECULATION = {
+    "spark.master": TWO_HOSTS,
+    "spark.executor.memory": "512m",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.2",
+    "spark.speculation.minTaskRuntime": "100ms",
+}
+ROLLING = {"spark.eventLog.rolling.enabled": "true", "spark.eventLog.rolling.maxFileSize": "10m"}
+SMALL_BUFFER = {"spark.eventLog.buffer.kb": "1k"}
+
+LOGS = {
+    "queries-35": Log("queries", codec="zstd"),
+    "queries-4": Log("queries", "spark4", codec="zstd"),
+    "queries-4-lz4": Log("queries", "spark4", codec="lz4"),
+    "failures-35": Log("failures", settings={"spark.master": "local[2,3]"}),
+    "failures-4-snappy": Log("failures", "spark4", codec="snappy", settings={"spark.master": "local[2,3]"}),
+    "lost-executor-35-lzf": Log("lost_executor", codec="lzf", settings=CLUSTER),
+    "lost-executor-4": Log("lost_executor", "spark4", codec="zstd", settings=CLUSTER),
+    "speculation-35": Log("speculation", codec="lz4", settings=SPECULATION),
+    "spill-35-snappy": Log("spill", codec="snappy", settings=FORCED_SPILL),
+    "spill-4-lzf": Log("spill", "spark4", codec="lzf", settings=FORCED_SPILL),
+    "streaming-4": Log("streaming", "spark4", codec="zstd"),
+    "killed-35": Log("killed", settings=SMALL_BUFFER),
+    "killed-4-zstd": Log("killed", "spark4", codec="zstd", settings=SMALL_BUFFER),
+    "barrier-4": Log("barrier", "spark4", codec="zstd"),
+    "rolling-35": Log("rolling", settings=ROLLING),
+}
+
+
+def main() -> None:
+    """Make the named logs, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*LOGS, []], help="which; without any, all")
+    parser.add_argument("--into", type=Path, default=REAL, help="where they go")
+    options = parser.parse_args()
+    for name in options.names or LOGS:
+        made = run(LOGS[name], STAGE / "events" / name)
+        target = options.into / name
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(made, target, ignore=shutil.ignore_patterns("*.crc"))
+        print(name, sum(path.stat().st_size for path in target.rglob("*") if path.is_file()), "bytes", flush=True)
+
+
+def run(log: Log, folder: Path) -> Path:
+    """Run the job; the answer is the folder with its log."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copy(Path(__file__).with_name("jobs.py"), STAGE / "jobs.py")
+    output = folder.parent / f"{folder.name}.log"
+    with output.open("w") as stream, contextlib.ExitStack() as parts:
+        settings = log.all_settings(folder)
+        if settings["spark.master"] == TWO_HOSTS:
+            settings["spark.master"] = two_hosts(log.environment, stream, parts)
+        command = ["spark-submit", *configuration(settings), "jobs.py", log.scenario]
+        job = start(log.environment, command, stream, parts)
+        if log.scenario == "killed":
+            kill_in_the_middle(output, folder)
+        code = job.wait(JOB_SECONDS)
+    if code and log.scenario != "killed":
+        raise SystemExit(f"{log.scenario} ended with {code}:\n{output.read_text()[-4000:]}")
+    return folder
+
+
+def start(name: str, command: list[str], output: TextIO, parts: contextlib.ExitStack) -> subprocess.Popen[bytes]:
+    """Start a program of Spark's bin; it ends with the parts, if not before."""
+    program = ["bash", str(spark_home(name) / "bin" / command[0]), *command[1:]]
+    process = subprocess.Popen(program, cwd=STAGE, env=environment(name), stdout=output, stderr=output)
+    parts.callback(process.wait)
+    parts.callback(process.kill)
+    return process
+
+
+def two_hosts(name: str, output: TextIO, parts: contextlib.ExitStack) -> str:
+    """A master with a worker on each of two addresses, because Spark never speculates on the host of the first."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    deploy = "org.apache.spark.deploy"
+    master = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
+    start(name, ["spark-class", f"{deploy}.master.Master", *master], output, parts)
+    wait_for(lambda: answers(port), JOB_SECONDS, "the master")
+    for host in ("127.0.0.1", "127.0.0.2"):
+        worker = ["--host", host, "--cores", "1", "--memory", "600m", "--webui-port", "0", f"spark://127.0.0.1:{port}"]
+        start(name, ["spark-class", f"{deploy}.worker.Worker", *worker], output, parts)
+    return f"spark://127.0.0.1:{port}"
+
+
+def answers(port: int) -> bool:
+    """Whether something listens there."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def kill_in_the_middle(output: Path, folder: Path) -> None:
+    """Kill -9 the job's JVM when the log has told of some tasks that ended in its last stage."""
+
+    def process() -> int:
+        words = [line.split() for line in output.read_text().splitlines() if line.startswith("JVM ")]
+        return int(words[0][1]) if words else 0
+
+    def task_ends() -> int:
+        return sum(
+            unpack(path.read_bytes()).data.count(b"TaskEnd") for _, paths in find_logs([folder]) for path in paths
+        )
+
+    jvm = wait_for(process, JOB_SECONDS, "the job's JVM")
+    try:
+        wait_for(lambda: task_ends() >= ENOUGH_TASK_ENDS, JOB_SECONDS, "task ends in the log")
+    finally:
+        os.kill(jvm, signal.SIGKILL)
+
+
+def spark_home(name: str) -> Path:
+    """Spark of an environment, under a name that is the same on every machine."""
+    home = STAGE / name
+    home.parent.mkdir(parents=True, exist_ok=True)
+    real = next((ROOT / "build" / "envs" / name / "lib").glob("python*/site-packages/pyspark"))
+    if not home.exists():
+        home.symlink_to(real)
+    return home
+
+
+def configuration(settings: dict[str, str]) -> list[str]:
+    """Settings as arguments."""
+    return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+
+
+def environment(name: str) -> dict[str, str]:
+    """What the job's processes find: no name of the machine, no name of its user's own settings."""
+    home = spark_home(name)
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(STAGE),
+        "LANG": "C.UTF-8",
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_HOSTNAME": "localhost",
+        "PYSPARK_PYTHON": str(ROOT / "build" / "envs" / name / "bin" / "python"),
+        "PYTHONPATH": str(home / "python"),
+    }
+
+
+if __name__ == "__main__":
+    main()
