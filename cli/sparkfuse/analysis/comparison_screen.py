@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from sparkfuse.analysis.text import readable
-from sparkfuse_rules.describe import readable_bytes, readable_duration
+from sparkfuse_rules.describe import readable_duration
 
 Object = Mapping[str, Any]
 MOST_CAUSES = 6
@@ -55,7 +55,7 @@ def _causes(comparison: Object) -> Table:
 
 
 def _stages(comparison: Object) -> Table:
-    headings = ("stage", "name", "took", "then", "adds", "tasks", "read", "why")
+    headings = ("stage", "name", "took", "then", "adds", "tasks", "why")
     table = _table("Stages that differ most", headings, right=(2, 3, 4))
     for stage in [each for each in comparison["stages"] if each["difference_ms"]][:MOST_STAGES]:
         before, after = stage["before"], stage["after"]
@@ -66,7 +66,6 @@ def _stages(comparison: Object) -> Table:
             *(readable_duration(side["elapsed_ms"]) if side else "-" for side in sides),
             _signed(stage["difference_ms"]),
             _pair(_tasks(side) if side else "-" for side in sides),
-            _pair(readable_bytes(side["read_bytes"]) if side else "-" for side in sides),
             ", ".join(f"{part['part']} {_signed(part['difference_ms'])}" for part in stage["parts"][:MOST_PARTS]),
         )
     return table
@@ -111,7 +110,8 @@ def _limits(comparison: Object) -> Iterator[Text]:
 def _table(title: str, headings: Sequence[str], right: Sequence[int]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place in right else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if place in right else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=place in right)
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,8 +18,9 @@ Object = Mapping[str, Any]
 MOST_FINDINGS = 5
 MOST_STAGES = 8
 MOST_FAILURES = 3
-NAME_WIDTH = 30
+NAME_LEAST = 24
 NOTHING = "-"
+_FOLDERS = re.compile(r" at (?:[^\s/]*/)+")
 _LEAST_NEEDED = ("written", "share", "read", "task time", "usual", "spilled")
 _STYLES = {"critical": "bold white on red", "warning": "bold black on yellow", "info": "bold white on blue"}
 
@@ -143,11 +145,13 @@ def _costs(analysis: Object, out: Console) -> None:
     columns = {heading: [tell(stage, total) for stage in stages] for heading, tell in _COLUMNS.items()}
     table = Table(title="Stages that cost most", title_justify="left", title_style="bold", box=None, pad_edge=False)
     shown = _fitting(columns, out.width)
-    for heading in shown:
-        name = heading == "name"
-        table.add_column(heading, justify="left" if name else "right", no_wrap=True, overflow="ellipsis")
+    room = max(NAME_LEAST, out.width - _width(shown) + NAME_LEAST)
+    for heading, cells in shown.items():
+        # Only the name gives way.
+        width = min(max(map(len, (heading, *cells))), room if heading == "name" else out.width)
+        table.add_column(heading, justify="left" if heading == "name" else "right", no_wrap=True, width=width)
     for row in zip(*shown.values(), strict=True):
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(cell, overflow="ellipsis") for cell in row))
     out.print(table)
 
 
@@ -163,7 +167,7 @@ def _fitting(columns: Mapping[str, list[str]], width: int) -> dict[str, list[str
 
 def _width(columns: Mapping[str, list[str]]) -> int:
     widths = {heading: max(map(len, (heading, *cells))) for heading, cells in columns.items()}
-    widths["name"] = min(widths["name"], NAME_WIDTH)
+    widths["name"] = min(widths["name"], NAME_LEAST)
     return sum(widths.values()) + 2 * len(widths)
 
 
@@ -183,7 +187,7 @@ def _tasks(stage: Object, _: int) -> str:
 
 _COLUMNS: Mapping[str, Callable[[Object, int], str]] = {
     "stage": lambda stage, _: f"{stage['stage_id']}.{stage['stage_attempt']}",
-    "name": lambda stage, _: readable(stage["name"] or "?", 60),
+    "name": lambda stage, _: readable(_FOLDERS.sub(" at ", stage["name"] or "?"), 60),
     "took": _took_stage,
     "usual": _usual,
     "task time": lambda stage, _: readable_duration(stage["run_ms"]),
