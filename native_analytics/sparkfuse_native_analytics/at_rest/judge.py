@@ -44,7 +44,7 @@ class Undecidable:
 def judge(
     rules: Iterable[CompiledRule], views: Mapping[str, Any], completeness: Mapping[str, Sequence[float]]
 ) -> list[Finding]:
-    """Ask each rule about each row of its view; worst first, then what took longest.
+    """Ask each rule about each row of its view; worst first, then stages before the whole, then what took longest.
 
     ``views`` holds the views that exist at rest as Arrow tables, ``completeness`` the share of evidence of each of
     their rows. What a rule holds for at the end held long enough, whatever its ``for``: all is over at rest.
@@ -60,7 +60,12 @@ def judge(
         for view, asked in by_view.items()
         for finding in _of_view(context, view, asked, views[view], completeness[view])
     ]
-    return sorted(found, key=lambda each: (SEVERITIES.index(each.severity), -(each.row.get("elapsed_ms") or 0)))
+    return sorted(found, key=_rank)
+
+
+def _rank(found: Finding) -> tuple[int, bool, int]:
+    """A stage that is named says more than the application that it makes late."""
+    return SEVERITIES.index(found.severity), "stage_id" not in found.row, -(found.row.get("elapsed_ms") or 0)
 
 
 def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list[Undecidable]:

@@ -161,7 +161,7 @@ def test_a_slow_run_is_found_against_its_history_and_only_then(read, learned):
     """Stage and application took three times what they take, by CPU too; without history nothing is slow."""
     slow = nightly(9, 180_000)
 
-    assert found(read(slow), learned(*HEALTHY)) == [("application_slow", "warning"), ("stage_slow", "warning")]
+    assert found(read(slow), learned(*HEALTHY)) == [("stage_slow", "warning"), ("application_slow", "warning")]
     assert found(read(slow)) == []
 
 
