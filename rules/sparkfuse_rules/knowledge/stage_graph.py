@@ -10,6 +10,9 @@ from sparkfuse_rules.knowledge.fingerprint import stage_fingerprint
 
 # Says that the stage's start was lost, and with it its operators and parents.
 NAME_ONLY = "name-"
+# What the plugin sends at most (StageFacts, SqlFacts): an event log has more, and must give the same fingerprint.
+MOST_SCOPES = 64
+MOST_PLAN_NODES = 256
 
 
 class StartedStage(Protocol):
@@ -73,8 +76,9 @@ def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str
 
 
 def _fingerprint(stage: StartedStage, parents: Sequence[str], run: StagesOfRun) -> str:
-    plan = () if stage.sql_execution_id is None else run.plan_nodes(stage.sql_execution_id)
-    return stage_fingerprint(stage.name, stage.scope_names, plan, parents)
+    plan: Sequence[str] = () if stage.sql_execution_id is None else run.plan_nodes(stage.sql_execution_id)
+    scopes = list(dict.fromkeys(stage.scope_names))[:MOST_SCOPES]
+    return stage_fingerprint(stage.name, scopes, plan[:MOST_PLAN_NODES], parents)
 
 
 @dataclass(frozen=True)

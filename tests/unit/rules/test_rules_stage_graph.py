@@ -40,3 +40,11 @@ def test_parents_in_a_circle_end():
     circle = {number: KnownStage("a", (), (number - 1, number, number + 1)) for number in range(1, 3000)}
 
     assert not fingerprint_in_run(2999, None, WholeRun(circle)).startswith(NAME_ONLY)
+
+
+def test_a_log_that_tells_more_than_the_plugin_gives_the_same_fingerprint():
+    """The plugin caps long plans and lists of scopes; beyond the caps nothing counts."""
+    plan = tuple(f"Project {letter}" for letter in "abcd" * 64)
+
+    assert fingerprint_in_run(2, None, run(0, plan=plan)) == fingerprint_in_run(2, None, run(0, plan=(*plan, "Sort")))
+    assert fingerprint_in_run(2, None, run(0, plan=plan)) != fingerprint_in_run(2, None, run(0, plan=plan[:-1]))
