@@ -127,6 +127,10 @@ bench-kernel: | setup ## measure the kernel against Python's decoder (ARGS=--wri
 bench-loader: | setup ## measure how fast facts get into the store
 	$(BIN)/python tests/bench/bench_loader.py $(ARGS)
 
+.PHONY: bench-parse
+bench-parse: | setup ## measure the event log reader against cat and DuckDB (on a quiet machine; ARGS=--write keeps it)
+	$(BIN)/python tests/bench/bench_parse.py $(ARGS)
+
 .PHONY: bench-windows
 bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)
 	$(BIN)/python tests/bench/bench_windows.py $(ARGS)

@@ -112,7 +112,8 @@ def write_small(log: bytes) -> None:
     """A thousand logs of one application each: the run's first jobs, with other ids and times in each."""
     folder = FOLDER / "small"
     folder.mkdir(exist_ok=True)
-    end_of_job = log.index(b'{"Event":"SparkListenerJobEnd"', SMALL_BYTES)
+    ends_of_jobs = [found.start() for found in re.finditer(rb'\{"Event":"SparkListenerJobEnd"', log)]
+    end_of_job = min(ends_of_jobs, key=lambda start: abs(start - SMALL_BYTES))
     cut = log.index(b"\n", end_of_job) + 1
     first = Repeated(log[:cut] + log[log.rindex(b'{"Event":"SparkListenerApplicationEnd"') :])
     name = re.search(rb'"App ID":"([^"]+)"', log)
@@ -138,7 +139,6 @@ def make() -> Path:
     repeated = Repeated(log)
     write(FOLDER / "big.log", repeated.log(BIG_BYTES))
     write(FOLDER / "double.log", repeated.log(2 * BIG_BYTES))
-    write(FOLDER / "one.log", repeated.log(0))
     write_small(log)
     pack(FOLDER / "big.log")
     return FOLDER

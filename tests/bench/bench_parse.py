@@ -1,0 +1,336 @@
+"""How fast event logs are read: the kernel beside ``cat`` and DuckDB, plain and packed, one big and many small ones.
+
+``python tests/bench/bench_parse.py [--write]`` needs a quiet machine and the logs of tests/logs/make_big_log.py, which
+it makes when they are missing; with ``--write`` the figures go to the section "Event logs" of docs/benchmarks.md.
+Each measurement is a process of its own; the subjects take turns, and the best turn of each counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench_kernel import machine
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.logs.make_big_log import FOLDER, PACKED, SMALL_LOGS, make  # noqa: E402  a script, run by path from anywhere
+
+HEADING = "## Event logs"
+THREADS = 2
+BIG = FOLDER / "big.log"
+DOUBLE = FOLDER / "double.log"
+ONE = FOLDER / "small" / "local-0000.log"
+SPARKFUSE = Path(sys.executable).with_name("sparkfuse")
+FIELDS = """{
+  'Event': 'VARCHAR', 'Stage ID': 'BIGINT', 'Stage Attempt ID': 'BIGINT',
+  'Task End Reason': 'STRUCT("Reason" VARCHAR)',
+  'Task Info': 'STRUCT("Launch Time" BIGINT, "Finish Time" BIGINT)',
+  'Task Metrics': 'STRUCT("Executor Run Time" BIGINT, "Disk Bytes Spilled" BIGINT,
+    "Shuffle Read Metrics" STRUCT("Remote Bytes Read" BIGINT, "Local Bytes Read" BIGINT))'
+}"""
+"""Ten fields, by hand, so that DuckDB need not look for any."""
+QUERY = """
+WITH ended AS (
+  SELECT "Stage ID" AS stage_id, "Stage Attempt ID" AS stage_attempt, "Task End Reason".Reason = 'Success' AS succeeded,
+    "Task Info"."Finish Time" - "Task Info"."Launch Time" AS wall_ms, "Task Metrics" AS metrics
+  FROM read_json('{path}', columns = {fields}, format = 'newline_delimited', maximum_object_size = 134217728)
+  WHERE "Event" = 'SparkListenerTaskEnd'
+)
+SELECT stage_id, stage_attempt, count(*) AS tasks, count(*) FILTER (succeeded) AS succeeded,
+  sum(metrics."Executor Run Time") AS run_ms, sum(metrics."Disk Bytes Spilled") AS disk_spilled_bytes,
+  sum(metrics."Shuffle Read Metrics"."Remote Bytes Read" + metrics."Shuffle Read Metrics"."Local Bytes Read")
+    AS shuffle_read_bytes,
+  min(wall_ms) FILTER (succeeded), median(wall_ms) FILTER (succeeded),
+  quantile_disc(wall_ms, 0.95) FILTER (succeeded) AS p95, max(wall_ms) FILTER (succeeded)
+FROM ended GROUP BY ALL ORDER BY ALL
+"""
+"""``quantile_disc`` is the nearest rank, as in the kernel: the check before the rounds compares the two."""
+
+
+@dataclass
+class Figures:
+    """The best of some turns: seconds by the clock, seconds of CPU, and the most memory that any turn took."""
+
+    wall: float = float("inf")
+    cpu: float = float("inf")
+    peak_mib: float = 0.0
+
+    def add(self, wall: float, cpu: float, peak_mib: float) -> None:
+        """One more turn."""
+        self.wall, self.cpu, self.peak_mib = min(self.wall, wall), min(self.cpu, cpu), max(self.peak_mib, peak_mib)
+
+
+# ---- what is measured in a process of its own, imports not counted
+
+
+def read_tables(path: Path, threads: int = THREADS) -> object:
+    """Tables of tasks and stages, with what each stage's tasks add up to."""
+    import sparkfuse_kernel
+
+    return sparkfuse_kernel.read_event_log([path], threads=threads, tables=("tasks",))
+
+
+def read_stages(path: Path) -> object:
+    """All tables but the tasks'."""
+    import sparkfuse_kernel
+
+    return sparkfuse_kernel.read_event_log([path], threads=THREADS)
+
+
+def stream_tasks(path: Path) -> object:
+    """Every task, batch by batch, and then the other tables."""
+    import pyarrow as pa
+
+    import sparkfuse_kernel
+
+    log = sparkfuse_kernel.open_event_log([path], threads=THREADS)
+    rows = sum(batch.num_rows for batch in pa.RecordBatchReader.from_stream(log))
+    return rows, log.finish()
+
+
+def read_many(folder: Path) -> object:
+    """A folder of logs in one call, with the tables of each dropped when the next one comes."""
+    import sparkfuse_kernel
+
+    logs = [[path] for path in sorted(folder.iterdir())]
+    count = sum(1 for _ in sparkfuse_kernel.read_event_logs(logs, threads=THREADS, tables=("tasks",)))
+    assert count == SMALL_LOGS
+    return count
+
+
+def query(path: Path) -> list[tuple[int, ...]]:
+    """DuckDB's answer a stage attempt."""
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": THREADS})
+    return connection.sql(QUERY.format(path=path, fields=FIELDS)).fetchall()
+
+
+WORK: dict[str, Callable[[Path], object]] = {
+    "tables": read_tables,
+    "one-thread": lambda path: read_tables(path, 1),
+    "stages": read_stages,
+    "stream": stream_tasks,
+    "many": read_many,
+    "duckdb": query,
+}
+
+
+def work(name: str, path: Path) -> None:
+    """Do it once in this process, and print seconds of clock and CPU without what importing took."""
+    import pyarrow as pa  # noqa: F401  what the first use of a module costs is no reading
+
+    if name == "duckdb":
+        import duckdb  # noqa: F401
+    else:
+        import sparkfuse_kernel  # noqa: F401
+    wall, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+    kept = WORK[name](path)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(json.dumps([time.perf_counter() - wall, cpu]))
+    del kept
+
+
+# ---- turns
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: a name for the table, the plain bytes that it reads, and how it is run."""
+
+    name: str
+    plain_bytes: int
+    command: list[str]
+    inside: bool = True
+    """Whether the process measures itself; else it is measured whole, start and all."""
+    allowed: tuple[int, ...] = (0,)
+
+    def turn(self, figures: Figures) -> None:
+        """Run it once."""
+        began = time.perf_counter()
+        process = subprocess.Popen(self.command, stdout=subprocess.PIPE if self.inside else subprocess.DEVNULL)
+        said = process.stdout.read() if process.stdout else b""
+        _, status, usage = os.wait4(process.pid, 0)
+        wall, cpu = time.perf_counter() - began, usage.ru_utime + usage.ru_stime
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in self.allowed:
+            raise SystemExit(f"{self.name} ended with {process.returncode}")
+        if self.inside:
+            wall, cpu = json.loads(said)
+        figures.add(wall, cpu, usage.ru_maxrss / 1024)
+
+
+def worker(name: str, path: Path) -> list[str]:
+    """The command of a process that does one piece of work."""
+    return [sys.executable, str(Path(__file__)), "--work", name, str(path)]
+
+
+def subjects() -> dict[str, Subject]:
+    """All of them, in the order in which they take turns."""
+    big, double = BIG.stat().st_size, DOUBLE.stat().st_size
+    small = sum(path.stat().st_size for path in (FOLDER / "small").iterdir())
+    found = {
+        "cat": Subject("`cat > /dev/null`, a process", big, ["cat", str(BIG)], inside=False),
+        "duckdb": Subject("DuckDB, `read_json` of ten fields, per stage", big, worker("duckdb", BIG)),
+        "tables": Subject("kernel, tasks and stages, per stage", big, worker("tables", BIG)),
+        "one": Subject("the same on one thread", big, worker("one-thread", BIG)),
+        "stages": Subject("kernel, all tables but tasks", big, worker("stages", BIG)),
+        "stream": Subject("kernel, tasks as a stream", big, worker("stream", BIG)),
+        **{
+            codec: Subject(f"kernel, tasks and stages, {codec}", big, worker("tables", FOLDER / name))
+            for codec, name in PACKED.items()
+        },
+        "double stages": Subject("all tables but tasks, twice the log", double, worker("stages", DOUBLE)),
+        "double stream": Subject("tasks as a stream, twice the log", double, worker("stream", DOUBLE)),
+        "many": Subject(f"kernel, {SMALL_LOGS} logs of 1 MB in one call", small, worker("many", FOLDER / "small")),
+        "duckdb process": Subject("DuckDB's query, a process", big, worker("duckdb", BIG), inside=False),
+    }
+    # 1 is analyze's code for findings.
+    for name, path in (("analyze", BIG), ("analyze one", ONE)):
+        size = path.stat().st_size
+        command = [str(SPARKFUSE), "analyze", str(path)]
+        label = f"`sparkfuse analyze`, {size / 1e6:.0f} MB, a process"
+        found[name] = Subject(label, size, command, inside=False, allowed=(0, 1))
+    return found
+
+
+def measure(found: dict[str, Subject], rounds: int) -> dict[str, Figures]:
+    """All subjects in turn, some rounds."""
+    figures = {name: Figures() for name in found}
+    for _ in range(rounds):
+        for name, subject in found.items():
+            subject.turn(figures[name])
+    return figures
+
+
+def check() -> None:
+    """That the kernel and DuckDB say the same of every stage attempt, before anybody is timed."""
+    import pyarrow as pa
+
+    log = read_tables(BIG)
+    stages = pa.table(log.stages).to_pylist()  # type: ignore[attr-defined]
+    ours = [
+        (stage["stage_id"], stage["stage_attempt"], stage["tasks"], stage["succeeded"], stage["run_ms"],
+         stage["disk_spilled_bytes"], stage["shuffle_read_bytes"],
+         *(stage["wall_ms"][name] for name in ("min", "median", "p95", "max")))
+        for stage in stages
+    ]  # fmt: skip
+    assert ours == query(BIG)
+
+
+# ---- what is told
+
+
+def table(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
+    """A row a subject."""
+    lines = [
+        "| what | wall s | MB/s | CPU s | MB per CPU s | peak MiB |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, subject in found.items():
+        own, size = figures[name], subject.plain_bytes / 1e6
+        lines.append(
+            f"| {subject.name} | {own.wall:.3f} | {size / own.wall:.0f} | {own.cpu:.3f} | {size / own.cpu:.0f} "
+            f"| {own.peak_mib:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def promises(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
+    """A row a promise: what was asked and what it is."""
+    tables = figures["tables"]
+
+    def rate(name: str) -> float:
+        return found[name].plain_bytes / figures[name].wall
+
+    rows = [
+        ("against DuckDB, wall", "2.5", figures["duckdb"].wall / tables.wall),
+        ("against DuckDB, CPU", "2.5", figures["duckdb"].cpu / tables.cpu),
+        ("against `cat`", "0.5", figures["cat"].wall / tables.wall),
+        *(
+            (f"{codec} against plain", "0.33" if codec in {"lzf", "gzip"} else "0.5", rate(codec) / rate("tables"))
+            for codec in PACKED
+        ),
+        (f"{SMALL_LOGS} small logs against the big one", "0.7", rate("many") / rate("tables")),
+        ("`analyze` against DuckDB's query, wall", "1", figures["duckdb process"].wall / figures["analyze"].wall),
+    ]
+    lines = ["| promise | at least | measured |", "| --- | --- | --- |"]
+    lines += [f"| {what} | {asked} | {value:.2f} |" for what, asked, value in rows]
+    lines += ["", "| promise | at most | measured |", "| --- | --- | --- |"]
+    peaks = {"stages": BIG, "stream": BIG, "double stages": DOUBLE, "double stream": DOUBLE}
+    for name, path in peaks.items():
+        lines.append(
+            f"| {found[name].name}: memory, {path.stat().st_size / 1e6:.0f} MB | 200 MiB "
+            f"| {figures[name].peak_mib:.0f} MiB |"
+        )
+    lines.append(f"| {found['analyze one'].name} | 1 s | {figures['analyze one'].wall:.2f} s |")
+    return "\n".join(lines)
+
+
+def write(text: str, rounds: int, where: str) -> None:
+    """Put the section into docs/benchmarks.md, in the place of the one before."""
+    import duckdb
+
+    document = ROOT / "docs" / "benchmarks.md"
+    section = "\n".join((
+        HEADING,
+        "",
+        f"`make bench-parse`, {dt.datetime.now(dt.UTC).date().isoformat()}, {where}.",
+        "The big log is a real run's, repeated with shifted ids and times (`tests/logs/make_big_log.py`).",
+        "Its packed forms are made by Spark's own stream classes.",
+        f"Each measurement is a process of its own, all take turns, the best of {rounds} counts.",
+        "Where it does not say that it is a process, imports are not counted.",
+        f"DuckDB {duckdb.__version__}, {THREADS} threads each; its answer equals the kernel's, nearest-rank p95 too.",
+        "Peak memory is of the whole process with Python and Arrow.",
+        "",
+        text,
+    ))  # fmt: skip
+    kept = document.read_text()
+    pattern = re.compile(rf"^{HEADING}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    if pattern.search(kept):
+        kept = pattern.sub(lambda _: section + "\n\n", kept)
+    else:
+        kept = kept.rstrip("\n") + "\n\n" + section + "\n"
+    document.write_text(kept.rstrip("\n") + "\n")
+
+
+def main() -> None:
+    """Print the figures, and write them down when asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--without", nargs="*", default=[], metavar="SUBJECT", help="subjects to leave out")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--work", nargs=2, metavar=("NAME", "PATH"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work(options.work[0], Path(options.work[1]))
+        return
+    make()
+    where = machine()
+    check()
+    found = {name: subject for name, subject in subjects().items() if name not in options.without}
+    figures = measure(found, options.rounds)
+    text = table(found, figures)
+    if not options.without:
+        text += "\n\n" + promises(found, figures)
+    print(where)
+    print(text)
+    if options.write:
+        write(text, options.rounds, where)
+
+
+if __name__ == "__main__":
+    main()
