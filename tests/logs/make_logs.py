@@ -21,6 +21,7 @@ from typing import TextIO
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.logs.history_server import HistoryServer  # noqa: E402
 from tests.oracle.containers import unpack  # noqa: E402  a script, run by path from anywhere
 from tests.oracle.find import find_logs  # noqa: E402
 from tests.waiting import wait_for  # noqa: E402
@@ -113,6 +114,9 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.names or LOGS:
         made = run(LOGS[name], STAGE / "events" / name)
+        if LOGS[name].scenario == "rolling":
+            compact(made)
+            pack(made)
         target = options.into / name
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(made, target, ignore=shutil.ignore_patterns("*.crc"))
@@ -137,6 +141,31 @@ def run(log: Log, folder: Path) -> Path:
     if code and log.scenario != "killed":
         raise SystemExit(f"{log.scenario} ended with {code}:\n{output.read_text()[-4000:]}")
     return folder
+
+
+def compact(folder: Path) -> None:
+    """Let the History Server compact all files of a rolling log but the last two."""
+    settings = {
+        # Else Spark 4's server packs what it compacts, and forgets to say so in the name.
+        "spark.eventLog.compress": "false",
+        "spark.history.fs.eventLog.rolling.maxFilesToRetain": "2",
+        "spark.history.fs.eventLog.rolling.compaction.score.threshold": "0.0",
+    }
+    with HistoryServer(folder, settings=settings):
+        # First the compacted file is there, then those go that it stands for.
+        wait_for(lambda: list(folder.rglob("*.compact")), JOB_SECONDS, "a compacted file")
+        wait_for(lambda: len(list(folder.rglob("events_*"))) == 3, JOB_SECONDS, "the files behind it to go")
+
+
+def pack(folder: Path) -> None:
+    """Put each file of a rolling log into Spark's own zstd stream, under the name that Spark would give it."""
+    program = Path(__file__).with_name("Pack.java")
+    for plain in list(folder.rglob("events_*")):
+        name, compacted, _ = plain.name.partition(".compact")
+        packed = plain.with_name(f"{name}.zstd{compacted}")
+        jars = spark_home("spark35") / "jars" / "*"
+        subprocess.run(["java", "-cp", str(jars), str(program), str(plain), f"zstd={packed}"], check=True)
+        plain.unlink()
 
 
 def start(name: str, command: list[str], output: TextIO, parts: contextlib.ExitStack) -> subprocess.Popen[bytes]:
