@@ -124,9 +124,10 @@ def _charts(content: Mapping[str, Any]) -> dict[str, Any]:
     for place, stage in enumerate(content["worst"]):
         if stage["durations"]:
             found[f"durations-{place}"] = charts.histogram(stage["durations"], "wall time", of_bytes=False)
-        if stage["bytes"]:
+        if any(each["to"] > 0 for each in stage["bytes"]):
             found[f"bytes-{place}"] = charts.histogram(stage["bytes"], "bytes read", of_bytes=True)
-        if stage["points"]:
+        # Where no task read anything all points would stand on one line, and the first chart tells their times.
+        if any(each["bytes"] > 0 for each in stage["points"]):
             found[f"points-{place}"] = charts.points(stage["points"])
     pressed = content["pressure"]
     if pressed["spill_bars"]:

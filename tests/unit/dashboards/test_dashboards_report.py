@@ -129,7 +129,7 @@ def test_without_metrics_the_page_says_so() -> None:
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', html, re.DOTALL)[1])
 
     assert "No task carries metrics" in html
-    assert {name for name in charts if name.endswith("-0")} == {"durations-0", "points-0"}
+    assert {name for name in charts if name.endswith("-0")} == {"durations-0"}
 
 
 def test_worst_stages_are_those_with_findings_then_those_that_cost_most() -> None:
