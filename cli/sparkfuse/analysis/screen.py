@@ -44,11 +44,11 @@ def limits(analysis: Object) -> Iterator[str]:
     """What of the log could not be read, and what could not be decided: a sentence each."""
     evidence: Object = analysis["evidence"]
     if evidence["missing_files"]:
-        yield f"{_named(evidence['missing_files'])} of the log are missing, so the numbers are too low."
+        yield f"Of the log {_named(evidence['missing_files'])} cannot be found, so the numbers are too low."
     if lines := evidence["malformed"]:
         first = (evidence["malformed_lines"] or [{"line": "?", "reason": "unknown"}])[0]
         reason = readable(str(first["reason"]), 120)
-        yield f"{lines} lines are no event and were passed over, the first is line {first['line']}: {reason}."
+        yield f"{_count(lines, 'line')} passed over as no event, first line {first['line']}: {reason}."
     for file in evidence["files"]:
         if file["error"]:
             yield f"{readable(file['name'], 120)} could not be read to its end: {readable(file['error'], 200)}."
@@ -58,9 +58,9 @@ def limits(analysis: Object) -> Iterator[str]:
     elif evidence["truncated"]:
         yield "The log ends within a line or a block."
     if unfinished := evidence["unfinished_tasks"]:
-        yield f"{unfinished} task attempts started and have no end in the log: {_unfinished_where(analysis)}."
+        yield f"{_count(unfinished, 'task attempt')} started without an end in the log: {_unfinished_where(analysis)}."
     if doubles := evidence["duplicate_task_ends"]:
-        yield f"{doubles} task ends repeat a task id (Spark ends a task again when its output is lost)."
+        yield f"{_count(doubles, 'task end')} of a task that had ended before (Spark does so when its output is lost)."
     if undecided := analysis["not_decidable"]:
         names = ", ".join(each["rule"] for each in undecided)
         yield f"Not decidable from an event log, only while a job runs: {names}."
@@ -74,7 +74,7 @@ def _title(analysis: Object) -> Text:
     title.append("  " + ", ".join(readable(str(fact), 100) for fact in facts if fact), style="not bold")
     stages = analysis["stages"]
     tasks = sum(stage["tasks"] for stage in stages)
-    title.append(f"; {len(stages)} stages, {tasks} task ends", style="not bold dim")
+    title.append(f"; {_count(len(stages), 'stage')}, {_count(tasks, 'task end')}", style="not bold dim")
     return title
 
 
@@ -93,7 +93,7 @@ def _failures(analysis: Object) -> Iterator[Text]:
         reason = cause(job["failure_reason"] or _stage_failure(analysis, job) or "no reason was logged")
         yield Text.assemble((" FAILED ", "bold white on red"), f" job {job['job_id']}: {reason}")
     if len(failed) > MOST_FAILURES:
-        yield Text(f"{len(failed) - MOST_FAILURES} more jobs failed.")
+        yield Text(f"{_count(len(failed) - MOST_FAILURES, 'more job')} failed.")
 
 
 def cause(reason: str) -> str:
@@ -123,7 +123,7 @@ def _findings(analysis: Object, out: Console, any_failure: bool) -> None:
         if step := first_step(finding["runbook"]):
             out.print(Padding(Text.assemble(("Do: ", "bold green"), step), (0, 0, 0, 2)))
     if len(findings) > MOST_FINDINGS:
-        out.print(Text(f"{len(findings) - MOST_FINDINGS} more findings: --json shows all."))
+        out.print(Text(f"{_count(len(findings) - MOST_FINDINGS, 'more finding')}: --json shows all."))
     if not findings:
         what = "No rule found anything else." if any_failure else "No rule found anything."
         history = "" if analysis["application"]["baseline_runs"] else " Without --history nothing is judged slow."
@@ -208,6 +208,10 @@ def _unfinished_where(analysis: Object) -> str:
     open_stages = [stage for stage in analysis["stages"] if stage["started_tasks"] > stage["tasks"]]
     shown = [f"stage {stage['stage_id']} ({stage['started_tasks'] - stage['tasks']})" for stage in open_stages]
     return _named(shown) if shown else "stages unknown"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sparkfuse_native_analytics.at_rest.stage_rows import held
+
 VIEW = "app_live"
 SUCCEEDED = "JobSucceeded"
-LARGEST = 2**63 - 1
 
 
 def application_row(
@@ -29,7 +30,7 @@ def application_row(
         "name": application["name"],
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
         "ended_ms": ended_ms,
-        "elapsed_ms": None if started_ms is None or end is None else max(0, end - started_ms),
+        "elapsed_ms": None if started_ms is None or end is None else held(max(0, end - started_ms)),
         "running_jobs": sum(result is None for result in results),
         "succeeded_jobs": sum(result == SUCCEEDED for result in results),
         "failed_jobs": failed_jobs,
@@ -50,6 +51,5 @@ def application_row(
 
 
 def _sum(stages: Any, *names: str) -> int:
-    """The sum of some columns, held within 64 bits: numbers of a hostile log may not fit into them together."""
-    found: int = sum(value for name in names for value in stages[name].to_pylist() if value is not None)
-    return max(-LARGEST, min(found, LARGEST))
+    """The sum of some columns."""
+    return held(sum(value for name in names for value in stages[name].to_pylist() if value is not None))

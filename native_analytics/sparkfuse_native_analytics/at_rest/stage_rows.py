@@ -59,7 +59,11 @@ def stage_rows(stages: Any, until_ms: int | None) -> Any:
         if name not in columns:
             return pa.nulls(len(stages), kind)
         found = columns[name]
-        return pa.array(found, kind) if isinstance(found, list) else found
+        if not isinstance(found, list):
+            return found
+        # Arrow refuses whole numbers that a double holds only nearly.
+        near = kind == pa.float64()
+        return pa.array([None if each is None else float(each) for each in found] if near else found, kind)
 
     types = arrow_types()
     return pa.table({name: array(name, types[column.type]) for name, column in view_specs()[VIEW].columns.items()})
@@ -118,14 +122,14 @@ def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(_MADE)
     end_ms = until_ms if of["completed_ms"] is None else of["completed_ms"]
     if end_ms is not None and of["submitted_ms"] is not None:
-        row["elapsed_ms"] = _held(max(0, end_ms - of["submitted_ms"]))
+        row["elapsed_ms"] = held(max(0, end_ms - of["submitted_ms"]))
     row["finished_cpu_ms"] = of["cpu_ns"] // 1_000_000
-    row["work_bytes"] = _held(of["input_bytes"] + of["shuffle_read_bytes"])
-    row["work_records"] = _held(of["input_records"] + of["shuffle_read_records"])
+    row["work_bytes"] = held(of["input_bytes"] + of["shuffle_read_bytes"])
+    row["work_records"] = held(of["input_records"] + of["shuffle_read_records"])
     if of["biggest_task_bytes"] is not None and of["median_bytes"] is not None:
         row["bytes_ratio"] = (of["biggest_task_bytes"] + 1.0) / (of["median_bytes"] + 1.0)
     if of["biggest_task_ms"] is not None and of["median_ms"] is not None:
-        row["lost_ms"] = _held(max(0, int(of["biggest_task_ms"] - of["median_ms"])))
+        row["lost_ms"] = held(max(0, int(of["biggest_task_ms"] - of["median_ms"])))
         if row["elapsed_ms"]:
             row["lost_share"] = row["lost_ms"] / row["elapsed_ms"]
     return row
@@ -137,9 +141,9 @@ def _spread(distribution: Any) -> tuple[list[Any], ...]:
     return tuple(flat.field(name).to_pylist() for name in ("median", "p95", "max"))
 
 
-def _held(number: int) -> int:
+def held(number: int) -> int:
     """The number within 64 bits, where the sums of a hostile log may not stay."""
-    return min(number, LARGEST)
+    return max(-LARGEST, min(number, LARGEST))
 
 
 def _completeness(

@@ -72,7 +72,7 @@ def test_a_finding_comes_first_with_its_evidence_and_what_to_do(skewed: Path):
 
     assert done.returncode == 1
     assert [line.rstrip() for line in done.stdout.splitlines()] == [
-        "nightly_orders 2026-11-21  app-7, Spark 3.5.8, took 32.5 s, succeeded; 1 stages, 16 task ends",
+        "nightly_orders 2026-11-21  app-7, Spark 3.5.8, took 32.5 s, succeeded; 1 stage, 16 task ends",
         " WARNING  stage_skew  One task of the stage has most of the data and holds it up.",
         "  Task 15 of stage 0 (save at orders.py:88) reads 85.8 MiB, 90 times the median, takes 31.0 s and so",
         "  holds the stage up by 30.0 s of 31.0 s.",

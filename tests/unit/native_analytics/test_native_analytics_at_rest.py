@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -245,6 +246,19 @@ def test_the_analysis_is_what_its_schema_says(read, run):
     jsonschema.Draft202012Validator(SCHEMA).validate(analysis)
 
     assert json.loads(json.dumps(analysis, allow_nan=False)) == analysis
+
+
+@pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "-1", "0", "1e300", '"x"', "null"])
+def test_absurd_numbers_stop_nothing(tmp_path, number):
+    """Whatever stands where a number should be, the analysis and its history come to an end."""
+    lines = Run([Stage(0, even(10, 4)), Stage(1, even(20, 3), parents=[0])]).lines()
+    absurd = [re.sub(r'(?<!ID)": \d+', f'": {number}', line) for line in lines]
+    (tmp_path / "log").write_text("\n".join(absurd))
+    (log,) = find_logs(str(tmp_path / "log")).logs
+    application = read_application(log)
+    analysis = analyse(application, RULES, History([application]))
+
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(analysis, allow_nan=False)))
 
 
 def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
