@@ -15,7 +15,7 @@ def find_logs(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
 
 def _below(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
     here = sorted(folder.iterdir())
-    files = [path for path in here if path.is_file() and path.suffix not in {".md", ".crc"}]
+    files = [path for path in here if path.is_file() and path.suffix not in {".md", ".crc"} and path.name[0] != "."]
     parts = [path for path in files if path.name.startswith("eventlog-")]
     if folder.name.startswith("eventlog_v2_"):
         yield folder, list(rolling_order(files))
