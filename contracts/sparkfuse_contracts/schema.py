@@ -39,7 +39,7 @@ class Field:
     """One field. ``type`` is a Protobuf scalar name, the name of a message, or a map.
 
     ``map`` is text to text; only documents have a ``map of counts`` (text to int64) and a ``map of values`` (text to
-    number, text or flag).
+    number, text or flag). ``nullable`` says of a message that it may be absent: in a document it is declared optional.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Field:
     description: str
     unit: str
     tags: tuple[str, ...]
+    nullable: bool = False
 
     @property
     def is_message(self) -> bool:
@@ -124,7 +125,9 @@ def _read_field(
     if member and not comment:
         return Field(field.name, type_name, False, kind_of, "", "", ())
     description, unit, tags = _read_comment(place, comment)
-    return Field(field.name, type_name, repeated and type_name not in _MAPS.values(), kind_of, description, unit, tags)
+    many = repeated and type_name not in _MAPS.values()
+    nullable = nested and field.proto3_optional
+    return Field(field.name, type_name, many, kind_of, description, unit, tags, nullable)
 
 
 def _type_of(place: str, message: DescriptorProto, field: FieldDescriptorProto, documents: bool) -> str:

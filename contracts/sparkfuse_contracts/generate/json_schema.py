@@ -61,4 +61,6 @@ def _property(field: Field, schema: Schema) -> Mapping[str, Any]:
     single = {"$ref": f"#/$defs/{field.type}"} if field.type in schema else {"type": _SCALARS[field.type]}
     if field.repeated:
         return {**described, "type": "array", "items": single}
+    if field.nullable:
+        return {**described, "anyOf": [single, {"type": "null"}]}
     return {**described, **(single if field.type in schema else {"type": [single["type"], "null"]})}
