@@ -16,9 +16,7 @@ def document(found: Comparison, before_log: str, after_log: str) -> dict[str, An
         "before": _run(found.before, before_log),
         "after": _run(found.after, after_log),
         "difference_ms": found.difference_ms,
-        "causes": [
-            {"cause": cause, "difference_ms": value, "meaning": CAUSES[cause]} for cause, value in found.causes
-        ],
+        "causes": [{"cause": cause, "difference_ms": value, "meaning": CAUSES[cause]} for cause, value in found.causes],
         "stages": [_pair(found, each) for each in found.stages],
         "outside": [
             {

@@ -24,7 +24,7 @@ from sparkfuse_native_analytics.compare.run import Attempt
 
 TAILS = ("skew", "failures", "stragglers", "unexplained")
 COSTS = ("cpu", "gc", "fetch_wait", "other")
-_MEASURES = ("read_bytes", "read_records", "written_records")
+_MEASURES = ("read_bytes", "read_records", "written_bytes", "written_records")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def active_ms(values: Mapping[str, float]) -> float:
 
 
 def measure_of(one: Attempt, other: Attempt) -> str | None:
-    """What both attempts' volume can be measured by: bytes read, else records read, else records written.
+    """What both attempts' volume can be measured by: bytes read, else records read, else the same written.
 
     None when none of them is known in both.
     """

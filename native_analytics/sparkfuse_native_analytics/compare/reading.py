@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sparkfuse_native_analytics.at_rest.application import PROPERTIES, Application, read_application
@@ -13,8 +13,9 @@ from sparkfuse_native_analytics.event_logs.log import Log
 _COLUMNS = (
     "stage_id", "stage_attempt", "name", "sql_execution_id", "submitted_ms", "completed_ms", "first_launched_ms",
     "last_finished_ms", "wall_ms", "task_run_ms", "task_bytes", "biggest_task_bytes", "biggest_task_ms",
-    "ended_wall_ms", "failed", "cpu_ns", "gc_ms", "fetch_wait_ms", "input_bytes", "shuffle_read_bytes",
-    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+    "ended_wall_ms", "failed", "cpu_ns", "gc_ms", "fetch_wait_ms",
+    "input_records", "shuffle_read_records", "shuffle_write_bytes", "output_bytes", "shuffle_write_records",
+    "output_records", "tasks", "succeeded", "without_metrics",
 )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
     launched = _within(row["first_launched_ms"], submitted, completed)
     finished = _within(row["last_finished_ms"], launched, completed)
     wall, run, read = (row[name] or {} for name in ("wall_ms", "task_run_ms", "task_bytes"))
+    good = _of_succeeded(row)
     return Attempt(
         attempt=row["stage_attempt"],
         submitted_ms=submitted,
@@ -87,13 +89,25 @@ def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
         biggest_ms=_count(row, "biggest_task_ms"),
         ended_wall_ms=_count(row, "ended_wall_ms"),
         failed=_count(row, "failed"),
-        cpu_ms=_count(row, "cpu_ns") // 1_000_000,
-        gc_ms=_count(row, "gc_ms"),
-        fetch_wait_ms=_count(row, "fetch_wait_ms"),
-        read_bytes=_count(row, "input_bytes") + _count(row, "shuffle_read_bytes"),
-        read_records=_count(row, "input_records") + _count(row, "shuffle_read_records"),
-        written_records=_count(row, "shuffle_write_records") + _count(row, "output_records"),
+        cpu_ms=good("cpu_ns") // 1_000_000,
+        gc_ms=good("gc_ms"),
+        fetch_wait_ms=good("fetch_wait_ms"),
+        read_bytes=_count(read, "sum"),
+        read_records=good("input_records", "shuffle_read_records"),
+        written_bytes=good("shuffle_write_bytes", "output_bytes"),
+        written_records=good("shuffle_write_records", "output_records"),
     )
+
+
+def _of_succeeded(row: Mapping[str, Any]) -> Callable[..., int]:
+    """A function that gives the share of some sums that the succeeded attempts have.
+
+    The kernel sums over every ended attempt that carries metrics, also failed ones, which read the same again: their
+    part is taken to be that of their number.
+    """
+    measured = _count(row, "tasks") - _count(row, "without_metrics")
+    succeeded = min(_count(row, "succeeded"), measured)
+    return lambda *names: sum(_count(row, name) for name in names) * succeeded // max(measured, 1)
 
 
 def _within(moment: int | None, earliest: int, latest: int) -> int:

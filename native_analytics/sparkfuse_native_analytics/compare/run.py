@@ -14,8 +14,8 @@ class Attempt:
     ``submitted_ms`` <= ``launched_ms`` (its first task) <= ``finished_ms`` (its last) <= ``completed_ms``.
     Over its succeeded task attempts: ``tasks``, ``wall_ms`` (finish - launch), ``run_ms`` (in the run method),
     ``median_wall_ms``, ``median_bytes``; ``biggest_bytes`` and ``biggest_ms`` are of the one that read most,
-    ``longest_ms`` is the longest. Over all ended ones: ``ended_wall_ms``, ``failed``, ``cpu_ms``, ``gc_ms``,
-    ``fetch_wait_ms``, and the work: bytes and records read, records written.
+    ``longest_ms`` is the longest; ``cpu_ms``, ``gc_ms``, ``fetch_wait_ms``, and the work: bytes and records read and
+    written. Over all ended ones: ``ended_wall_ms``, ``failed``.
     """
 
     attempt: int
@@ -38,6 +38,7 @@ class Attempt:
     fetch_wait_ms: int = 0
     read_bytes: int = 0
     read_records: int = 0
+    written_bytes: int = 0
     written_records: int = 0
 
     @property
