@@ -119,8 +119,9 @@ def _analyze(options: argparse.Namespace) -> int:
         raise StartFailure(f"--html holds one application, but {len(logs)} logs were found; name one of them", USAGE)
     rules = _rules()
     with Progress(sum(log.size_bytes for log in (*logs, *earlier))) as progress:
-        known = _learned(earlier, progress, unreadable)
-        analyses = _analyses(logs, rules, known, progress, unreadable, options.html)
+        named = {*options.paths, *options.history}
+        known = _learned(earlier, progress, unreadable, named)
+        analyses = _analyses(logs, rules, known, progress, unreadable, named, options.html)
         worst = _tell(analyses, options.json, many=len(logs) > 1)
     return _exit_code(worst, options.fail_on, unreadable)
 
@@ -167,11 +168,11 @@ def _rules() -> tuple[CompiledRule, ...]:
         raise StartFailure(str(refused), USAGE) from refused
 
 
-def _learned(logs: list[Log], progress: Progress, unreadable: Unreadable) -> History:
+def _learned(logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]) -> History:
     from sparkfuse_native_analytics.at_rest.history import History, lessons
 
     known = History()
-    for application in _applications(logs, progress, unreadable):
+    for application in _applications(logs, progress, unreadable, named):
         known.add(lessons(application))
     return known
 
@@ -182,26 +183,32 @@ def _analyses(
     known: History,
     progress: Progress,
     unreadable: Unreadable,
+    named: set[str],
     html: Path | None,
 ) -> Iterator[dict[str, Any]]:
     from sparkfuse_native_analytics.at_rest.analysis import analyse
 
-    for application in _applications(logs, progress, unreadable):
+    for application in _applications(logs, progress, unreadable, named):
         analysis = analyse(application, rules, known)
         if html:
             _write_report(application, analysis, html)
         yield analysis
 
 
-def _applications(logs: list[Log], progress: Progress, unreadable: Unreadable) -> Iterator[Application]:
-    """The applications of the logs in their order, read side by side; one log alone has all threads."""
+def _applications(
+    logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]
+) -> Iterator[Application]:
+    """The applications of the logs in their order, read side by side; one log alone has all threads.
+
+    A file that is no event log is a failure when somebody named it, and passed over when it lay in a folder of logs.
+    """
     from sparkfuse_native_analytics.at_rest.application import read_applications
-    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+    from sparkfuse_native_analytics.event_logs.log import LogUnreadable, NoEventLog
 
     for log, read in zip(logs, read_applications(logs), strict=True):
         progress.advance(log.size_bytes)
         if isinstance(read, LogUnreadable):
-            unreadable.say(read)
+            unreadable.say(read, counts=not isinstance(read, NoEventLog) or log.name in named)
         else:
             yield read
 
@@ -216,11 +223,11 @@ def _write_report(application: Application, analysis: dict[str, Any], path: Path
         raise StartFailure(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _tell(analyses: Iterator[dict[str, Any]], as_json: bool, many: bool) -> list[str]:
-    """Print each analysis as it comes; give back the worst severity of each."""
+def _tell(analyses: Iterator[dict[str, Any]], as_json: bool, many: bool) -> list[str | None]:
+    """Print each analysis as it comes; give back the worst severity of each, None without a finding."""
     from sparkfuse_native_analytics.at_rest.analysis import worst_severity
 
-    worst = []
+    worst: list[str | None] = []
     for analysis in analyses:
         if as_json:
             # Escaped to ASCII: any terminal and pipe carries it, and no control character of a log gets through.
@@ -229,13 +236,12 @@ def _tell(analyses: Iterator[dict[str, Any]], as_json: bool, many: bool) -> list
             from sparkfuse.analysis.screen import show
 
             show(analysis, briefly=many)
-        if severity := worst_severity(analysis):
-            worst.append(severity)
+        worst.append(worst_severity(analysis))
     return worst
 
 
-def _exit_code(found: list[str], fail_on: str, unreadable: Unreadable) -> int:
-    if unreadable.some:
+def _exit_code(found: list[str | None], fail_on: str, unreadable: Unreadable) -> int:
+    if unreadable.some or not found:
         return MISSING
     counts = () if fail_on == NEVER else SEVERITIES[SEVERITIES.index(fail_on) :]
     return FOUND if any(severity in counts for severity in found) else 0

@@ -11,6 +11,10 @@ class LogUnreadable(ValueError):
     """A path is no event log or cannot be read; the text is one sentence that begins with the path."""
 
 
+class NoEventLog(LogUnreadable):
+    """A file can be read, but not one line of it is an event of Spark."""
+
+
 class Reader(Protocol):
     """A file that is read from its beginning, once."""
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable
+from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable, NoEventLog
 
 THREADS = 2
 # Logs that are read ahead of whoever takes them.
@@ -43,7 +43,7 @@ def read_log(
 
     ``environment`` are the keys of properties to keep (one that ends in ``*`` is a prefix), ``tables`` asks for
     ``tasks`` or ``task_starts`` too, of the stage attempts ``tasks_of`` only, when given.
-    Raises LogUnreadable when a file cannot be opened or holds not a single event.
+    Raises LogUnreadable when a file cannot be opened, NoEventLog when there is not a single event.
     """
     import sparkfuse_kernel
 
@@ -59,7 +59,7 @@ def read_log(
         raise LogUnreadable(f"{log.name}: cannot be read: {' '.join(str(error).split())}") from error
     evidence: Mapping[str, Any] = read.evidence
     if not evidence["events"]:
-        raise LogUnreadable(f"{log.name}: it is no event log of Spark: {_why_nothing(evidence)}")
+        raise NoEventLog(f"{log.name}: it is no event log of Spark: {_why_nothing(evidence)}")
     return LogTables(log, evidence, lambda name: getattr(read, name))
 
 

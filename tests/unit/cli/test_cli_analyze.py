@@ -113,6 +113,20 @@ def test_what_cannot_be_read_is_another_exit_code_and_hides_nothing(tmp_path: Pa
     assert "stage_skew" in done.stdout
 
 
+def test_what_is_no_log_in_a_folder_of_logs_is_passed_over(tmp_path: Path, healthy: Path):
+    """Somebody's notes beside the logs are named and are no failure; a folder of nothing else is one."""
+    notes = tmp_path / "folder" / "notes.md"
+    notes.parent.mkdir()
+    notes.write_text("no event\n")
+    alone = ask(notes.parent)
+    (notes.parent / "log").write_bytes(healthy.read_bytes())
+    beside = ask(notes.parent)
+
+    assert (alone.returncode, alone.stdout) == (3, "")
+    assert beside.returncode == 0
+    assert f"{notes}: it is no event log of Spark" in beside.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

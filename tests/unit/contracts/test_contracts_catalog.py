@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
+import jsonschema
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
@@ -12,11 +14,16 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from sparkfuse_contracts import columns, metric_names
 from sparkfuse_contracts.assets import AssetMissingError, asset
 from sparkfuse_contracts.descriptors import descriptor_set
-from sparkfuse_contracts.examples import MODULES, examples, message_class
+from sparkfuse_contracts.examples import DOCUMENTS, MODULES, examples, message_class, snake_case
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
 from sparkfuse_contracts.tables import tables
 from sparkfuse_contracts.topics import topic_name, topics
+
+# Rules on executors come later; two runs of one plan differ in none of its nodes.
+NO_EXAMPLE_YET = {"sparkfuse.contracts.AnalysisFinding.executor_id", "sparkfuse.contracts.Comparison.plan"} | {
+    f"sparkfuse.contracts.ComparedPlanNode.{name}" for name in ("name", "before", "after")
+}
 
 
 @pytest.mark.parametrize(("message", "oneof"), [(Fact, "kind"), (LiveRow, "row")])
@@ -33,7 +40,7 @@ def test_every_topic_has_examples_and_every_example_a_message() -> None:
 
     assert {topic.message for topic in topics().values()} <= MODULES.keys()
     assert all(examples(name) for name in MODULES)
-    assert len(folders) == len(MODULES)
+    assert len(folders) == len(MODULES) + len(DOCUMENTS)
 
 
 def test_every_field_appears_in_an_example() -> None:
@@ -45,6 +52,29 @@ def test_every_field_appears_in_an_example() -> None:
     every = {field.full_name for name in MODULES for field in _fields(message_class(name).DESCRIPTOR)}
 
     assert sorted(every - seen) == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_field_of_a_document_appears_in_an_example(name) -> None:
+    """A document has real examples; between them each field has a value somewhere, of text at least."""
+    seen: set[str] = set()
+    for example in examples(name).values():
+        _note(example, seen)
+    every = {field.full_name for field in _fields(message_class(name).DESCRIPTOR)}
+
+    assert sorted(every - seen - NO_EXAMPLE_YET) == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_an_example_of_a_document_is_what_its_schema_says(name) -> None:
+    """The JSON Schema that is made of the document holds for each example, which has every key."""
+    folder = asset("sparkfuse_contracts", "generated", "json_schema")
+    schema = json.loads((folder / f"{snake_case(name)}.json").read_text())
+    paths = sorted(asset("sparkfuse_contracts", "examples", snake_case(name)).glob("*.json"))
+
+    assert paths
+    for path in paths:
+        jsonschema.Draft202012Validator(schema).validate(json.loads(path.read_text()))
 
 
 def _note(message, seen: set[str]) -> None:

@@ -1,0 +1,133 @@
+"""`sparkfuse analyze` over real logs of Spark: what it finds, what it leaves in peace, the shape of what it says."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from sparkfuse_contracts.assets import asset
+
+ROOT = Path(__file__).parents[3]
+RUNS = Path("tests/logs/runs")
+REAL = Path("tests/logs/real")
+HISTORY = [f"{RUNS}/healthy-{number}.zstd" for number in range(1, 7)]
+
+
+def ask(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The command as a person calls it, in the checkout."""
+    return subprocess.run(
+        [sys.executable, "-m", "sparkfuse.main", "analyze", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+def analyses(*arguments: object) -> list[dict]:
+    done = ask("--json", *arguments)
+
+    assert done.returncode in (0, 1), done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@functools.cache
+def of_runs() -> dict[str, dict]:
+    """The analyses of all runs of the job, each against the healthy ones, by the name of its file."""
+    found = analyses(RUNS, "--history", *HISTORY)
+    return {Path(each["evidence"]["files"][0]["name"]).stem: each for each in found}
+
+
+def findings(run: str) -> set[tuple[str, str, int | None]]:
+    return {(each["rule"], each["severity"], each["stage_id"]) for each in of_runs()[run]["findings"]}
+
+
+@pytest.mark.parametrize("run", [*(f"healthy-{number}" for number in range(1, 7)), "noisy", "grown"])
+def test_a_healthy_run_raises_nothing(run: str):
+    """Cold JVMs, a machine that four other processes use too, three times the rows: no finding at all."""
+    assert findings(run) == set()
+
+
+def test_a_run_that_waits_for_a_service_is_slow_at_the_right_stage():
+    """Wall time moved and CPU did not."""
+    assert findings("waits") == {("stage_slow", "warning", 1)}
+    assert of_runs()["waits"]["findings"][0]["evidence"]["moved"] == "wall"
+
+
+def test_a_skewed_run_is_found_at_the_right_stage():
+    """One key has most of the data, and its task holds the stage up."""
+    assert ("stage_skew", "warning", 1) in findings("skewed")
+
+
+def test_the_same_stages_are_recognised_from_run_to_run():
+    """Every run of the job has the same two stages, whatever happened in it."""
+    fingerprints = {tuple(stage["fingerprint"] for stage in each["stages"]) for each in of_runs().values()}
+
+    assert len(fingerprints) == 1
+    assert {each["application"]["job_key"] for each in of_runs().values()} == {"nightly orders"}
+
+
+@functools.cache
+def schema() -> dict:
+    return json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "analysis.json").read_text())
+
+
+def test_every_real_log_gives_what_the_schema_says():
+    """Every Spark, every codec, killed drivers and lost executors: all keys, numbers as numbers, absent as null."""
+    found = analyses(REAL)
+
+    assert len(found) > 10
+    for each in found:
+        jsonschema.Draft202012Validator(schema()).validate(each)
+
+
+def normal(value: object) -> object:
+    """Without the version of the rules' texts, which have tests of their own."""
+    if isinstance(value, dict):
+        return {name: normal(each) for name, each in value.items() if name != "runbook"}
+    return [normal(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("example", "log", "history"),
+    [
+        pytest.param("slow_run", RUNS / "waits.zstd", HISTORY, id="a finding against history"),
+        pytest.param("lost_executor", REAL / "lost-executor-4", [], id="executors and stages that failed"),
+        pytest.param("failed_query", REAL / "queries-35", [], id="SQL, and a job that failed"),
+    ],
+)
+def test_the_examples_of_the_contract_are_what_is_printed(example: str, log: Path, history: list[str]):
+    """The golden objects: whoever changes a name, a number or a shape sees it here.
+
+    ``SPARKFUSE_WRITE_GOLDEN=1`` writes them anew: look at what changed.
+    """
+    (actual,) = analyses(log, *(["--history", *history] if history else []))
+    path = asset("sparkfuse_contracts", "examples", "analysis") / f"{example}.json"
+    if os.environ.get("SPARKFUSE_WRITE_GOLDEN"):
+        path.write_text(json.dumps(actual, indent=2, ensure_ascii=False) + "\n")
+
+    assert normal(actual) == normal(json.loads(path.read_text()))
+
+
+def test_a_url_gives_the_same_as_the_file():
+    """A log is streamed from a store as it is read from a disk."""
+    here = analyses(REAL / "queries-35")[0]
+    log = Path(here["evidence"]["files"][0]["name"])
+    there = analyses(f"local://{ROOT / log}")[0]
+    for each in (here, there):
+        each["evidence"]["files"][0].pop("name")
+
+    assert here == there
+
+
+def test_json_is_said_to_a_pipe_that_closes():
+    """`| head -c 1` ends the command without a trace."""
+    command = f"{sys.executable} -m sparkfuse.main analyze --json {RUNS} {RUNS} {RUNS} | head -c 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
+
+    assert (done.stdout, done.stderr) == ("{", "")
