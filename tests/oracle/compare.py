@@ -28,6 +28,8 @@ KEYS = {
 """The tables that both make, and what a row of each is known by."""
 TASK_TABLES = ("tasks", "task_starts")
 """Those are compared row by row: both keep the log's order."""
+QUERY_TABLES = ("sql_executions", "plan_nodes", "accumulators", "executor_metrics", "streaming_progress")
+"""Those are compared as sets of rows."""
 FILE_VALUES = ("codec", "bytes", "plain_bytes", "lines", "truncated")
 EVIDENCE_VALUES = ("plain_bytes", "events", "events_by_kind", "malformed", "truncated", "complete", "unfinished_tasks",
                    "duplicate_task_ends", "odd_values")  # fmt: skip
@@ -47,7 +49,18 @@ def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
             yield f"{table}: {len(ours)} rows != {len(theirs)}"
         for index, (one, other) in enumerate(zip(ours, theirs, strict=False)):
             yield from row_differences(f"{table}[{index}]", one, other)
+    for table in QUERY_TABLES:
+        ours, theirs = pa.table(getattr(kernel, table)).to_pylist(), getattr(oracle.queries, table)
+        if sorted(map(row_text, ours)) != sorted(map(row_text, theirs)):
+            yield f"{table}: {len(ours)} rows, of which the oracle has not all, or more: {len(theirs)}"
+            yield from (f"{table}: only the kernel has {row}" for row in ours if row not in theirs)
+            yield from (f"{table}: only the oracle has {row}" for row in theirs if row not in ours)
     yield from evidence_differences(kernel.evidence, oracle.evidence)
+
+
+def row_text(row: Row) -> str:
+    """A row as text, to sort by."""
+    return str(sorted(row.items()))
 
 
 def row_differences(where: str, kernel: Row | None, oracle: Row | None) -> Iterator[str]:

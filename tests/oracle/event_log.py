@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.containers import unpack
+from tests.oracle.queries import Queries
 from tests.oracle.tasks import task_end, task_start
 from tests.oracle.values import Event, Row, at, distribution, first_jobs, scope_names, text, whole_number
 
@@ -37,6 +38,7 @@ class Oracle:
         self.odd_values = 0
         self.tasks: list[Row] = []
         self.task_starts: list[Row] = []
+        self.queries = Queries(self.number)
         self._files: list[Row] = []
         self._kinds: collections.Counter[str] = collections.Counter()
         self._malformed: list[Row] = []
@@ -92,6 +94,7 @@ class Oracle:
         if kind in TASK_EVENTS and whole_number(event.get("Stage ID")) is None:
             return False  # nobody could say to which stage it belongs
         self._kinds[kind] += 1
+        self.queries.take(event)
         take = TAKES.get(kind)
         if take is not None:
             take(self, event)
