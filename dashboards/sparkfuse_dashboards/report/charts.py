@@ -40,7 +40,7 @@ _BYTES = (
     "format(datum.value / 1073741824, '.3~r') + ' GiB' : format(datum.value / 1099511627776, '.3~r') + ' TiB'"
 )
 _COUNT = "format(datum.value, '~s')"
-_SHARE = "format(datum.value, '.0%')"
+_SHARE = "format(datum.value, '~%')"
 
 
 def timeline(bars: Sequence[Mapping[str, Any]], labels: Sequence[str], shown: Window) -> Spec:
