@@ -1,0 +1,96 @@
+"""Real pairs of runs, each with one thing changed: that thing is named first, and the JSON keeps its schema."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_native_analytics.compare import Comparison, Run, compare
+from sparkfuse_native_analytics.compare.document import document
+from sparkfuse_native_analytics.compare.reading import read_run
+from sparkfuse_native_analytics.event_logs.find import find_logs
+
+LOGS = Path(__file__).parent / "compare" / "logs"
+CHANGES = {
+    "more_data": "volume",
+    "fewer_cores": "capacity",
+    "other_join": "plan",
+    "skewed_key": "skew",
+    "failing_tasks": "failures",
+    "one_partition": "configuration",
+    "slower_code": "cost",
+}
+
+
+@cache
+def run(variant: str) -> Run:
+    """The run of a variant of compare/job.py."""
+    (log,) = find_logs(str(LOGS / f"{variant}.zstd")).logs
+    return read_run(log)
+
+
+def compared(variant: str) -> Comparison:
+    """The variant against the usual run."""
+    return compare(run("usual"), run(variant))
+
+
+@pytest.mark.parametrize(("variant", "cause"), CHANGES.items())
+def test_what_was_changed_is_named_first(variant, cause) -> None:
+    """Of all causes it is the first, of the stages that differ it explains the first, and the run got slower."""
+    found = compared(variant)
+
+    assert found.difference_ms > 0
+    assert found.causes[0][0] == cause
+    assert found.stages[0].parts[0].cause == cause
+
+
+@pytest.mark.parametrize("variant", CHANGES)
+def test_parts_of_real_runs_add_up(variant) -> None:
+    """Stages and time outside give the difference; so do causes; the other way round all is negated."""
+    found, turned = compared(variant), compare(run(variant), run("usual"))
+
+    assert sum(each.difference_ms for each in (*found.stages, *found.outside)) == found.difference_ms
+    assert sum(value for _, value in found.causes) == found.difference_ms
+    assert dict(found.causes) == {cause: -value for cause, value in turned.causes}
+
+
+@pytest.mark.parametrize("variant", ["usual_again", *CHANGES])
+def test_the_same_job_has_the_same_stages(variant) -> None:
+    """Whatever data, cores, partitions or failures: stages match; only another join makes other stages."""
+    alone = [pair for pair in compared(variant).stages if pair.before is None or pair.after is None]
+
+    assert bool(alone) == (variant == "other_join")
+
+
+def test_another_join_names_the_nodes() -> None:
+    """The broadcast went and the sort-merge join with its sorts and exchanges came."""
+    found = compare(run("broadcast_query"), run("merge_query"))
+    nodes = {node.name: (node.before, node.after) for node in found.plan}
+
+    assert found.causes[0][0] == "plan"
+    assert nodes["BroadcastHashJoin"] == (1, 0)
+    assert nodes["SortMergeJoin"] == (0, 1)
+
+
+def test_changed_properties_are_listed_with_their_values() -> None:
+    """One partition instead of eight, and nothing else."""
+    (changed,) = compared("one_partition").configuration
+
+    assert (changed.key, changed.before, changed.after, changed.bears_on) == (
+        "spark.default.parallelism", "8", "1", "partitions"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", ["usual_again", *CHANGES])
+def test_the_document_keeps_its_schema(variant) -> None:
+    """What --json prints is what contracts/documents/comparison.proto says, without a number that JSON lacks."""
+    told = document(compared(variant), "before", "after")
+    schema = json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "comparison.json").read_text())
+    jsonschema.validate(json.loads(json.dumps(told, allow_nan=False)), schema)
+
+    assert set(told) == set(schema["properties"])
