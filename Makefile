@@ -166,6 +166,7 @@ $(STAMPS)/main-packages: requirements/main.txt $(UV) | $(STAMPS)
 $(STAMPS)/main: pyproject.toml $(STAMPS)/main-packages
 	@echo "installing sparkfuse from this checkout"
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
+	@$(BIN)/python build_support/precompile.py
 	@touch $@
 
 $(STAMPS)/kernel: $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(KERNEL)/pyproject.toml $(STAMPS)/main-packages
