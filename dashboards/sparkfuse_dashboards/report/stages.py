@@ -52,14 +52,14 @@ def work_bytes(stage: Stage) -> float:
     return (number(stage.get("input_bytes")) or 0) + (number(stage.get("shuffle_read_bytes")) or 0)
 
 
-def table(stages: Sequence[Stage], limit: int = MAX_TABLE_STAGES) -> dict[str, Any]:
+def table(stages: Sequence[Stage], start_ms: float | None, limit: int = MAX_TABLE_STAGES) -> dict[str, Any]:
     """Rows for the table of stages, the costliest first, and how many were left out.
 
-    Each cell is (text, number to sort by); ``""`` sorts by its text.
+    ``start_ms`` is the moment from which the timeline counts. Each cell is (text, number to sort by).
     """
     ordered = by_costs(stages)
     total = sum(cost_ms(each) for each in stages)
-    return {"rows": [_row(each, total) for each in ordered[:limit]], "left_out": max(len(ordered) - limit, 0)}
+    return {"rows": [_row(each, total, start_ms) for each in ordered[:limit]], "left_out": max(len(ordered) - limit, 0)}
 
 
 def label(stage: Stage) -> str:
@@ -68,9 +68,11 @@ def label(stage: Stage) -> str:
     return f"stage {stage_id}" + (f", attempt {attempt}" if attempt else "")
 
 
-def _row(stage: Stage, total_ms: float) -> dict[str, Any]:
+def _row(stage: Stage, total_ms: float, start_ms: float | None) -> dict[str, Any]:
     wall = stage.get("wall_ms") or {}
     failed = whole(stage.get("failed"))
+    submitted = number(stage.get("submitted_ms"))
+    began = submitted - start_ms if submitted is not None and start_ms is not None else None
     return {
         "label": label(stage),
         "name": clean(stage.get("name")) or "without a name",
@@ -78,6 +80,7 @@ def _row(stage: Stage, total_ms: float) -> dict[str, Any]:
         "status": clean(stage.get("status")) or "unknown",
         "failure": clean(stage.get("failure_reason")),
         "cells": [
+            (span(began), began or 0),
             (span(elapsed_ms(stage)), elapsed_ms(stage) or 0),
             (span(cost_ms(stage)), cost_ms(stage)),
             (share(cost_ms(stage), total_ms), cost_ms(stage)),

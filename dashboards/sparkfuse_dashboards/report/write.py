@@ -37,16 +37,17 @@ def write_report(analysis: Mapping[str, Any], tasks: pa.Table | None, path: Path
 def report_html(analysis: Mapping[str, Any], tasks: pa.Table | None) -> str:
     """The report's text; see `write_report`."""
     stages = list(analysis.get("stages") or ())
+    shown = timeline.window(analysis)
     content: dict[str, Any] = {
         "application": _application(analysis),
         "findings": shown_findings(list(analysis.get("findings") or ())),
-        "stages": table(stages),
+        "stages": table(stages, shown.start if shown else None),
         "stages_total": len(stages),
         "pressure": pressure(stages),
         "worst": _worst(analysis, tasks),
         "max_points": MAX_POINTS,
         "evidence": shown_evidence(analysis),
-        **_when(analysis),
+        **_when(analysis, shown),
     }
     specs = content.pop("timeline_charts") | _charts(content)
     return page({**content, "drawn": set(specs)}, specs)
@@ -78,8 +79,7 @@ def _worst(analysis: Mapping[str, Any], tasks: pa.Table | None) -> list[dict[str
     return [distribution(by_key[each], None if tasks is None else only(tasks, each)) for each in worst_stages(analysis)]
 
 
-def _when(analysis: Mapping[str, Any]) -> dict[str, Any]:
-    shown = timeline.window(analysis)
+def _when(analysis: Mapping[str, Any], shown: timeline.Window | None) -> dict[str, Any]:
     executors, jobs = list(analysis.get("executors") or ()), list(analysis.get("jobs") or ())
     drawn = timeline.rows(analysis, shown) if shown else {"bars": [], "labels": [], "left_out": []}
     specs: dict[str, Any] = {}

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from markupsafe import escape
 
+from sparkfuse_contracts.assets import asset
 from sparkfuse_dashboards.report import distributions, timeline, worst_stages, write_report
 from sparkfuse_dashboards.report.findings import steps
 from sparkfuse_dashboards.report.page import interpreter
@@ -34,6 +36,21 @@ def test_the_vendored_files_are_those_that_were_published(repository) -> None:
 
     assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name, _ in named} == dict(named)
     assert {path.name for path in folder.glob("*.js")} == {name for name, _ in named}
+
+
+def test_the_contract_s_examples_make_a_report_that_shows_what_they_say() -> None:
+    """What `--json` prints is what the report reads: names, findings with runbook and evidence, files, broken lines."""
+    folder = asset("sparkfuse_contracts", "examples", "analysis")
+    for analysis in (json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))):
+        html = report_html(analysis, None)
+        told = [analysis["application"]["name"], analysis["application"]["job_key"]]
+        told += [text for finding in analysis["findings"] for text in (finding["summary"], *finding["evidence"])]
+        told += [file["name"] for file in analysis["evidence"]["files"]]
+        told += [line["reason"] for line in analysis["evidence"]["malformed_lines"]]
+        told += [rule["rule"] for rule in analysis["not_decidable"]]
+
+        assert [text for text in told if str(escape(text)) not in html] == []
+        assert "The finding came without a runbook" not in html
 
 
 def test_findings_come_first_the_worst_on_top_with_what_to_do() -> None:
