@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -28,7 +29,7 @@ def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
     The policy allows the scripts and the style of this page by their hashes and nothing else: no address, no code from
     text, no attribute with style or script. What slipped through the escaping would still not run.
     """
-    style, scripts = _asset("report", "page.css"), _scripts()
+    style, scripts = _text(asset("sparkfuse_dashboards", "report", "page.css")), _scripts()
     return _template().render(
         content,
         style=style,
@@ -56,9 +57,11 @@ def _source(text: str) -> str:
 
 @cache
 def _scripts() -> tuple[str, ...]:
-    return _asset("vendor", "vega.min.js"), interpreter(_asset("vendor", "vega-interpreter.js")), _asset(
-        "report", "charts.js"
-    )  # fmt: skip
+    return (
+        _text(asset("sparkfuse_dashboards", "vendor", "vega.min.js")),
+        interpreter(_text(asset("sparkfuse_dashboards", "vendor", "vega-interpreter.js"))),
+        _text(asset("sparkfuse_dashboards", "report", "charts.js")),
+    )
 
 
 def interpreter(module: str) -> str:
@@ -79,8 +82,8 @@ def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(_asset("report", "page.html"))
+    return environment.from_string(_text(asset("sparkfuse_dashboards", "report", "page.html")))
 
 
-def _asset(*parts: str) -> str:
-    return asset("sparkfuse_dashboards", *parts).read_text(encoding="utf-8")
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
