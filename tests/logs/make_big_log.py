@@ -135,6 +135,9 @@ def pack(plain: Path) -> None:
 def make() -> Path:
     """Make what is missing; the answer is the folder."""
     FOLDER.mkdir(parents=True, exist_ok=True)
+    last = FOLDER / "small" / f"local-{SMALL_LOGS - 1:04}.log"
+    if last.exists() and all((FOLDER / name).exists() for name in ("big.log", "double.log", *PACKED.values())):
+        return FOLDER
     log = base()
     repeated = Repeated(log)
     write(FOLDER / "big.log", repeated.log(BIG_BYTES))
