@@ -65,7 +65,7 @@
     button.addEventListener("click", () => sort(button)));
   window.addEventListener("resize", fit);
   window.addEventListener("beforeprint", () =>
-    document.querySelectorAll("details").forEach((each) => { each.open = true; }));
+    document.querySelectorAll("main details").forEach((each) => { each.open = true; }));
 
   const specifications = JSON.parse(document.getElementById("charts").textContent);
   Promise.all(Object.entries(specifications).map(([name, each]) => draw(name, each)))

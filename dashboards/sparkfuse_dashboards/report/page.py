@@ -34,6 +34,7 @@ def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
         content,
         style=style,
         scripts=scripts,
+        licences=_text(asset("sparkfuse_dashboards", "vendor", "LICENSES.txt")),
         charts=script_json(charts),
         policy=_policy(style, scripts),
     )

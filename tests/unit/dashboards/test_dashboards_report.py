@@ -53,6 +53,14 @@ def test_the_contract_s_examples_make_a_report_that_shows_what_they_say() -> Non
         assert "The finding came without a runbook" not in html
 
 
+def test_each_report_passes_the_licences_on() -> None:
+    """Vega's and D3's licences want their notices in every copy, and each report is one."""
+    html = report_html(report_scenario.empty(), None)
+
+    assert "University of Washington Interactive Data Lab" in html
+    assert "Mike Bostock" in html
+
+
 def test_findings_come_first_the_worst_on_top_with_what_to_do() -> None:
     """A reader meets the critical finding and its runbook before anything else."""
     analysis = report_scenario.ordinary()
