@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 
@@ -17,7 +18,9 @@ def import_in_background() -> None:
 
 
 def _import() -> None:
-    import datafusion  # noqa: F401  imported for whoever asks next
+    # Whoever asks next hears of what is missing, and says it.
+    with contextlib.suppress(ImportError):
+        import datafusion  # noqa: F401  imported for whoever asks next
 
 
 class _NoPandas:

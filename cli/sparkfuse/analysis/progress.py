@@ -3,41 +3,70 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-# Below this a log is read before anybody sees a bar.
-WORTH_BYTES = 200_000_000
+# Who waits for less wants no bar, and nobody wants to wait for its import.
+PATIENCE_SECONDS = 0.7
 
 
 class Progress:
-    """A bar over the bytes of all logs; nothing when standard error is no terminal or there is little to read."""
+    """A bar over the bytes of all logs, once it takes long; nothing at all when standard error is no terminal.
 
-    def __init__(self, total_bytes: int) -> None:
+    Of one log alone it only says that it is being read, because the kernel reads it in one go.
+    """
+
+    def __init__(self, sizes_bytes: Sequence[int]) -> None:
+        self._total = sum(sizes_bytes) if len(sizes_bytes) > 1 else None
+        self._read_bytes = 0
         self._bar: Any = None
-        if total_bytes >= WORTH_BYTES and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as Bar
-
-            columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("reading", total=total_bytes)
+        self._ended = False
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(PATIENCE_SECONDS, self._show)
+        self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        """Show the bar."""
-        if self._bar:
-            self._bar.start()
+        """Begin to wait."""
+        if sys.stderr.isatty():
+            self._timer.start()
         return self
 
     def advance(self, read_bytes: int) -> None:
         """Another log of this size was read."""
-        if self._bar:
-            self._bar.advance(self._task, read_bytes)
+        with self._lock:
+            self._read_bytes += read_bytes
+            if self._bar:
+                self._bar.update(self._bar.task_ids[0], completed=self._read_bytes)
+
+    def make_room(self) -> None:
+        """Something is to be printed: on a terminal that is progress enough, and a bar would stand in its way."""
+        if sys.stdout.isatty():
+            self._end()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Take the bar away."""
-        if self._bar:
-            self._bar.stop()
+        self._end()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        with self._lock:
+            if not self._ended:
+                self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+                self._bar.add_task("reading", total=self._total, completed=self._read_bytes)
+                self._bar.start()
+
+    def _end(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            if self._bar:
+                self._bar.stop()
+                self._bar = None

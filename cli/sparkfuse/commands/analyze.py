@@ -54,6 +54,8 @@ def analyze(arguments: Sequence[str]) -> int:
     import_in_background()
     try:
         return _analyze(options)
+    except ModuleNotFoundError as missing:
+        raise StartFailure(f"{missing.name} is not installed; the extra `sparkfuse[cli]` brings it") from missing
     except BrokenPipeError:
         # Python would complain once more when it closes its output at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -118,11 +120,11 @@ def _analyze(options: argparse.Namespace) -> int:
     if options.html and len(logs) > 1:
         raise StartFailure(f"--html holds one application, but {len(logs)} logs were found; name one of them", USAGE)
     rules = _rules()
-    with Progress(sum(log.size_bytes for log in (*logs, *earlier))) as progress:
+    with Progress([log.size_bytes for log in (*earlier, *logs)]) as progress:
         named = {*options.paths, *options.history}
         known = _learned(earlier, progress, unreadable, named)
         analyses = _analyses(logs, rules, known, progress, unreadable, named, options.html)
-        worst = _tell(analyses, options.json, many=len(logs) > 1)
+        worst = _tell(analyses, progress, options.json, many=len(logs) > 1)
     return _exit_code(worst, options.fail_on, unreadable)
 
 
@@ -223,12 +225,13 @@ def _write_report(application: Application, analysis: dict[str, Any], path: Path
         raise StartFailure(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _tell(analyses: Iterator[dict[str, Any]], as_json: bool, many: bool) -> list[str | None]:
+def _tell(analyses: Iterator[dict[str, Any]], progress: Progress, as_json: bool, many: bool) -> list[str | None]:
     """Print each analysis as it comes; give back the worst severity of each, None without a finding."""
     from sparkfuse_native_analytics.at_rest.analysis import worst_severity
 
     worst: list[str | None] = []
     for analysis in analyses:
+        progress.make_room()
         if as_json:
             # Escaped to ASCII: any terminal and pipe carries it, and no control character of a log gets through.
             print(json.dumps(analysis, allow_nan=False, separators=(",", ":")), flush=True)

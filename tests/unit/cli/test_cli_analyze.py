@@ -203,6 +203,20 @@ def test_nothing_heavy_is_imported():
     assert done.stdout.strip() == ""
 
 
+def test_a_missing_package_is_one_sentence(healthy: Path):
+    """Who installed the base only is told what brings the rest."""
+    code = (
+        "import sys; sys.modules['sparkfuse_kernel'] = None\n"
+        f"sys.argv = ['sparkfuse', 'analyze', {str(healthy)!r}]\n"
+        "from sparkfuse.main import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 3
+    assert "sparkfuse_kernel is not installed; the extra `sparkfuse[cli]` brings it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
