@@ -164,8 +164,7 @@ def _completeness(read: LogTables) -> float:
     if read.log.missing or any(file["truncated"] or file["error"] for file in earlier):
         return 0.0
     there: int = evidence["events"]
-    lost: int = evidence["malformed"] - (1 if evidence["truncated"] and evidence["malformed"] else 0)
-    lost += evidence.get("left_out", 0)
+    lost: int = evidence["malformed"] + evidence.get("left_out", 0)
     return there / (there + lost) if there else 0.0
 
 

@@ -11,6 +11,8 @@ import jsonschema
 import pytest
 
 from sparkfuse_contracts.assets import asset
+from tests.oracle.event_log import read_event_log
+from tests.oracle.find import find_logs
 
 ROOT = Path(__file__).parents[3]
 RUNS = Path("tests/logs/runs")
@@ -84,6 +86,25 @@ def test_every_real_log_gives_what_the_schema_says():
     assert len(found) > 10
     for each in found:
         jsonschema.Draft202012Validator(schema()).validate(each)
+
+
+def test_the_numbers_are_those_of_the_independent_reader():
+    """Every number of every stage attempt of every real log, as the oracle in plain Python has it."""
+    logs = dict(find_logs([ROOT / REAL, ROOT / RUNS]))
+    printed = {Path(each["evidence"]["files"][0]["name"]).name: each["stages"] for each in analyses(REAL, RUNS)}
+    compared = 0
+    for pieces in logs.values():
+        oracle = {(row["stage_id"], row["stage_attempt"]): row for row in read_event_log(pieces).stages}
+        stages = printed[pieces[0].name]
+        names = set(stages[0]) & set(next(iter(oracle.values())))
+        expected = {key: {name: row[name] for name in names} for key, row in oracle.items()}
+        actual = {(row["stage_id"], row["stage_attempt"]): {name: row[name] for name in names} for row in stages}
+        compared += len(actual)
+
+        assert len(names) >= 38
+        assert actual == expected
+
+    assert compared > 60
 
 
 def normal(value: object) -> object:
