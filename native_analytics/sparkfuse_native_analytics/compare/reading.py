@@ -9,6 +9,7 @@ from sparkfuse_native_analytics.at_rest.application import PROPERTIES, Applicati
 from sparkfuse_native_analytics.compare.configuration import KEYS
 from sparkfuse_native_analytics.compare.run import Attempt, Executor, Run, Stage
 from sparkfuse_native_analytics.event_logs.log import Log
+from sparkfuse_rules.knowledge.fingerprint import normal_operators
 
 _COLUMNS = (
     "stage_id", "stage_attempt", "name", "sql_execution_id", "submitted_ms", "completed_ms", "first_launched_ms",
@@ -140,12 +141,12 @@ def _executors(executors: Any) -> Iterator[Executor]:
 
 
 def _plans(plan_nodes: Any) -> dict[int, list[str]]:
-    """The nodes of the last plan of each SQL execution: adaptive execution ran that one."""
+    """The nodes of the last plan of each SQL execution, which adaptive execution ran, without its wrappers."""
     columns = ["sql_execution_id", "plan_version", "name"]
     plans: dict[tuple[int, int], list[str]] = {}
     for row in plan_nodes.select(columns).to_pylist():
         plans.setdefault((row["sql_execution_id"], row["plan_version"]), []).append(row["name"] or "")
-    return {execution: plans[execution, version] for execution, version in sorted(plans)}
+    return {execution: list(normal_operators(plans[execution, version])) for execution, version in sorted(plans)}
 
 
 def _limits(application: Application, stages: list[dict[str, Any]]) -> Iterator[str]:

@@ -1,0 +1,65 @@
+"""What a comparison takes from a log: times in order, the work of succeeded tasks, no secret, what is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_native_analytics.compare import Run as ComparedRun
+from sparkfuse_native_analytics.compare.reading import read_run
+from sparkfuse_native_analytics.event_logs.find import find_logs
+from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, even
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    def reads(run: Run) -> ComparedRun:
+        (log,) = find_logs(str(run.write(tmp_path / "log"))).logs
+        return read_run(log)
+
+    return reads
+
+
+def test_failed_tasks_count_as_failures_and_not_as_work(read) -> None:
+    """Eight tasks read a megabyte each, four of them twice because they failed first: the work is eight megabytes."""
+    failed = [Task(1_000, reason="ExceptionFailure")] * 4
+    (stage,) = read(Run([Stage(0, [*failed, *even(1_000)])])).stages
+
+    assert (stage.main.tasks, stage.main.failed) == (8, 4)
+    assert (stage.main.wall_ms, stage.main.ended_wall_ms) == (8_000, 12_000)
+    assert (stage.main.read_bytes, stage.main.read_records) == (8_000_000, 80)
+    assert stage.main.cpu_ms == 8_000
+
+
+def test_a_log_without_an_end_says_so_and_counts_to_its_last_moment(read) -> None:
+    """A stage that still runs lasts to the last moment that the log tells of."""
+    run = read(Run([Stage(0, even(2_000)), Stage(1, [Task(500)], 2_000, status="running")], ended=False))
+
+    assert run.ended_ms == START_MS + 1_000 + 2_500
+    assert [each.elapsed_ms for each in run.stages] == [2_000, 500]
+    assert any("no end of the application" in sentence for sentence in run.limits)
+
+
+def test_attempts_of_a_stage_are_one_stage(read) -> None:
+    """The attempt that did the work is the main one; both count to the stage's time."""
+    tries = [Stage(0, [], status="failed"), Stage(0, even(1_000), 500, attempt=1)]
+    (stage,) = read(Run(tries)).stages
+
+    assert (len(stage.attempts), stage.main.attempt, stage.elapsed_ms) == (2, 1, 1_000)
+
+
+def test_stages_of_one_fingerprint_are_numbered_in_the_order_they_began(read) -> None:
+    """A loop runs the same stage again and again: the k-th is compared with the k-th."""
+    run = read(Run([Stage(4, even(100), 900), Stage(2, even(100), 100), Stage(3, even(100), 500)]))
+
+    assert [(each.stage_id, each.occurrence) for each in run.stages] == [(2, 0), (3, 1), (4, 2)]
+
+
+def test_only_properties_of_the_allow_list_are_kept(read) -> None:
+    """Neither secrets nor what names the job."""
+    properties = {"spark.password": "x", "spark.shuffle.compress": "false", "spark.executor.extraJavaOptions": "-Dp=x"}
+    event = json.dumps({"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": properties})
+
+    assert read(Run([Stage(0, even(100))], more=[event])).configuration == {"spark.shuffle.compress": "false"}
