@@ -219,12 +219,12 @@ impl Builder {
 }
 
 /// Forgets the value of the row being written, if it has one; only the last value can be of that row.
-#[inline]
+#[inline(always)]
 fn take_back(values: &mut Values, rows: &mut Vec<u32>, row: usize) {
     if rows.last().is_some_and(|last| *last as usize >= row) {
         rows.pop();
+        values.truncate(rows.len());
     }
-    values.truncate(rows.len());
 }
 
 /// Which of the rows have a value.
