@@ -135,10 +135,15 @@ bench-parse: | setup ## measure the event log reader against cat and DuckDB (on 
 bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)
 	$(BIN)/python tests/bench/bench_windows.py $(ARGS)
 
+FUZZ_SECONDS ?= 600
+.PHONY: fuzz
+fuzz: | setup ## feed the kernel with what no program writes (FUZZ_SECONDS for each target; needs cargo-fuzz and a nightly Rust)
+	build_support/fuzz.sh $(KERNEL) $(FUZZ_SECONDS)
+
 .PHONY: clean
 clean: ## remove all that setup, builds and runs made
 	rm -rf build .venv .sparkfuse .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	rm -rf $(PLUGIN)/target $(FUNCTIONS)/target $(KERNEL)/target
+	rm -rf $(PLUGIN)/target $(FUNCTIONS)/target $(KERNEL)/target $(KERNEL)/fuzz/target
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ---- what setup makes

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Fuzzes every target of the kernel for some seconds each, from real logs and the contract's examples.
+# A finding is left in fuzz/artifacts: put it into tests/event_log.rs or tests/decode.rs as a case of its own.
+set -euo pipefail
+kernel=$1
+seconds=$2
+cargo fuzz --version > /dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install --locked cargo-fuzz" >&2; exit 3; }
+cargo +nightly --version > /dev/null 2>&1 || { echo "a nightly Rust is missing: rustup toolchain install nightly" >&2; exit 3; }
+corpus=$kernel/fuzz/corpus
+mkdir -p "$corpus"/{lines,containers,facts}
+cp tests/logs/real/*/* "$corpus/containers/" 2> /dev/null || true
+# Each line of a plain log is a beginning; the first byte is the length of the pieces.
+find tests/logs/real -type f -size -2000k -exec sh -c 'head -c 1 "$1" | grep -q "{" && cat "$1"' _ {} \; \
+  | awk 'length < 6000 { print "@" $0 }' | sort -u | head -n 400 | split -l 1 -a 4 - "$corpus/lines/real-"
+cd "$kernel"
+for target in lines containers facts; do
+  cargo +nightly fuzz run --release "$target" -- -max_total_time="$seconds" -dict=fuzz/event_log.dict \
+    -max_len=65536 -rss_limit_mb=2500 -timeout=20 -print_final_stats=1
+done

@@ -1,0 +1,24 @@
+//! Containers: no panic, and never more plain bytes than the bounds allow.
+#![no_main]
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use sparkfuse_kernel::event_log::options::{Limits, Options};
+use sparkfuse_kernel::event_log::read::{Kept, Source, read_log};
+
+const MOST_PLAIN: u64 = 4 << 20;
+
+fuzz_target!(|bytes: &[u8]| {
+    let options = Arc::new(Options {
+        limits: Limits {
+            plain_bytes: MOST_PLAIN,
+            ..Limits::default()
+        },
+        ..Options::default()
+    });
+    let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
+    let log = read_log(vec![source], &options, 1, &mut Kept::default()).expect("a reader never fails to open");
+    assert!(log.evidence.plain_bytes() <= MOST_PLAIN + (1 << 20));
+});
