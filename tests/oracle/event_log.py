@@ -285,24 +285,27 @@ class Oracle:
         return None if number is None else self._stage(number, attempt or 0)
 
     def _stage_info(self, event: Event) -> Row | None:
-        """What StageSubmitted and StageCompleted say alike; the later one knows more, and says again what it knew."""
+        """What StageSubmitted and StageCompleted say alike: what a stage is stands at once, how it goes comes later."""
         info = event.get("Stage Info")
         if not isinstance(info, dict):
             return None
         stage = self._stage_of(info)
         if stage is None:
             return None
-        stage["parent_stage_ids"] = self.numbers(info, "Parent IDs")
-        stage["scope_names"] = scope_names(info)
         told = {
-            "name": text(info, "Stage Name"),
             "num_tasks": self.number(info, "Number of Tasks"),
             "submitted_ms": self.number(info, "Submission Time"),
             "completed_ms": self.number(info, "Completion Time"),
             "failure_reason": text(info, "Failure Reason"),
-            "resource_profile_id": self.number(info, "Resource Profile Id"),
         }
         stage.update({name: value for name, value in told.items() if value is not None})
+        known = {
+            "name": text(info, "Stage Name"),
+            "resource_profile_id": self.number(info, "Resource Profile Id"),
+            "parent_stage_ids": self.numbers(info, "Parent IDs"),
+            "scope_names": scope_names(info),
+        }
+        stage.update({name: value for name, value in known.items() if stage[name] in (None, [])})
         return stage
 
     def _labels(self, event: Event) -> Row:
