@@ -10,11 +10,19 @@ import threading
 def import_in_background() -> None:
     """Begin to import what every analysis needs; whoever imports it meanwhile waits for it and no longer.
 
-    Only for a process of our own: it never has pandas after this. pyarrow would import that for its first scalar, which
-    takes half a second, and no analysis makes a data frame.
+    Only for a process of our own: see `do_without_pandas`.
     """
-    sys.meta_path.insert(0, _NoPandas())
+    do_without_pandas()
     threading.Thread(target=_import, name="imports", daemon=True).start()
+
+
+def do_without_pandas() -> None:
+    """Keep pandas out of this process, which must be our own: it never has it after this.
+
+    pyarrow would import it for its first scalar, which takes half a second, and no analysis makes a data frame.
+    """
+    if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _NoPandas())
 
 
 def _import() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sparkfuse.analysis.engines import do_without_pandas
 from sparkfuse.commands.output import Json
 from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
 
@@ -24,6 +25,7 @@ def add_to(application: typer.Typer) -> None:
 
 def compare(before: Before, after: After, as_json: Json = False) -> None:
     """Say which stages changed between two runs of a job, and why; the parts add up to the difference."""
+    do_without_pandas()
     from sparkfuse_native_analytics.compare import compare as compare_runs
     from sparkfuse_native_analytics.compare.document import document
 
