@@ -188,10 +188,9 @@ def _analyses(
     named: set[str],
     html: Path | None,
 ) -> Iterator[dict[str, Any]]:
-    from sparkfuse_native_analytics.at_rest.analysis import analyse
+    from sparkfuse_native_analytics.at_rest.analysis import analyse_many
 
-    for application in _applications(logs, progress, unreadable, named):
-        analysis = analyse(application, rules, known)
+    for application, analysis in analyse_many(_applications(logs, progress, unreadable, named), rules, known):
         if html:
             _write_report(application, analysis, html)
         yield analysis

@@ -5,7 +5,8 @@ Its shape is contracts/documents/analysis.proto; the JSON Schema that is made of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sparkfuse_contracts.columns import view_specs
@@ -13,10 +14,13 @@ from sparkfuse_native_analytics.at_rest import stage_rows
 from sparkfuse_native_analytics.at_rest.application import Application
 from sparkfuse_native_analytics.at_rest.expectations import application_expectation, stage_expectations
 from sparkfuse_native_analytics.at_rest.history import History
-from sparkfuse_native_analytics.at_rest.judge import Finding, judge, undecidable
+from sparkfuse_native_analytics.at_rest.judge import Finding, Rows, judge, undecidable
 from sparkfuse_rules.compiled import CompiledRule
 
 Object = dict[str, Any]
+# How many applications are held to be judged at once, and how much their logs may take where they lie.
+MOST_AT_ONCE = 64
+BYTES_AT_ONCE = 64_000_000
 _FACTS = ("job_id", "sql_execution_id", "started_tasks")
 _SUMS = (
     "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
@@ -36,22 +40,62 @@ _WHERE = ("stage_id", "stage_attempt", "executor_id")
 
 def analyse(application: Application, rules: Sequence[CompiledRule], history: History | None = None) -> Object:
     """Judge an application by the rules and by what its earlier runs took; give the whole analysis."""
+    ((_, analysis),) = analyse_many([application], rules, history)
+    return analysis
+
+
+def analyse_many(
+    applications: Iterable[Application], rules: Sequence[CompiledRule], history: History | None = None
+) -> Iterator[tuple[Application, Object]]:
+    """The same for many applications, in their order; some of small logs are held and judged at once."""
     known = History() if history is None else history
-    of_stages = stage_expectations(application, known)
-    of_application = application_expectation(application, known)
+    held: list[_Prepared] = []
+    for application in applications:
+        held.append(_prepared(application, known))
+        if len(held) == MOST_AT_ONCE or sum(each.application.read.log.size_bytes for each in held) >= BYTES_AT_ONCE:
+            yield from _judged(held, rules)
+            held = []
+    yield from _judged(held, rules)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """An application with what was expected of it."""
+
+    application: Application
+    of_stages: Sequence[Mapping[str, Any]]
+    of_application: Mapping[str, Any]
+    rows: Rows
+
+
+def _prepared(application: Application, history: History) -> _Prepared:
+    of_stages = stage_expectations(application, history)
+    of_application = application_expectation(application, history)
     views = {
         "stage_live": stage_rows.with_columns(application.stage_rows, of_stages),
         "app_live": _application_view({**application.row, **of_application}),
     }
     completeness = {"stage_live": application.stage_completeness, "app_live": (application.completeness,)}
+    return _Prepared(application, of_stages, of_application, Rows(views, completeness))
+
+
+def _judged(held: Sequence[_Prepared], rules: Sequence[CompiledRule]) -> Iterator[tuple[Application, Object]]:
+    if not held:
+        return
+    for each, found in zip(held, judge(rules, [each.rows for each in held]), strict=True):
+        yield each.application, _analysis(each, found, rules)
+
+
+def _analysis(of: _Prepared, found: Sequence[Finding], rules: Sequence[CompiledRule]) -> Object:
+    tables = of.application.tables
     return {
-        "application": _application(application, of_application),
-        "evidence": _evidence(application),
-        "jobs": [{name: row[name] for name in _JOB} for row in application.tables["jobs"].to_pylist()],
-        "stages": _stages(application, of_stages),
-        "executors": [{name: row[name] for name in _EXECUTOR} for row in application.tables["executors"].to_pylist()],
-        "findings": [_finding(each) for each in judge(rules, views, completeness)],
-        "not_decidable": [{"rule": each.rule.id, "reason": each.reason} for each in undecidable(rules, views)],
+        "application": _application(of.application, of.of_application),
+        "evidence": _evidence(of.application),
+        "jobs": [{name: row[name] for name in _JOB} for row in tables["jobs"].to_pylist()],
+        "stages": _stages(of.application, of.of_stages),
+        "executors": [{name: row[name] for name in _EXECUTOR} for row in tables["executors"].to_pylist()],
+        "findings": [_finding(each) for each in found],
+        "not_decidable": [{"rule": each.rule.id, "reason": each.reason} for each in undecidable(rules, of.rows.views)],
     }
 
 

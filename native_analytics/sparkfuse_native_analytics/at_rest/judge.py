@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,26 +41,33 @@ class Undecidable:
     reason: str
 
 
-def judge(
-    rules: Iterable[CompiledRule], views: Mapping[str, Any], completeness: Mapping[str, Sequence[float]]
-) -> list[Finding]:
-    """Ask each rule about each row of its view; worst first, then stages before the whole, then what took longest.
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one application: the views that exist at rest as Arrow tables, and the completeness of each row."""
 
-    ``views`` holds the views that exist at rest as Arrow tables, ``completeness`` the share of evidence of each of
-    their rows. What a rule holds for at the end held long enough, whatever its ``for``: all is over at rest.
-    Severity is capped at warning where the evidence is not complete.
+    views: Mapping[str, Any]
+    completeness: Mapping[str, Sequence[float]]
+
+
+def judge(rules: Iterable[CompiledRule], runs: Sequence[Rows]) -> list[list[Finding]]:
+    """Ask each rule about each row of its view, and give the findings of each run.
+
+    Worst first, then stages before the whole, then what took longest. What a rule holds for at the end held long
+    enough, whatever its ``for``: all is over at rest. Severity is capped at warning where evidence is not complete.
+    Many runs are asked in one statement for each view, because planning it takes longer than answering it.
     """
+    found: list[list[Finding]] = [[] for _ in runs]
     by_view: dict[str, list[CompiledRule]] = {}
     for rule in rules:
-        if not undecidable([rule], views):
+        if runs and not undecidable([rule], runs[0].views):
             by_view.setdefault(rule.view, []).append(rule)
     context = _context()
-    found = [
-        finding
-        for view, asked in by_view.items()
-        for finding in _of_view(context, view, asked, views[view], completeness[view])
-    ]
-    return sorted(found, key=_rank)
+    for view, asked in by_view.items():
+        places = [(number, place) for number, run in enumerate(runs) for place in range(run.views[view].num_rows)]
+        for held in _held(context, view, asked, [run.views[view] for run in runs]) if places else ():
+            number, place = places[held[_PLACE]]
+            found[number] += _findings(asked, held, view, runs[number], place)
+    return [sorted(of_run, key=_rank) for of_run in found]
 
 
 def _rank(found: Finding) -> tuple[int, bool, int]:
@@ -86,29 +93,25 @@ def _context() -> Any:
     return SessionContext(SessionConfig().with_target_partitions(1))
 
 
-def _of_view(
-    context: Any, view: str, rules: Sequence[CompiledRule], rows: Any, completeness: Sequence[float]
-) -> list[Finding]:
-    if not rows.num_rows:
-        return []
-    found = []
-    for held in _held(context, view, rules, rows):
-        place = held[_PLACE]
-        row = {name: values[0] for name, values in rows.slice(place, 1).to_pydict().items()}
-        for number, rule in enumerate(rules):
-            if severity := held[f"rule_{number}"]:
-                share = completeness[place]
-                evidence = {name: _shown(row[name]) for name in rule.evidence if row[name] is not None}
-                found.append(Finding(rule, gated(severity, share), row, evidence, share))
-    return found
+def _findings(
+    rules: Sequence[CompiledRule], held: Mapping[str, Any], view: str, run: Rows, place: int
+) -> Iterator[Finding]:
+    """What the rules that hold for one row found there."""
+    row = {name: values[0] for name, values in run.views[view].slice(place, 1).to_pydict().items()}
+    share = run.completeness[view][place]
+    for number, rule in enumerate(rules):
+        if severity := held[f"rule_{number}"]:
+            evidence = {name: _shown(row[name]) for name in rule.evidence if row[name] is not None}
+            yield Finding(rule, gated(severity, share), row, evidence, share)
 
 
-def _held(context: Any, view: str, rules: Sequence[CompiledRule], rows: Any) -> list[dict[str, Any]]:
-    """The rows on which a rule holds: their place, and the severity of each rule by its number."""
+def _held(context: Any, view: str, rules: Sequence[CompiledRule], tables: Sequence[Any]) -> list[dict[str, Any]]:
+    """The rows on which a rule holds: their place in all tables, and the severity of each rule by its number."""
     import pyarrow as pa
 
-    needed = dict.fromkeys(name for rule in rules for name in rule.evidence)
-    numbered = rows.select(list(needed)).append_column(_PLACE, pa.array(range(rows.num_rows), pa.int64()))
+    needed = list(dict.fromkeys(name for rule in rules for name in rule.evidence))
+    rows = pa.concat_tables([table.select(needed) for table in tables])
+    numbered = rows.append_column(_PLACE, pa.array(range(rows.num_rows), pa.int64()))
     context.register_record_batches(view, [numbered.combine_chunks().to_batches()])
     names = [f"rule_{number}" for number in range(len(rules))]
     severities = ", ".join(f"{rule.severity_sql} AS {name}" for rule, name in zip(rules, names, strict=True))

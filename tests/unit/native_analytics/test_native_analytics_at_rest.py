@@ -7,6 +7,7 @@ import pytest
 
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import view_specs
+from sparkfuse_native_analytics.at_rest import analysis
 from sparkfuse_native_analytics.at_rest.analysis import analyse, worst_severity
 from sparkfuse_native_analytics.at_rest.application import read_application, read_applications, read_tasks
 from sparkfuse_native_analytics.at_rest.history import History, lessons
@@ -111,12 +112,12 @@ def test_a_stage_without_an_end_runs_up_to_the_last_word_of_the_log(read):
     """The log of a driver that was killed: what it took so far, and the tasks that never ended."""
     tasks = [Task(1_000), Task(40_000), Task(1, reason=None)]
     application = read(Run([Stage(3, tasks, status="running")], ended=False))
-    analysis = analyse(application, RULES)
+    made = analyse(application, RULES)
 
     assert application.stages("status", "elapsed_ms") == [{"status": "running", "elapsed_ms": 40_000}]
-    assert analysis["application"]["status"] == "running"
-    assert analysis["evidence"]["unfinished_tasks"] == 1
-    assert analysis["evidence"]["complete"] is False
+    assert made["application"]["status"] == "running"
+    assert made["evidence"]["unfinished_tasks"] == 1
+    assert made["evidence"]["complete"] is False
 
 
 @pytest.mark.parametrize(
@@ -145,14 +146,14 @@ def test_skew_and_spill_are_found_with_their_numbers(read):
     """The rules of the catalog hold at rest as they do live."""
     skewed = [*even(1_000, 15), Task(31_000, 90_000_000)]
     spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
-    analysis = analyse(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
-    spill, skew = sorted(analysis["findings"], key=lambda each: -each["stage_id"])
+    made = analyse(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
+    spill, skew = sorted(made["findings"], key=lambda each: -each["stage_id"])
 
     assert [skew["rule"], skew["severity"], skew["stage_id"]] == ["stage_skew", "warning", 0]
     assert skew["evidence"]["biggest_task_bytes"] == 90_000_000
     assert "reads 85.8 MiB, 90 times the median, takes 31.0 s" in skew["description"]
     assert [spill["rule"], spill["stage_id"], spill["completeness"]] == ["stage_spill", 1, 1.0]
-    assert worst_severity(analysis) == "warning"
+    assert worst_severity(made) == "warning"
 
 
 HEALTHY = [nightly(day, wall_ms) for day, wall_ms in enumerate([60_000, 62_000, 58_000, 61_000, 59_000, 63_000])]
@@ -242,10 +243,10 @@ def test_what_cannot_be_decided_says_so(read):
 )
 def test_the_analysis_is_what_its_schema_says(read, run):
     """Every key is there, numbers are numbers, absent is null: JSON that survives its own writing."""
-    analysis = analyse(read(run), RULES)
-    jsonschema.Draft202012Validator(SCHEMA).validate(analysis)
+    made = analyse(read(run), RULES)
+    jsonschema.Draft202012Validator(SCHEMA).validate(made)
 
-    assert json.loads(json.dumps(analysis, allow_nan=False)) == analysis
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
 
 
 @pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "-1", "0", "1e300", '"x"', "null"])
@@ -256,9 +257,9 @@ def test_absurd_numbers_stop_nothing(tmp_path, number):
     (tmp_path / "log").write_text("\n".join(absurd))
     (log,) = find_logs(str(tmp_path / "log")).logs
     application = read_application(log)
-    analysis = analyse(application, RULES, History([application]))
+    made = analyse(application, RULES, History([application]))
 
-    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(analysis, allow_nan=False)))
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
 
 
 def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
@@ -271,6 +272,18 @@ def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
 
     assert [each for each in read if isinstance(each, str)] == [f"app-{day}" for day in range(9) if day != 4]
     assert str(read[4]).startswith(f"{tmp_path}/log-4: it is no event log of Spark")
+
+
+def test_many_are_judged_as_each_alone(read, monkeypatch):
+    """What is asked in one statement is answered for each application by itself, whatever stands beside it."""
+    monkeypatch.setattr(analysis, "MOST_AT_ONCE", 3)
+    skewed = Run([Stage(0, [*even(1_000, 15), Task(31_000, 90_000_000)])])
+    runs = [nightly(0, 1_000), skewed, Run([]), skewed, nightly(1, 1_000), Run([]), skewed]
+    applications = [read(run, f"log-{place}") for place, run in enumerate(runs)]
+    together = [made for _, made in analysis.analyse_many(applications, RULES)]
+
+    assert together == [analyse(application, RULES) for application in applications]
+    assert [len(made["findings"]) for made in together] == [0, 1, 0, 1, 0, 0, 1]
 
 
 def test_the_tasks_of_some_stages_are_read_when_they_are_asked_for(read):
