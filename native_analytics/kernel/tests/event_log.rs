@@ -236,6 +236,61 @@ fn numbers_that_are_none_are_null_and_counted() {
 }
 
 #[test]
+fn lines_that_ran_into_each_other_are_no_event() {
+    let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
+    let cuts = (1..line.len()).step_by(3).filter(|cut| {
+        let joined = format!("{}{line}\n", &line[..*cut]);
+        let report = read(joined.as_bytes()).report;
+        (report.events, report.malformed, report.odd_values) != (0, 1, 0)
+    });
+    assert_eq!(cuts.collect::<Vec<usize>>(), Vec::<usize>::new());
+}
+
+#[test]
+fn flags_are_what_the_log_says() {
+    for (value, speculative) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
+        let log = read(
+            LOG.replace("Speculative\":false", &format!("Speculative\":{value}"))
+                .as_bytes(),
+        );
+        for name in ["tasks", "task_starts"] {
+            let column = table(&log, name).column_by_name("speculative").unwrap().as_boolean();
+            assert_eq!(
+                column.is_valid(0).then(|| column.value(0)),
+                speculative,
+                "{name} {value}"
+            );
+        }
+        let has_metrics = table(&log, "tasks").column_by_name("has_metrics").unwrap().as_boolean();
+        assert_eq!([has_metrics.value(0), has_metrics.value(1)], [true, false]);
+    }
+}
+
+#[test]
+fn an_old_log_has_its_peak_memory_among_the_accumulables() {
+    let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
+    for name in ["internal.metrics.peakExecutionMemory", "peakExecutionMemory"] {
+        let old = line.replace("\"Peak Execution Memory\":5,", "").replace(
+            "\"Accumulables\":[",
+            &format!("\"Accumulables\":[{{\"ID\":3,\"Name\":\"{name}\",\"Update\":\"77\"}},"),
+        );
+        assert_eq!(
+            number(&read(old.as_bytes()), "tasks", "peak_execution_memory_bytes", 0),
+            Some(77)
+        );
+    }
+}
+
+#[test]
+fn a_container_cut_in_its_first_block_still_has_its_name() {
+    for (name, pack) in PACKS {
+        let packed = pack(LOG.as_bytes());
+        let file = &read(&packed[..17]).report.files[0];
+        assert!(name.starts_with(&file.codec) && file.truncated, "{name} {file:?}");
+    }
+}
+
+#[test]
 fn sums_stay_at_the_largest_number() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
     let huge = line.replace("Run Time\":40", "Run Time\":9223372036854775807");

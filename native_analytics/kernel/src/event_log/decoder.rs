@@ -277,8 +277,9 @@ impl Decoder {
                 _ => return reader.fail(fault::NO_COMMA),
             }
         }
-        self.evidence.odd_values += std::mem::take(&mut self.row.odd_values);
-        nothing_behind(line, reader.at)
+        nothing_behind(line, reader.at)?;
+        self.evidence.odd_values += self.row.odd_values;
+        Ok(())
     }
 
     #[inline]
@@ -303,9 +304,7 @@ impl Decoder {
         if row.has(HAS_METRICS) && !row.has(PEAK_EXECUTION_MEMORY_BYTES) {
             peak_of_old_spark(row, line);
         }
-        if !row.has(STAGE_ATTEMPT) {
-            row.put(STAGE_ATTEMPT, 0);
-        }
+        row.put(STAGE_ATTEMPT, key.1);
         self.tables.stage(key).tally.add(row, outcome);
         if let Some(task) = row.number(TASK_ID) {
             self.evidence.end_task(task);
@@ -328,6 +327,7 @@ impl Decoder {
     #[inline]
     fn task_start(&mut self, line: &[u8]) -> Result<(), Fault> {
         let key = self.stage_key()?;
+        self.row.put(STAGE_ATTEMPT, key.1);
         self.tables.stage(key).started_tasks += 1;
         if let Some(task) = self.row.number(TASK_ID) {
             self.evidence.start_task(task);
@@ -354,40 +354,39 @@ impl Decoder {
         }
         let mut reader = Reader { line, at: start };
         let reader = &mut reader;
+        let mut odd = 0;
         let mut writer = Writer {
             tables: &mut self.tables,
-            odd: &mut self.evidence.odd_values,
+            odd: &mut odd,
             allowed: &self.options.environment,
         };
         let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
         match last.strip_prefix(PREFIX).unwrap_or(last) {
-            b"StageSubmitted" => writer.stage(reader, false),
-            b"StageCompleted" => writer.stage(reader, true),
-            b"JobStart" => writer.job_start(reader),
-            b"JobEnd" => writer.job_end(reader),
-            b"ExecutorAdded" => writer.executor_added(reader),
-            b"ExecutorRemoved" => writer.executor_removed(reader),
-            b"BlockManagerAdded" => writer.block_manager_added(reader),
-            b"ApplicationStart" => writer.application_start(reader),
+            b"StageSubmitted" => writer.stage(reader, false)?,
+            b"StageCompleted" => writer.stage(reader, true)?,
+            b"JobStart" => writer.job_start(reader)?,
+            b"JobEnd" => writer.job_end(reader)?,
+            b"ExecutorAdded" => writer.executor_added(reader)?,
+            b"ExecutorRemoved" => writer.executor_removed(reader)?,
+            b"BlockManagerAdded" => writer.block_manager_added(reader)?,
+            b"ApplicationStart" => writer.application_start(reader)?,
             b"ApplicationEnd" => {
                 writer.application_end(reader)?;
                 self.evidence.application_ended = true;
-                Ok(())
             }
-            b"LogStart" => writer.log_start(reader),
-            b"EnvironmentUpdate" => writer.environment_update(reader),
-            b"SQLExecutionStart" => writer.sql_start(reader),
-            b"SQLAdaptiveExecutionUpdate" => writer.sql_replanned(reader),
-            b"SQLExecutionEnd" => writer.sql_end(reader),
-            b"DriverAccumUpdates" => writer.driver_updates(reader),
-            b"StageExecutorMetrics" => writer.stage_executor_metrics(reader),
-            b"ExecutorMetricsUpdate" => writer.executor_metrics_update(reader),
-            b"StreamingQueryListener$QueryProgressEvent" => writer.streaming_progress(reader),
-            _ => {
-                self.evidence.unknown_events += 1;
-                Ok(())
-            }
+            b"LogStart" => writer.log_start(reader)?,
+            b"EnvironmentUpdate" => writer.environment_update(reader)?,
+            b"SQLExecutionStart" => writer.sql_start(reader)?,
+            b"SQLAdaptiveExecutionUpdate" => writer.sql_replanned(reader)?,
+            b"SQLExecutionEnd" => writer.sql_end(reader)?,
+            b"DriverAccumUpdates" => writer.driver_updates(reader)?,
+            b"StageExecutorMetrics" => writer.stage_executor_metrics(reader)?,
+            b"ExecutorMetricsUpdate" => writer.executor_metrics_update(reader)?,
+            b"StreamingQueryListener$QueryProgressEvent" => writer.streaming_progress(reader)?,
+            _ => self.evidence.unknown_events += 1,
         }
+        self.evidence.odd_values += odd;
+        Ok(())
     }
 }
 
@@ -398,6 +397,9 @@ fn nothing_behind(line: &[u8], at: usize) -> Result<(), Fault> {
         _ => Ok(()),
     }
 }
+
+/// Spark 2's name and Spark 1's.
+const PEAK_NAMES: [&str; 2] = ["internal.metrics.peakExecutionMemory", "peakExecutionMemory"];
 
 /// Spark before 3.0 wrote the peak memory only as an accumulable of the task.
 #[cold]
@@ -417,7 +419,11 @@ fn peak_of_old_spark(row: &mut Row, line: &[u8]) {
         let (mut is_peak, mut update) = (false, None);
         value.each_member(|value, key| {
             match key {
-                b"Name" => is_peak = value.scalar_value()?.as_deref() == Some("internal.metrics.peakExecutionMemory"),
+                b"Name" => {
+                    is_peak = value
+                        .scalar_value()?
+                        .is_some_and(|name| PEAK_NAMES.contains(&name.as_str()))
+                }
                 b"Update" => update = value.scalar_value()?.and_then(|number| number.parse::<i64>().ok()),
                 _ => {}
             }

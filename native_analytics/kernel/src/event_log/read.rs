@@ -233,20 +233,15 @@ fn read_packed(number: usize, source: Bytes<'static>, options: &Arc<Options>, ma
     let (counted, packed_bytes) = Bounded::<Bytes<'static>>::counted(source);
     let mut decoder = Decoder::new(options.clone(), 0);
     let mut plain_bytes = 0;
-    let (codecs, error) = match codec::unpacked(Box::new(counted)) {
-        Err(error) => (Vec::new(), Some(error)),
-        Ok((plain, codecs)) => {
-            let bounded = Bounded::new(plain, packed_bytes.clone(), options.limits);
-            let mut feed = |piece: &[u8]| {
-                plain_bytes += piece.len() as u64;
-                decoder.feed(piece);
-            };
-            let error = match may_thread && !codecs.is_empty() {
-                true => unpack_beside(bounded, &mut feed),
-                false => unpack_here(bounded, &mut feed),
-            };
-            (codecs, error)
-        }
+    let (plain, codecs) = codec::unpacked(Box::new(counted));
+    let bounded = Bounded::new(plain, packed_bytes.clone(), options.limits);
+    let mut feed = |piece: &[u8]| {
+        plain_bytes += piece.len() as u64;
+        decoder.feed(piece);
+    };
+    let error = match may_thread && !codecs.is_empty() {
+        true => unpack_beside(bounded, &mut feed),
+        false => unpack_here(bounded, &mut feed),
     };
     decoder.finish();
     decoder.flush();

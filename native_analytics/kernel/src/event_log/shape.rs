@@ -116,6 +116,7 @@ impl Row {
     pub fn clear(&mut self) {
         self.present = 0;
         self.texts_present = 0;
+        self.odd_values = 0;
     }
 
     /// The number, or none.
@@ -218,9 +219,9 @@ impl<'a> Reader<'a> {
             // N and I: Python's and Jackson's NaN and Infinity.
             b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I' => {
                 let rest = &self.line[self.at..];
-                let length = rest
-                    .iter()
-                    .position(|byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r'));
+                // Stops at whatever is no part of a number or word: where two lines ran into each other, that is a fault.
+                let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+                let length = rest.iter().position(|byte| !is_part(byte));
                 Some(self.at + length.unwrap_or(rest.len()))
             }
             _ => return self.fail(fault::NO_VALUE),

@@ -140,6 +140,7 @@ pub struct TaskColumns {
     schema: SchemaRef,
     sources: Vec<Source>,
     numbers: Vec<(u8, Vec<i64>)>,
+    flags: Vec<(u8, Vec<bool>)>,
     words: Vec<Words>,
     texts: Vec<Vec<Option<String>>>,
     text_bytes: usize,
@@ -180,12 +181,20 @@ impl TaskColumns {
                 _ => None,
             })
             .collect();
+        let flags = sources
+            .iter()
+            .filter_map(|source| match source {
+                Source::Flag(slot) if *slot != HAS_METRICS => Some((*slot, Vec::new())),
+                _ => None,
+            })
+            .collect();
         let count = |wanted: fn(&Source) -> bool| sources.iter().filter(|source| wanted(source)).count();
         let words = count(|source| matches!(source, Source::Word(_) | Source::Outcome | Source::FailureClass));
         let texts = count(|source| matches!(source, Source::FailureReason));
         TaskColumns {
             schema: Arc::new(Schema::new(fields)),
             numbers,
+            flags,
             words: (0..words).map(|_| Words::default()).collect(),
             texts: vec![Vec::new(); texts],
             text_bytes: 0,
@@ -216,6 +225,9 @@ impl TaskColumns {
         for (slot, values) in &mut self.numbers {
             // What is not there is masked by `present`.
             values.push(row.raw_number(*slot as usize));
+        }
+        for (slot, values) in &mut self.flags {
+            values.push(row.number_or_zero(*slot) != 0);
         }
         self.present.push(row.present());
         let mut word = 0;
@@ -250,6 +262,7 @@ impl TaskColumns {
         let bits = |slot: u8| BooleanBuffer::collect_bool(present.len(), |row| present[row] >> slot & 1 == 1);
         let nulls = |slot: u8| (always >> slot & 1 == 0).then(|| NullBuffer::new(bits(slot)));
         let mut numbers = self.numbers.iter_mut();
+        let mut flags = self.flags.iter_mut().map(|(_, values)| values);
         let mut words = self.words.iter_mut();
         let mut texts = self.texts.iter_mut();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
@@ -261,8 +274,11 @@ impl TaskColumns {
                         nulls(*slot),
                     )) as _
                 }),
+                // Only set when it is there.
                 Source::Flag(HAS_METRICS) => Some(Arc::new(BooleanArray::new(bits(HAS_METRICS), None))),
-                Source::Flag(slot) => Some(Arc::new(BooleanArray::new(bits(*slot), None))),
+                Source::Flag(slot) => flags
+                    .next()
+                    .map(|values| Arc::new(BooleanArray::new(std::mem::take(values).into(), nulls(*slot))) as _),
                 Source::Word(_) | Source::Outcome | Source::FailureClass => words.next().map(Words::finish),
                 Source::FailureReason => texts
                     .next()

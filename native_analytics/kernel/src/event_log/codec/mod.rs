@@ -63,22 +63,28 @@ impl Codec {
 /// A source of bytes that may cross threads.
 pub type Bytes<'a> = Box<dyn Read + Send + 'a>;
 
-/// Plain bytes of `source`, and the names of its codecs from the outside in.
-pub fn unpacked<'a>(source: Bytes<'a>) -> io::Result<(Bytes<'a>, Vec<Codec>)> {
+/// Plain bytes of `source`, and its codecs from the outside in; what is wrong with a container is told when it is read.
+pub fn unpacked<'a>(source: Bytes<'a>) -> (Bytes<'a>, Vec<Codec>) {
     let mut source = source;
     let mut codecs = Vec::new();
     loop {
-        let magic = first_bytes(&mut source)?;
+        let mut magic = Vec::with_capacity(MAGIC);
+        let failed = source.by_ref().take(MAGIC as u64).read_to_end(&mut magic).err();
         let codec = Codec::detect(&magic);
-        let whole: Bytes<'a> = Box::new(io::Cursor::new(magic).chain(source));
+        let whole: Bytes<'a> = Box::new(io::Cursor::new(magic).chain(Failed(failed)).chain(source));
         if codec == Codec::Plain {
-            return Ok((whole, codecs));
+            return (whole, codecs);
         }
-        if codecs.len() == MOST_LAYERS {
-            return Err(corrupt("packed more often than any log is"));
-        }
+        let layers = codecs.len();
         codecs.push(codec);
-        source = unpack(whole, codec)?;
+        let inner = match layers < MOST_LAYERS {
+            true => unpack(whole, codec),
+            false => Err(corrupt("packed more often than any log is")),
+        };
+        source = match inner {
+            Ok(inner) => inner,
+            Err(error) => return (Box::new(Failed(Some(error))), codecs),
+        };
     }
 }
 
@@ -99,10 +105,13 @@ fn unpack<'a>(source: Bytes<'a>, codec: Codec) -> io::Result<Bytes<'a>> {
     })
 }
 
-fn first_bytes(source: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut magic = Vec::with_capacity(MAGIC);
-    source.take(MAGIC as u64).read_to_end(&mut magic)?;
-    Ok(magic)
+/// Fails once with what it holds, if anything, then ends.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 fn corrupt(reason: impl Into<String>) -> io::Error {
