@@ -30,7 +30,6 @@ _SUMS = (
 _TELLS = ("name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason")
 _COUNTS = ("tasks", "succeeded", "failed", "killed", "speculative", "without_metrics")
 _DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes")
-_DISTRIBUTION = ("n", "sum", "min", "median", "p95", "max")
 _EXPECTED = ("baseline_runs", "expected_ms", "expected_p95_ms", "moved")
 _JOB = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids")
 _EXECUTOR = ("executor_id", "host", "added_ms", "removed_ms", "removed_reason", "cores")
@@ -160,10 +159,9 @@ def _stages(application: Application, expected: Sequence[Mapping[str, Any]]) -> 
 def _objects(distribution: Any) -> list[Object]:
     """The mappings of a column of structs, made column by column: ten times faster than row by row."""
     flat = distribution.combine_chunks()
-    parts = [flat.field(name).to_pylist() for name in _DISTRIBUTION]
-    # Of no attempts there is no sum either.
-    nothing: Object = {**dict.fromkeys(_DISTRIBUTION), "n": 0}
-    return [dict(zip(_DISTRIBUTION, row, strict=True)) if row[0] else dict(nothing) for row in zip(*parts, strict=True)]
+    names = ("n", "sum", "min", "median", "p95", "max")
+    parts = [flat.field(name).to_pylist() for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
 
 
 def _finding(found: Finding) -> Object:
