@@ -79,7 +79,7 @@ def distribution(values: Iterable[int]) -> Row:
     ordered = sorted(values)
     count = len(ordered)
     if not count:
-        return {"n": 0, **dict.fromkeys(("sum", "min", "median", "p95", "max"))}
+        return {"n": 0, "sum": 0, **dict.fromkeys(("min", "median", "p95", "max"))}
     return {
         "n": count,
         "sum": sum(ordered),
