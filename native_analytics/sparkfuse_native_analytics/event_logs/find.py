@@ -15,10 +15,11 @@ MAX_DEPTH = 6
 
 @dataclass
 class Found:
-    """The logs behind a path, in order, and a sentence for each child that was passed over."""
+    """The logs behind a path, in order, a sentence for each child that was passed over, and the folders searched."""
 
     logs: list[Log] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
+    searched: set[str] = field(default_factory=set)
 
 
 def find_logs(path: str) -> Found:
@@ -41,6 +42,9 @@ def find_logs(path: str) -> Found:
 
 
 def _search(folder: Entry, place: Place, found: Found, depth: int) -> None:
+    if (identity := place.identity(folder)) in found.searched:
+        return
+    found.searched.add(identity)
     children = place.children(folder)
     files = {child.name: child for child in children if not child.is_folder}
     layout = layout_of(folder.name, files)

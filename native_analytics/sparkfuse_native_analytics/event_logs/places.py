@@ -44,6 +44,10 @@ class Place(Protocol):
         """What is in the folder, by name."""
         ...
 
+    def identity(self, folder: Entry) -> str:
+        """The same for two paths that lead to the same folder."""
+        ...
+
     def piece(self, file: Entry) -> Piece:
         """The file as the kernel takes it; nothing is opened yet."""
         ...
@@ -78,6 +82,10 @@ class LocalPlace:
         paths = [os.path.join(folder.path, name) for name in names]  # noqa: PTH118  keeps the path as it was written
         return [self.entry(path) for path in paths if os.path.exists(path)]  # noqa: PTH110  the same
 
+    def identity(self, folder: Entry) -> str:
+        """Where the folder really is, whatever links lead to it."""
+        return str(Path(folder.path).resolve())
+
     def piece(self, file: Entry) -> Piece:
         """A regular file by its path; a pipe by what reads it."""
         if stat.S_ISREG(Path(file.path).stat().st_mode):
@@ -107,6 +115,10 @@ class RemotePlace:
         # Object stores list a folder among its own children when somebody made a mark for it.
         inside = [each for each in found if each.path.rstrip("/") != folder.path.rstrip("/")]
         return sorted(inside, key=lambda each: each.name)
+
+    def identity(self, folder: Entry) -> str:
+        """Its path: stores have no links."""
+        return folder.path
 
     def piece(self, file: Entry) -> Piece:
         """What reads the file from its beginning."""

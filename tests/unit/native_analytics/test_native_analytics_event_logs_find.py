@@ -64,6 +64,14 @@ def test_what_cannot_be_read_is_one_sentence_with_the_path(tmp_path):
     assert refusal(f"{empty}/below") == f"{empty}/below: cannot be read: not a directory"
 
 
+def test_a_link_to_a_folder_above_is_searched_once(tmp_path):
+    """A folder that leads back to itself does not show its logs twice."""
+    fill(tmp_path, "app-1", "below/app-2")
+    (tmp_path / "below" / "loop").symlink_to(tmp_path)
+
+    assert named(find_logs(str(tmp_path)), tmp_path) == [("app-1", 1), ("below/app-2", 1)]
+
+
 def test_an_empty_child_is_passed_over_and_told(tmp_path):
     """An application that has just begun does not hide the others."""
     fill(tmp_path, "app-1")
