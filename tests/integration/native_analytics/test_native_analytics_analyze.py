@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -152,3 +153,37 @@ def test_json_is_said_to_a_pipe_that_closes():
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
 
     assert (done.stdout, done.stderr) == ("{", "")
+
+
+def documented(language: str) -> list[str]:
+    """The examples of docs/analyze.md in a language; each line of shell is one."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "analyze.md").read_text(), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()] if language == "sh" else blocks
+
+
+@pytest.fixture
+def like_the_checkout(tmp_path: Path) -> Path:
+    """A folder that has the logs where the documents have them, and may be written to."""
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [line for line in documented("sh") if "| jq" not in line])
+def test_the_examples_of_the_document_run(like_the_checkout: Path, command: str):
+    """Whoever copies a command from the page gets what the page says."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        command, shell=True, cwd=like_the_checkout, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_the_python_of_the_document_runs(like_the_checkout: Path):
+    """The page's loop over a folder prints a line for each log."""
+    (code,) = documented("python")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=like_the_checkout, capture_output=True, text=True, check=True
+    )
+
+    assert len(done.stdout.splitlines()) == 10
