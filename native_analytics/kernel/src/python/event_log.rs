@@ -273,9 +273,10 @@ impl EventLogs {
             let (place, log) = one.map_err(|_| PyRuntimeError::new_err("a reading thread failed"))?;
             self.waiting.insert(place, log);
         }
-        let log = self.waiting.remove(&self.next).transpose()?;
+        let log = self.waiting.remove(&self.next);
+        // Also behind one that failed, so that the next call gives the next log.
         self.next += 1;
-        log.map(|log| EventLog::new(py, log)).transpose()
+        log.transpose()?.map(|log| EventLog::new(py, log)).transpose()
     }
 }
 
