@@ -353,6 +353,25 @@ fn tables_of_rare_events_stay_within_their_room() {
 }
 
 #[test]
+fn details_never_take_the_room_of_stages() {
+    let accumulables = format!("[{}{{}}]", "{\"ID\":1,\"Name\":\"rows\",\"Value\":2},".repeat(50));
+    let stages: String = (0..300)
+        .map(|id| {
+            format!(
+                "{{\"Event\":\"SparkListenerStageCompleted\",\"Stage Info\":{{\"Stage ID\":{id},\"Accumulables\":{accumulables}}}}}\n"
+            )
+        })
+        .collect();
+    let mut options = options();
+    options.limits.detail_bytes = 100_000;
+    let log = read_with(stages.as_bytes(), options);
+    let rows = table(&log, "accumulators").num_rows() as u64;
+    assert_eq!(table(&log, "stages").num_rows(), 300);
+    assert!(rows > 0 && rows < 300 * 51, "{rows}");
+    assert_eq!(log.report.left_out, 300 * 51 - rows);
+}
+
+#[test]
 fn an_empty_log_says_nothing() {
     let log = read(b"");
     assert_eq!(

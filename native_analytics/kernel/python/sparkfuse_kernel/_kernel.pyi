@@ -194,7 +194,7 @@ def read_event_log(
 
     `tables` may name tasks and task_starts. `environment` lists configuration keys that may be kept; one that ends in
     `*` is a prefix. `tasks_of` keeps the rows of these (stage_id, stage_attempt) only. `limits`: line_bytes,
-    plain_bytes, ratio, ratio_from, table_bytes.
+    plain_bytes, ratio, ratio_from, table_bytes, detail_bytes (accumulators, re-plans, samples of memory).
     Raises OSError when a path cannot be opened; what is wrong inside a file is in the evidence.
     """
 

@@ -357,6 +357,8 @@ impl Decoder {
         let mut odd = 0;
         let mut writer = Writer {
             tables: &mut self.tables,
+            most_details: self.options.limits.detail_bytes,
+            left_out: 0,
             odd: &mut odd,
             allowed: &self.options.environment,
         };
@@ -385,6 +387,7 @@ impl Decoder {
             b"StreamingQueryListener$QueryProgressEvent" => writer.streaming_progress(reader)?,
             _ => self.evidence.unknown_events += 1,
         }
+        self.evidence.left_out += writer.left_out;
         self.evidence.odd_values += odd;
         Ok(())
     }

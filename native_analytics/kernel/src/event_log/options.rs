@@ -16,6 +16,8 @@ pub struct Limits {
     pub ratio_from: u64,
     /// Most bytes that the tables of rare events may take; what finds no room is counted.
     pub table_bytes: usize,
+    /// Most of those bytes for accumulators, re-plans and samples of memory: a long application has millions of them.
+    pub detail_bytes: usize,
 }
 
 impl Default for Limits {
@@ -27,6 +29,7 @@ impl Default for Limits {
             ratio: 1_100,
             ratio_from: 256 << 20,
             table_bytes: 512 << 20,
+            detail_bytes: 48 << 20,
         }
     }
 }

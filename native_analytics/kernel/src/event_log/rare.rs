@@ -30,6 +30,10 @@ type Visited = Result<(), Fault>;
 /// What one rare event may write to.
 pub struct Writer<'w> {
     pub tables: &'w mut Tables,
+    /// See `Limits::detail_bytes`.
+    pub most_details: usize,
+    /// Rows of details that found no room.
+    pub left_out: u64,
     pub odd: &'w mut u64,
     pub allowed: &'w Allowed,
 }
@@ -185,7 +189,7 @@ impl Writer<'_> {
                     b"Failure Reason" => found.failure_reason = value.text_value()?,
                     b"Resource Profile Id" => found.resource_profile_id = value.number(odd)?,
                     b"Accumulables" if completed => value.each_element(|value| {
-                        accumulators.push(accumulable(value, odd)?);
+                        accumulators.push(accumulable(value, odd, self.tables)?);
                         Ok(())
                     })?,
                     _ => {}
@@ -210,9 +214,21 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Whether there is room for a row of details; what there is none for is counted.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        if self.tables.detail_bytes + bytes > self.most_details {
+            self.left_out += 1;
+            return false;
+        }
+        self.tables.detail_bytes += bytes;
+        self.tables.bytes += bytes;
+        true
+    }
+
     fn push_accumulator(&mut self, accumulator: Accumulator) {
-        self.tables.bytes += size_of::<Accumulator>() + accumulator.name.as_ref().map_or(0, String::len);
-        self.tables.accumulators.push(accumulator);
+        if self.has_room(size_of::<Accumulator>()) {
+            self.tables.accumulators.push(accumulator);
+        }
     }
 
     pub fn executor_added(&mut self, reader: &mut Reader<'_>) -> Visited {
@@ -298,7 +314,7 @@ impl Writer<'_> {
                 b"rootExecutionId" => found.root_id = value.number(odd)?,
                 b"description" => found.description = value.text_value()?,
                 b"time" => found.started_ms = value.number(odd)?,
-                b"sparkPlanInfo" => plan(value, &mut nodes, None, 0, odd)?,
+                b"sparkPlanInfo" => plan(value, &mut nodes, None, 0, odd, self.tables)?,
                 _ => {}
             }
             Ok(())
@@ -319,7 +335,7 @@ impl Writer<'_> {
         reader.each_member(|value, key| {
             match key {
                 b"executionId" => id = value.number(odd)?,
-                b"sparkPlanInfo" => plan(value, &mut nodes, None, 0, odd)?,
+                b"sparkPlanInfo" => plan(value, &mut nodes, None, 0, odd, self.tables)?,
                 _ => {}
             }
             Ok(())
@@ -337,8 +353,12 @@ impl Writer<'_> {
         for mut node in nodes {
             node.execution = execution;
             node.version = version;
-            self.tables.bytes += size_of::<PlanNode>() + 96 * node.metric_ids.len();
-            self.tables.plan_nodes.push(node);
+            let bytes = size_of::<PlanNode>() + 48 * node.metric_ids.len();
+            // The first plan says which stage a stage is.
+            if version == 0 || self.has_room(bytes) {
+                self.tables.bytes += if version == 0 { bytes } else { 0 };
+                self.tables.plan_nodes.push(node);
+            }
         }
     }
 
@@ -443,8 +463,9 @@ impl Writer<'_> {
     }
 
     fn push_metrics(&mut self, row: ExecutorMetrics) {
-        self.tables.bytes += size_of::<ExecutorMetrics>() + 16;
-        self.tables.executor_metrics.push(row);
+        if self.has_room(size_of::<ExecutorMetrics>() + 16) {
+            self.tables.executor_metrics.push(row);
+        }
     }
 
     pub fn streaming_progress(&mut self, reader: &mut Reader<'_>) -> Visited {
@@ -591,12 +612,12 @@ fn without_codegen_id(name: &str) -> &str {
     }
 }
 
-fn accumulable(reader: &mut Reader<'_>, odd: &mut u64) -> Result<Accumulator, Fault> {
+fn accumulable(reader: &mut Reader<'_>, odd: &mut u64, tables: &mut Tables) -> Result<Accumulator, Fault> {
     let mut found = Accumulator::default();
     reader.each_member(|value, key| {
         match key {
             b"ID" => found.id = value.number(odd)?,
-            b"Name" => found.name = value.text_value()?,
+            b"Name" => found.name = value.text_value()?.map(|name| tables.word(name)),
             // Users' accumulators hold anything.
             b"Value" => found.value = value.scalar_value()?.and_then(|number| number.parse().ok()),
             _ => {}
@@ -622,6 +643,7 @@ fn plan(
     parent: Option<i64>,
     depth: usize,
     odd: &mut u64,
+    tables: &mut Tables,
 ) -> Visited {
     if depth > MOST_PLAN_DEPTH || reader.peek() != b'{' {
         return reader.skip();
@@ -634,22 +656,24 @@ fn plan(
     });
     reader.each_member(|value, key| {
         match key {
-            b"nodeName" => nodes[place].name = value.text_value()?,
-            b"children" => value.each_element(|value| plan(value, nodes, Some(place as i64), depth + 1, odd))?,
-            b"metrics" => value.each_element(|value| plan_metric(value, &mut nodes[place], odd))?,
+            b"nodeName" => nodes[place].name = value.text_value()?.map(|name| tables.word(name)),
+            b"children" => {
+                value.each_element(|value| plan(value, nodes, Some(place as i64), depth + 1, odd, tables))?
+            }
+            b"metrics" => value.each_element(|value| plan_metric(value, &mut nodes[place], odd, tables))?,
             _ => {}
         }
         Ok(())
     })
 }
 
-fn plan_metric(reader: &mut Reader<'_>, node: &mut PlanNode, odd: &mut u64) -> Visited {
+fn plan_metric(reader: &mut Reader<'_>, node: &mut PlanNode, odd: &mut u64, tables: &mut Tables) -> Visited {
     let (mut id, mut name, mut kind) = (None, None, None);
     reader.each_member(|value, key| {
         match key {
             b"accumulatorId" => id = value.number(odd)?,
-            b"name" => name = value.text_value()?,
-            b"metricType" => kind = value.text_value()?,
+            b"name" => name = value.text_value()?.map(|name| tables.word(name)),
+            b"metricType" => kind = value.text_value()?.map(|kind| tables.word(kind)),
             _ => {}
         }
         Ok(())

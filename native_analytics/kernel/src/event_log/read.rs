@@ -67,7 +67,7 @@ pub fn read_log(
     sink: &mut dyn TaskSink,
 ) -> io::Result<Log> {
     let (files, parts) = plan(sources, threads.max(1))?;
-    let mut whole = Assembly::new(files);
+    let mut whole = Assembly::new(files, options);
     match (threads.max(1), parts.len()) {
         (1, _) | (_, 1) => {
             for part in parts {
@@ -323,13 +323,15 @@ fn unpack_beside(mut source: impl Read + Send, feed: &mut dyn FnMut(&[u8])) -> O
 /// Puts the parts of a log together, in their order.
 struct Assembly {
     files: Vec<FileEvidence>,
+    most_details: usize,
     log: Log,
 }
 
 impl Assembly {
-    fn new(files: Vec<FileEvidence>) -> Assembly {
+    fn new(files: Vec<FileEvidence>, options: &Options) -> Assembly {
         Assembly {
             files,
+            most_details: options.limits.detail_bytes,
             log: Log::default(),
         }
     }
@@ -356,7 +358,7 @@ impl Assembly {
             file.error = Some(error.to_string());
         }
         self.log.evidence.append(done.decoder.evidence);
-        self.log.tables.append(done.decoder.tables);
+        self.log.evidence.left_out += self.log.tables.append(done.decoder.tables, self.most_details);
         sink.put(done.decoder.task_batches, done.decoder.task_start_batches)
     }
 

@@ -1,7 +1,8 @@
 //! What a log says besides its task ends: few rows, kept as they come and merged part by part.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::tally::Tally;
 
@@ -83,10 +84,10 @@ pub struct PlanNode {
     pub version: i64,
     pub node: i64,
     pub parent: Option<i64>,
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     pub metric_ids: Vec<Option<i64>>,
-    pub metric_names: Vec<Option<String>>,
-    pub metric_types: Vec<Option<String>>,
+    pub metric_names: Vec<Option<Arc<str>>>,
+    pub metric_types: Vec<Option<Arc<str>>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -94,7 +95,7 @@ pub struct Accumulator {
     pub stage: Option<StageKey>,
     pub execution: Option<i64>,
     pub id: Option<i64>,
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     pub value: Option<i64>,
 }
 
@@ -150,7 +151,15 @@ pub struct Tables {
     pub environment: Vec<Property>,
     /// Bytes that the rows above take, roughly; the caller holds them below `Limits::table_bytes`.
     pub bytes: usize,
+    /// Of those: what a long application has most of and its stages can do without, see `Limits::detail_bytes`.
+    pub detail_bytes: usize,
+    /// Names of operators and their metrics: few, and told again with every plan.
+    words: HashSet<Arc<str>>,
 }
+
+/// Names longer than this, or beyond this many, are hostile; each is kept by itself.
+const LONGEST_WORD: usize = 256;
+const MOST_WORDS: usize = 10_000;
 
 macro_rules! by_key {
     ($method:ident, $rows:ident, $places:ident, $row:ident, $field:ident, $key:ty, $size:expr) => {
@@ -216,6 +225,20 @@ impl Tables {
         place
     }
 
+    /// The text, shared with all that are alike.
+    pub fn word(&mut self, text: String) -> Arc<str> {
+        if let Some(known) = self.words.get(text.as_str()) {
+            return known.clone();
+        }
+        let word: Arc<str> = text.into();
+        if word.len() <= LONGEST_WORD && self.words.len() < MOST_WORDS {
+            self.words.insert(word.clone());
+        } else {
+            self.bytes += word.len();
+        }
+        word
+    }
+
     /// The application that the events are of: the last that started.
     pub fn application(&mut self) -> &mut Application {
         if self.applications.is_empty() {
@@ -225,8 +248,9 @@ impl Tables {
         &mut self.applications[last]
     }
 
-    /// Adds what a later part of the log said.
-    pub fn append(&mut self, later: Tables) {
+    /// Adds what a later part of the log said; gives how many rows of details found no room.
+    pub fn append(&mut self, later: Tables, most_details: usize) -> u64 {
+        self.bytes += later.bytes;
         self.append_applications(later.applications);
         for job in later.jobs {
             self.job(job.job_id).complete(job);
@@ -252,14 +276,26 @@ impl Tables {
             before.insert(execution.id, ours.plan_versions);
             ours.complete(execution);
         }
-        self.plan_nodes.extend(later.plan_nodes.into_iter().map(|mut node| {
+        let mut nodes = later.plan_nodes;
+        for node in &mut nodes {
             node.version += before.get(&node.execution).copied().unwrap_or(0);
-            node
-        }));
-        self.accumulators.extend(later.accumulators);
-        self.executor_metrics.extend(later.executor_metrics);
+        }
         self.streaming_progress.extend(later.streaming_progress);
         self.environment.extend(later.environment);
+        let fits = self.detail_bytes + later.detail_bytes <= most_details;
+        let mut left_out = 0;
+        if fits {
+            self.detail_bytes += later.detail_bytes;
+            self.accumulators.extend(later.accumulators);
+            self.executor_metrics.extend(later.executor_metrics);
+        } else {
+            left_out += later.accumulators.len() + later.executor_metrics.len();
+            let before = nodes.len();
+            nodes.retain(|node| node.version == 0);
+            left_out += before - nodes.len();
+        }
+        self.plan_nodes.extend(nodes);
+        left_out as u64
     }
 
     /// A part that begins in the middle knows an end, or a version, without a start: it is of the application before.

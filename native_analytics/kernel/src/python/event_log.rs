@@ -177,6 +177,7 @@ impl Asked {
                 ratio,
                 ratio_from,
                 table_bytes,
+                detail_bytes,
             } = &mut options.limits;
             match name.as_str() {
                 "line_bytes" => {
@@ -186,6 +187,7 @@ impl Asked {
                 "ratio" => *ratio = value,
                 "ratio_from" => *ratio_from = value,
                 "table_bytes" => *table_bytes = value as usize,
+                "detail_bytes" => *detail_bytes = value as usize,
                 other => return Err(PyValueError::new_err(format!("there is no limit {other:?}"))),
             }
         }
