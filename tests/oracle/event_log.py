@@ -199,7 +199,7 @@ class Oracle:
         wall = None if launched is None or finished is None else finished - launched
         stage["tasks"] += 1
         stage["succeeded" if row["outcome"] == "success" else row["outcome"]] += 1
-        stage["speculative"] += row["speculative"]
+        stage["speculative"] += row["speculative"] is True
         stage["without_metrics"] += not row["has_metrics"]
         stage["launches"].append(launched)
         stage["finishes"].append(finished)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.oracle.values import Event, Row, at, text
+from tests.oracle.values import Event, Row, at, flag, text
 
 Number = Callable[..., int | None]
 """Reads the number at a path of keys, and counts what is none."""
@@ -61,7 +61,7 @@ def task_info(event: Event, number: Number) -> Row:
         "stage_attempt": number(event, "Stage Attempt ID") or 0,
         **{name: number(event, "Task Info", key) for name, key in INFO.items()},
         **{name: text(event, "Task Info", key) for name, key in PLACE.items()},
-        "speculative": at(event, "Task Info", "Speculative") in {True, "true"},
+        "speculative": flag(at(event, "Task Info", "Speculative")),
     }
 
 

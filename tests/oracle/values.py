@@ -88,3 +88,9 @@ def distribution(values: Iterable[int]) -> Row:
         "p95": ordered[-(-95 * count // 100) - 1],
         "max": ordered[-1],
     }
+
+
+def flag(value: Any) -> bool | None:
+    """True or false, also as a text; none for anything else."""
+    words = {True: True, False: False, "true": True, "false": False}
+    return words.get(value) if isinstance(value, bool | str) else None

@@ -346,8 +346,7 @@ impl<'a> Reader<'a> {
                 match &self.line[from..self.at] {
                     b"true" | b"\"true\"" => row.put(slot, 1),
                     b"false" | b"\"false\"" => row.put(slot, 0),
-                    b"null" => {}
-                    _ => row.odd_values += 1,
+                    _ => {}
                 }
             }
             Kind::Span(slot) => {
