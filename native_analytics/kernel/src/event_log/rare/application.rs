@@ -1,0 +1,77 @@
+//! The application itself: start, end, versions, configuration.
+
+use super::super::shape::Reader;
+use super::super::tables::{Application, Property};
+use super::super::text;
+use super::{Visited, Writer};
+
+impl Writer<'_> {
+    pub fn application_start(&mut self, reader: &mut Reader<'_>) -> Visited {
+        let mut found = Application::default();
+        reader.each_member(|value, key| {
+            match key {
+                b"App ID" => found.app_id = value.text_value()?,
+                b"App Attempt ID" => found.attempt = value.scalar_value()?,
+                b"App Name" => found.name = value.text_value()?,
+                b"User" => found.user_name = value.text_value()?,
+                b"Timestamp" => found.started_ms = value.number(self.odd)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let started_before = self
+            .tables
+            .applications
+            .last()
+            .is_some_and(|last| last.started_ms.is_some());
+        if started_before {
+            self.tables.applications.push(found);
+        } else {
+            self.tables.application().complete(found);
+        }
+        Ok(())
+    }
+
+    pub fn application_end(&mut self, reader: &mut Reader<'_>) -> Visited {
+        let ended_ms = &mut self.tables.application().ended_ms;
+        reader.each_member(|value, key| {
+            if key == b"Timestamp" {
+                *ended_ms = value.number(self.odd)?;
+            }
+            Ok(())
+        })
+    }
+
+    pub fn log_start(&mut self, reader: &mut Reader<'_>) -> Visited {
+        let version = &mut self.tables.application().spark_version;
+        reader.each_member(|value, key| {
+            if key == b"Spark Version" {
+                *version = value.text_value()?;
+            }
+            Ok(())
+        })
+    }
+
+    pub fn environment_update(&mut self, reader: &mut Reader<'_>) -> Visited {
+        reader.each_member(|value, key| {
+            let section = match key {
+                b"Spark Properties" => "Spark Properties",
+                b"Hadoop Properties" => "Hadoop Properties",
+                b"System Properties" => "System Properties",
+                b"JVM Information" => "JVM Information",
+                b"Metrics Properties" => "Metrics Properties",
+                _ => return Ok(()),
+            };
+            value.each_member(|value, key| {
+                if self.allowed.holds(key)
+                    && let Some(value) = value.scalar_value()?
+                {
+                    let key = text::text(key);
+                    self.tables.bytes += key.len() + value.len();
+                    self.tables.environment.push(Property { section, key, value });
+                }
+                Ok(())
+            })
+        })
+    }
+}

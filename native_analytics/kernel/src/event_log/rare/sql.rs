@@ -1,0 +1,168 @@
+//! SQL executions: starts, ends, plans and re-plans.
+
+use super::super::shape::Reader;
+use super::super::tables::{Accumulator, PlanNode, SqlExecution, Tables};
+use super::{Visited, Writer};
+
+/// A plan that is deeper is cut there; each level is a call.
+const MOST_PLAN_DEPTH: usize = 400;
+
+impl Writer<'_> {
+    pub fn sql_start(&mut self, reader: &mut Reader<'_>) -> Visited {
+        let mut found = SqlExecution::default();
+        let mut id = None;
+        let mut nodes = Vec::new();
+        let odd = &mut *self.odd;
+        reader.each_member(|value, key| {
+            match key {
+                b"executionId" => id = value.number(odd)?,
+                b"rootExecutionId" => found.root_id = value.number(odd)?,
+                b"description" => found.description = value.text_value()?,
+                b"time" => found.started_ms = value.number(odd)?,
+                b"sparkPlanInfo" => plan(value, &mut nodes, None, 0, odd, self.tables)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let Some(id) = id else { return Ok(()) };
+        let ours = self.tables.sql_execution(id);
+        ours.root_id = found.root_id.or(ours.root_id);
+        ours.description = found.description.or(ours.description.take());
+        ours.started_ms = found.started_ms.or(ours.started_ms);
+        self.put_plan(id, nodes);
+        Ok(())
+    }
+
+    pub fn sql_replanned(&mut self, reader: &mut Reader<'_>) -> Visited {
+        let mut id = None;
+        let mut nodes = Vec::new();
+        let odd = &mut *self.odd;
+        reader.each_member(|value, key| {
+            match key {
+                b"executionId" => id = value.number(odd)?,
+                b"sparkPlanInfo" => plan(value, &mut nodes, None, 0, odd, self.tables)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if let Some(id) = id {
+            self.put_plan(id, nodes);
+        }
+        Ok(())
+    }
+
+    fn put_plan(&mut self, execution: i64, nodes: Vec<PlanNode>) {
+        let ours = self.tables.sql_execution(execution);
+        let version = ours.plan_versions;
+        ours.plan_versions += 1;
+        for mut node in nodes {
+            node.execution = execution;
+            node.version = version;
+            let bytes = size_of::<PlanNode>() + 48 * node.metric_ids.len();
+            // The first plan says which stage a stage is.
+            if version == 0 || self.has_room(bytes) {
+                self.tables.bytes += if version == 0 { bytes } else { 0 };
+                self.tables.plan_nodes.push(node);
+            }
+        }
+    }
+
+    pub fn sql_end(&mut self, reader: &mut Reader<'_>) -> Visited {
+        let (mut id, mut ended_ms, mut failure_reason) = (None, None, None);
+        reader.each_member(|value, key| {
+            match key {
+                b"executionId" => id = value.number(self.odd)?,
+                b"time" => ended_ms = value.number(self.odd)?,
+                // Spark says "" of an execution that ended well.
+                b"errorMessage" => failure_reason = value.text_value()?.filter(|reason| !reason.is_empty()),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if let Some(id) = id {
+            let ours = self.tables.sql_execution(id);
+            ours.ended_ms = ended_ms.or(ours.ended_ms);
+            ours.failure_reason = failure_reason.or(ours.failure_reason.take());
+        }
+        Ok(())
+    }
+
+    /// The driver's own updates of SQL metrics: pairs of accumulator id and value.
+    pub fn driver_updates(&mut self, reader: &mut Reader<'_>) -> Visited {
+        let mut execution = None;
+        let mut updates = Vec::new();
+        let odd = &mut *self.odd;
+        reader.each_member(|value, key| match key {
+            b"executionId" => {
+                execution = value.number(odd)?;
+                Ok(())
+            }
+            b"accumUpdates" => value.each_element(|value| {
+                if value.peek() == b'['
+                    && let [id, number] = value.numbers(odd)?[..]
+                {
+                    updates.push((id, number));
+                }
+                Ok(())
+            }),
+            _ => Ok(()),
+        })?;
+        for (id, value) in updates {
+            self.push_accumulator(Accumulator {
+                execution,
+                id: Some(id),
+                value: Some(value),
+                ..Accumulator::default()
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The nodes of a plan in pre-order. Depth is bounded because each level is a call.
+fn plan(
+    reader: &mut Reader<'_>,
+    nodes: &mut Vec<PlanNode>,
+    parent: Option<i64>,
+    depth: usize,
+    odd: &mut u64,
+    tables: &mut Tables,
+) -> Visited {
+    if depth > MOST_PLAN_DEPTH || reader.peek() != b'{' {
+        return reader.skip();
+    }
+    let place = nodes.len();
+    nodes.push(PlanNode {
+        node: place as i64,
+        parent,
+        ..PlanNode::default()
+    });
+    reader.each_member(|value, key| {
+        match key {
+            b"nodeName" => nodes[place].name = value.text_value()?.map(|name| tables.word(name)),
+            b"children" => {
+                value.each_element(|value| plan(value, nodes, Some(place as i64), depth + 1, odd, tables))?
+            }
+            b"metrics" => value.each_element(|value| plan_metric(value, &mut nodes[place], odd, tables))?,
+            _ => {}
+        }
+        Ok(())
+    })
+}
+
+fn plan_metric(reader: &mut Reader<'_>, node: &mut PlanNode, odd: &mut u64, tables: &mut Tables) -> Visited {
+    let (mut id, mut name, mut kind) = (None, None, None);
+    reader.each_member(|value, key| {
+        match key {
+            b"accumulatorId" => id = value.number(odd)?,
+            b"name" => name = value.text_value()?.map(|name| tables.word(name)),
+            b"metricType" => kind = value.text_value()?.map(|kind| tables.word(kind)),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    node.metric_ids.push(id);
+    node.metric_names.push(name);
+    node.metric_types.push(kind);
+    Ok(())
+}
