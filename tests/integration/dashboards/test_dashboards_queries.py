@@ -22,7 +22,7 @@ PANELS = [
     for spec in (running_job(), fleet(load_catalog()))
     for panel in spec.panels
 ]
-QUIET_RULES = {"stage_runaway_spill", "stage_skew"}
+QUIET_RULES = {"application_slow", "stage_runaway_spill", "stage_skew"}
 
 
 def _ask(client: Client, panel: PanelSpec, app_id: str = APP) -> QueryResult:
