@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 
-from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
 from sparkfuse_contracts.settings import SettingError
+
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 
 def main() -> None:
@@ -18,6 +22,13 @@ def main() -> None:
     except SettingError as refused:
         _say(str(refused))
         sys.exit(USAGE)
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        # Python would try once more to write what is left, when it closes its output at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say(f"the output cannot be written: {error.strerror}")
+        sys.exit(MISSING)
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -267,3 +267,16 @@ def test_the_screen_fits_its_width(tmp_path: Path, width: int):
 
     assert max(map(len, lines)) <= width
     assert len(lines) < 40
+
+
+@pytest.mark.parametrize("options", [["--json"], []])
+def test_a_full_disk_is_one_sentence(options):
+    """Output that finds no room is no finding: code 3, and no trace."""
+    log = next((Path(__file__).parents[2] / "logs" / "runs").glob("skewed*"))
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "sparkfuse.main", "analyze", str(log), *options],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    assert (ended.returncode, ended.stderr) == (3, "sparkfuse: the output cannot be written: No space left on device\n")
