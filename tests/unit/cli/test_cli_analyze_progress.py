@@ -33,6 +33,8 @@ def test_long_work_shows_how_far_it_is(sit_at_terminal):
         bar.advance(1_000_000)
         wait_for(lambda: "1.0/4.0" in shown.getvalue(), 10, "the bar")
 
+    assert "2.0/4.0" not in shown.getvalue()
+
 
 def test_short_work_shows_nothing(sit_at_terminal, monkeypatch):
     """What is over before anybody waits leaves no trace."""
