@@ -142,57 +142,53 @@ impl From<Piece> for Source {
     }
 }
 
-/// The keyword arguments that all readers take.
-struct Asked {
-    tables: Vec<String>,
-    environment: Vec<String>,
-    limits: Option<Vec<(String, u64)>>,
+/// What the keyword arguments that all readers take ask for.
+fn asked(
+    tables: &[String],
+    environment: &[String],
+    limits: Option<Bound<'_, PyDict>>,
     tasks_of: Option<HashSet<(i64, i64)>>,
     batch_rows: usize,
-}
-
-impl Asked {
-    fn options(self) -> PyResult<Arc<Options>> {
-        let mut options = Options {
-            tasks_of: self.tasks_of,
-            environment: Allowed::new(&self.environment),
-            batch_rows: self.batch_rows.max(1),
-            ..Options::default()
-        };
-        for table in &self.tables {
-            match table.as_str() {
-                "tasks" => options.tasks = true,
-                "task_starts" => options.task_starts = true,
-                other => {
-                    return Err(PyValueError::new_err(format!(
-                        "{other:?} is neither tasks nor task_starts"
-                    )));
-                }
+) -> PyResult<Arc<Options>> {
+    let mut options = Options {
+        tasks_of,
+        environment: Allowed::new(environment),
+        batch_rows: batch_rows.max(1),
+        ..Options::default()
+    };
+    for table in tables {
+        match table.as_str() {
+            "tasks" => options.tasks = true,
+            "task_starts" => options.task_starts = true,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "{other:?} is neither tasks nor task_starts"
+                )));
             }
         }
-        for (name, value) in self.limits.into_iter().flatten() {
-            let Limits {
-                line_bytes,
-                plain_bytes,
-                ratio,
-                ratio_from,
-                table_bytes,
-                detail_bytes,
-            } = &mut options.limits;
-            match name.as_str() {
-                "line_bytes" => {
-                    *line_bytes = u32::try_from(value).map_err(|error| PyValueError::new_err(error.to_string()))?
-                }
-                "plain_bytes" => *plain_bytes = value,
-                "ratio" => *ratio = value,
-                "ratio_from" => *ratio_from = value,
-                "table_bytes" => *table_bytes = value as usize,
-                "detail_bytes" => *detail_bytes = value as usize,
-                other => return Err(PyValueError::new_err(format!("there is no limit {other:?}"))),
-            }
-        }
-        Ok(Arc::new(options))
     }
+    for (name, value) in limits_of(limits)?.into_iter().flatten() {
+        let Limits {
+            line_bytes,
+            plain_bytes,
+            ratio,
+            ratio_from,
+            table_bytes,
+            detail_bytes,
+        } = &mut options.limits;
+        match name.as_str() {
+            "line_bytes" => {
+                *line_bytes = u32::try_from(value).map_err(|error| PyValueError::new_err(error.to_string()))?
+            }
+            "plain_bytes" => *plain_bytes = value,
+            "ratio" => *ratio = value,
+            "ratio_from" => *ratio_from = value,
+            "table_bytes" => *table_bytes = value as usize,
+            "detail_bytes" => *detail_bytes = value as usize,
+            other => return Err(PyValueError::new_err(format!("there is no limit {other:?}"))),
+        }
+    }
+    Ok(Arc::new(options))
 }
 
 fn limits_of(limits: Option<Bound<'_, PyDict>>) -> PyResult<Option<Vec<(String, u64)>>> {
@@ -236,15 +232,7 @@ pub fn read_event_log(
     tasks_of: Option<HashSet<(i64, i64)>>,
     batch_rows: usize,
 ) -> PyResult<EventLog> {
-    let limits = limits_of(limits)?;
-    let options = Asked {
-        tables,
-        environment,
-        limits,
-        tasks_of,
-        batch_rows,
-    }
-    .options()?;
+    let options = asked(&tables, &environment, limits, tasks_of, batch_rows)?;
     let sources = pieces.into_iter().map(Source::from).collect();
     let log = py.detach(|| guarded(|| whole(sources, &options, threads)))?;
     EventLog::new(py, log)
@@ -292,15 +280,7 @@ pub fn read_event_logs(
     limits: Option<Bound<'_, PyDict>>,
     batch_rows: usize,
 ) -> PyResult<EventLogs> {
-    let limits = limits_of(limits)?;
-    let options = Asked {
-        tables,
-        environment,
-        limits,
-        tasks_of: None,
-        batch_rows,
-    }
-    .options()?;
+    let options = asked(&tables, &environment, limits, None, batch_rows)?;
     let count = logs.len();
     let threads = threads.clamp(1, count.max(1));
     let inner = if count >= threads { 1 } else { threads };
@@ -410,15 +390,7 @@ pub fn open_event_log(
     tasks_of: Option<HashSet<(i64, i64)>>,
     batch_rows: usize,
 ) -> PyResult<EventLogStream> {
-    let (limits, tables) = (limits_of(limits)?, vec!["tasks".to_owned()]);
-    let options = Asked {
-        tables,
-        environment,
-        limits,
-        tasks_of,
-        batch_rows,
-    }
-    .options()?;
+    let options = asked(&["tasks".to_owned()], &environment, limits, tasks_of, batch_rows)?;
     let sources: Vec<Source> = pieces.into_iter().map(Source::from).collect();
     let (sender, batches) = mpsc::sync_channel(BATCHES_AHEAD);
     let reading = thread::spawn(move || {
@@ -476,15 +448,7 @@ impl EventLogDecoder {
         limits: Option<Bound<'_, PyDict>>,
         batch_rows: usize,
     ) -> PyResult<EventLogDecoder> {
-        let limits = limits_of(limits)?;
-        let options = Asked {
-            tables,
-            environment,
-            limits,
-            tasks_of: None,
-            batch_rows,
-        }
-        .options()?;
+        let options = asked(&tables, &environment, limits, None, batch_rows)?;
         Ok(EventLogDecoder {
             wants: (options.tasks, options.task_starts),
             decoder: Some(Decoder::new(options, offset)),
