@@ -19,7 +19,9 @@ MODULES: Mapping[str, str] = {
     "DeadLetter": "dead_letter_pb2",
     "Fact": "fact_pb2",
     "Finding": "finding_pb2",
+    "HistoryRow": "history_pb2",
     "LiveRow": "live_pb2",
+    "Position": "position_pb2",
     "Signal": "signal_pb2",
     "SignedSignal": "signal_pb2",
 }

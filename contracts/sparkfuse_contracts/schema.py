@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 # A number's unit is that of the field which holds it.
-UNITS = ("bytes", "count", "flag", "id", "ms", "ms since epoch", "ns", "number", "ratio", "text")
+UNITS = ("bytes", "count", "flag", "id", "ms", "ms since epoch", "ns", "number", "per second", "ratio", "text")
 TAGS = ("at rest only", "detect", "live only", "sketch")
 _SCALARS = {
     FieldDescriptorProto.TYPE_STRING: "string",

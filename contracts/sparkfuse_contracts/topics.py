@@ -15,6 +15,7 @@ from sparkfuse_contracts.settings import Settings
 _KEYS = {
     "none": (),
     "job_key and stage_fingerprint": ("job_key", "stage_fingerprint"),
+    "shipper and log": ("shipper", "log"),
 }
 
 

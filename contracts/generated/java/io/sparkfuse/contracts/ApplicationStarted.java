@@ -51,6 +51,8 @@ private static final long serialVersionUID = 0L;
     switch (number) {
       case 6:
         return internalGetProperties();
+      case 7:
+        return internalGetConfiguration();
       default:
         throw new RuntimeException(
             "Invalid map field number: " + number);
@@ -465,6 +467,101 @@ java.lang.String defaultValue) {
     return map.get(key);
   }
 
+  public static final int CONFIGURATION_FIELD_NUMBER = 7;
+  private static final class ConfigurationDefaultEntryHolder {
+    static final com.google.protobuf.MapEntry<
+        java.lang.String, java.lang.String> defaultEntry =
+            com.google.protobuf.MapEntry
+            .<java.lang.String, java.lang.String>newDefaultInstance(
+                io.sparkfuse.contracts.FactOuterClass.internal_static_sparkfuse_contracts_ApplicationStarted_ConfigurationEntry_descriptor, 
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "",
+                com.google.protobuf.WireFormat.FieldType.STRING,
+                "");
+  }
+  @SuppressWarnings("serial")
+  private com.google.protobuf.MapField<
+      java.lang.String, java.lang.String> configuration_;
+  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+  internalGetConfiguration() {
+    if (configuration_ == null) {
+      return com.google.protobuf.MapField.emptyMapField(
+          ConfigurationDefaultEntryHolder.defaultEntry);
+    }
+    return configuration_;
+  }
+  public int getConfigurationCount() {
+    return internalGetConfiguration().getMap().size();
+  }
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  @java.lang.Override
+  public boolean containsConfiguration(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    return internalGetConfiguration().getMap().containsKey(key);
+  }
+  /**
+   * Use {@link #getConfigurationMap()} instead.
+   */
+  @java.lang.Override
+  @java.lang.Deprecated
+  public java.util.Map<java.lang.String, java.lang.String> getConfiguration() {
+    return getConfigurationMap();
+  }
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  @java.lang.Override
+  public java.util.Map<java.lang.String, java.lang.String> getConfigurationMap() {
+    return internalGetConfiguration().getMap();
+  }
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  @java.lang.Override
+  public /* nullable */
+java.lang.String getConfigurationOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetConfiguration().getMap();
+    return map.containsKey(key) ? map.get(key) : defaultValue;
+  }
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  @java.lang.Override
+  public java.lang.String getConfigurationOrThrow(
+      java.lang.String key) {
+    if (key == null) { throw new NullPointerException("map key"); }
+    java.util.Map<java.lang.String, java.lang.String> map =
+        internalGetConfiguration().getMap();
+    if (!map.containsKey(key)) {
+      throw new java.lang.IllegalArgumentException();
+    }
+    return map.get(key);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -500,6 +597,12 @@ java.lang.String defaultValue) {
         internalGetProperties(),
         PropertiesDefaultEntryHolder.defaultEntry,
         6);
+    com.google.protobuf.GeneratedMessage
+      .serializeStringMapTo(
+        output,
+        internalGetConfiguration(),
+        ConfigurationDefaultEntryHolder.defaultEntry,
+        7);
     getUnknownFields().writeTo(output);
   }
 
@@ -533,6 +636,16 @@ java.lang.String defaultValue) {
           .build();
       size += com.google.protobuf.CodedOutputStream
           .computeMessageSize(6, properties__);
+    }
+    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
+         : internalGetConfiguration().getMap().entrySet()) {
+      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+      configuration__ = ConfigurationDefaultEntryHolder.defaultEntry.newBuilderForType()
+          .setKey(entry.getKey())
+          .setValue(entry.getValue())
+          .build();
+      size += com.google.protobuf.CodedOutputStream
+          .computeMessageSize(7, configuration__);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -576,6 +689,8 @@ java.lang.String defaultValue) {
     }
     if (!internalGetProperties().equals(
         other.internalGetProperties())) return false;
+    if (!internalGetConfiguration().equals(
+        other.internalGetConfiguration())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -610,6 +725,10 @@ java.lang.String defaultValue) {
     if (!internalGetProperties().getMap().isEmpty()) {
       hash = (37 * hash) + PROPERTIES_FIELD_NUMBER;
       hash = (53 * hash) + internalGetProperties().hashCode();
+    }
+    if (!internalGetConfiguration().getMap().isEmpty()) {
+      hash = (37 * hash) + CONFIGURATION_FIELD_NUMBER;
+      hash = (53 * hash) + internalGetConfiguration().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -730,6 +849,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 6:
           return internalGetProperties();
+        case 7:
+          return internalGetConfiguration();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -741,6 +862,8 @@ java.lang.String defaultValue) {
       switch (number) {
         case 6:
           return internalGetMutableProperties();
+        case 7:
+          return internalGetMutableConfiguration();
         default:
           throw new RuntimeException(
               "Invalid map field number: " + number);
@@ -774,6 +897,7 @@ java.lang.String defaultValue) {
       pluginVersion_ = "";
       master_ = "";
       internalGetMutableProperties().clear();
+      internalGetMutableConfiguration().clear();
       return this;
     }
 
@@ -832,6 +956,10 @@ java.lang.String defaultValue) {
         result.properties_ = internalGetProperties();
         result.properties_.makeImmutable();
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.configuration_ = internalGetConfiguration();
+        result.configuration_.makeImmutable();
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -875,6 +1003,9 @@ java.lang.String defaultValue) {
       internalGetMutableProperties().mergeFrom(
           other.internalGetProperties());
       bitField0_ |= 0x00000020;
+      internalGetMutableConfiguration().mergeFrom(
+          other.internalGetConfiguration());
+      bitField0_ |= 0x00000040;
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -935,6 +1066,15 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
+              configuration__ = input.readMessage(
+                  ConfigurationDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
+              internalGetMutableConfiguration().getMutableMap().put(
+                  configuration__.getKey(), configuration__.getValue());
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1624,6 +1764,161 @@ java.lang.String defaultValue) {
       internalGetMutableProperties().getMutableMap()
           .putAll(values);
       bitField0_ |= 0x00000020;
+      return this;
+    }
+
+    private com.google.protobuf.MapField<
+        java.lang.String, java.lang.String> configuration_;
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetConfiguration() {
+      if (configuration_ == null) {
+        return com.google.protobuf.MapField.emptyMapField(
+            ConfigurationDefaultEntryHolder.defaultEntry);
+      }
+      return configuration_;
+    }
+    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
+        internalGetMutableConfiguration() {
+      if (configuration_ == null) {
+        configuration_ = com.google.protobuf.MapField.newMapField(
+            ConfigurationDefaultEntryHolder.defaultEntry);
+      }
+      if (!configuration_.isMutable()) {
+        configuration_ = configuration_.copy();
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return configuration_;
+    }
+    public int getConfigurationCount() {
+      return internalGetConfiguration().getMap().size();
+    }
+    /**
+     * <pre>
+     * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; configuration = 7;</code>
+     */
+    @java.lang.Override
+    public boolean containsConfiguration(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      return internalGetConfiguration().getMap().containsKey(key);
+    }
+    /**
+     * Use {@link #getConfigurationMap()} instead.
+     */
+    @java.lang.Override
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String> getConfiguration() {
+      return getConfigurationMap();
+    }
+    /**
+     * <pre>
+     * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; configuration = 7;</code>
+     */
+    @java.lang.Override
+    public java.util.Map<java.lang.String, java.lang.String> getConfigurationMap() {
+      return internalGetConfiguration().getMap();
+    }
+    /**
+     * <pre>
+     * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; configuration = 7;</code>
+     */
+    @java.lang.Override
+    public /* nullable */
+java.lang.String getConfigurationOrDefault(
+        java.lang.String key,
+        /* nullable */
+java.lang.String defaultValue) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetConfiguration().getMap();
+      return map.containsKey(key) ? map.get(key) : defaultValue;
+    }
+    /**
+     * <pre>
+     * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; configuration = 7;</code>
+     */
+    @java.lang.Override
+    public java.lang.String getConfigurationOrThrow(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      java.util.Map<java.lang.String, java.lang.String> map =
+          internalGetConfiguration().getMap();
+      if (!map.containsKey(key)) {
+        throw new java.lang.IllegalArgumentException();
+      }
+      return map.get(key);
+    }
+    public Builder clearConfiguration() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      internalGetMutableConfiguration().getMutableMap()
+          .clear();
+      return this;
+    }
+    /**
+     * <pre>
+     * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; configuration = 7;</code>
+     */
+    public Builder removeConfiguration(
+        java.lang.String key) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      internalGetMutableConfiguration().getMutableMap()
+          .remove(key);
+      return this;
+    }
+    /**
+     * Use alternate mutation accessors instead.
+     */
+    @java.lang.Deprecated
+    public java.util.Map<java.lang.String, java.lang.String>
+        getMutableConfiguration() {
+      bitField0_ |= 0x00000040;
+      return internalGetMutableConfiguration().getMutableMap();
+    }
+    /**
+     * <pre>
+     * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; configuration = 7;</code>
+     */
+    public Builder putConfiguration(
+        java.lang.String key,
+        java.lang.String value) {
+      if (key == null) { throw new NullPointerException("map key"); }
+      if (value == null) { throw new NullPointerException("map value"); }
+      internalGetMutableConfiguration().getMutableMap()
+          .put(key, value);
+      bitField0_ |= 0x00000040;
+      return this;
+    }
+    /**
+     * <pre>
+     * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+     * </pre>
+     *
+     * <code>map&lt;string, string&gt; configuration = 7;</code>
+     */
+    public Builder putAllConfiguration(
+        java.util.Map<java.lang.String, java.lang.String> values) {
+      internalGetMutableConfiguration().getMutableMap()
+          .putAll(values);
+      bitField0_ |= 0x00000040;
       return this;
     }
 

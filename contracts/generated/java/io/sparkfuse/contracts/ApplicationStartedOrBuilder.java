@@ -208,4 +208,58 @@ java.lang.String defaultValue);
    */
   java.lang.String getPropertiesOrThrow(
       java.lang.String key);
+
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  int getConfigurationCount();
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  boolean containsConfiguration(
+      java.lang.String key);
+  /**
+   * Use {@link #getConfigurationMap()} instead.
+   */
+  @java.lang.Deprecated
+  java.util.Map<java.lang.String, java.lang.String>
+  getConfiguration();
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  java.util.Map<java.lang.String, java.lang.String>
+  getConfigurationMap();
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  /* nullable */
+java.lang.String getConfigurationOrDefault(
+      java.lang.String key,
+      /* nullable */
+java.lang.String defaultValue);
+  /**
+   * <pre>
+   * Allow-listed configuration that explains how it ran: sizes, switches, cluster shape; scrubbed and capped. [text]
+   * </pre>
+   *
+   * <code>map&lt;string, string&gt; configuration = 7;</code>
+   */
+  java.lang.String getConfigurationOrThrow(
+      java.lang.String key);
 }

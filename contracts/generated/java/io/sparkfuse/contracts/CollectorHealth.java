@@ -33,6 +33,7 @@ private static final long serialVersionUID = 0L;
   }
   private CollectorHealth() {
     breaker_ = "";
+    breakerReason_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -326,6 +327,283 @@ private static final long serialVersionUID = 0L;
     return callbackP99Ns_;
   }
 
+  public static final int CALLBACK_P999_NS_FIELD_NUMBER = 10;
+  private long callbackP999Ns_ = 0L;
+  /**
+   * <pre>
+   * 99.9th percentile of the time in callbacks. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_p999_ns = 10;</code>
+   * @return Whether the callbackP999Ns field is set.
+   */
+  @java.lang.Override
+  public boolean hasCallbackP999Ns() {
+    return ((bitField0_ & 0x00000200) != 0);
+  }
+  /**
+   * <pre>
+   * 99.9th percentile of the time in callbacks. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_p999_ns = 10;</code>
+   * @return The callbackP999Ns.
+   */
+  @java.lang.Override
+  public long getCallbackP999Ns() {
+    return callbackP999Ns_;
+  }
+
+  public static final int CALLBACK_MAX_NS_FIELD_NUMBER = 11;
+  private long callbackMaxNs_ = 0L;
+  /**
+   * <pre>
+   * Longest time in a callback. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_max_ns = 11;</code>
+   * @return Whether the callbackMaxNs field is set.
+   */
+  @java.lang.Override
+  public boolean hasCallbackMaxNs() {
+    return ((bitField0_ & 0x00000400) != 0);
+  }
+  /**
+   * <pre>
+   * Longest time in a callback. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_max_ns = 11;</code>
+   * @return The callbackMaxNs.
+   */
+  @java.lang.Override
+  public long getCallbackMaxNs() {
+    return callbackMaxNs_;
+  }
+
+  public static final int BREAKER_REASON_FIELD_NUMBER = 12;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object breakerReason_ = "";
+  /**
+   * <pre>
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * </pre>
+   *
+   * <code>optional string breaker_reason = 12;</code>
+   * @return Whether the breakerReason field is set.
+   */
+  @java.lang.Override
+  public boolean hasBreakerReason() {
+    return ((bitField0_ & 0x00000800) != 0);
+  }
+  /**
+   * <pre>
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * </pre>
+   *
+   * <code>optional string breaker_reason = 12;</code>
+   * @return The breakerReason.
+   */
+  @java.lang.Override
+  public java.lang.String getBreakerReason() {
+    java.lang.Object ref = breakerReason_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        breakerReason_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * </pre>
+   *
+   * <code>optional string breaker_reason = 12;</code>
+   * @return The bytes for breakerReason.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getBreakerReasonBytes() {
+    java.lang.Object ref = breakerReason_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      breakerReason_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int PASSED_OVER_FIELD_NUMBER = 13;
+  private long passedOver_ = 0L;
+  /**
+   * <pre>
+   * Events that were passed over while the collector was off. [count]
+   * </pre>
+   *
+   * <code>optional int64 passed_over = 13;</code>
+   * @return Whether the passedOver field is set.
+   */
+  @java.lang.Override
+  public boolean hasPassedOver() {
+    return ((bitField0_ & 0x00001000) != 0);
+  }
+  /**
+   * <pre>
+   * Events that were passed over while the collector was off. [count]
+   * </pre>
+   *
+   * <code>optional int64 passed_over = 13;</code>
+   * @return The passedOver.
+   */
+  @java.lang.Override
+  public long getPassedOver() {
+    return passedOver_;
+  }
+
+  public static final int CUT_FACTS_FIELD_NUMBER = 14;
+  private long cutFacts_ = 0L;
+  /**
+   * <pre>
+   * Facts that were cut to fit into a record. [count]
+   * </pre>
+   *
+   * <code>optional int64 cut_facts = 14;</code>
+   * @return Whether the cutFacts field is set.
+   */
+  @java.lang.Override
+  public boolean hasCutFacts() {
+    return ((bitField0_ & 0x00002000) != 0);
+  }
+  /**
+   * <pre>
+   * Facts that were cut to fit into a record. [count]
+   * </pre>
+   *
+   * <code>optional int64 cut_facts = 14;</code>
+   * @return The cutFacts.
+   */
+  @java.lang.Override
+  public long getCutFacts() {
+    return cutFacts_;
+  }
+
+  public static final int QUEUED_BYTES_FIELD_NUMBER = 15;
+  private long queuedBytes_ = 0L;
+  /**
+   * <pre>
+   * Bytes that wait in its queues. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 queued_bytes = 15;</code>
+   * @return Whether the queuedBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasQueuedBytes() {
+    return ((bitField0_ & 0x00004000) != 0);
+  }
+  /**
+   * <pre>
+   * Bytes that wait in its queues. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 queued_bytes = 15;</code>
+   * @return The queuedBytes.
+   */
+  @java.lang.Override
+  public long getQueuedBytes() {
+    return queuedBytes_;
+  }
+
+  public static final int BEHIND_BYTES_FIELD_NUMBER = 16;
+  private long behindBytes_ = 0L;
+  /**
+   * <pre>
+   * A shipper: bytes of the event log that are not read yet. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 behind_bytes = 16;</code>
+   * @return Whether the behindBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasBehindBytes() {
+    return ((bitField0_ & 0x00008000) != 0);
+  }
+  /**
+   * <pre>
+   * A shipper: bytes of the event log that are not read yet. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 behind_bytes = 16;</code>
+   * @return The behindBytes.
+   */
+  @java.lang.Override
+  public long getBehindBytes() {
+    return behindBytes_;
+  }
+
+  public static final int MALFORMED_LINES_FIELD_NUMBER = 17;
+  private long malformedLines_ = 0L;
+  /**
+   * <pre>
+   * A shipper: lines of the event log that could not be read. [count]
+   * </pre>
+   *
+   * <code>optional int64 malformed_lines = 17;</code>
+   * @return Whether the malformedLines field is set.
+   */
+  @java.lang.Override
+  public boolean hasMalformedLines() {
+    return ((bitField0_ & 0x00010000) != 0);
+  }
+  /**
+   * <pre>
+   * A shipper: lines of the event log that could not be read. [count]
+   * </pre>
+   *
+   * <code>optional int64 malformed_lines = 17;</code>
+   * @return The malformedLines.
+   */
+  @java.lang.Override
+  public long getMalformedLines() {
+    return malformedLines_;
+  }
+
+  public static final int TORN_FIELD_NUMBER = 18;
+  private boolean torn_ = false;
+  /**
+   * <pre>
+   * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+   * </pre>
+   *
+   * <code>optional bool torn = 18;</code>
+   * @return Whether the torn field is set.
+   */
+  @java.lang.Override
+  public boolean hasTorn() {
+    return ((bitField0_ & 0x00020000) != 0);
+  }
+  /**
+   * <pre>
+   * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+   * </pre>
+   *
+   * <code>optional bool torn = 18;</code>
+   * @return The torn.
+   */
+  @java.lang.Override
+  public boolean getTorn() {
+    return torn_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -366,6 +644,33 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000100) != 0)) {
       output.writeInt64(9, callbackP99Ns_);
+    }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      output.writeInt64(10, callbackP999Ns_);
+    }
+    if (((bitField0_ & 0x00000400) != 0)) {
+      output.writeInt64(11, callbackMaxNs_);
+    }
+    if (((bitField0_ & 0x00000800) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 12, breakerReason_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      output.writeInt64(13, passedOver_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      output.writeInt64(14, cutFacts_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      output.writeInt64(15, queuedBytes_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      output.writeInt64(16, behindBytes_);
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      output.writeInt64(17, malformedLines_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      output.writeBool(18, torn_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -410,6 +715,41 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000100) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(9, callbackP99Ns_);
+    }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(10, callbackP999Ns_);
+    }
+    if (((bitField0_ & 0x00000400) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(11, callbackMaxNs_);
+    }
+    if (((bitField0_ & 0x00000800) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(12, breakerReason_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(13, passedOver_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(14, cutFacts_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(15, queuedBytes_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(16, behindBytes_);
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(17, malformedLines_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(18, torn_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -471,6 +811,51 @@ private static final long serialVersionUID = 0L;
       if (getCallbackP99Ns()
           != other.getCallbackP99Ns()) return false;
     }
+    if (hasCallbackP999Ns() != other.hasCallbackP999Ns()) return false;
+    if (hasCallbackP999Ns()) {
+      if (getCallbackP999Ns()
+          != other.getCallbackP999Ns()) return false;
+    }
+    if (hasCallbackMaxNs() != other.hasCallbackMaxNs()) return false;
+    if (hasCallbackMaxNs()) {
+      if (getCallbackMaxNs()
+          != other.getCallbackMaxNs()) return false;
+    }
+    if (hasBreakerReason() != other.hasBreakerReason()) return false;
+    if (hasBreakerReason()) {
+      if (!getBreakerReason()
+          .equals(other.getBreakerReason())) return false;
+    }
+    if (hasPassedOver() != other.hasPassedOver()) return false;
+    if (hasPassedOver()) {
+      if (getPassedOver()
+          != other.getPassedOver()) return false;
+    }
+    if (hasCutFacts() != other.hasCutFacts()) return false;
+    if (hasCutFacts()) {
+      if (getCutFacts()
+          != other.getCutFacts()) return false;
+    }
+    if (hasQueuedBytes() != other.hasQueuedBytes()) return false;
+    if (hasQueuedBytes()) {
+      if (getQueuedBytes()
+          != other.getQueuedBytes()) return false;
+    }
+    if (hasBehindBytes() != other.hasBehindBytes()) return false;
+    if (hasBehindBytes()) {
+      if (getBehindBytes()
+          != other.getBehindBytes()) return false;
+    }
+    if (hasMalformedLines() != other.hasMalformedLines()) return false;
+    if (hasMalformedLines()) {
+      if (getMalformedLines()
+          != other.getMalformedLines()) return false;
+    }
+    if (hasTorn() != other.hasTorn()) return false;
+    if (hasTorn()) {
+      if (getTorn()
+          != other.getTorn()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -525,6 +910,50 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CALLBACK_P99_NS_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getCallbackP99Ns());
+    }
+    if (hasCallbackP999Ns()) {
+      hash = (37 * hash) + CALLBACK_P999_NS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getCallbackP999Ns());
+    }
+    if (hasCallbackMaxNs()) {
+      hash = (37 * hash) + CALLBACK_MAX_NS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getCallbackMaxNs());
+    }
+    if (hasBreakerReason()) {
+      hash = (37 * hash) + BREAKER_REASON_FIELD_NUMBER;
+      hash = (53 * hash) + getBreakerReason().hashCode();
+    }
+    if (hasPassedOver()) {
+      hash = (37 * hash) + PASSED_OVER_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getPassedOver());
+    }
+    if (hasCutFacts()) {
+      hash = (37 * hash) + CUT_FACTS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getCutFacts());
+    }
+    if (hasQueuedBytes()) {
+      hash = (37 * hash) + QUEUED_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getQueuedBytes());
+    }
+    if (hasBehindBytes()) {
+      hash = (37 * hash) + BEHIND_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getBehindBytes());
+    }
+    if (hasMalformedLines()) {
+      hash = (37 * hash) + MALFORMED_LINES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getMalformedLines());
+    }
+    if (hasTorn()) {
+      hash = (37 * hash) + TORN_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getTorn());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -670,6 +1099,15 @@ private static final long serialVersionUID = 0L;
       breaker_ = "";
       sparkDroppedEvents_ = 0L;
       callbackP99Ns_ = 0L;
+      callbackP999Ns_ = 0L;
+      callbackMaxNs_ = 0L;
+      breakerReason_ = "";
+      passedOver_ = 0L;
+      cutFacts_ = 0L;
+      queuedBytes_ = 0L;
+      behindBytes_ = 0L;
+      malformedLines_ = 0L;
+      torn_ = false;
       return this;
     }
 
@@ -740,6 +1178,42 @@ private static final long serialVersionUID = 0L;
         result.callbackP99Ns_ = callbackP99Ns_;
         to_bitField0_ |= 0x00000100;
       }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.callbackP999Ns_ = callbackP999Ns_;
+        to_bitField0_ |= 0x00000200;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.callbackMaxNs_ = callbackMaxNs_;
+        to_bitField0_ |= 0x00000400;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.breakerReason_ = breakerReason_;
+        to_bitField0_ |= 0x00000800;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.passedOver_ = passedOver_;
+        to_bitField0_ |= 0x00001000;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.cutFacts_ = cutFacts_;
+        to_bitField0_ |= 0x00002000;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.queuedBytes_ = queuedBytes_;
+        to_bitField0_ |= 0x00004000;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.behindBytes_ = behindBytes_;
+        to_bitField0_ |= 0x00008000;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.malformedLines_ = malformedLines_;
+        to_bitField0_ |= 0x00010000;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.torn_ = torn_;
+        to_bitField0_ |= 0x00020000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -783,6 +1257,35 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasCallbackP99Ns()) {
         setCallbackP99Ns(other.getCallbackP99Ns());
+      }
+      if (other.hasCallbackP999Ns()) {
+        setCallbackP999Ns(other.getCallbackP999Ns());
+      }
+      if (other.hasCallbackMaxNs()) {
+        setCallbackMaxNs(other.getCallbackMaxNs());
+      }
+      if (other.hasBreakerReason()) {
+        breakerReason_ = other.breakerReason_;
+        bitField0_ |= 0x00000800;
+        onChanged();
+      }
+      if (other.hasPassedOver()) {
+        setPassedOver(other.getPassedOver());
+      }
+      if (other.hasCutFacts()) {
+        setCutFacts(other.getCutFacts());
+      }
+      if (other.hasQueuedBytes()) {
+        setQueuedBytes(other.getQueuedBytes());
+      }
+      if (other.hasBehindBytes()) {
+        setBehindBytes(other.getBehindBytes());
+      }
+      if (other.hasMalformedLines()) {
+        setMalformedLines(other.getMalformedLines());
+      }
+      if (other.hasTorn()) {
+        setTorn(other.getTorn());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -855,6 +1358,51 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 72
+            case 80: {
+              callbackP999Ns_ = input.readInt64();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 80
+            case 88: {
+              callbackMaxNs_ = input.readInt64();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
+            case 98: {
+              breakerReason_ = input.readBytes();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 98
+            case 104: {
+              passedOver_ = input.readInt64();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 104
+            case 112: {
+              cutFacts_ = input.readInt64();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 112
+            case 120: {
+              queuedBytes_ = input.readInt64();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
+            case 128: {
+              behindBytes_ = input.readInt64();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
+            case 136: {
+              malformedLines_ = input.readInt64();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 136
+            case 144: {
+              torn_ = input.readBool();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 144
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1420,6 +1968,558 @@ private static final long serialVersionUID = 0L;
     public Builder clearCallbackP99Ns() {
       bitField0_ = (bitField0_ & ~0x00000100);
       callbackP99Ns_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long callbackP999Ns_ ;
+    /**
+     * <pre>
+     * 99.9th percentile of the time in callbacks. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_p999_ns = 10;</code>
+     * @return Whether the callbackP999Ns field is set.
+     */
+    @java.lang.Override
+    public boolean hasCallbackP999Ns() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * 99.9th percentile of the time in callbacks. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_p999_ns = 10;</code>
+     * @return The callbackP999Ns.
+     */
+    @java.lang.Override
+    public long getCallbackP999Ns() {
+      return callbackP999Ns_;
+    }
+    /**
+     * <pre>
+     * 99.9th percentile of the time in callbacks. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_p999_ns = 10;</code>
+     * @param value The callbackP999Ns to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCallbackP999Ns(long value) {
+
+      callbackP999Ns_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * 99.9th percentile of the time in callbacks. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_p999_ns = 10;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCallbackP999Ns() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      callbackP999Ns_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long callbackMaxNs_ ;
+    /**
+     * <pre>
+     * Longest time in a callback. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_max_ns = 11;</code>
+     * @return Whether the callbackMaxNs field is set.
+     */
+    @java.lang.Override
+    public boolean hasCallbackMaxNs() {
+      return ((bitField0_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * Longest time in a callback. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_max_ns = 11;</code>
+     * @return The callbackMaxNs.
+     */
+    @java.lang.Override
+    public long getCallbackMaxNs() {
+      return callbackMaxNs_;
+    }
+    /**
+     * <pre>
+     * Longest time in a callback. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_max_ns = 11;</code>
+     * @param value The callbackMaxNs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCallbackMaxNs(long value) {
+
+      callbackMaxNs_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Longest time in a callback. [ns]
+     * </pre>
+     *
+     * <code>optional int64 callback_max_ns = 11;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCallbackMaxNs() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      callbackMaxNs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object breakerReason_ = "";
+    /**
+     * <pre>
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * </pre>
+     *
+     * <code>optional string breaker_reason = 12;</code>
+     * @return Whether the breakerReason field is set.
+     */
+    public boolean hasBreakerReason() {
+      return ((bitField0_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * </pre>
+     *
+     * <code>optional string breaker_reason = 12;</code>
+     * @return The breakerReason.
+     */
+    public java.lang.String getBreakerReason() {
+      java.lang.Object ref = breakerReason_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          breakerReason_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * </pre>
+     *
+     * <code>optional string breaker_reason = 12;</code>
+     * @return The bytes for breakerReason.
+     */
+    public com.google.protobuf.ByteString
+        getBreakerReasonBytes() {
+      java.lang.Object ref = breakerReason_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        breakerReason_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * </pre>
+     *
+     * <code>optional string breaker_reason = 12;</code>
+     * @param value The breakerReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBreakerReason(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      breakerReason_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * </pre>
+     *
+     * <code>optional string breaker_reason = 12;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBreakerReason() {
+      breakerReason_ = getDefaultInstance().getBreakerReason();
+      bitField0_ = (bitField0_ & ~0x00000800);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * </pre>
+     *
+     * <code>optional string breaker_reason = 12;</code>
+     * @param value The bytes for breakerReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBreakerReasonBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      breakerReason_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+
+    private long passedOver_ ;
+    /**
+     * <pre>
+     * Events that were passed over while the collector was off. [count]
+     * </pre>
+     *
+     * <code>optional int64 passed_over = 13;</code>
+     * @return Whether the passedOver field is set.
+     */
+    @java.lang.Override
+    public boolean hasPassedOver() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * Events that were passed over while the collector was off. [count]
+     * </pre>
+     *
+     * <code>optional int64 passed_over = 13;</code>
+     * @return The passedOver.
+     */
+    @java.lang.Override
+    public long getPassedOver() {
+      return passedOver_;
+    }
+    /**
+     * <pre>
+     * Events that were passed over while the collector was off. [count]
+     * </pre>
+     *
+     * <code>optional int64 passed_over = 13;</code>
+     * @param value The passedOver to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPassedOver(long value) {
+
+      passedOver_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Events that were passed over while the collector was off. [count]
+     * </pre>
+     *
+     * <code>optional int64 passed_over = 13;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPassedOver() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      passedOver_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long cutFacts_ ;
+    /**
+     * <pre>
+     * Facts that were cut to fit into a record. [count]
+     * </pre>
+     *
+     * <code>optional int64 cut_facts = 14;</code>
+     * @return Whether the cutFacts field is set.
+     */
+    @java.lang.Override
+    public boolean hasCutFacts() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * Facts that were cut to fit into a record. [count]
+     * </pre>
+     *
+     * <code>optional int64 cut_facts = 14;</code>
+     * @return The cutFacts.
+     */
+    @java.lang.Override
+    public long getCutFacts() {
+      return cutFacts_;
+    }
+    /**
+     * <pre>
+     * Facts that were cut to fit into a record. [count]
+     * </pre>
+     *
+     * <code>optional int64 cut_facts = 14;</code>
+     * @param value The cutFacts to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCutFacts(long value) {
+
+      cutFacts_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Facts that were cut to fit into a record. [count]
+     * </pre>
+     *
+     * <code>optional int64 cut_facts = 14;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCutFacts() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      cutFacts_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long queuedBytes_ ;
+    /**
+     * <pre>
+     * Bytes that wait in its queues. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 queued_bytes = 15;</code>
+     * @return Whether the queuedBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasQueuedBytes() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * Bytes that wait in its queues. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 queued_bytes = 15;</code>
+     * @return The queuedBytes.
+     */
+    @java.lang.Override
+    public long getQueuedBytes() {
+      return queuedBytes_;
+    }
+    /**
+     * <pre>
+     * Bytes that wait in its queues. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 queued_bytes = 15;</code>
+     * @param value The queuedBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setQueuedBytes(long value) {
+
+      queuedBytes_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Bytes that wait in its queues. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 queued_bytes = 15;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearQueuedBytes() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      queuedBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long behindBytes_ ;
+    /**
+     * <pre>
+     * A shipper: bytes of the event log that are not read yet. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 behind_bytes = 16;</code>
+     * @return Whether the behindBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasBehindBytes() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * A shipper: bytes of the event log that are not read yet. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 behind_bytes = 16;</code>
+     * @return The behindBytes.
+     */
+    @java.lang.Override
+    public long getBehindBytes() {
+      return behindBytes_;
+    }
+    /**
+     * <pre>
+     * A shipper: bytes of the event log that are not read yet. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 behind_bytes = 16;</code>
+     * @param value The behindBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBehindBytes(long value) {
+
+      behindBytes_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * A shipper: bytes of the event log that are not read yet. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 behind_bytes = 16;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBehindBytes() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      behindBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long malformedLines_ ;
+    /**
+     * <pre>
+     * A shipper: lines of the event log that could not be read. [count]
+     * </pre>
+     *
+     * <code>optional int64 malformed_lines = 17;</code>
+     * @return Whether the malformedLines field is set.
+     */
+    @java.lang.Override
+    public boolean hasMalformedLines() {
+      return ((bitField0_ & 0x00010000) != 0);
+    }
+    /**
+     * <pre>
+     * A shipper: lines of the event log that could not be read. [count]
+     * </pre>
+     *
+     * <code>optional int64 malformed_lines = 17;</code>
+     * @return The malformedLines.
+     */
+    @java.lang.Override
+    public long getMalformedLines() {
+      return malformedLines_;
+    }
+    /**
+     * <pre>
+     * A shipper: lines of the event log that could not be read. [count]
+     * </pre>
+     *
+     * <code>optional int64 malformed_lines = 17;</code>
+     * @param value The malformedLines to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMalformedLines(long value) {
+
+      malformedLines_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * A shipper: lines of the event log that could not be read. [count]
+     * </pre>
+     *
+     * <code>optional int64 malformed_lines = 17;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMalformedLines() {
+      bitField0_ = (bitField0_ & ~0x00010000);
+      malformedLines_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private boolean torn_ ;
+    /**
+     * <pre>
+     * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+     * </pre>
+     *
+     * <code>optional bool torn = 18;</code>
+     * @return Whether the torn field is set.
+     */
+    @java.lang.Override
+    public boolean hasTorn() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+     * </pre>
+     *
+     * <code>optional bool torn = 18;</code>
+     * @return The torn.
+     */
+    @java.lang.Override
+    public boolean getTorn() {
+      return torn_;
+    }
+    /**
+     * <pre>
+     * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+     * </pre>
+     *
+     * <code>optional bool torn = 18;</code>
+     * @param value The torn to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTorn(boolean value) {
+
+      torn_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+     * </pre>
+     *
+     * <code>optional bool torn = 18;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTorn() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      torn_ = false;
       onChanged();
       return this;
     }

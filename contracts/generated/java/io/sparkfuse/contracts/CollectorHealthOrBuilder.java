@@ -190,4 +190,185 @@ public interface CollectorHealthOrBuilder extends
    * @return The callbackP99Ns.
    */
   long getCallbackP99Ns();
+
+  /**
+   * <pre>
+   * 99.9th percentile of the time in callbacks. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_p999_ns = 10;</code>
+   * @return Whether the callbackP999Ns field is set.
+   */
+  boolean hasCallbackP999Ns();
+  /**
+   * <pre>
+   * 99.9th percentile of the time in callbacks. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_p999_ns = 10;</code>
+   * @return The callbackP999Ns.
+   */
+  long getCallbackP999Ns();
+
+  /**
+   * <pre>
+   * Longest time in a callback. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_max_ns = 11;</code>
+   * @return Whether the callbackMaxNs field is set.
+   */
+  boolean hasCallbackMaxNs();
+  /**
+   * <pre>
+   * Longest time in a callback. [ns]
+   * </pre>
+   *
+   * <code>optional int64 callback_max_ns = 11;</code>
+   * @return The callbackMaxNs.
+   */
+  long getCallbackMaxNs();
+
+  /**
+   * <pre>
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * </pre>
+   *
+   * <code>optional string breaker_reason = 12;</code>
+   * @return Whether the breakerReason field is set.
+   */
+  boolean hasBreakerReason();
+  /**
+   * <pre>
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * </pre>
+   *
+   * <code>optional string breaker_reason = 12;</code>
+   * @return The breakerReason.
+   */
+  java.lang.String getBreakerReason();
+  /**
+   * <pre>
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * </pre>
+   *
+   * <code>optional string breaker_reason = 12;</code>
+   * @return The bytes for breakerReason.
+   */
+  com.google.protobuf.ByteString
+      getBreakerReasonBytes();
+
+  /**
+   * <pre>
+   * Events that were passed over while the collector was off. [count]
+   * </pre>
+   *
+   * <code>optional int64 passed_over = 13;</code>
+   * @return Whether the passedOver field is set.
+   */
+  boolean hasPassedOver();
+  /**
+   * <pre>
+   * Events that were passed over while the collector was off. [count]
+   * </pre>
+   *
+   * <code>optional int64 passed_over = 13;</code>
+   * @return The passedOver.
+   */
+  long getPassedOver();
+
+  /**
+   * <pre>
+   * Facts that were cut to fit into a record. [count]
+   * </pre>
+   *
+   * <code>optional int64 cut_facts = 14;</code>
+   * @return Whether the cutFacts field is set.
+   */
+  boolean hasCutFacts();
+  /**
+   * <pre>
+   * Facts that were cut to fit into a record. [count]
+   * </pre>
+   *
+   * <code>optional int64 cut_facts = 14;</code>
+   * @return The cutFacts.
+   */
+  long getCutFacts();
+
+  /**
+   * <pre>
+   * Bytes that wait in its queues. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 queued_bytes = 15;</code>
+   * @return Whether the queuedBytes field is set.
+   */
+  boolean hasQueuedBytes();
+  /**
+   * <pre>
+   * Bytes that wait in its queues. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 queued_bytes = 15;</code>
+   * @return The queuedBytes.
+   */
+  long getQueuedBytes();
+
+  /**
+   * <pre>
+   * A shipper: bytes of the event log that are not read yet. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 behind_bytes = 16;</code>
+   * @return Whether the behindBytes field is set.
+   */
+  boolean hasBehindBytes();
+  /**
+   * <pre>
+   * A shipper: bytes of the event log that are not read yet. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 behind_bytes = 16;</code>
+   * @return The behindBytes.
+   */
+  long getBehindBytes();
+
+  /**
+   * <pre>
+   * A shipper: lines of the event log that could not be read. [count]
+   * </pre>
+   *
+   * <code>optional int64 malformed_lines = 17;</code>
+   * @return Whether the malformedLines field is set.
+   */
+  boolean hasMalformedLines();
+  /**
+   * <pre>
+   * A shipper: lines of the event log that could not be read. [count]
+   * </pre>
+   *
+   * <code>optional int64 malformed_lines = 17;</code>
+   * @return The malformedLines.
+   */
+  long getMalformedLines();
+
+  /**
+   * <pre>
+   * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+   * </pre>
+   *
+   * <code>optional bool torn = 18;</code>
+   * @return Whether the torn field is set.
+   */
+  boolean hasTorn();
+  /**
+   * <pre>
+   * A shipper: whether the event log is torn, so that something after it may lack. [flag]
+   * </pre>
+   *
+   * <code>optional bool torn = 18;</code>
+   * @return The torn.
+   */
+  boolean getTorn();
 }

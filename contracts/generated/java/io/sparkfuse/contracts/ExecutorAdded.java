@@ -226,6 +226,33 @@ private static final long serialVersionUID = 0L;
     return addedMs_;
   }
 
+  public static final int RESOURCE_PROFILE_ID_FIELD_NUMBER = 5;
+  private int resourceProfileId_ = 0;
+  /**
+   * <pre>
+   * Resource profile that it was made for. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 5;</code>
+   * @return Whether the resourceProfileId field is set.
+   */
+  @java.lang.Override
+  public boolean hasResourceProfileId() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Resource profile that it was made for. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 5;</code>
+   * @return The resourceProfileId.
+   */
+  @java.lang.Override
+  public int getResourceProfileId() {
+    return resourceProfileId_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -252,6 +279,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       output.writeInt64(4, addedMs_);
     }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      output.writeInt32(5, resourceProfileId_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -274,6 +304,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(4, addedMs_);
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(5, resourceProfileId_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -310,6 +344,11 @@ private static final long serialVersionUID = 0L;
       if (getAddedMs()
           != other.getAddedMs()) return false;
     }
+    if (hasResourceProfileId() != other.hasResourceProfileId()) return false;
+    if (hasResourceProfileId()) {
+      if (getResourceProfileId()
+          != other.getResourceProfileId()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -337,6 +376,10 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + ADDED_MS_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getAddedMs());
+    }
+    if (hasResourceProfileId()) {
+      hash = (37 * hash) + RESOURCE_PROFILE_ID_FIELD_NUMBER;
+      hash = (53 * hash) + getResourceProfileId();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -477,6 +520,7 @@ private static final long serialVersionUID = 0L;
       host_ = "";
       cores_ = 0;
       addedMs_ = 0L;
+      resourceProfileId_ = 0;
       return this;
     }
 
@@ -527,6 +571,10 @@ private static final long serialVersionUID = 0L;
         result.addedMs_ = addedMs_;
         to_bitField0_ |= 0x00000008;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.resourceProfileId_ = resourceProfileId_;
+        to_bitField0_ |= 0x00000010;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -557,6 +605,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasAddedMs()) {
         setAddedMs(other.getAddedMs());
+      }
+      if (other.hasResourceProfileId()) {
+        setResourceProfileId(other.getResourceProfileId());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -604,6 +655,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 32
+            case 40: {
+              resourceProfileId_ = input.readInt32();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -937,6 +993,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearAddedMs() {
       bitField0_ = (bitField0_ & ~0x00000008);
       addedMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int resourceProfileId_ ;
+    /**
+     * <pre>
+     * Resource profile that it was made for. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 5;</code>
+     * @return Whether the resourceProfileId field is set.
+     */
+    @java.lang.Override
+    public boolean hasResourceProfileId() {
+      return ((bitField0_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * Resource profile that it was made for. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 5;</code>
+     * @return The resourceProfileId.
+     */
+    @java.lang.Override
+    public int getResourceProfileId() {
+      return resourceProfileId_;
+    }
+    /**
+     * <pre>
+     * Resource profile that it was made for. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 5;</code>
+     * @param value The resourceProfileId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setResourceProfileId(int value) {
+
+      resourceProfileId_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Resource profile that it was made for. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 5;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearResourceProfileId() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      resourceProfileId_ = 0;
       onChanged();
       return this;
     }

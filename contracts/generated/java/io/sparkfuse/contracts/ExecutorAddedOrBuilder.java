@@ -105,4 +105,23 @@ public interface ExecutorAddedOrBuilder extends
    * @return The addedMs.
    */
   long getAddedMs();
+
+  /**
+   * <pre>
+   * Resource profile that it was made for. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 5;</code>
+   * @return Whether the resourceProfileId field is set.
+   */
+  boolean hasResourceProfileId();
+  /**
+   * <pre>
+   * Resource profile that it was made for. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 5;</code>
+   * @return The resourceProfileId.
+   */
+  int getResourceProfileId();
 }

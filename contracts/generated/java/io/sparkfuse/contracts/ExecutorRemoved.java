@@ -199,6 +199,33 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int EXIT_CODE_FIELD_NUMBER = 4;
+  private int exitCode_ = 0;
+  /**
+   * <pre>
+   * Exit code that the reason names; 137 is a kill from outside. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 4;</code>
+   * @return Whether the exitCode field is set.
+   */
+  @java.lang.Override
+  public boolean hasExitCode() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Exit code that the reason names; 137 is a kill from outside. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 4;</code>
+   * @return The exitCode.
+   */
+  @java.lang.Override
+  public int getExitCode() {
+    return exitCode_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -222,6 +249,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000004) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 3, reason_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeInt32(4, exitCode_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -240,6 +270,10 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(3, reason_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(4, exitCode_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -271,6 +305,11 @@ private static final long serialVersionUID = 0L;
       if (!getReason()
           .equals(other.getReason())) return false;
     }
+    if (hasExitCode() != other.hasExitCode()) return false;
+    if (hasExitCode()) {
+      if (getExitCode()
+          != other.getExitCode()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -294,6 +333,10 @@ private static final long serialVersionUID = 0L;
     if (hasReason()) {
       hash = (37 * hash) + REASON_FIELD_NUMBER;
       hash = (53 * hash) + getReason().hashCode();
+    }
+    if (hasExitCode()) {
+      hash = (37 * hash) + EXIT_CODE_FIELD_NUMBER;
+      hash = (53 * hash) + getExitCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -433,6 +476,7 @@ private static final long serialVersionUID = 0L;
       executorId_ = "";
       removedMs_ = 0L;
       reason_ = "";
+      exitCode_ = 0;
       return this;
     }
 
@@ -479,6 +523,10 @@ private static final long serialVersionUID = 0L;
         result.reason_ = reason_;
         to_bitField0_ |= 0x00000004;
       }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.exitCode_ = exitCode_;
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -506,6 +554,9 @@ private static final long serialVersionUID = 0L;
         reason_ = other.reason_;
         bitField0_ |= 0x00000004;
         onChanged();
+      }
+      if (other.hasExitCode()) {
+        setExitCode(other.getExitCode());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -548,6 +599,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 32: {
+              exitCode_ = input.readInt32();
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 32
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -825,6 +881,62 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       reason_ = value;
       bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+
+    private int exitCode_ ;
+    /**
+     * <pre>
+     * Exit code that the reason names; 137 is a kill from outside. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 4;</code>
+     * @return Whether the exitCode field is set.
+     */
+    @java.lang.Override
+    public boolean hasExitCode() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Exit code that the reason names; 137 is a kill from outside. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 4;</code>
+     * @return The exitCode.
+     */
+    @java.lang.Override
+    public int getExitCode() {
+      return exitCode_;
+    }
+    /**
+     * <pre>
+     * Exit code that the reason names; 137 is a kill from outside. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 4;</code>
+     * @param value The exitCode to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExitCode(int value) {
+
+      exitCode_ = value;
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Exit code that the reason names; 137 is a kill from outside. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 4;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExitCode() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      exitCode_ = 0;
       onChanged();
       return this;
     }

@@ -86,4 +86,23 @@ public interface ExecutorRemovedOrBuilder extends
    */
   com.google.protobuf.ByteString
       getReasonBytes();
+
+  /**
+   * <pre>
+   * Exit code that the reason names; 137 is a kill from outside. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 4;</code>
+   * @return Whether the exitCode field is set.
+   */
+  boolean hasExitCode();
+  /**
+   * <pre>
+   * Exit code that the reason names; 137 is a kill from outside. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 4;</code>
+   * @return The exitCode.
+   */
+  int getExitCode();
 }

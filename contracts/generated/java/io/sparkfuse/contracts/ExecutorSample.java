@@ -34,6 +34,7 @@ private static final long serialVersionUID = 0L;
   private ExecutorSample() {
     executorId_ = "";
     host_ = "";
+    gcPauses_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -469,6 +470,364 @@ private static final long serialVersionUID = 0L;
     return runningTasks_;
   }
 
+  public static final int GC_PAUSES_FIELD_NUMBER = 14;
+  @SuppressWarnings("serial")
+  private java.util.List<io.sparkfuse.contracts.GcPause> gcPauses_;
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  @java.lang.Override
+  public java.util.List<io.sparkfuse.contracts.GcPause> getGcPausesList() {
+    return gcPauses_;
+  }
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends io.sparkfuse.contracts.GcPauseOrBuilder> 
+      getGcPausesOrBuilderList() {
+    return gcPauses_;
+  }
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  @java.lang.Override
+  public int getGcPausesCount() {
+    return gcPauses_.size();
+  }
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.GcPause getGcPauses(int index) {
+    return gcPauses_.get(index);
+  }
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.GcPauseOrBuilder getGcPausesOrBuilder(
+      int index) {
+    return gcPauses_.get(index);
+  }
+
+  public static final int GC_PAUSE_MAX_MS_FIELD_NUMBER = 15;
+  private long gcPauseMaxMs_ = 0L;
+  /**
+   * <pre>
+   * Longest pause since the sample before. [ms]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 15;</code>
+   * @return Whether the gcPauseMaxMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasGcPauseMaxMs() {
+    return ((bitField0_ & 0x00002000) != 0);
+  }
+  /**
+   * <pre>
+   * Longest pause since the sample before. [ms]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 15;</code>
+   * @return The gcPauseMaxMs.
+   */
+  @java.lang.Override
+  public long getGcPauseMaxMs() {
+    return gcPauseMaxMs_;
+  }
+
+  public static final int GC_PAUSES_LEFT_OUT_FIELD_NUMBER = 16;
+  private int gcPausesLeftOut_ = 0;
+  /**
+   * <pre>
+   * Pauses that the cap left out. [count]
+   * </pre>
+   *
+   * <code>optional int32 gc_pauses_left_out = 16;</code>
+   * @return Whether the gcPausesLeftOut field is set.
+   */
+  @java.lang.Override
+  public boolean hasGcPausesLeftOut() {
+    return ((bitField0_ & 0x00004000) != 0);
+  }
+  /**
+   * <pre>
+   * Pauses that the cap left out. [count]
+   * </pre>
+   *
+   * <code>optional int32 gc_pauses_left_out = 16;</code>
+   * @return The gcPausesLeftOut.
+   */
+  @java.lang.Override
+  public int getGcPausesLeftOut() {
+    return gcPausesLeftOut_;
+  }
+
+  public static final int DIRECT_MEMORY_BYTES_FIELD_NUMBER = 17;
+  private long directMemoryBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory of direct buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 17;</code>
+   * @return Whether the directMemoryBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasDirectMemoryBytes() {
+    return ((bitField0_ & 0x00008000) != 0);
+  }
+  /**
+   * <pre>
+   * Memory of direct buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 17;</code>
+   * @return The directMemoryBytes.
+   */
+  @java.lang.Override
+  public long getDirectMemoryBytes() {
+    return directMemoryBytes_;
+  }
+
+  public static final int MAPPED_MEMORY_BYTES_FIELD_NUMBER = 18;
+  private long mappedMemoryBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory of mapped buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 mapped_memory_bytes = 18;</code>
+   * @return Whether the mappedMemoryBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasMappedMemoryBytes() {
+    return ((bitField0_ & 0x00010000) != 0);
+  }
+  /**
+   * <pre>
+   * Memory of mapped buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 mapped_memory_bytes = 18;</code>
+   * @return The mappedMemoryBytes.
+   */
+  @java.lang.Override
+  public long getMappedMemoryBytes() {
+    return mappedMemoryBytes_;
+  }
+
+  public static final int OPEN_FILES_FIELD_NUMBER = 19;
+  private long openFiles_ = 0L;
+  /**
+   * <pre>
+   * File descriptors open. [count]
+   * </pre>
+   *
+   * <code>optional int64 open_files = 19;</code>
+   * @return Whether the openFiles field is set.
+   */
+  @java.lang.Override
+  public boolean hasOpenFiles() {
+    return ((bitField0_ & 0x00020000) != 0);
+  }
+  /**
+   * <pre>
+   * File descriptors open. [count]
+   * </pre>
+   *
+   * <code>optional int64 open_files = 19;</code>
+   * @return The openFiles.
+   */
+  @java.lang.Override
+  public long getOpenFiles() {
+    return openFiles_;
+  }
+
+  public static final int MAX_OPEN_FILES_FIELD_NUMBER = 20;
+  private long maxOpenFiles_ = 0L;
+  /**
+   * <pre>
+   * Most file descriptors that it may open. [count]
+   * </pre>
+   *
+   * <code>optional int64 max_open_files = 20;</code>
+   * @return Whether the maxOpenFiles field is set.
+   */
+  @java.lang.Override
+  public boolean hasMaxOpenFiles() {
+    return ((bitField0_ & 0x00040000) != 0);
+  }
+  /**
+   * <pre>
+   * Most file descriptors that it may open. [count]
+   * </pre>
+   *
+   * <code>optional int64 max_open_files = 20;</code>
+   * @return The maxOpenFiles.
+   */
+  @java.lang.Override
+  public long getMaxOpenFiles() {
+    return maxOpenFiles_;
+  }
+
+  public static final int THREADS_FIELD_NUMBER = 21;
+  private int threads_ = 0;
+  /**
+   * <pre>
+   * Live threads of the JVM. [count]
+   * </pre>
+   *
+   * <code>optional int32 threads = 21;</code>
+   * @return Whether the threads field is set.
+   */
+  @java.lang.Override
+  public boolean hasThreads() {
+    return ((bitField0_ & 0x00080000) != 0);
+  }
+  /**
+   * <pre>
+   * Live threads of the JVM. [count]
+   * </pre>
+   *
+   * <code>optional int32 threads = 21;</code>
+   * @return The threads.
+   */
+  @java.lang.Override
+  public int getThreads() {
+    return threads_;
+  }
+
+  public static final int PYTHON_WORKERS_FIELD_NUMBER = 22;
+  private int pythonWorkers_ = 0;
+  /**
+   * <pre>
+   * Python workers alive. [count]
+   * </pre>
+   *
+   * <code>optional int32 python_workers = 22;</code>
+   * @return Whether the pythonWorkers field is set.
+   */
+  @java.lang.Override
+  public boolean hasPythonWorkers() {
+    return ((bitField0_ & 0x00100000) != 0);
+  }
+  /**
+   * <pre>
+   * Python workers alive. [count]
+   * </pre>
+   *
+   * <code>optional int32 python_workers = 22;</code>
+   * @return The pythonWorkers.
+   */
+  @java.lang.Override
+  public int getPythonWorkers() {
+    return pythonWorkers_;
+  }
+
+  public static final int PYTHON_CPU_NS_FIELD_NUMBER = 23;
+  private long pythonCpuNs_ = 0L;
+  /**
+   * <pre>
+   * CPU of its Python workers since it began. [ns]
+   * </pre>
+   *
+   * <code>optional int64 python_cpu_ns = 23;</code>
+   * @return Whether the pythonCpuNs field is set.
+   */
+  @java.lang.Override
+  public boolean hasPythonCpuNs() {
+    return ((bitField0_ & 0x00200000) != 0);
+  }
+  /**
+   * <pre>
+   * CPU of its Python workers since it began. [ns]
+   * </pre>
+   *
+   * <code>optional int64 python_cpu_ns = 23;</code>
+   * @return The pythonCpuNs.
+   */
+  @java.lang.Override
+  public long getPythonCpuNs() {
+    return pythonCpuNs_;
+  }
+
+  public static final int STORAGE_MEMORY_USED_BYTES_FIELD_NUMBER = 24;
+  private long storageMemoryUsedBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory that Spark uses for blocks. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 storage_memory_used_bytes = 24;</code>
+   * @return Whether the storageMemoryUsedBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasStorageMemoryUsedBytes() {
+    return ((bitField0_ & 0x00400000) != 0);
+  }
+  /**
+   * <pre>
+   * Memory that Spark uses for blocks. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 storage_memory_used_bytes = 24;</code>
+   * @return The storageMemoryUsedBytes.
+   */
+  @java.lang.Override
+  public long getStorageMemoryUsedBytes() {
+    return storageMemoryUsedBytes_;
+  }
+
+  public static final int EXECUTION_MEMORY_USED_BYTES_FIELD_NUMBER = 25;
+  private long executionMemoryUsedBytes_ = 0L;
+  /**
+   * <pre>
+   * Memory that Spark uses for execution. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 execution_memory_used_bytes = 25;</code>
+   * @return Whether the executionMemoryUsedBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasExecutionMemoryUsedBytes() {
+    return ((bitField0_ & 0x00800000) != 0);
+  }
+  /**
+   * <pre>
+   * Memory that Spark uses for execution. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 execution_memory_used_bytes = 25;</code>
+   * @return The executionMemoryUsedBytes.
+   */
+  @java.lang.Override
+  public long getExecutionMemoryUsedBytes() {
+    return executionMemoryUsedBytes_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -521,6 +880,42 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00001000) != 0)) {
       output.writeInt32(13, runningTasks_);
+    }
+    for (int i = 0; i < gcPauses_.size(); i++) {
+      output.writeMessage(14, gcPauses_.get(i));
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      output.writeInt64(15, gcPauseMaxMs_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      output.writeInt32(16, gcPausesLeftOut_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      output.writeInt64(17, directMemoryBytes_);
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      output.writeInt64(18, mappedMemoryBytes_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      output.writeInt64(19, openFiles_);
+    }
+    if (((bitField0_ & 0x00040000) != 0)) {
+      output.writeInt64(20, maxOpenFiles_);
+    }
+    if (((bitField0_ & 0x00080000) != 0)) {
+      output.writeInt32(21, threads_);
+    }
+    if (((bitField0_ & 0x00100000) != 0)) {
+      output.writeInt32(22, pythonWorkers_);
+    }
+    if (((bitField0_ & 0x00200000) != 0)) {
+      output.writeInt64(23, pythonCpuNs_);
+    }
+    if (((bitField0_ & 0x00400000) != 0)) {
+      output.writeInt64(24, storageMemoryUsedBytes_);
+    }
+    if (((bitField0_ & 0x00800000) != 0)) {
+      output.writeInt64(25, executionMemoryUsedBytes_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -580,6 +975,54 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00001000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(13, runningTasks_);
+    }
+    for (int i = 0; i < gcPauses_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, gcPauses_.get(i));
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(15, gcPauseMaxMs_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(16, gcPausesLeftOut_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(17, directMemoryBytes_);
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(18, mappedMemoryBytes_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(19, openFiles_);
+    }
+    if (((bitField0_ & 0x00040000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(20, maxOpenFiles_);
+    }
+    if (((bitField0_ & 0x00080000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(21, threads_);
+    }
+    if (((bitField0_ & 0x00100000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(22, pythonWorkers_);
+    }
+    if (((bitField0_ & 0x00200000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(23, pythonCpuNs_);
+    }
+    if (((bitField0_ & 0x00400000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(24, storageMemoryUsedBytes_);
+    }
+    if (((bitField0_ & 0x00800000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(25, executionMemoryUsedBytes_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -661,6 +1104,63 @@ private static final long serialVersionUID = 0L;
       if (getRunningTasks()
           != other.getRunningTasks()) return false;
     }
+    if (!getGcPausesList()
+        .equals(other.getGcPausesList())) return false;
+    if (hasGcPauseMaxMs() != other.hasGcPauseMaxMs()) return false;
+    if (hasGcPauseMaxMs()) {
+      if (getGcPauseMaxMs()
+          != other.getGcPauseMaxMs()) return false;
+    }
+    if (hasGcPausesLeftOut() != other.hasGcPausesLeftOut()) return false;
+    if (hasGcPausesLeftOut()) {
+      if (getGcPausesLeftOut()
+          != other.getGcPausesLeftOut()) return false;
+    }
+    if (hasDirectMemoryBytes() != other.hasDirectMemoryBytes()) return false;
+    if (hasDirectMemoryBytes()) {
+      if (getDirectMemoryBytes()
+          != other.getDirectMemoryBytes()) return false;
+    }
+    if (hasMappedMemoryBytes() != other.hasMappedMemoryBytes()) return false;
+    if (hasMappedMemoryBytes()) {
+      if (getMappedMemoryBytes()
+          != other.getMappedMemoryBytes()) return false;
+    }
+    if (hasOpenFiles() != other.hasOpenFiles()) return false;
+    if (hasOpenFiles()) {
+      if (getOpenFiles()
+          != other.getOpenFiles()) return false;
+    }
+    if (hasMaxOpenFiles() != other.hasMaxOpenFiles()) return false;
+    if (hasMaxOpenFiles()) {
+      if (getMaxOpenFiles()
+          != other.getMaxOpenFiles()) return false;
+    }
+    if (hasThreads() != other.hasThreads()) return false;
+    if (hasThreads()) {
+      if (getThreads()
+          != other.getThreads()) return false;
+    }
+    if (hasPythonWorkers() != other.hasPythonWorkers()) return false;
+    if (hasPythonWorkers()) {
+      if (getPythonWorkers()
+          != other.getPythonWorkers()) return false;
+    }
+    if (hasPythonCpuNs() != other.hasPythonCpuNs()) return false;
+    if (hasPythonCpuNs()) {
+      if (getPythonCpuNs()
+          != other.getPythonCpuNs()) return false;
+    }
+    if (hasStorageMemoryUsedBytes() != other.hasStorageMemoryUsedBytes()) return false;
+    if (hasStorageMemoryUsedBytes()) {
+      if (getStorageMemoryUsedBytes()
+          != other.getStorageMemoryUsedBytes()) return false;
+    }
+    if (hasExecutionMemoryUsedBytes() != other.hasExecutionMemoryUsedBytes()) return false;
+    if (hasExecutionMemoryUsedBytes()) {
+      if (getExecutionMemoryUsedBytes()
+          != other.getExecutionMemoryUsedBytes()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -733,6 +1233,62 @@ private static final long serialVersionUID = 0L;
     if (hasRunningTasks()) {
       hash = (37 * hash) + RUNNING_TASKS_FIELD_NUMBER;
       hash = (53 * hash) + getRunningTasks();
+    }
+    if (getGcPausesCount() > 0) {
+      hash = (37 * hash) + GC_PAUSES_FIELD_NUMBER;
+      hash = (53 * hash) + getGcPausesList().hashCode();
+    }
+    if (hasGcPauseMaxMs()) {
+      hash = (37 * hash) + GC_PAUSE_MAX_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getGcPauseMaxMs());
+    }
+    if (hasGcPausesLeftOut()) {
+      hash = (37 * hash) + GC_PAUSES_LEFT_OUT_FIELD_NUMBER;
+      hash = (53 * hash) + getGcPausesLeftOut();
+    }
+    if (hasDirectMemoryBytes()) {
+      hash = (37 * hash) + DIRECT_MEMORY_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDirectMemoryBytes());
+    }
+    if (hasMappedMemoryBytes()) {
+      hash = (37 * hash) + MAPPED_MEMORY_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getMappedMemoryBytes());
+    }
+    if (hasOpenFiles()) {
+      hash = (37 * hash) + OPEN_FILES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getOpenFiles());
+    }
+    if (hasMaxOpenFiles()) {
+      hash = (37 * hash) + MAX_OPEN_FILES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getMaxOpenFiles());
+    }
+    if (hasThreads()) {
+      hash = (37 * hash) + THREADS_FIELD_NUMBER;
+      hash = (53 * hash) + getThreads();
+    }
+    if (hasPythonWorkers()) {
+      hash = (37 * hash) + PYTHON_WORKERS_FIELD_NUMBER;
+      hash = (53 * hash) + getPythonWorkers();
+    }
+    if (hasPythonCpuNs()) {
+      hash = (37 * hash) + PYTHON_CPU_NS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getPythonCpuNs());
+    }
+    if (hasStorageMemoryUsedBytes()) {
+      hash = (37 * hash) + STORAGE_MEMORY_USED_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getStorageMemoryUsedBytes());
+    }
+    if (hasExecutionMemoryUsedBytes()) {
+      hash = (37 * hash) + EXECUTION_MEMORY_USED_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getExecutionMemoryUsedBytes());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -882,6 +1438,24 @@ private static final long serialVersionUID = 0L;
       rssBytes_ = 0L;
       pythonRssBytes_ = 0L;
       runningTasks_ = 0;
+      if (gcPausesBuilder_ == null) {
+        gcPauses_ = java.util.Collections.emptyList();
+      } else {
+        gcPauses_ = null;
+        gcPausesBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00002000);
+      gcPauseMaxMs_ = 0L;
+      gcPausesLeftOut_ = 0;
+      directMemoryBytes_ = 0L;
+      mappedMemoryBytes_ = 0L;
+      openFiles_ = 0L;
+      maxOpenFiles_ = 0L;
+      threads_ = 0;
+      pythonWorkers_ = 0;
+      pythonCpuNs_ = 0L;
+      storageMemoryUsedBytes_ = 0L;
+      executionMemoryUsedBytes_ = 0L;
       return this;
     }
 
@@ -908,9 +1482,22 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public io.sparkfuse.contracts.ExecutorSample buildPartial() {
       io.sparkfuse.contracts.ExecutorSample result = new io.sparkfuse.contracts.ExecutorSample(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(io.sparkfuse.contracts.ExecutorSample result) {
+      if (gcPausesBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0)) {
+          gcPauses_ = java.util.Collections.unmodifiableList(gcPauses_);
+          bitField0_ = (bitField0_ & ~0x00002000);
+        }
+        result.gcPauses_ = gcPauses_;
+      } else {
+        result.gcPauses_ = gcPausesBuilder_.build();
+      }
     }
 
     private void buildPartial0(io.sparkfuse.contracts.ExecutorSample result) {
@@ -967,6 +1554,50 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00001000) != 0)) {
         result.runningTasks_ = runningTasks_;
         to_bitField0_ |= 0x00001000;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.gcPauseMaxMs_ = gcPauseMaxMs_;
+        to_bitField0_ |= 0x00002000;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.gcPausesLeftOut_ = gcPausesLeftOut_;
+        to_bitField0_ |= 0x00004000;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.directMemoryBytes_ = directMemoryBytes_;
+        to_bitField0_ |= 0x00008000;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.mappedMemoryBytes_ = mappedMemoryBytes_;
+        to_bitField0_ |= 0x00010000;
+      }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        result.openFiles_ = openFiles_;
+        to_bitField0_ |= 0x00020000;
+      }
+      if (((from_bitField0_ & 0x00080000) != 0)) {
+        result.maxOpenFiles_ = maxOpenFiles_;
+        to_bitField0_ |= 0x00040000;
+      }
+      if (((from_bitField0_ & 0x00100000) != 0)) {
+        result.threads_ = threads_;
+        to_bitField0_ |= 0x00080000;
+      }
+      if (((from_bitField0_ & 0x00200000) != 0)) {
+        result.pythonWorkers_ = pythonWorkers_;
+        to_bitField0_ |= 0x00100000;
+      }
+      if (((from_bitField0_ & 0x00400000) != 0)) {
+        result.pythonCpuNs_ = pythonCpuNs_;
+        to_bitField0_ |= 0x00200000;
+      }
+      if (((from_bitField0_ & 0x00800000) != 0)) {
+        result.storageMemoryUsedBytes_ = storageMemoryUsedBytes_;
+        to_bitField0_ |= 0x00400000;
+      }
+      if (((from_bitField0_ & 0x01000000) != 0)) {
+        result.executionMemoryUsedBytes_ = executionMemoryUsedBytes_;
+        to_bitField0_ |= 0x00800000;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1025,6 +1656,65 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasRunningTasks()) {
         setRunningTasks(other.getRunningTasks());
+      }
+      if (gcPausesBuilder_ == null) {
+        if (!other.gcPauses_.isEmpty()) {
+          if (gcPauses_.isEmpty()) {
+            gcPauses_ = other.gcPauses_;
+            bitField0_ = (bitField0_ & ~0x00002000);
+          } else {
+            ensureGcPausesIsMutable();
+            gcPauses_.addAll(other.gcPauses_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.gcPauses_.isEmpty()) {
+          if (gcPausesBuilder_.isEmpty()) {
+            gcPausesBuilder_.dispose();
+            gcPausesBuilder_ = null;
+            gcPauses_ = other.gcPauses_;
+            bitField0_ = (bitField0_ & ~0x00002000);
+            gcPausesBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetGcPausesFieldBuilder() : null;
+          } else {
+            gcPausesBuilder_.addAllMessages(other.gcPauses_);
+          }
+        }
+      }
+      if (other.hasGcPauseMaxMs()) {
+        setGcPauseMaxMs(other.getGcPauseMaxMs());
+      }
+      if (other.hasGcPausesLeftOut()) {
+        setGcPausesLeftOut(other.getGcPausesLeftOut());
+      }
+      if (other.hasDirectMemoryBytes()) {
+        setDirectMemoryBytes(other.getDirectMemoryBytes());
+      }
+      if (other.hasMappedMemoryBytes()) {
+        setMappedMemoryBytes(other.getMappedMemoryBytes());
+      }
+      if (other.hasOpenFiles()) {
+        setOpenFiles(other.getOpenFiles());
+      }
+      if (other.hasMaxOpenFiles()) {
+        setMaxOpenFiles(other.getMaxOpenFiles());
+      }
+      if (other.hasThreads()) {
+        setThreads(other.getThreads());
+      }
+      if (other.hasPythonWorkers()) {
+        setPythonWorkers(other.getPythonWorkers());
+      }
+      if (other.hasPythonCpuNs()) {
+        setPythonCpuNs(other.getPythonCpuNs());
+      }
+      if (other.hasStorageMemoryUsedBytes()) {
+        setStorageMemoryUsedBytes(other.getStorageMemoryUsedBytes());
+      }
+      if (other.hasExecutionMemoryUsedBytes()) {
+        setExecutionMemoryUsedBytes(other.getExecutionMemoryUsedBytes());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1117,6 +1807,74 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00001000;
               break;
             } // case 104
+            case 114: {
+              io.sparkfuse.contracts.GcPause m =
+                  input.readMessage(
+                      io.sparkfuse.contracts.GcPause.parser(),
+                      extensionRegistry);
+              if (gcPausesBuilder_ == null) {
+                ensureGcPausesIsMutable();
+                gcPauses_.add(m);
+              } else {
+                gcPausesBuilder_.addMessage(m);
+              }
+              break;
+            } // case 114
+            case 120: {
+              gcPauseMaxMs_ = input.readInt64();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
+            case 128: {
+              gcPausesLeftOut_ = input.readInt32();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
+            case 136: {
+              directMemoryBytes_ = input.readInt64();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 136
+            case 144: {
+              mappedMemoryBytes_ = input.readInt64();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 144
+            case 152: {
+              openFiles_ = input.readInt64();
+              bitField0_ |= 0x00040000;
+              break;
+            } // case 152
+            case 160: {
+              maxOpenFiles_ = input.readInt64();
+              bitField0_ |= 0x00080000;
+              break;
+            } // case 160
+            case 168: {
+              threads_ = input.readInt32();
+              bitField0_ |= 0x00100000;
+              break;
+            } // case 168
+            case 176: {
+              pythonWorkers_ = input.readInt32();
+              bitField0_ |= 0x00200000;
+              break;
+            } // case 176
+            case 184: {
+              pythonCpuNs_ = input.readInt64();
+              bitField0_ |= 0x00400000;
+              break;
+            } // case 184
+            case 192: {
+              storageMemoryUsedBytes_ = input.readInt64();
+              bitField0_ |= 0x00800000;
+              break;
+            } // case 192
+            case 200: {
+              executionMemoryUsedBytes_ = input.readInt64();
+              bitField0_ |= 0x01000000;
+              break;
+            } // case 200
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1954,6 +2712,934 @@ private static final long serialVersionUID = 0L;
     public Builder clearRunningTasks() {
       bitField0_ = (bitField0_ & ~0x00001000);
       runningTasks_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.util.List<io.sparkfuse.contracts.GcPause> gcPauses_ =
+      java.util.Collections.emptyList();
+    private void ensureGcPausesIsMutable() {
+      if (!((bitField0_ & 0x00002000) != 0)) {
+        gcPauses_ = new java.util.ArrayList<io.sparkfuse.contracts.GcPause>(gcPauses_);
+        bitField0_ |= 0x00002000;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.sparkfuse.contracts.GcPause, io.sparkfuse.contracts.GcPause.Builder, io.sparkfuse.contracts.GcPauseOrBuilder> gcPausesBuilder_;
+
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public java.util.List<io.sparkfuse.contracts.GcPause> getGcPausesList() {
+      if (gcPausesBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(gcPauses_);
+      } else {
+        return gcPausesBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public int getGcPausesCount() {
+      if (gcPausesBuilder_ == null) {
+        return gcPauses_.size();
+      } else {
+        return gcPausesBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public io.sparkfuse.contracts.GcPause getGcPauses(int index) {
+      if (gcPausesBuilder_ == null) {
+        return gcPauses_.get(index);
+      } else {
+        return gcPausesBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder setGcPauses(
+        int index, io.sparkfuse.contracts.GcPause value) {
+      if (gcPausesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureGcPausesIsMutable();
+        gcPauses_.set(index, value);
+        onChanged();
+      } else {
+        gcPausesBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder setGcPauses(
+        int index, io.sparkfuse.contracts.GcPause.Builder builderForValue) {
+      if (gcPausesBuilder_ == null) {
+        ensureGcPausesIsMutable();
+        gcPauses_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        gcPausesBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder addGcPauses(io.sparkfuse.contracts.GcPause value) {
+      if (gcPausesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureGcPausesIsMutable();
+        gcPauses_.add(value);
+        onChanged();
+      } else {
+        gcPausesBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder addGcPauses(
+        int index, io.sparkfuse.contracts.GcPause value) {
+      if (gcPausesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureGcPausesIsMutable();
+        gcPauses_.add(index, value);
+        onChanged();
+      } else {
+        gcPausesBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder addGcPauses(
+        io.sparkfuse.contracts.GcPause.Builder builderForValue) {
+      if (gcPausesBuilder_ == null) {
+        ensureGcPausesIsMutable();
+        gcPauses_.add(builderForValue.build());
+        onChanged();
+      } else {
+        gcPausesBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder addGcPauses(
+        int index, io.sparkfuse.contracts.GcPause.Builder builderForValue) {
+      if (gcPausesBuilder_ == null) {
+        ensureGcPausesIsMutable();
+        gcPauses_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        gcPausesBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder addAllGcPauses(
+        java.lang.Iterable<? extends io.sparkfuse.contracts.GcPause> values) {
+      if (gcPausesBuilder_ == null) {
+        ensureGcPausesIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, gcPauses_);
+        onChanged();
+      } else {
+        gcPausesBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder clearGcPauses() {
+      if (gcPausesBuilder_ == null) {
+        gcPauses_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00002000);
+        onChanged();
+      } else {
+        gcPausesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public Builder removeGcPauses(int index) {
+      if (gcPausesBuilder_ == null) {
+        ensureGcPausesIsMutable();
+        gcPauses_.remove(index);
+        onChanged();
+      } else {
+        gcPausesBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public io.sparkfuse.contracts.GcPause.Builder getGcPausesBuilder(
+        int index) {
+      return internalGetGcPausesFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public io.sparkfuse.contracts.GcPauseOrBuilder getGcPausesOrBuilder(
+        int index) {
+      if (gcPausesBuilder_ == null) {
+        return gcPauses_.get(index);  } else {
+        return gcPausesBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public java.util.List<? extends io.sparkfuse.contracts.GcPauseOrBuilder> 
+         getGcPausesOrBuilderList() {
+      if (gcPausesBuilder_ != null) {
+        return gcPausesBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(gcPauses_);
+      }
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public io.sparkfuse.contracts.GcPause.Builder addGcPausesBuilder() {
+      return internalGetGcPausesFieldBuilder().addBuilder(
+          io.sparkfuse.contracts.GcPause.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public io.sparkfuse.contracts.GcPause.Builder addGcPausesBuilder(
+        int index) {
+      return internalGetGcPausesFieldBuilder().addBuilder(
+          index, io.sparkfuse.contracts.GcPause.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * Pauses of the collector since the sample before, longest first, capped. [text]
+     * </pre>
+     *
+     * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+     */
+    public java.util.List<io.sparkfuse.contracts.GcPause.Builder> 
+         getGcPausesBuilderList() {
+      return internalGetGcPausesFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        io.sparkfuse.contracts.GcPause, io.sparkfuse.contracts.GcPause.Builder, io.sparkfuse.contracts.GcPauseOrBuilder> 
+        internalGetGcPausesFieldBuilder() {
+      if (gcPausesBuilder_ == null) {
+        gcPausesBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            io.sparkfuse.contracts.GcPause, io.sparkfuse.contracts.GcPause.Builder, io.sparkfuse.contracts.GcPauseOrBuilder>(
+                gcPauses_,
+                ((bitField0_ & 0x00002000) != 0),
+                getParentForChildren(),
+                isClean());
+        gcPauses_ = null;
+      }
+      return gcPausesBuilder_;
+    }
+
+    private long gcPauseMaxMs_ ;
+    /**
+     * <pre>
+     * Longest pause since the sample before. [ms]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 15;</code>
+     * @return Whether the gcPauseMaxMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasGcPauseMaxMs() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * Longest pause since the sample before. [ms]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 15;</code>
+     * @return The gcPauseMaxMs.
+     */
+    @java.lang.Override
+    public long getGcPauseMaxMs() {
+      return gcPauseMaxMs_;
+    }
+    /**
+     * <pre>
+     * Longest pause since the sample before. [ms]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 15;</code>
+     * @param value The gcPauseMaxMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGcPauseMaxMs(long value) {
+
+      gcPauseMaxMs_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Longest pause since the sample before. [ms]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 15;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGcPauseMaxMs() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      gcPauseMaxMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int gcPausesLeftOut_ ;
+    /**
+     * <pre>
+     * Pauses that the cap left out. [count]
+     * </pre>
+     *
+     * <code>optional int32 gc_pauses_left_out = 16;</code>
+     * @return Whether the gcPausesLeftOut field is set.
+     */
+    @java.lang.Override
+    public boolean hasGcPausesLeftOut() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * Pauses that the cap left out. [count]
+     * </pre>
+     *
+     * <code>optional int32 gc_pauses_left_out = 16;</code>
+     * @return The gcPausesLeftOut.
+     */
+    @java.lang.Override
+    public int getGcPausesLeftOut() {
+      return gcPausesLeftOut_;
+    }
+    /**
+     * <pre>
+     * Pauses that the cap left out. [count]
+     * </pre>
+     *
+     * <code>optional int32 gc_pauses_left_out = 16;</code>
+     * @param value The gcPausesLeftOut to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGcPausesLeftOut(int value) {
+
+      gcPausesLeftOut_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Pauses that the cap left out. [count]
+     * </pre>
+     *
+     * <code>optional int32 gc_pauses_left_out = 16;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGcPausesLeftOut() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      gcPausesLeftOut_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long directMemoryBytes_ ;
+    /**
+     * <pre>
+     * Memory of direct buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 17;</code>
+     * @return Whether the directMemoryBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasDirectMemoryBytes() {
+      return ((bitField0_ & 0x00010000) != 0);
+    }
+    /**
+     * <pre>
+     * Memory of direct buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 17;</code>
+     * @return The directMemoryBytes.
+     */
+    @java.lang.Override
+    public long getDirectMemoryBytes() {
+      return directMemoryBytes_;
+    }
+    /**
+     * <pre>
+     * Memory of direct buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 17;</code>
+     * @param value The directMemoryBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDirectMemoryBytes(long value) {
+
+      directMemoryBytes_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory of direct buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 17;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDirectMemoryBytes() {
+      bitField0_ = (bitField0_ & ~0x00010000);
+      directMemoryBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long mappedMemoryBytes_ ;
+    /**
+     * <pre>
+     * Memory of mapped buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 mapped_memory_bytes = 18;</code>
+     * @return Whether the mappedMemoryBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasMappedMemoryBytes() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * Memory of mapped buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 mapped_memory_bytes = 18;</code>
+     * @return The mappedMemoryBytes.
+     */
+    @java.lang.Override
+    public long getMappedMemoryBytes() {
+      return mappedMemoryBytes_;
+    }
+    /**
+     * <pre>
+     * Memory of mapped buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 mapped_memory_bytes = 18;</code>
+     * @param value The mappedMemoryBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMappedMemoryBytes(long value) {
+
+      mappedMemoryBytes_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory of mapped buffers. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 mapped_memory_bytes = 18;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMappedMemoryBytes() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      mappedMemoryBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long openFiles_ ;
+    /**
+     * <pre>
+     * File descriptors open. [count]
+     * </pre>
+     *
+     * <code>optional int64 open_files = 19;</code>
+     * @return Whether the openFiles field is set.
+     */
+    @java.lang.Override
+    public boolean hasOpenFiles() {
+      return ((bitField0_ & 0x00040000) != 0);
+    }
+    /**
+     * <pre>
+     * File descriptors open. [count]
+     * </pre>
+     *
+     * <code>optional int64 open_files = 19;</code>
+     * @return The openFiles.
+     */
+    @java.lang.Override
+    public long getOpenFiles() {
+      return openFiles_;
+    }
+    /**
+     * <pre>
+     * File descriptors open. [count]
+     * </pre>
+     *
+     * <code>optional int64 open_files = 19;</code>
+     * @param value The openFiles to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOpenFiles(long value) {
+
+      openFiles_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * File descriptors open. [count]
+     * </pre>
+     *
+     * <code>optional int64 open_files = 19;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOpenFiles() {
+      bitField0_ = (bitField0_ & ~0x00040000);
+      openFiles_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long maxOpenFiles_ ;
+    /**
+     * <pre>
+     * Most file descriptors that it may open. [count]
+     * </pre>
+     *
+     * <code>optional int64 max_open_files = 20;</code>
+     * @return Whether the maxOpenFiles field is set.
+     */
+    @java.lang.Override
+    public boolean hasMaxOpenFiles() {
+      return ((bitField0_ & 0x00080000) != 0);
+    }
+    /**
+     * <pre>
+     * Most file descriptors that it may open. [count]
+     * </pre>
+     *
+     * <code>optional int64 max_open_files = 20;</code>
+     * @return The maxOpenFiles.
+     */
+    @java.lang.Override
+    public long getMaxOpenFiles() {
+      return maxOpenFiles_;
+    }
+    /**
+     * <pre>
+     * Most file descriptors that it may open. [count]
+     * </pre>
+     *
+     * <code>optional int64 max_open_files = 20;</code>
+     * @param value The maxOpenFiles to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMaxOpenFiles(long value) {
+
+      maxOpenFiles_ = value;
+      bitField0_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Most file descriptors that it may open. [count]
+     * </pre>
+     *
+     * <code>optional int64 max_open_files = 20;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMaxOpenFiles() {
+      bitField0_ = (bitField0_ & ~0x00080000);
+      maxOpenFiles_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int threads_ ;
+    /**
+     * <pre>
+     * Live threads of the JVM. [count]
+     * </pre>
+     *
+     * <code>optional int32 threads = 21;</code>
+     * @return Whether the threads field is set.
+     */
+    @java.lang.Override
+    public boolean hasThreads() {
+      return ((bitField0_ & 0x00100000) != 0);
+    }
+    /**
+     * <pre>
+     * Live threads of the JVM. [count]
+     * </pre>
+     *
+     * <code>optional int32 threads = 21;</code>
+     * @return The threads.
+     */
+    @java.lang.Override
+    public int getThreads() {
+      return threads_;
+    }
+    /**
+     * <pre>
+     * Live threads of the JVM. [count]
+     * </pre>
+     *
+     * <code>optional int32 threads = 21;</code>
+     * @param value The threads to set.
+     * @return This builder for chaining.
+     */
+    public Builder setThreads(int value) {
+
+      threads_ = value;
+      bitField0_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Live threads of the JVM. [count]
+     * </pre>
+     *
+     * <code>optional int32 threads = 21;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearThreads() {
+      bitField0_ = (bitField0_ & ~0x00100000);
+      threads_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int pythonWorkers_ ;
+    /**
+     * <pre>
+     * Python workers alive. [count]
+     * </pre>
+     *
+     * <code>optional int32 python_workers = 22;</code>
+     * @return Whether the pythonWorkers field is set.
+     */
+    @java.lang.Override
+    public boolean hasPythonWorkers() {
+      return ((bitField0_ & 0x00200000) != 0);
+    }
+    /**
+     * <pre>
+     * Python workers alive. [count]
+     * </pre>
+     *
+     * <code>optional int32 python_workers = 22;</code>
+     * @return The pythonWorkers.
+     */
+    @java.lang.Override
+    public int getPythonWorkers() {
+      return pythonWorkers_;
+    }
+    /**
+     * <pre>
+     * Python workers alive. [count]
+     * </pre>
+     *
+     * <code>optional int32 python_workers = 22;</code>
+     * @param value The pythonWorkers to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPythonWorkers(int value) {
+
+      pythonWorkers_ = value;
+      bitField0_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Python workers alive. [count]
+     * </pre>
+     *
+     * <code>optional int32 python_workers = 22;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPythonWorkers() {
+      bitField0_ = (bitField0_ & ~0x00200000);
+      pythonWorkers_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long pythonCpuNs_ ;
+    /**
+     * <pre>
+     * CPU of its Python workers since it began. [ns]
+     * </pre>
+     *
+     * <code>optional int64 python_cpu_ns = 23;</code>
+     * @return Whether the pythonCpuNs field is set.
+     */
+    @java.lang.Override
+    public boolean hasPythonCpuNs() {
+      return ((bitField0_ & 0x00400000) != 0);
+    }
+    /**
+     * <pre>
+     * CPU of its Python workers since it began. [ns]
+     * </pre>
+     *
+     * <code>optional int64 python_cpu_ns = 23;</code>
+     * @return The pythonCpuNs.
+     */
+    @java.lang.Override
+    public long getPythonCpuNs() {
+      return pythonCpuNs_;
+    }
+    /**
+     * <pre>
+     * CPU of its Python workers since it began. [ns]
+     * </pre>
+     *
+     * <code>optional int64 python_cpu_ns = 23;</code>
+     * @param value The pythonCpuNs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPythonCpuNs(long value) {
+
+      pythonCpuNs_ = value;
+      bitField0_ |= 0x00400000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * CPU of its Python workers since it began. [ns]
+     * </pre>
+     *
+     * <code>optional int64 python_cpu_ns = 23;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPythonCpuNs() {
+      bitField0_ = (bitField0_ & ~0x00400000);
+      pythonCpuNs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long storageMemoryUsedBytes_ ;
+    /**
+     * <pre>
+     * Memory that Spark uses for blocks. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 storage_memory_used_bytes = 24;</code>
+     * @return Whether the storageMemoryUsedBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasStorageMemoryUsedBytes() {
+      return ((bitField0_ & 0x00800000) != 0);
+    }
+    /**
+     * <pre>
+     * Memory that Spark uses for blocks. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 storage_memory_used_bytes = 24;</code>
+     * @return The storageMemoryUsedBytes.
+     */
+    @java.lang.Override
+    public long getStorageMemoryUsedBytes() {
+      return storageMemoryUsedBytes_;
+    }
+    /**
+     * <pre>
+     * Memory that Spark uses for blocks. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 storage_memory_used_bytes = 24;</code>
+     * @param value The storageMemoryUsedBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStorageMemoryUsedBytes(long value) {
+
+      storageMemoryUsedBytes_ = value;
+      bitField0_ |= 0x00800000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory that Spark uses for blocks. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 storage_memory_used_bytes = 24;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStorageMemoryUsedBytes() {
+      bitField0_ = (bitField0_ & ~0x00800000);
+      storageMemoryUsedBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long executionMemoryUsedBytes_ ;
+    /**
+     * <pre>
+     * Memory that Spark uses for execution. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 execution_memory_used_bytes = 25;</code>
+     * @return Whether the executionMemoryUsedBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasExecutionMemoryUsedBytes() {
+      return ((bitField0_ & 0x01000000) != 0);
+    }
+    /**
+     * <pre>
+     * Memory that Spark uses for execution. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 execution_memory_used_bytes = 25;</code>
+     * @return The executionMemoryUsedBytes.
+     */
+    @java.lang.Override
+    public long getExecutionMemoryUsedBytes() {
+      return executionMemoryUsedBytes_;
+    }
+    /**
+     * <pre>
+     * Memory that Spark uses for execution. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 execution_memory_used_bytes = 25;</code>
+     * @param value The executionMemoryUsedBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExecutionMemoryUsedBytes(long value) {
+
+      executionMemoryUsedBytes_ = value;
+      bitField0_ |= 0x01000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Memory that Spark uses for execution. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 execution_memory_used_bytes = 25;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExecutionMemoryUsedBytes() {
+      bitField0_ = (bitField0_ & ~0x01000000);
+      executionMemoryUsedBytes_ = 0L;
       onChanged();
       return this;
     }

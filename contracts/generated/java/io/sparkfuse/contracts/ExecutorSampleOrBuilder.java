@@ -276,4 +276,257 @@ public interface ExecutorSampleOrBuilder extends
    * @return The runningTasks.
    */
   int getRunningTasks();
+
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  java.util.List<io.sparkfuse.contracts.GcPause> 
+      getGcPausesList();
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  io.sparkfuse.contracts.GcPause getGcPauses(int index);
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  int getGcPausesCount();
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  java.util.List<? extends io.sparkfuse.contracts.GcPauseOrBuilder> 
+      getGcPausesOrBuilderList();
+  /**
+   * <pre>
+   * Pauses of the collector since the sample before, longest first, capped. [text]
+   * </pre>
+   *
+   * <code>repeated .sparkfuse.contracts.GcPause gc_pauses = 14;</code>
+   */
+  io.sparkfuse.contracts.GcPauseOrBuilder getGcPausesOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * Longest pause since the sample before. [ms]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 15;</code>
+   * @return Whether the gcPauseMaxMs field is set.
+   */
+  boolean hasGcPauseMaxMs();
+  /**
+   * <pre>
+   * Longest pause since the sample before. [ms]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 15;</code>
+   * @return The gcPauseMaxMs.
+   */
+  long getGcPauseMaxMs();
+
+  /**
+   * <pre>
+   * Pauses that the cap left out. [count]
+   * </pre>
+   *
+   * <code>optional int32 gc_pauses_left_out = 16;</code>
+   * @return Whether the gcPausesLeftOut field is set.
+   */
+  boolean hasGcPausesLeftOut();
+  /**
+   * <pre>
+   * Pauses that the cap left out. [count]
+   * </pre>
+   *
+   * <code>optional int32 gc_pauses_left_out = 16;</code>
+   * @return The gcPausesLeftOut.
+   */
+  int getGcPausesLeftOut();
+
+  /**
+   * <pre>
+   * Memory of direct buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 17;</code>
+   * @return Whether the directMemoryBytes field is set.
+   */
+  boolean hasDirectMemoryBytes();
+  /**
+   * <pre>
+   * Memory of direct buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 17;</code>
+   * @return The directMemoryBytes.
+   */
+  long getDirectMemoryBytes();
+
+  /**
+   * <pre>
+   * Memory of mapped buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 mapped_memory_bytes = 18;</code>
+   * @return Whether the mappedMemoryBytes field is set.
+   */
+  boolean hasMappedMemoryBytes();
+  /**
+   * <pre>
+   * Memory of mapped buffers. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 mapped_memory_bytes = 18;</code>
+   * @return The mappedMemoryBytes.
+   */
+  long getMappedMemoryBytes();
+
+  /**
+   * <pre>
+   * File descriptors open. [count]
+   * </pre>
+   *
+   * <code>optional int64 open_files = 19;</code>
+   * @return Whether the openFiles field is set.
+   */
+  boolean hasOpenFiles();
+  /**
+   * <pre>
+   * File descriptors open. [count]
+   * </pre>
+   *
+   * <code>optional int64 open_files = 19;</code>
+   * @return The openFiles.
+   */
+  long getOpenFiles();
+
+  /**
+   * <pre>
+   * Most file descriptors that it may open. [count]
+   * </pre>
+   *
+   * <code>optional int64 max_open_files = 20;</code>
+   * @return Whether the maxOpenFiles field is set.
+   */
+  boolean hasMaxOpenFiles();
+  /**
+   * <pre>
+   * Most file descriptors that it may open. [count]
+   * </pre>
+   *
+   * <code>optional int64 max_open_files = 20;</code>
+   * @return The maxOpenFiles.
+   */
+  long getMaxOpenFiles();
+
+  /**
+   * <pre>
+   * Live threads of the JVM. [count]
+   * </pre>
+   *
+   * <code>optional int32 threads = 21;</code>
+   * @return Whether the threads field is set.
+   */
+  boolean hasThreads();
+  /**
+   * <pre>
+   * Live threads of the JVM. [count]
+   * </pre>
+   *
+   * <code>optional int32 threads = 21;</code>
+   * @return The threads.
+   */
+  int getThreads();
+
+  /**
+   * <pre>
+   * Python workers alive. [count]
+   * </pre>
+   *
+   * <code>optional int32 python_workers = 22;</code>
+   * @return Whether the pythonWorkers field is set.
+   */
+  boolean hasPythonWorkers();
+  /**
+   * <pre>
+   * Python workers alive. [count]
+   * </pre>
+   *
+   * <code>optional int32 python_workers = 22;</code>
+   * @return The pythonWorkers.
+   */
+  int getPythonWorkers();
+
+  /**
+   * <pre>
+   * CPU of its Python workers since it began. [ns]
+   * </pre>
+   *
+   * <code>optional int64 python_cpu_ns = 23;</code>
+   * @return Whether the pythonCpuNs field is set.
+   */
+  boolean hasPythonCpuNs();
+  /**
+   * <pre>
+   * CPU of its Python workers since it began. [ns]
+   * </pre>
+   *
+   * <code>optional int64 python_cpu_ns = 23;</code>
+   * @return The pythonCpuNs.
+   */
+  long getPythonCpuNs();
+
+  /**
+   * <pre>
+   * Memory that Spark uses for blocks. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 storage_memory_used_bytes = 24;</code>
+   * @return Whether the storageMemoryUsedBytes field is set.
+   */
+  boolean hasStorageMemoryUsedBytes();
+  /**
+   * <pre>
+   * Memory that Spark uses for blocks. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 storage_memory_used_bytes = 24;</code>
+   * @return The storageMemoryUsedBytes.
+   */
+  long getStorageMemoryUsedBytes();
+
+  /**
+   * <pre>
+   * Memory that Spark uses for execution. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 execution_memory_used_bytes = 25;</code>
+   * @return Whether the executionMemoryUsedBytes field is set.
+   */
+  boolean hasExecutionMemoryUsedBytes();
+  /**
+   * <pre>
+   * Memory that Spark uses for execution. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 execution_memory_used_bytes = 25;</code>
+   * @return The executionMemoryUsedBytes.
+   */
+  long getExecutionMemoryUsedBytes();
 }

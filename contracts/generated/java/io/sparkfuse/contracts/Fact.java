@@ -76,6 +76,15 @@ private static final long serialVersionUID = 0L;
     EXECUTOR_SAMPLE(33),
     COLLECTOR_HEALTH(34),
     TICK(35),
+    SQL_PLAN(36),
+    SQL_METRICS(37),
+    BLOCK_MANAGER_ADDED(38),
+    BLOCK_MANAGER_REMOVED(39),
+    STREAMING_STARTED(40),
+    STREAMING_PROGRESS(41),
+    STREAMING_ENDED(42),
+    RESOURCE_PROFILE_ADDED(43),
+    NODE_EVENT(44),
     UNDECODABLE(99),
     KIND_NOT_SET(0);
     private final int value;
@@ -110,6 +119,15 @@ private static final long serialVersionUID = 0L;
         case 33: return EXECUTOR_SAMPLE;
         case 34: return COLLECTOR_HEALTH;
         case 35: return TICK;
+        case 36: return SQL_PLAN;
+        case 37: return SQL_METRICS;
+        case 38: return BLOCK_MANAGER_ADDED;
+        case 39: return BLOCK_MANAGER_REMOVED;
+        case 40: return STREAMING_STARTED;
+        case 41: return STREAMING_PROGRESS;
+        case 42: return STREAMING_ENDED;
+        case 43: return RESOURCE_PROFILE_ADDED;
+        case 44: return NODE_EVENT;
         case 99: return UNDECODABLE;
         case 0: return KIND_NOT_SET;
         default: return null;
@@ -1062,6 +1080,285 @@ private static final long serialVersionUID = 0L;
     return io.sparkfuse.contracts.Tick.getDefaultInstance();
   }
 
+  public static final int SQL_PLAN_FIELD_NUMBER = 36;
+  /**
+   * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+   * @return Whether the sqlPlan field is set.
+   */
+  @java.lang.Override
+  public boolean hasSqlPlan() {
+    return kindCase_ == 36;
+  }
+  /**
+   * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+   * @return The sqlPlan.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.SqlPlan getSqlPlan() {
+    if (kindCase_ == 36) {
+       return (io.sparkfuse.contracts.SqlPlan) kind_;
+    }
+    return io.sparkfuse.contracts.SqlPlan.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.SqlPlanOrBuilder getSqlPlanOrBuilder() {
+    if (kindCase_ == 36) {
+       return (io.sparkfuse.contracts.SqlPlan) kind_;
+    }
+    return io.sparkfuse.contracts.SqlPlan.getDefaultInstance();
+  }
+
+  public static final int SQL_METRICS_FIELD_NUMBER = 37;
+  /**
+   * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+   * @return Whether the sqlMetrics field is set.
+   */
+  @java.lang.Override
+  public boolean hasSqlMetrics() {
+    return kindCase_ == 37;
+  }
+  /**
+   * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+   * @return The sqlMetrics.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.SqlMetrics getSqlMetrics() {
+    if (kindCase_ == 37) {
+       return (io.sparkfuse.contracts.SqlMetrics) kind_;
+    }
+    return io.sparkfuse.contracts.SqlMetrics.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.SqlMetricsOrBuilder getSqlMetricsOrBuilder() {
+    if (kindCase_ == 37) {
+       return (io.sparkfuse.contracts.SqlMetrics) kind_;
+    }
+    return io.sparkfuse.contracts.SqlMetrics.getDefaultInstance();
+  }
+
+  public static final int BLOCK_MANAGER_ADDED_FIELD_NUMBER = 38;
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+   * @return Whether the blockManagerAdded field is set.
+   */
+  @java.lang.Override
+  public boolean hasBlockManagerAdded() {
+    return kindCase_ == 38;
+  }
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+   * @return The blockManagerAdded.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.BlockManagerAdded getBlockManagerAdded() {
+    if (kindCase_ == 38) {
+       return (io.sparkfuse.contracts.BlockManagerAdded) kind_;
+    }
+    return io.sparkfuse.contracts.BlockManagerAdded.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.BlockManagerAddedOrBuilder getBlockManagerAddedOrBuilder() {
+    if (kindCase_ == 38) {
+       return (io.sparkfuse.contracts.BlockManagerAdded) kind_;
+    }
+    return io.sparkfuse.contracts.BlockManagerAdded.getDefaultInstance();
+  }
+
+  public static final int BLOCK_MANAGER_REMOVED_FIELD_NUMBER = 39;
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+   * @return Whether the blockManagerRemoved field is set.
+   */
+  @java.lang.Override
+  public boolean hasBlockManagerRemoved() {
+    return kindCase_ == 39;
+  }
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+   * @return The blockManagerRemoved.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.BlockManagerRemoved getBlockManagerRemoved() {
+    if (kindCase_ == 39) {
+       return (io.sparkfuse.contracts.BlockManagerRemoved) kind_;
+    }
+    return io.sparkfuse.contracts.BlockManagerRemoved.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.BlockManagerRemovedOrBuilder getBlockManagerRemovedOrBuilder() {
+    if (kindCase_ == 39) {
+       return (io.sparkfuse.contracts.BlockManagerRemoved) kind_;
+    }
+    return io.sparkfuse.contracts.BlockManagerRemoved.getDefaultInstance();
+  }
+
+  public static final int STREAMING_STARTED_FIELD_NUMBER = 40;
+  /**
+   * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+   * @return Whether the streamingStarted field is set.
+   */
+  @java.lang.Override
+  public boolean hasStreamingStarted() {
+    return kindCase_ == 40;
+  }
+  /**
+   * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+   * @return The streamingStarted.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.StreamingStarted getStreamingStarted() {
+    if (kindCase_ == 40) {
+       return (io.sparkfuse.contracts.StreamingStarted) kind_;
+    }
+    return io.sparkfuse.contracts.StreamingStarted.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.StreamingStartedOrBuilder getStreamingStartedOrBuilder() {
+    if (kindCase_ == 40) {
+       return (io.sparkfuse.contracts.StreamingStarted) kind_;
+    }
+    return io.sparkfuse.contracts.StreamingStarted.getDefaultInstance();
+  }
+
+  public static final int STREAMING_PROGRESS_FIELD_NUMBER = 41;
+  /**
+   * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+   * @return Whether the streamingProgress field is set.
+   */
+  @java.lang.Override
+  public boolean hasStreamingProgress() {
+    return kindCase_ == 41;
+  }
+  /**
+   * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+   * @return The streamingProgress.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.StreamingProgress getStreamingProgress() {
+    if (kindCase_ == 41) {
+       return (io.sparkfuse.contracts.StreamingProgress) kind_;
+    }
+    return io.sparkfuse.contracts.StreamingProgress.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.StreamingProgressOrBuilder getStreamingProgressOrBuilder() {
+    if (kindCase_ == 41) {
+       return (io.sparkfuse.contracts.StreamingProgress) kind_;
+    }
+    return io.sparkfuse.contracts.StreamingProgress.getDefaultInstance();
+  }
+
+  public static final int STREAMING_ENDED_FIELD_NUMBER = 42;
+  /**
+   * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+   * @return Whether the streamingEnded field is set.
+   */
+  @java.lang.Override
+  public boolean hasStreamingEnded() {
+    return kindCase_ == 42;
+  }
+  /**
+   * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+   * @return The streamingEnded.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.StreamingEnded getStreamingEnded() {
+    if (kindCase_ == 42) {
+       return (io.sparkfuse.contracts.StreamingEnded) kind_;
+    }
+    return io.sparkfuse.contracts.StreamingEnded.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.StreamingEndedOrBuilder getStreamingEndedOrBuilder() {
+    if (kindCase_ == 42) {
+       return (io.sparkfuse.contracts.StreamingEnded) kind_;
+    }
+    return io.sparkfuse.contracts.StreamingEnded.getDefaultInstance();
+  }
+
+  public static final int RESOURCE_PROFILE_ADDED_FIELD_NUMBER = 43;
+  /**
+   * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+   * @return Whether the resourceProfileAdded field is set.
+   */
+  @java.lang.Override
+  public boolean hasResourceProfileAdded() {
+    return kindCase_ == 43;
+  }
+  /**
+   * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+   * @return The resourceProfileAdded.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.ResourceProfileAdded getResourceProfileAdded() {
+    if (kindCase_ == 43) {
+       return (io.sparkfuse.contracts.ResourceProfileAdded) kind_;
+    }
+    return io.sparkfuse.contracts.ResourceProfileAdded.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.ResourceProfileAddedOrBuilder getResourceProfileAddedOrBuilder() {
+    if (kindCase_ == 43) {
+       return (io.sparkfuse.contracts.ResourceProfileAdded) kind_;
+    }
+    return io.sparkfuse.contracts.ResourceProfileAdded.getDefaultInstance();
+  }
+
+  public static final int NODE_EVENT_FIELD_NUMBER = 44;
+  /**
+   * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+   * @return Whether the nodeEvent field is set.
+   */
+  @java.lang.Override
+  public boolean hasNodeEvent() {
+    return kindCase_ == 44;
+  }
+  /**
+   * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+   * @return The nodeEvent.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.NodeEvent getNodeEvent() {
+    if (kindCase_ == 44) {
+       return (io.sparkfuse.contracts.NodeEvent) kind_;
+    }
+    return io.sparkfuse.contracts.NodeEvent.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.NodeEventOrBuilder getNodeEventOrBuilder() {
+    if (kindCase_ == 44) {
+       return (io.sparkfuse.contracts.NodeEvent) kind_;
+    }
+    return io.sparkfuse.contracts.NodeEvent.getDefaultInstance();
+  }
+
   public static final int UNDECODABLE_FIELD_NUMBER = 99;
   /**
    * <code>.sparkfuse.contracts.Undecodable undecodable = 99;</code>
@@ -1185,6 +1482,33 @@ private static final long serialVersionUID = 0L;
     if (kindCase_ == 35) {
       output.writeMessage(35, (io.sparkfuse.contracts.Tick) kind_);
     }
+    if (kindCase_ == 36) {
+      output.writeMessage(36, (io.sparkfuse.contracts.SqlPlan) kind_);
+    }
+    if (kindCase_ == 37) {
+      output.writeMessage(37, (io.sparkfuse.contracts.SqlMetrics) kind_);
+    }
+    if (kindCase_ == 38) {
+      output.writeMessage(38, (io.sparkfuse.contracts.BlockManagerAdded) kind_);
+    }
+    if (kindCase_ == 39) {
+      output.writeMessage(39, (io.sparkfuse.contracts.BlockManagerRemoved) kind_);
+    }
+    if (kindCase_ == 40) {
+      output.writeMessage(40, (io.sparkfuse.contracts.StreamingStarted) kind_);
+    }
+    if (kindCase_ == 41) {
+      output.writeMessage(41, (io.sparkfuse.contracts.StreamingProgress) kind_);
+    }
+    if (kindCase_ == 42) {
+      output.writeMessage(42, (io.sparkfuse.contracts.StreamingEnded) kind_);
+    }
+    if (kindCase_ == 43) {
+      output.writeMessage(43, (io.sparkfuse.contracts.ResourceProfileAdded) kind_);
+    }
+    if (kindCase_ == 44) {
+      output.writeMessage(44, (io.sparkfuse.contracts.NodeEvent) kind_);
+    }
     if (kindCase_ == 99) {
       output.writeMessage(99, (io.sparkfuse.contracts.Undecodable) kind_);
     }
@@ -1295,6 +1619,42 @@ private static final long serialVersionUID = 0L;
     if (kindCase_ == 35) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(35, (io.sparkfuse.contracts.Tick) kind_);
+    }
+    if (kindCase_ == 36) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(36, (io.sparkfuse.contracts.SqlPlan) kind_);
+    }
+    if (kindCase_ == 37) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(37, (io.sparkfuse.contracts.SqlMetrics) kind_);
+    }
+    if (kindCase_ == 38) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(38, (io.sparkfuse.contracts.BlockManagerAdded) kind_);
+    }
+    if (kindCase_ == 39) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(39, (io.sparkfuse.contracts.BlockManagerRemoved) kind_);
+    }
+    if (kindCase_ == 40) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(40, (io.sparkfuse.contracts.StreamingStarted) kind_);
+    }
+    if (kindCase_ == 41) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(41, (io.sparkfuse.contracts.StreamingProgress) kind_);
+    }
+    if (kindCase_ == 42) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(42, (io.sparkfuse.contracts.StreamingEnded) kind_);
+    }
+    if (kindCase_ == 43) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(43, (io.sparkfuse.contracts.ResourceProfileAdded) kind_);
+    }
+    if (kindCase_ == 44) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(44, (io.sparkfuse.contracts.NodeEvent) kind_);
     }
     if (kindCase_ == 99) {
       size += com.google.protobuf.CodedOutputStream
@@ -1431,6 +1791,42 @@ private static final long serialVersionUID = 0L;
         if (!getTick()
             .equals(other.getTick())) return false;
         break;
+      case 36:
+        if (!getSqlPlan()
+            .equals(other.getSqlPlan())) return false;
+        break;
+      case 37:
+        if (!getSqlMetrics()
+            .equals(other.getSqlMetrics())) return false;
+        break;
+      case 38:
+        if (!getBlockManagerAdded()
+            .equals(other.getBlockManagerAdded())) return false;
+        break;
+      case 39:
+        if (!getBlockManagerRemoved()
+            .equals(other.getBlockManagerRemoved())) return false;
+        break;
+      case 40:
+        if (!getStreamingStarted()
+            .equals(other.getStreamingStarted())) return false;
+        break;
+      case 41:
+        if (!getStreamingProgress()
+            .equals(other.getStreamingProgress())) return false;
+        break;
+      case 42:
+        if (!getStreamingEnded()
+            .equals(other.getStreamingEnded())) return false;
+        break;
+      case 43:
+        if (!getResourceProfileAdded()
+            .equals(other.getResourceProfileAdded())) return false;
+        break;
+      case 44:
+        if (!getNodeEvent()
+            .equals(other.getNodeEvent())) return false;
+        break;
       case 99:
         if (!getUndecodable()
             .equals(other.getUndecodable())) return false;
@@ -1556,6 +1952,42 @@ private static final long serialVersionUID = 0L;
       case 35:
         hash = (37 * hash) + TICK_FIELD_NUMBER;
         hash = (53 * hash) + getTick().hashCode();
+        break;
+      case 36:
+        hash = (37 * hash) + SQL_PLAN_FIELD_NUMBER;
+        hash = (53 * hash) + getSqlPlan().hashCode();
+        break;
+      case 37:
+        hash = (37 * hash) + SQL_METRICS_FIELD_NUMBER;
+        hash = (53 * hash) + getSqlMetrics().hashCode();
+        break;
+      case 38:
+        hash = (37 * hash) + BLOCK_MANAGER_ADDED_FIELD_NUMBER;
+        hash = (53 * hash) + getBlockManagerAdded().hashCode();
+        break;
+      case 39:
+        hash = (37 * hash) + BLOCK_MANAGER_REMOVED_FIELD_NUMBER;
+        hash = (53 * hash) + getBlockManagerRemoved().hashCode();
+        break;
+      case 40:
+        hash = (37 * hash) + STREAMING_STARTED_FIELD_NUMBER;
+        hash = (53 * hash) + getStreamingStarted().hashCode();
+        break;
+      case 41:
+        hash = (37 * hash) + STREAMING_PROGRESS_FIELD_NUMBER;
+        hash = (53 * hash) + getStreamingProgress().hashCode();
+        break;
+      case 42:
+        hash = (37 * hash) + STREAMING_ENDED_FIELD_NUMBER;
+        hash = (53 * hash) + getStreamingEnded().hashCode();
+        break;
+      case 43:
+        hash = (37 * hash) + RESOURCE_PROFILE_ADDED_FIELD_NUMBER;
+        hash = (53 * hash) + getResourceProfileAdded().hashCode();
+        break;
+      case 44:
+        hash = (37 * hash) + NODE_EVENT_FIELD_NUMBER;
+        hash = (53 * hash) + getNodeEvent().hashCode();
         break;
       case 99:
         hash = (37 * hash) + UNDECODABLE_FIELD_NUMBER;
@@ -1699,6 +2131,7 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
+      bitField1_ = 0;
       eventId_ = com.google.protobuf.ByteString.EMPTY;
       eventTimeMs_ = 0L;
       cluster_ = "";
@@ -1757,6 +2190,33 @@ private static final long serialVersionUID = 0L;
       if (tickBuilder_ != null) {
         tickBuilder_.clear();
       }
+      if (sqlPlanBuilder_ != null) {
+        sqlPlanBuilder_.clear();
+      }
+      if (sqlMetricsBuilder_ != null) {
+        sqlMetricsBuilder_.clear();
+      }
+      if (blockManagerAddedBuilder_ != null) {
+        blockManagerAddedBuilder_.clear();
+      }
+      if (blockManagerRemovedBuilder_ != null) {
+        blockManagerRemovedBuilder_.clear();
+      }
+      if (streamingStartedBuilder_ != null) {
+        streamingStartedBuilder_.clear();
+      }
+      if (streamingProgressBuilder_ != null) {
+        streamingProgressBuilder_.clear();
+      }
+      if (streamingEndedBuilder_ != null) {
+        streamingEndedBuilder_.clear();
+      }
+      if (resourceProfileAddedBuilder_ != null) {
+        resourceProfileAddedBuilder_.clear();
+      }
+      if (nodeEventBuilder_ != null) {
+        nodeEventBuilder_.clear();
+      }
       if (undecodableBuilder_ != null) {
         undecodableBuilder_.clear();
       }
@@ -1789,6 +2249,7 @@ private static final long serialVersionUID = 0L;
     public io.sparkfuse.contracts.Fact buildPartial() {
       io.sparkfuse.contracts.Fact result = new io.sparkfuse.contracts.Fact(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      if (bitField1_ != 0) { buildPartial1(result); }
       buildPartialOneofs(result);
       onBuilt();
       return result;
@@ -1838,6 +2299,10 @@ private static final long serialVersionUID = 0L;
         to_bitField0_ |= 0x00000200;
       }
       result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartial1(io.sparkfuse.contracts.Fact result) {
+      int from_bitField1_ = bitField1_;
     }
 
     private void buildPartialOneofs(io.sparkfuse.contracts.Fact result) {
@@ -1906,6 +2371,42 @@ private static final long serialVersionUID = 0L;
       if (kindCase_ == 35 &&
           tickBuilder_ != null) {
         result.kind_ = tickBuilder_.build();
+      }
+      if (kindCase_ == 36 &&
+          sqlPlanBuilder_ != null) {
+        result.kind_ = sqlPlanBuilder_.build();
+      }
+      if (kindCase_ == 37 &&
+          sqlMetricsBuilder_ != null) {
+        result.kind_ = sqlMetricsBuilder_.build();
+      }
+      if (kindCase_ == 38 &&
+          blockManagerAddedBuilder_ != null) {
+        result.kind_ = blockManagerAddedBuilder_.build();
+      }
+      if (kindCase_ == 39 &&
+          blockManagerRemovedBuilder_ != null) {
+        result.kind_ = blockManagerRemovedBuilder_.build();
+      }
+      if (kindCase_ == 40 &&
+          streamingStartedBuilder_ != null) {
+        result.kind_ = streamingStartedBuilder_.build();
+      }
+      if (kindCase_ == 41 &&
+          streamingProgressBuilder_ != null) {
+        result.kind_ = streamingProgressBuilder_.build();
+      }
+      if (kindCase_ == 42 &&
+          streamingEndedBuilder_ != null) {
+        result.kind_ = streamingEndedBuilder_.build();
+      }
+      if (kindCase_ == 43 &&
+          resourceProfileAddedBuilder_ != null) {
+        result.kind_ = resourceProfileAddedBuilder_.build();
+      }
+      if (kindCase_ == 44 &&
+          nodeEventBuilder_ != null) {
+        result.kind_ = nodeEventBuilder_.build();
       }
       if (kindCase_ == 99 &&
           undecodableBuilder_ != null) {
@@ -2028,6 +2529,42 @@ private static final long serialVersionUID = 0L;
         }
         case TICK: {
           mergeTick(other.getTick());
+          break;
+        }
+        case SQL_PLAN: {
+          mergeSqlPlan(other.getSqlPlan());
+          break;
+        }
+        case SQL_METRICS: {
+          mergeSqlMetrics(other.getSqlMetrics());
+          break;
+        }
+        case BLOCK_MANAGER_ADDED: {
+          mergeBlockManagerAdded(other.getBlockManagerAdded());
+          break;
+        }
+        case BLOCK_MANAGER_REMOVED: {
+          mergeBlockManagerRemoved(other.getBlockManagerRemoved());
+          break;
+        }
+        case STREAMING_STARTED: {
+          mergeStreamingStarted(other.getStreamingStarted());
+          break;
+        }
+        case STREAMING_PROGRESS: {
+          mergeStreamingProgress(other.getStreamingProgress());
+          break;
+        }
+        case STREAMING_ENDED: {
+          mergeStreamingEnded(other.getStreamingEnded());
+          break;
+        }
+        case RESOURCE_PROFILE_ADDED: {
+          mergeResourceProfileAdded(other.getResourceProfileAdded());
+          break;
+        }
+        case NODE_EVENT: {
+          mergeNodeEvent(other.getNodeEvent());
           break;
         }
         case UNDECODABLE: {
@@ -2226,6 +2763,69 @@ private static final long serialVersionUID = 0L;
               kindCase_ = 35;
               break;
             } // case 282
+            case 290: {
+              input.readMessage(
+                  internalGetSqlPlanFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 36;
+              break;
+            } // case 290
+            case 298: {
+              input.readMessage(
+                  internalGetSqlMetricsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 37;
+              break;
+            } // case 298
+            case 306: {
+              input.readMessage(
+                  internalGetBlockManagerAddedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 38;
+              break;
+            } // case 306
+            case 314: {
+              input.readMessage(
+                  internalGetBlockManagerRemovedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 39;
+              break;
+            } // case 314
+            case 322: {
+              input.readMessage(
+                  internalGetStreamingStartedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 40;
+              break;
+            } // case 322
+            case 330: {
+              input.readMessage(
+                  internalGetStreamingProgressFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 41;
+              break;
+            } // case 330
+            case 338: {
+              input.readMessage(
+                  internalGetStreamingEndedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 42;
+              break;
+            } // case 338
+            case 346: {
+              input.readMessage(
+                  internalGetResourceProfileAddedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 43;
+              break;
+            } // case 346
+            case 354: {
+              input.readMessage(
+                  internalGetNodeEventFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              kindCase_ = 44;
+              break;
+            } // case 354
             case 794: {
               input.readMessage(
                   internalGetUndecodableFieldBuilder().getBuilder(),
@@ -2264,6 +2864,7 @@ private static final long serialVersionUID = 0L;
     }
 
     private int bitField0_;
+    private int bitField1_;
 
     private com.google.protobuf.ByteString eventId_ = com.google.protobuf.ByteString.EMPTY;
     /**
@@ -5335,6 +5936,1284 @@ private static final long serialVersionUID = 0L;
       kindCase_ = 35;
       onChanged();
       return tickBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.SqlPlan, io.sparkfuse.contracts.SqlPlan.Builder, io.sparkfuse.contracts.SqlPlanOrBuilder> sqlPlanBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     * @return Whether the sqlPlan field is set.
+     */
+    @java.lang.Override
+    public boolean hasSqlPlan() {
+      return kindCase_ == 36;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     * @return The sqlPlan.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.SqlPlan getSqlPlan() {
+      if (sqlPlanBuilder_ == null) {
+        if (kindCase_ == 36) {
+          return (io.sparkfuse.contracts.SqlPlan) kind_;
+        }
+        return io.sparkfuse.contracts.SqlPlan.getDefaultInstance();
+      } else {
+        if (kindCase_ == 36) {
+          return sqlPlanBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.SqlPlan.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     */
+    public Builder setSqlPlan(io.sparkfuse.contracts.SqlPlan value) {
+      if (sqlPlanBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        sqlPlanBuilder_.setMessage(value);
+      }
+      kindCase_ = 36;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     */
+    public Builder setSqlPlan(
+        io.sparkfuse.contracts.SqlPlan.Builder builderForValue) {
+      if (sqlPlanBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        sqlPlanBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 36;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     */
+    public Builder mergeSqlPlan(io.sparkfuse.contracts.SqlPlan value) {
+      if (sqlPlanBuilder_ == null) {
+        if (kindCase_ == 36 &&
+            kind_ != io.sparkfuse.contracts.SqlPlan.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.SqlPlan.newBuilder((io.sparkfuse.contracts.SqlPlan) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 36) {
+          sqlPlanBuilder_.mergeFrom(value);
+        } else {
+          sqlPlanBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 36;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     */
+    public Builder clearSqlPlan() {
+      if (sqlPlanBuilder_ == null) {
+        if (kindCase_ == 36) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 36) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        sqlPlanBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     */
+    public io.sparkfuse.contracts.SqlPlan.Builder getSqlPlanBuilder() {
+      return internalGetSqlPlanFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.SqlPlanOrBuilder getSqlPlanOrBuilder() {
+      if ((kindCase_ == 36) && (sqlPlanBuilder_ != null)) {
+        return sqlPlanBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 36) {
+          return (io.sparkfuse.contracts.SqlPlan) kind_;
+        }
+        return io.sparkfuse.contracts.SqlPlan.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.SqlPlan, io.sparkfuse.contracts.SqlPlan.Builder, io.sparkfuse.contracts.SqlPlanOrBuilder> 
+        internalGetSqlPlanFieldBuilder() {
+      if (sqlPlanBuilder_ == null) {
+        if (!(kindCase_ == 36)) {
+          kind_ = io.sparkfuse.contracts.SqlPlan.getDefaultInstance();
+        }
+        sqlPlanBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.SqlPlan, io.sparkfuse.contracts.SqlPlan.Builder, io.sparkfuse.contracts.SqlPlanOrBuilder>(
+                (io.sparkfuse.contracts.SqlPlan) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 36;
+      onChanged();
+      return sqlPlanBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.SqlMetrics, io.sparkfuse.contracts.SqlMetrics.Builder, io.sparkfuse.contracts.SqlMetricsOrBuilder> sqlMetricsBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     * @return Whether the sqlMetrics field is set.
+     */
+    @java.lang.Override
+    public boolean hasSqlMetrics() {
+      return kindCase_ == 37;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     * @return The sqlMetrics.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.SqlMetrics getSqlMetrics() {
+      if (sqlMetricsBuilder_ == null) {
+        if (kindCase_ == 37) {
+          return (io.sparkfuse.contracts.SqlMetrics) kind_;
+        }
+        return io.sparkfuse.contracts.SqlMetrics.getDefaultInstance();
+      } else {
+        if (kindCase_ == 37) {
+          return sqlMetricsBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.SqlMetrics.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     */
+    public Builder setSqlMetrics(io.sparkfuse.contracts.SqlMetrics value) {
+      if (sqlMetricsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        sqlMetricsBuilder_.setMessage(value);
+      }
+      kindCase_ = 37;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     */
+    public Builder setSqlMetrics(
+        io.sparkfuse.contracts.SqlMetrics.Builder builderForValue) {
+      if (sqlMetricsBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        sqlMetricsBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 37;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     */
+    public Builder mergeSqlMetrics(io.sparkfuse.contracts.SqlMetrics value) {
+      if (sqlMetricsBuilder_ == null) {
+        if (kindCase_ == 37 &&
+            kind_ != io.sparkfuse.contracts.SqlMetrics.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.SqlMetrics.newBuilder((io.sparkfuse.contracts.SqlMetrics) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 37) {
+          sqlMetricsBuilder_.mergeFrom(value);
+        } else {
+          sqlMetricsBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 37;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     */
+    public Builder clearSqlMetrics() {
+      if (sqlMetricsBuilder_ == null) {
+        if (kindCase_ == 37) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 37) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        sqlMetricsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     */
+    public io.sparkfuse.contracts.SqlMetrics.Builder getSqlMetricsBuilder() {
+      return internalGetSqlMetricsFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.SqlMetricsOrBuilder getSqlMetricsOrBuilder() {
+      if ((kindCase_ == 37) && (sqlMetricsBuilder_ != null)) {
+        return sqlMetricsBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 37) {
+          return (io.sparkfuse.contracts.SqlMetrics) kind_;
+        }
+        return io.sparkfuse.contracts.SqlMetrics.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.SqlMetrics, io.sparkfuse.contracts.SqlMetrics.Builder, io.sparkfuse.contracts.SqlMetricsOrBuilder> 
+        internalGetSqlMetricsFieldBuilder() {
+      if (sqlMetricsBuilder_ == null) {
+        if (!(kindCase_ == 37)) {
+          kind_ = io.sparkfuse.contracts.SqlMetrics.getDefaultInstance();
+        }
+        sqlMetricsBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.SqlMetrics, io.sparkfuse.contracts.SqlMetrics.Builder, io.sparkfuse.contracts.SqlMetricsOrBuilder>(
+                (io.sparkfuse.contracts.SqlMetrics) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 37;
+      onChanged();
+      return sqlMetricsBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.BlockManagerAdded, io.sparkfuse.contracts.BlockManagerAdded.Builder, io.sparkfuse.contracts.BlockManagerAddedOrBuilder> blockManagerAddedBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     * @return Whether the blockManagerAdded field is set.
+     */
+    @java.lang.Override
+    public boolean hasBlockManagerAdded() {
+      return kindCase_ == 38;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     * @return The blockManagerAdded.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.BlockManagerAdded getBlockManagerAdded() {
+      if (blockManagerAddedBuilder_ == null) {
+        if (kindCase_ == 38) {
+          return (io.sparkfuse.contracts.BlockManagerAdded) kind_;
+        }
+        return io.sparkfuse.contracts.BlockManagerAdded.getDefaultInstance();
+      } else {
+        if (kindCase_ == 38) {
+          return blockManagerAddedBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.BlockManagerAdded.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     */
+    public Builder setBlockManagerAdded(io.sparkfuse.contracts.BlockManagerAdded value) {
+      if (blockManagerAddedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        blockManagerAddedBuilder_.setMessage(value);
+      }
+      kindCase_ = 38;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     */
+    public Builder setBlockManagerAdded(
+        io.sparkfuse.contracts.BlockManagerAdded.Builder builderForValue) {
+      if (blockManagerAddedBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        blockManagerAddedBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 38;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     */
+    public Builder mergeBlockManagerAdded(io.sparkfuse.contracts.BlockManagerAdded value) {
+      if (blockManagerAddedBuilder_ == null) {
+        if (kindCase_ == 38 &&
+            kind_ != io.sparkfuse.contracts.BlockManagerAdded.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.BlockManagerAdded.newBuilder((io.sparkfuse.contracts.BlockManagerAdded) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 38) {
+          blockManagerAddedBuilder_.mergeFrom(value);
+        } else {
+          blockManagerAddedBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 38;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     */
+    public Builder clearBlockManagerAdded() {
+      if (blockManagerAddedBuilder_ == null) {
+        if (kindCase_ == 38) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 38) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        blockManagerAddedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     */
+    public io.sparkfuse.contracts.BlockManagerAdded.Builder getBlockManagerAddedBuilder() {
+      return internalGetBlockManagerAddedFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.BlockManagerAddedOrBuilder getBlockManagerAddedOrBuilder() {
+      if ((kindCase_ == 38) && (blockManagerAddedBuilder_ != null)) {
+        return blockManagerAddedBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 38) {
+          return (io.sparkfuse.contracts.BlockManagerAdded) kind_;
+        }
+        return io.sparkfuse.contracts.BlockManagerAdded.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.BlockManagerAdded, io.sparkfuse.contracts.BlockManagerAdded.Builder, io.sparkfuse.contracts.BlockManagerAddedOrBuilder> 
+        internalGetBlockManagerAddedFieldBuilder() {
+      if (blockManagerAddedBuilder_ == null) {
+        if (!(kindCase_ == 38)) {
+          kind_ = io.sparkfuse.contracts.BlockManagerAdded.getDefaultInstance();
+        }
+        blockManagerAddedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.BlockManagerAdded, io.sparkfuse.contracts.BlockManagerAdded.Builder, io.sparkfuse.contracts.BlockManagerAddedOrBuilder>(
+                (io.sparkfuse.contracts.BlockManagerAdded) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 38;
+      onChanged();
+      return blockManagerAddedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.BlockManagerRemoved, io.sparkfuse.contracts.BlockManagerRemoved.Builder, io.sparkfuse.contracts.BlockManagerRemovedOrBuilder> blockManagerRemovedBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     * @return Whether the blockManagerRemoved field is set.
+     */
+    @java.lang.Override
+    public boolean hasBlockManagerRemoved() {
+      return kindCase_ == 39;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     * @return The blockManagerRemoved.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.BlockManagerRemoved getBlockManagerRemoved() {
+      if (blockManagerRemovedBuilder_ == null) {
+        if (kindCase_ == 39) {
+          return (io.sparkfuse.contracts.BlockManagerRemoved) kind_;
+        }
+        return io.sparkfuse.contracts.BlockManagerRemoved.getDefaultInstance();
+      } else {
+        if (kindCase_ == 39) {
+          return blockManagerRemovedBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.BlockManagerRemoved.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     */
+    public Builder setBlockManagerRemoved(io.sparkfuse.contracts.BlockManagerRemoved value) {
+      if (blockManagerRemovedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        blockManagerRemovedBuilder_.setMessage(value);
+      }
+      kindCase_ = 39;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     */
+    public Builder setBlockManagerRemoved(
+        io.sparkfuse.contracts.BlockManagerRemoved.Builder builderForValue) {
+      if (blockManagerRemovedBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        blockManagerRemovedBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 39;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     */
+    public Builder mergeBlockManagerRemoved(io.sparkfuse.contracts.BlockManagerRemoved value) {
+      if (blockManagerRemovedBuilder_ == null) {
+        if (kindCase_ == 39 &&
+            kind_ != io.sparkfuse.contracts.BlockManagerRemoved.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.BlockManagerRemoved.newBuilder((io.sparkfuse.contracts.BlockManagerRemoved) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 39) {
+          blockManagerRemovedBuilder_.mergeFrom(value);
+        } else {
+          blockManagerRemovedBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 39;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     */
+    public Builder clearBlockManagerRemoved() {
+      if (blockManagerRemovedBuilder_ == null) {
+        if (kindCase_ == 39) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 39) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        blockManagerRemovedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     */
+    public io.sparkfuse.contracts.BlockManagerRemoved.Builder getBlockManagerRemovedBuilder() {
+      return internalGetBlockManagerRemovedFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.BlockManagerRemovedOrBuilder getBlockManagerRemovedOrBuilder() {
+      if ((kindCase_ == 39) && (blockManagerRemovedBuilder_ != null)) {
+        return blockManagerRemovedBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 39) {
+          return (io.sparkfuse.contracts.BlockManagerRemoved) kind_;
+        }
+        return io.sparkfuse.contracts.BlockManagerRemoved.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.BlockManagerRemoved, io.sparkfuse.contracts.BlockManagerRemoved.Builder, io.sparkfuse.contracts.BlockManagerRemovedOrBuilder> 
+        internalGetBlockManagerRemovedFieldBuilder() {
+      if (blockManagerRemovedBuilder_ == null) {
+        if (!(kindCase_ == 39)) {
+          kind_ = io.sparkfuse.contracts.BlockManagerRemoved.getDefaultInstance();
+        }
+        blockManagerRemovedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.BlockManagerRemoved, io.sparkfuse.contracts.BlockManagerRemoved.Builder, io.sparkfuse.contracts.BlockManagerRemovedOrBuilder>(
+                (io.sparkfuse.contracts.BlockManagerRemoved) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 39;
+      onChanged();
+      return blockManagerRemovedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.StreamingStarted, io.sparkfuse.contracts.StreamingStarted.Builder, io.sparkfuse.contracts.StreamingStartedOrBuilder> streamingStartedBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     * @return Whether the streamingStarted field is set.
+     */
+    @java.lang.Override
+    public boolean hasStreamingStarted() {
+      return kindCase_ == 40;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     * @return The streamingStarted.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.StreamingStarted getStreamingStarted() {
+      if (streamingStartedBuilder_ == null) {
+        if (kindCase_ == 40) {
+          return (io.sparkfuse.contracts.StreamingStarted) kind_;
+        }
+        return io.sparkfuse.contracts.StreamingStarted.getDefaultInstance();
+      } else {
+        if (kindCase_ == 40) {
+          return streamingStartedBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.StreamingStarted.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     */
+    public Builder setStreamingStarted(io.sparkfuse.contracts.StreamingStarted value) {
+      if (streamingStartedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        streamingStartedBuilder_.setMessage(value);
+      }
+      kindCase_ = 40;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     */
+    public Builder setStreamingStarted(
+        io.sparkfuse.contracts.StreamingStarted.Builder builderForValue) {
+      if (streamingStartedBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        streamingStartedBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 40;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     */
+    public Builder mergeStreamingStarted(io.sparkfuse.contracts.StreamingStarted value) {
+      if (streamingStartedBuilder_ == null) {
+        if (kindCase_ == 40 &&
+            kind_ != io.sparkfuse.contracts.StreamingStarted.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.StreamingStarted.newBuilder((io.sparkfuse.contracts.StreamingStarted) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 40) {
+          streamingStartedBuilder_.mergeFrom(value);
+        } else {
+          streamingStartedBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 40;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     */
+    public Builder clearStreamingStarted() {
+      if (streamingStartedBuilder_ == null) {
+        if (kindCase_ == 40) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 40) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        streamingStartedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     */
+    public io.sparkfuse.contracts.StreamingStarted.Builder getStreamingStartedBuilder() {
+      return internalGetStreamingStartedFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.StreamingStartedOrBuilder getStreamingStartedOrBuilder() {
+      if ((kindCase_ == 40) && (streamingStartedBuilder_ != null)) {
+        return streamingStartedBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 40) {
+          return (io.sparkfuse.contracts.StreamingStarted) kind_;
+        }
+        return io.sparkfuse.contracts.StreamingStarted.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.StreamingStarted, io.sparkfuse.contracts.StreamingStarted.Builder, io.sparkfuse.contracts.StreamingStartedOrBuilder> 
+        internalGetStreamingStartedFieldBuilder() {
+      if (streamingStartedBuilder_ == null) {
+        if (!(kindCase_ == 40)) {
+          kind_ = io.sparkfuse.contracts.StreamingStarted.getDefaultInstance();
+        }
+        streamingStartedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.StreamingStarted, io.sparkfuse.contracts.StreamingStarted.Builder, io.sparkfuse.contracts.StreamingStartedOrBuilder>(
+                (io.sparkfuse.contracts.StreamingStarted) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 40;
+      onChanged();
+      return streamingStartedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.StreamingProgress, io.sparkfuse.contracts.StreamingProgress.Builder, io.sparkfuse.contracts.StreamingProgressOrBuilder> streamingProgressBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     * @return Whether the streamingProgress field is set.
+     */
+    @java.lang.Override
+    public boolean hasStreamingProgress() {
+      return kindCase_ == 41;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     * @return The streamingProgress.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.StreamingProgress getStreamingProgress() {
+      if (streamingProgressBuilder_ == null) {
+        if (kindCase_ == 41) {
+          return (io.sparkfuse.contracts.StreamingProgress) kind_;
+        }
+        return io.sparkfuse.contracts.StreamingProgress.getDefaultInstance();
+      } else {
+        if (kindCase_ == 41) {
+          return streamingProgressBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.StreamingProgress.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     */
+    public Builder setStreamingProgress(io.sparkfuse.contracts.StreamingProgress value) {
+      if (streamingProgressBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        streamingProgressBuilder_.setMessage(value);
+      }
+      kindCase_ = 41;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     */
+    public Builder setStreamingProgress(
+        io.sparkfuse.contracts.StreamingProgress.Builder builderForValue) {
+      if (streamingProgressBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        streamingProgressBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 41;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     */
+    public Builder mergeStreamingProgress(io.sparkfuse.contracts.StreamingProgress value) {
+      if (streamingProgressBuilder_ == null) {
+        if (kindCase_ == 41 &&
+            kind_ != io.sparkfuse.contracts.StreamingProgress.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.StreamingProgress.newBuilder((io.sparkfuse.contracts.StreamingProgress) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 41) {
+          streamingProgressBuilder_.mergeFrom(value);
+        } else {
+          streamingProgressBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 41;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     */
+    public Builder clearStreamingProgress() {
+      if (streamingProgressBuilder_ == null) {
+        if (kindCase_ == 41) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 41) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        streamingProgressBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     */
+    public io.sparkfuse.contracts.StreamingProgress.Builder getStreamingProgressBuilder() {
+      return internalGetStreamingProgressFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.StreamingProgressOrBuilder getStreamingProgressOrBuilder() {
+      if ((kindCase_ == 41) && (streamingProgressBuilder_ != null)) {
+        return streamingProgressBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 41) {
+          return (io.sparkfuse.contracts.StreamingProgress) kind_;
+        }
+        return io.sparkfuse.contracts.StreamingProgress.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.StreamingProgress, io.sparkfuse.contracts.StreamingProgress.Builder, io.sparkfuse.contracts.StreamingProgressOrBuilder> 
+        internalGetStreamingProgressFieldBuilder() {
+      if (streamingProgressBuilder_ == null) {
+        if (!(kindCase_ == 41)) {
+          kind_ = io.sparkfuse.contracts.StreamingProgress.getDefaultInstance();
+        }
+        streamingProgressBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.StreamingProgress, io.sparkfuse.contracts.StreamingProgress.Builder, io.sparkfuse.contracts.StreamingProgressOrBuilder>(
+                (io.sparkfuse.contracts.StreamingProgress) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 41;
+      onChanged();
+      return streamingProgressBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.StreamingEnded, io.sparkfuse.contracts.StreamingEnded.Builder, io.sparkfuse.contracts.StreamingEndedOrBuilder> streamingEndedBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     * @return Whether the streamingEnded field is set.
+     */
+    @java.lang.Override
+    public boolean hasStreamingEnded() {
+      return kindCase_ == 42;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     * @return The streamingEnded.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.StreamingEnded getStreamingEnded() {
+      if (streamingEndedBuilder_ == null) {
+        if (kindCase_ == 42) {
+          return (io.sparkfuse.contracts.StreamingEnded) kind_;
+        }
+        return io.sparkfuse.contracts.StreamingEnded.getDefaultInstance();
+      } else {
+        if (kindCase_ == 42) {
+          return streamingEndedBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.StreamingEnded.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     */
+    public Builder setStreamingEnded(io.sparkfuse.contracts.StreamingEnded value) {
+      if (streamingEndedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        streamingEndedBuilder_.setMessage(value);
+      }
+      kindCase_ = 42;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     */
+    public Builder setStreamingEnded(
+        io.sparkfuse.contracts.StreamingEnded.Builder builderForValue) {
+      if (streamingEndedBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        streamingEndedBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 42;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     */
+    public Builder mergeStreamingEnded(io.sparkfuse.contracts.StreamingEnded value) {
+      if (streamingEndedBuilder_ == null) {
+        if (kindCase_ == 42 &&
+            kind_ != io.sparkfuse.contracts.StreamingEnded.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.StreamingEnded.newBuilder((io.sparkfuse.contracts.StreamingEnded) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 42) {
+          streamingEndedBuilder_.mergeFrom(value);
+        } else {
+          streamingEndedBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 42;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     */
+    public Builder clearStreamingEnded() {
+      if (streamingEndedBuilder_ == null) {
+        if (kindCase_ == 42) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 42) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        streamingEndedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     */
+    public io.sparkfuse.contracts.StreamingEnded.Builder getStreamingEndedBuilder() {
+      return internalGetStreamingEndedFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.StreamingEndedOrBuilder getStreamingEndedOrBuilder() {
+      if ((kindCase_ == 42) && (streamingEndedBuilder_ != null)) {
+        return streamingEndedBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 42) {
+          return (io.sparkfuse.contracts.StreamingEnded) kind_;
+        }
+        return io.sparkfuse.contracts.StreamingEnded.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.StreamingEnded, io.sparkfuse.contracts.StreamingEnded.Builder, io.sparkfuse.contracts.StreamingEndedOrBuilder> 
+        internalGetStreamingEndedFieldBuilder() {
+      if (streamingEndedBuilder_ == null) {
+        if (!(kindCase_ == 42)) {
+          kind_ = io.sparkfuse.contracts.StreamingEnded.getDefaultInstance();
+        }
+        streamingEndedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.StreamingEnded, io.sparkfuse.contracts.StreamingEnded.Builder, io.sparkfuse.contracts.StreamingEndedOrBuilder>(
+                (io.sparkfuse.contracts.StreamingEnded) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 42;
+      onChanged();
+      return streamingEndedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.ResourceProfileAdded, io.sparkfuse.contracts.ResourceProfileAdded.Builder, io.sparkfuse.contracts.ResourceProfileAddedOrBuilder> resourceProfileAddedBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     * @return Whether the resourceProfileAdded field is set.
+     */
+    @java.lang.Override
+    public boolean hasResourceProfileAdded() {
+      return kindCase_ == 43;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     * @return The resourceProfileAdded.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.ResourceProfileAdded getResourceProfileAdded() {
+      if (resourceProfileAddedBuilder_ == null) {
+        if (kindCase_ == 43) {
+          return (io.sparkfuse.contracts.ResourceProfileAdded) kind_;
+        }
+        return io.sparkfuse.contracts.ResourceProfileAdded.getDefaultInstance();
+      } else {
+        if (kindCase_ == 43) {
+          return resourceProfileAddedBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.ResourceProfileAdded.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     */
+    public Builder setResourceProfileAdded(io.sparkfuse.contracts.ResourceProfileAdded value) {
+      if (resourceProfileAddedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        resourceProfileAddedBuilder_.setMessage(value);
+      }
+      kindCase_ = 43;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     */
+    public Builder setResourceProfileAdded(
+        io.sparkfuse.contracts.ResourceProfileAdded.Builder builderForValue) {
+      if (resourceProfileAddedBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        resourceProfileAddedBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 43;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     */
+    public Builder mergeResourceProfileAdded(io.sparkfuse.contracts.ResourceProfileAdded value) {
+      if (resourceProfileAddedBuilder_ == null) {
+        if (kindCase_ == 43 &&
+            kind_ != io.sparkfuse.contracts.ResourceProfileAdded.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.ResourceProfileAdded.newBuilder((io.sparkfuse.contracts.ResourceProfileAdded) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 43) {
+          resourceProfileAddedBuilder_.mergeFrom(value);
+        } else {
+          resourceProfileAddedBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 43;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     */
+    public Builder clearResourceProfileAdded() {
+      if (resourceProfileAddedBuilder_ == null) {
+        if (kindCase_ == 43) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 43) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        resourceProfileAddedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     */
+    public io.sparkfuse.contracts.ResourceProfileAdded.Builder getResourceProfileAddedBuilder() {
+      return internalGetResourceProfileAddedFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.ResourceProfileAddedOrBuilder getResourceProfileAddedOrBuilder() {
+      if ((kindCase_ == 43) && (resourceProfileAddedBuilder_ != null)) {
+        return resourceProfileAddedBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 43) {
+          return (io.sparkfuse.contracts.ResourceProfileAdded) kind_;
+        }
+        return io.sparkfuse.contracts.ResourceProfileAdded.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.ResourceProfileAdded, io.sparkfuse.contracts.ResourceProfileAdded.Builder, io.sparkfuse.contracts.ResourceProfileAddedOrBuilder> 
+        internalGetResourceProfileAddedFieldBuilder() {
+      if (resourceProfileAddedBuilder_ == null) {
+        if (!(kindCase_ == 43)) {
+          kind_ = io.sparkfuse.contracts.ResourceProfileAdded.getDefaultInstance();
+        }
+        resourceProfileAddedBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.ResourceProfileAdded, io.sparkfuse.contracts.ResourceProfileAdded.Builder, io.sparkfuse.contracts.ResourceProfileAddedOrBuilder>(
+                (io.sparkfuse.contracts.ResourceProfileAdded) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 43;
+      onChanged();
+      return resourceProfileAddedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.NodeEvent, io.sparkfuse.contracts.NodeEvent.Builder, io.sparkfuse.contracts.NodeEventOrBuilder> nodeEventBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     * @return Whether the nodeEvent field is set.
+     */
+    @java.lang.Override
+    public boolean hasNodeEvent() {
+      return kindCase_ == 44;
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     * @return The nodeEvent.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.NodeEvent getNodeEvent() {
+      if (nodeEventBuilder_ == null) {
+        if (kindCase_ == 44) {
+          return (io.sparkfuse.contracts.NodeEvent) kind_;
+        }
+        return io.sparkfuse.contracts.NodeEvent.getDefaultInstance();
+      } else {
+        if (kindCase_ == 44) {
+          return nodeEventBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.NodeEvent.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     */
+    public Builder setNodeEvent(io.sparkfuse.contracts.NodeEvent value) {
+      if (nodeEventBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        kind_ = value;
+        onChanged();
+      } else {
+        nodeEventBuilder_.setMessage(value);
+      }
+      kindCase_ = 44;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     */
+    public Builder setNodeEvent(
+        io.sparkfuse.contracts.NodeEvent.Builder builderForValue) {
+      if (nodeEventBuilder_ == null) {
+        kind_ = builderForValue.build();
+        onChanged();
+      } else {
+        nodeEventBuilder_.setMessage(builderForValue.build());
+      }
+      kindCase_ = 44;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     */
+    public Builder mergeNodeEvent(io.sparkfuse.contracts.NodeEvent value) {
+      if (nodeEventBuilder_ == null) {
+        if (kindCase_ == 44 &&
+            kind_ != io.sparkfuse.contracts.NodeEvent.getDefaultInstance()) {
+          kind_ = io.sparkfuse.contracts.NodeEvent.newBuilder((io.sparkfuse.contracts.NodeEvent) kind_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          kind_ = value;
+        }
+        onChanged();
+      } else {
+        if (kindCase_ == 44) {
+          nodeEventBuilder_.mergeFrom(value);
+        } else {
+          nodeEventBuilder_.setMessage(value);
+        }
+      }
+      kindCase_ = 44;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     */
+    public Builder clearNodeEvent() {
+      if (nodeEventBuilder_ == null) {
+        if (kindCase_ == 44) {
+          kindCase_ = 0;
+          kind_ = null;
+          onChanged();
+        }
+      } else {
+        if (kindCase_ == 44) {
+          kindCase_ = 0;
+          kind_ = null;
+        }
+        nodeEventBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     */
+    public io.sparkfuse.contracts.NodeEvent.Builder getNodeEventBuilder() {
+      return internalGetNodeEventFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.NodeEventOrBuilder getNodeEventOrBuilder() {
+      if ((kindCase_ == 44) && (nodeEventBuilder_ != null)) {
+        return nodeEventBuilder_.getMessageOrBuilder();
+      } else {
+        if (kindCase_ == 44) {
+          return (io.sparkfuse.contracts.NodeEvent) kind_;
+        }
+        return io.sparkfuse.contracts.NodeEvent.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.NodeEvent, io.sparkfuse.contracts.NodeEvent.Builder, io.sparkfuse.contracts.NodeEventOrBuilder> 
+        internalGetNodeEventFieldBuilder() {
+      if (nodeEventBuilder_ == null) {
+        if (!(kindCase_ == 44)) {
+          kind_ = io.sparkfuse.contracts.NodeEvent.getDefaultInstance();
+        }
+        nodeEventBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.NodeEvent, io.sparkfuse.contracts.NodeEvent.Builder, io.sparkfuse.contracts.NodeEventOrBuilder>(
+                (io.sparkfuse.contracts.NodeEvent) kind_,
+                getParentForChildren(),
+                isClean());
+        kind_ = null;
+      }
+      kindCase_ = 44;
+      onChanged();
+      return nodeEventBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<

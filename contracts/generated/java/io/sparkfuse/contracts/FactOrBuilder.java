@@ -491,6 +491,141 @@ public interface FactOrBuilder extends
   io.sparkfuse.contracts.TickOrBuilder getTickOrBuilder();
 
   /**
+   * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+   * @return Whether the sqlPlan field is set.
+   */
+  boolean hasSqlPlan();
+  /**
+   * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+   * @return The sqlPlan.
+   */
+  io.sparkfuse.contracts.SqlPlan getSqlPlan();
+  /**
+   * <code>.sparkfuse.contracts.SqlPlan sql_plan = 36;</code>
+   */
+  io.sparkfuse.contracts.SqlPlanOrBuilder getSqlPlanOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+   * @return Whether the sqlMetrics field is set.
+   */
+  boolean hasSqlMetrics();
+  /**
+   * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+   * @return The sqlMetrics.
+   */
+  io.sparkfuse.contracts.SqlMetrics getSqlMetrics();
+  /**
+   * <code>.sparkfuse.contracts.SqlMetrics sql_metrics = 37;</code>
+   */
+  io.sparkfuse.contracts.SqlMetricsOrBuilder getSqlMetricsOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+   * @return Whether the blockManagerAdded field is set.
+   */
+  boolean hasBlockManagerAdded();
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+   * @return The blockManagerAdded.
+   */
+  io.sparkfuse.contracts.BlockManagerAdded getBlockManagerAdded();
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerAdded block_manager_added = 38;</code>
+   */
+  io.sparkfuse.contracts.BlockManagerAddedOrBuilder getBlockManagerAddedOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+   * @return Whether the blockManagerRemoved field is set.
+   */
+  boolean hasBlockManagerRemoved();
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+   * @return The blockManagerRemoved.
+   */
+  io.sparkfuse.contracts.BlockManagerRemoved getBlockManagerRemoved();
+  /**
+   * <code>.sparkfuse.contracts.BlockManagerRemoved block_manager_removed = 39;</code>
+   */
+  io.sparkfuse.contracts.BlockManagerRemovedOrBuilder getBlockManagerRemovedOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+   * @return Whether the streamingStarted field is set.
+   */
+  boolean hasStreamingStarted();
+  /**
+   * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+   * @return The streamingStarted.
+   */
+  io.sparkfuse.contracts.StreamingStarted getStreamingStarted();
+  /**
+   * <code>.sparkfuse.contracts.StreamingStarted streaming_started = 40;</code>
+   */
+  io.sparkfuse.contracts.StreamingStartedOrBuilder getStreamingStartedOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+   * @return Whether the streamingProgress field is set.
+   */
+  boolean hasStreamingProgress();
+  /**
+   * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+   * @return The streamingProgress.
+   */
+  io.sparkfuse.contracts.StreamingProgress getStreamingProgress();
+  /**
+   * <code>.sparkfuse.contracts.StreamingProgress streaming_progress = 41;</code>
+   */
+  io.sparkfuse.contracts.StreamingProgressOrBuilder getStreamingProgressOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+   * @return Whether the streamingEnded field is set.
+   */
+  boolean hasStreamingEnded();
+  /**
+   * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+   * @return The streamingEnded.
+   */
+  io.sparkfuse.contracts.StreamingEnded getStreamingEnded();
+  /**
+   * <code>.sparkfuse.contracts.StreamingEnded streaming_ended = 42;</code>
+   */
+  io.sparkfuse.contracts.StreamingEndedOrBuilder getStreamingEndedOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+   * @return Whether the resourceProfileAdded field is set.
+   */
+  boolean hasResourceProfileAdded();
+  /**
+   * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+   * @return The resourceProfileAdded.
+   */
+  io.sparkfuse.contracts.ResourceProfileAdded getResourceProfileAdded();
+  /**
+   * <code>.sparkfuse.contracts.ResourceProfileAdded resource_profile_added = 43;</code>
+   */
+  io.sparkfuse.contracts.ResourceProfileAddedOrBuilder getResourceProfileAddedOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+   * @return Whether the nodeEvent field is set.
+   */
+  boolean hasNodeEvent();
+  /**
+   * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+   * @return The nodeEvent.
+   */
+  io.sparkfuse.contracts.NodeEvent getNodeEvent();
+  /**
+   * <code>.sparkfuse.contracts.NodeEvent node_event = 44;</code>
+   */
+  io.sparkfuse.contracts.NodeEventOrBuilder getNodeEventOrBuilder();
+
+  /**
    * <code>.sparkfuse.contracts.Undecodable undecodable = 99;</code>
    * @return Whether the undecodable field is set.
    */

@@ -42,6 +42,11 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sparkfuse_contracts_ApplicationStarted_PropertiesEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_ApplicationStarted_ConfigurationEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_ApplicationStarted_ConfigurationEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sparkfuse_contracts_ApplicationEnded_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -66,6 +71,21 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sparkfuse_contracts_SqlEnded_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_SqlPlan_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_SqlPlan_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_SqlPlanMetric_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_SqlPlanMetric_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_SqlMetrics_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_SqlMetrics_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sparkfuse_contracts_StageStarted_descriptor;
   static final 
@@ -102,6 +122,16 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sparkfuse_contracts_ExecutorRemoved_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_BlockManagerAdded_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_BlockManagerAdded_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_BlockManagerRemoved_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_BlockManagerRemoved_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sparkfuse_contracts_ExecutorSample_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -111,6 +141,41 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sparkfuse_contracts_CollectorHealth_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_GcPause_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_GcPause_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_StreamingStarted_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_StreamingStarted_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_StreamingProgress_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_StreamingProgress_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_StreamingEnded_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_StreamingEnded_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_ResourceProfileAdded_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_ResourceProfileAdded_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_ResourceProfileAdded_ResourcesEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_ResourceProfileAdded_ResourcesEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_NodeEvent_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_NodeEvent_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_sparkfuse_contracts_Tick_descriptor;
   static final 
@@ -130,7 +195,7 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
       descriptor;
   static {
     java.lang.String[] descriptorData = {
-      "\n\nfact.proto\022\023sparkfuse.contracts\"\253\t\n\004Fa" +
+      "\n\nfact.proto\022\023sparkfuse.contracts\"\364\r\n\004Fa" +
       "ct\022\020\n\010event_id\030\001 \001(\014\022\025\n\revent_time_ms\030\002 " +
       "\001(\003\022\017\n\007cluster\030\003 \001(\t\022\016\n\006tenant\030\004 \001(\t\022\016\n\006" +
       "app_id\030\005 \001(\t\022\023\n\013app_attempt\030\006 \001(\005\022\024\n\014app" +
@@ -159,92 +224,190 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
       ".ExecutorSampleH\000\022@\n\020collector_health\030\" " +
       "\001(\0132$.sparkfuse.contracts.CollectorHealt" +
       "hH\000\022)\n\004tick\030# \001(\0132\031.sparkfuse.contracts." +
-      "TickH\000\0227\n\013undecodable\030c \001(\0132 .sparkfuse." +
-      "contracts.UndecodableH\000B\006\n\004kind\"\364\001\n\022Appl" +
-      "icationStarted\022\014\n\004name\030\001 \001(\t\022\021\n\tuser_nam" +
-      "e\030\002 \001(\t\022\025\n\rspark_version\030\003 \001(\t\022\026\n\016plugin" +
-      "_version\030\004 \001(\t\022\016\n\006master\030\005 \001(\t\022K\n\nproper" +
-      "ties\030\006 \003(\01327.sparkfuse.contracts.Applica" +
-      "tionStarted.PropertiesEntry\0321\n\017Propertie" +
-      "sEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"Q" +
-      "\n\020ApplicationEnded\022\020\n\010ended_ms\030\001 \001(\003\022\026\n\016" +
-      "succeeded_jobs\030\002 \001(\003\022\023\n\013failed_jobs\030\003 \001(" +
-      "\003\"\213\001\n\nJobStarted\022\016\n\006job_id\030\001 \001(\005\022\024\n\014subm" +
-      "itted_ms\030\002 \001(\003\022\025\n\tstage_ids\030\003 \003(\005B\002\020\001\022\023\n" +
-      "\013description\030\004 \001(\t\022\030\n\020sql_execution_id\030\005" +
-      " \001(\003\022\021\n\tjob_group\030\006 \001(\t\"[\n\010JobEnded\022\016\n\006j" +
-      "ob_id\030\001 \001(\005\022\024\n\014completed_ms\030\002 \001(\003\022\021\n\tsuc" +
-      "ceeded\030\003 \001(\010\022\026\n\016failure_reason\030\004 \001(\t\"c\n\n" +
-      "SqlStarted\022\030\n\020sql_execution_id\030\001 \001(\003\022\022\n\n" +
-      "started_ms\030\002 \001(\003\022\023\n\013description\030\003 \001(\t\022\022\n" +
-      "\nplan_nodes\030\004 \003(\t\"N\n\010SqlEnded\022\030\n\020sql_exe" +
-      "cution_id\030\001 \001(\003\022\020\n\010ended_ms\030\002 \001(\003\022\026\n\016fai" +
-      "lure_reason\030\003 \001(\t\"\313\001\n\014StageStarted\022\020\n\010st" +
-      "age_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\014\n\004n" +
-      "ame\030\003 \001(\t\022\021\n\tnum_tasks\030\004 \001(\005\022\034\n\020parent_s" +
-      "tage_ids\030\005 \003(\005B\002\020\001\022\023\n\013scope_names\030\006 \003(\t\022" +
-      "\024\n\014submitted_ms\030\007 \001(\003\022\016\n\006job_id\030\010 \001(\005\022\030\n" +
-      "\020sql_execution_id\030\t \001(\003\"\237\001\n\nStageEnded\022\020" +
-      "\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022" +
-      "\021\n\tnum_tasks\030\003 \001(\005\022\024\n\014submitted_ms\030\004 \001(\003" +
-      "\022\024\n\014completed_ms\030\005 \001(\003\022\021\n\tsucceeded\030\006 \001(" +
-      "\010\022\026\n\016failure_reason\030\007 \001(\t\"\320\001\n\013TaskStarte" +
-      "d\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001" +
-      "(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004 \001(\005\022" +
-      "\024\n\014task_attempt\030\005 \001(\005\022\023\n\013executor_id\030\006 \001" +
-      "(\t\022\014\n\004host\030\007 \001(\t\022\023\n\013speculative\030\010 \001(\010\022\023\n" +
-      "\013launched_ms\030\t \001(\003\022\020\n\010locality\030\n \001(\t\"\336\005\n" +
-      "\tTaskEnded\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_at" +
-      "tempt\030\002 \001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_ind" +
-      "ex\030\004 \001(\005\022\024\n\014task_attempt\030\005 \001(\005\022\023\n\013execut" +
-      "or_id\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022\023\n\013speculative" +
-      "\030\010 \001(\010\022\023\n\013launched_ms\030\t \001(\003\022\023\n\013finished_" +
-      "ms\030\n \001(\003\022\023\n\013duration_ms\030\013 \001(\003\022\017\n\007outcome" +
-      "\030\014 \001(\t\022\025\n\rfailure_class\030\r \001(\t\022\026\n\016failure" +
-      "_reason\030\016 \001(\t\022\023\n\013has_metrics\030\017 \001(\010\022\016\n\006ru" +
-      "n_ms\030\020 \001(\003\022\016\n\006cpu_ns\030\021 \001(\003\022\r\n\005gc_ms\030\022 \001(" +
-      "\003\022\026\n\016deserialize_ms\030\023 \001(\003\022\024\n\014result_byte" +
-      "s\030\024 \001(\003\022#\n\033peak_execution_memory_bytes\030\025" +
-      " \001(\003\022\034\n\024memory_spilled_bytes\030\026 \001(\003\022\032\n\022di" +
-      "sk_spilled_bytes\030\027 \001(\003\022\023\n\013input_bytes\030\030 " +
-      "\001(\003\022\025\n\rinput_records\030\031 \001(\003\022\024\n\014output_byt" +
-      "es\030\032 \001(\003\022\026\n\016output_records\030\033 \001(\003\022\032\n\022shuf" +
-      "fle_read_bytes\030\034 \001(\003\022\034\n\024shuffle_read_rec" +
-      "ords\030\035 \001(\003\022\025\n\rfetch_wait_ms\030\036 \001(\003\022\033\n\023shu" +
-      "ffle_write_bytes\030\037 \001(\003\022\035\n\025shuffle_write_" +
-      "records\030  \001(\003\"\223\004\n\014TaskProgress\022\020\n\010stage_" +
-      "id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\017\n\007task_" +
-      "id\030\003 \001(\003\022\022\n\ntask_index\030\004 \001(\005\022\024\n\014task_att" +
-      "empt\030\005 \001(\005\022\023\n\013executor_id\030\006 \001(\t\022\014\n\004host\030" +
-      "\007 \001(\t\022\016\n\006age_ms\030\010 \001(\003\022\022\n\nstalled_ms\030\t \001(" +
-      "\003\022\035\n\025cpu_since_progress_ms\030\n \001(\003\022\016\n\006cpu_" +
-      "ns\030\013 \001(\003\022\020\n\010activity\030\014 \001(\t\022\034\n\024memory_spi" +
-      "lled_bytes\030\r \001(\003\022\032\n\022disk_spilled_bytes\030\016" +
-      " \001(\003\022\023\n\013input_bytes\030\017 \001(\003\022\025\n\rinput_recor" +
-      "ds\030\020 \001(\003\022\024\n\014output_bytes\030\021 \001(\003\022\026\n\016output" +
-      "_records\030\022 \001(\003\022\032\n\022shuffle_read_bytes\030\023 \001" +
-      "(\003\022\034\n\024shuffle_read_records\030\024 \001(\003\022\033\n\023shuf" +
-      "fle_write_bytes\030\025 \001(\003\022\035\n\025shuffle_write_r" +
-      "ecords\030\026 \001(\003\022\r\n\005stack\030\027 \001(\t\"S\n\rExecutorA" +
-      "dded\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022" +
-      "\r\n\005cores\030\003 \001(\005\022\020\n\010added_ms\030\004 \001(\003\"J\n\017Exec" +
-      "utorRemoved\022\023\n\013executor_id\030\001 \001(\t\022\022\n\nremo" +
-      "ved_ms\030\002 \001(\003\022\016\n\006reason\030\003 \001(\t\"\240\002\n\016Executo" +
-      "rSample\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001" +
-      "(\t\022\023\n\013interval_ms\030\003 \001(\003\022\027\n\017heap_used_byt" +
-      "es\030\004 \001(\003\022\026\n\016heap_max_bytes\030\005 \001(\003\022\033\n\023non_" +
-      "heap_used_bytes\030\006 \001(\003\022\020\n\010gc_count\030\007 \001(\003\022" +
-      "\r\n\005gc_ms\030\010 \001(\003\022\023\n\013gc_delta_ms\030\t \001(\003\022\016\n\006c" +
-      "pu_ns\030\n \001(\003\022\021\n\trss_bytes\030\013 \001(\003\022\030\n\020python" +
-      "_rss_bytes\030\014 \001(\003\022\025\n\rrunning_tasks\030\r \001(\005\"" +
-      "\324\001\n\017CollectorHealth\022\016\n\006queued\030\001 \001(\003\022\024\n\014d" +
-      "ropped_bulk\030\002 \001(\003\022\030\n\020dropped_reserved\030\003 " +
-      "\001(\003\022\024\n\014acknowledged\030\004 \001(\003\022\023\n\013send_errors" +
-      "\030\005 \001(\003\022\016\n\006faults\030\006 \001(\003\022\017\n\007breaker\030\007 \001(\t\022" +
-      "\034\n\024spark_dropped_events\030\010 \001(\003\022\027\n\017callbac" +
-      "k_p99_ns\030\t \001(\003\"\027\n\004Tick\022\017\n\007sent_ms\030\001 \001(\003\"" +
-      ".\n\013Undecodable\022\017\n\007payload\030\001 \001(\014\022\016\n\006reaso" +
-      "n\030\002 \001(\tB\032\n\026io.sparkfuse.contractsP\001"
+      "TickH\000\0220\n\010sql_plan\030$ \001(\0132\034.sparkfuse.con" +
+      "tracts.SqlPlanH\000\0226\n\013sql_metrics\030% \001(\0132\037." +
+      "sparkfuse.contracts.SqlMetricsH\000\022E\n\023bloc" +
+      "k_manager_added\030& \001(\0132&.sparkfuse.contra" +
+      "cts.BlockManagerAddedH\000\022I\n\025block_manager" +
+      "_removed\030\' \001(\0132(.sparkfuse.contracts.Blo" +
+      "ckManagerRemovedH\000\022B\n\021streaming_started\030" +
+      "( \001(\0132%.sparkfuse.contracts.StreamingSta" +
+      "rtedH\000\022D\n\022streaming_progress\030) \001(\0132&.spa" +
+      "rkfuse.contracts.StreamingProgressH\000\022>\n\017" +
+      "streaming_ended\030* \001(\0132#.sparkfuse.contra" +
+      "cts.StreamingEndedH\000\022K\n\026resource_profile" +
+      "_added\030+ \001(\0132).sparkfuse.contracts.Resou" +
+      "rceProfileAddedH\000\0224\n\nnode_event\030, \001(\0132\036." +
+      "sparkfuse.contracts.NodeEventH\000\0227\n\013undec" +
+      "odable\030c \001(\0132 .sparkfuse.contracts.Undec" +
+      "odableH\000B\006\n\004kind\"\375\002\n\022ApplicationStarted\022" +
+      "\014\n\004name\030\001 \001(\t\022\021\n\tuser_name\030\002 \001(\t\022\025\n\rspar" +
+      "k_version\030\003 \001(\t\022\026\n\016plugin_version\030\004 \001(\t\022" +
+      "\016\n\006master\030\005 \001(\t\022K\n\nproperties\030\006 \003(\01327.sp" +
+      "arkfuse.contracts.ApplicationStarted.Pro" +
+      "pertiesEntry\022Q\n\rconfiguration\030\007 \003(\0132:.sp" +
+      "arkfuse.contracts.ApplicationStarted.Con" +
+      "figurationEntry\0321\n\017PropertiesEntry\022\013\n\003ke" +
+      "y\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\0324\n\022Configurat" +
+      "ionEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001" +
+      "\"Q\n\020ApplicationEnded\022\020\n\010ended_ms\030\001 \001(\003\022\026" +
+      "\n\016succeeded_jobs\030\002 \001(\003\022\023\n\013failed_jobs\030\003 " +
+      "\001(\003\"\235\001\n\nJobStarted\022\016\n\006job_id\030\001 \001(\005\022\024\n\014su" +
+      "bmitted_ms\030\002 \001(\003\022\025\n\tstage_ids\030\003 \003(\005B\002\020\001\022" +
+      "\023\n\013description\030\004 \001(\t\022\030\n\020sql_execution_id" +
+      "\030\005 \001(\003\022\021\n\tjob_group\030\006 \001(\t\022\020\n\010job_tags\030\007 " +
+      "\003(\t\"[\n\010JobEnded\022\016\n\006job_id\030\001 \001(\005\022\024\n\014compl" +
+      "eted_ms\030\002 \001(\003\022\021\n\tsucceeded\030\003 \001(\010\022\026\n\016fail" +
+      "ure_reason\030\004 \001(\t\"~\n\nSqlStarted\022\030\n\020sql_ex" +
+      "ecution_id\030\001 \001(\003\022\022\n\nstarted_ms\030\002 \001(\003\022\023\n\013" +
+      "description\030\003 \001(\t\022\022\n\nplan_nodes\030\004 \003(\t\022\031\n" +
+      "\021root_execution_id\030\005 \001(\003\"N\n\010SqlEnded\022\030\n\020" +
+      "sql_execution_id\030\001 \001(\003\022\020\n\010ended_ms\030\002 \001(\003" +
+      "\022\026\n\016failure_reason\030\003 \001(\t\"\316\001\n\007SqlPlan\022\030\n\020" +
+      "sql_execution_id\030\001 \001(\003\022\024\n\014plan_version\030\002" +
+      " \001(\005\022\022\n\nnode_names\030\003 \003(\t\022\030\n\014node_parents" +
+      "\030\004 \003(\005B\002\020\001\0223\n\007metrics\030\005 \003(\0132\".sparkfuse." +
+      "contracts.SqlPlanMetric\022\026\n\016left_out_node" +
+      "s\030\006 \001(\005\022\030\n\020left_out_metrics\030\007 \001(\005\"Q\n\rSql" +
+      "PlanMetric\022\014\n\004node\030\001 \001(\005\022\026\n\016accumulator_" +
+      "id\030\002 \001(\003\022\014\n\004name\030\003 \001(\t\022\014\n\004type\030\004 \001(\t\"i\n\n" +
+      "SqlMetrics\022\030\n\020sql_execution_id\030\001 \001(\003\022\033\n\017" +
+      "accumulator_ids\030\002 \003(\003B\002\020\001\022\022\n\006values\030\003 \003(" +
+      "\003B\002\020\001\022\020\n\010left_out\030\004 \001(\005\"\350\001\n\014StageStarted" +
+      "\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(" +
+      "\005\022\014\n\004name\030\003 \001(\t\022\021\n\tnum_tasks\030\004 \001(\005\022\034\n\020pa" +
+      "rent_stage_ids\030\005 \003(\005B\002\020\001\022\023\n\013scope_names\030" +
+      "\006 \003(\t\022\024\n\014submitted_ms\030\007 \001(\003\022\016\n\006job_id\030\010 " +
+      "\001(\005\022\030\n\020sql_execution_id\030\t \001(\003\022\033\n\023resourc" +
+      "e_profile_id\030\n \001(\005\"\237\001\n\nStageEnded\022\020\n\010sta" +
+      "ge_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\021\n\tnu" +
+      "m_tasks\030\003 \001(\005\022\024\n\014submitted_ms\030\004 \001(\003\022\024\n\014c" +
+      "ompleted_ms\030\005 \001(\003\022\021\n\tsucceeded\030\006 \001(\010\022\026\n\016" +
+      "failure_reason\030\007 \001(\t\"\320\001\n\013TaskStarted\022\020\n\010" +
+      "stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\017\n" +
+      "\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004 \001(\005\022\024\n\014ta" +
+      "sk_attempt\030\005 \001(\005\022\023\n\013executor_id\030\006 \001(\t\022\014\n" +
+      "\004host\030\007 \001(\t\022\023\n\013speculative\030\010 \001(\010\022\023\n\013laun" +
+      "ched_ms\030\t \001(\003\022\020\n\010locality\030\n \001(\t\"\330\n\n\tTask" +
+      "Ended\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt" +
+      "\030\002 \001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004 " +
+      "\001(\005\022\024\n\014task_attempt\030\005 \001(\005\022\023\n\013executor_id" +
+      "\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022\023\n\013speculative\030\010 \001(" +
+      "\010\022\023\n\013launched_ms\030\t \001(\003\022\023\n\013finished_ms\030\n " +
+      "\001(\003\022\023\n\013duration_ms\030\013 \001(\003\022\017\n\007outcome\030\014 \001(" +
+      "\t\022\025\n\rfailure_class\030\r \001(\t\022\026\n\016failure_reas" +
+      "on\030\016 \001(\t\022\023\n\013has_metrics\030\017 \001(\010\022\016\n\006run_ms\030" +
+      "\020 \001(\003\022\016\n\006cpu_ns\030\021 \001(\003\022\r\n\005gc_ms\030\022 \001(\003\022\026\n\016" +
+      "deserialize_ms\030\023 \001(\003\022\024\n\014result_bytes\030\024 \001" +
+      "(\003\022#\n\033peak_execution_memory_bytes\030\025 \001(\003\022" +
+      "\034\n\024memory_spilled_bytes\030\026 \001(\003\022\032\n\022disk_sp" +
+      "illed_bytes\030\027 \001(\003\022\023\n\013input_bytes\030\030 \001(\003\022\025" +
+      "\n\rinput_records\030\031 \001(\003\022\024\n\014output_bytes\030\032 " +
+      "\001(\003\022\026\n\016output_records\030\033 \001(\003\022\032\n\022shuffle_r" +
+      "ead_bytes\030\034 \001(\003\022\034\n\024shuffle_read_records\030" +
+      "\035 \001(\003\022\025\n\rfetch_wait_ms\030\036 \001(\003\022\033\n\023shuffle_" +
+      "write_bytes\030\037 \001(\003\022\035\n\025shuffle_write_recor" +
+      "ds\030  \001(\003\022\037\n\027result_serialization_ms\030! \001(" +
+      "\003\022\031\n\021getting_result_ms\030\" \001(\003\022\032\n\022deserial" +
+      "ize_cpu_ns\030# \001(\003\022\030\n\020shuffle_write_ns\030$ \001" +
+      "(\003\022!\n\031remote_shuffle_read_bytes\030% \001(\003\022$\n" +
+      "\034remote_shuffle_to_disk_bytes\030& \001(\003\022 \n\030l" +
+      "ocal_shuffle_read_bytes\030\' \001(\003\022\035\n\025remote_" +
+      "shuffle_blocks\030( \001(\003\022\034\n\024local_shuffle_bl" +
+      "ocks\030) \001(\003\022\032\n\022remote_requests_ms\030* \001(\003\022!" +
+      "\n\031merged_shuffle_read_bytes\030+ \001(\003\022\035\n\025cor" +
+      "rupt_merged_chunks\030, \001(\003\022\030\n\020merged_fallb" +
+      "acks\030- \001(\003\022+\n#peak_on_heap_execution_mem" +
+      "ory_bytes\030. \001(\003\022,\n$peak_off_heap_executi" +
+      "on_memory_bytes\030/ \001(\003\022\021\n\texit_code\0300 \001(\005" +
+      "\022\032\n\022exit_caused_by_app\0301 \001(\010\022\031\n\021fetch_fa" +
+      "iled_host\0302 \001(\t\022 \n\030fetch_failed_executor" +
+      "_id\0303 \001(\t\022\037\n\027fetch_failed_shuffle_id\0304 \001" +
+      "(\005\"\252\004\n\014TaskProgress\022\020\n\010stage_id\030\001 \001(\005\022\025\n" +
+      "\rstage_attempt\030\002 \001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n" +
+      "\ntask_index\030\004 \001(\005\022\024\n\014task_attempt\030\005 \001(\005\022" +
+      "\023\n\013executor_id\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022\016\n\006ag" +
+      "e_ms\030\010 \001(\003\022\022\n\nstalled_ms\030\t \001(\003\022\035\n\025cpu_si" +
+      "nce_progress_ms\030\n \001(\003\022\016\n\006cpu_ns\030\013 \001(\003\022\020\n" +
+      "\010activity\030\014 \001(\t\022\034\n\024memory_spilled_bytes\030" +
+      "\r \001(\003\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\023\n\013inp" +
+      "ut_bytes\030\017 \001(\003\022\025\n\rinput_records\030\020 \001(\003\022\024\n" +
+      "\014output_bytes\030\021 \001(\003\022\026\n\016output_records\030\022 " +
+      "\001(\003\022\032\n\022shuffle_read_bytes\030\023 \001(\003\022\034\n\024shuff" +
+      "le_read_records\030\024 \001(\003\022\033\n\023shuffle_write_b" +
+      "ytes\030\025 \001(\003\022\035\n\025shuffle_write_records\030\026 \001(" +
+      "\003\022\r\n\005stack\030\027 \001(\t\022\025\n\rpython_worker\030\030 \001(\t\"" +
+      "p\n\rExecutorAdded\022\023\n\013executor_id\030\001 \001(\t\022\014\n" +
+      "\004host\030\002 \001(\t\022\r\n\005cores\030\003 \001(\005\022\020\n\010added_ms\030\004" +
+      " \001(\003\022\033\n\023resource_profile_id\030\005 \001(\005\"]\n\017Exe" +
+      "cutorRemoved\022\023\n\013executor_id\030\001 \001(\t\022\022\n\nrem" +
+      "oved_ms\030\002 \001(\003\022\016\n\006reason\030\003 \001(\t\022\021\n\texit_co" +
+      "de\030\004 \001(\005\"\247\001\n\021BlockManagerAdded\022\023\n\013execut" +
+      "or_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\030\n\020max_memory_" +
+      "bytes\030\003 \001(\003\022 \n\030max_on_heap_memory_bytes\030" +
+      "\004 \001(\003\022!\n\031max_off_heap_memory_bytes\030\005 \001(\003" +
+      "\022\020\n\010added_ms\030\006 \001(\003\"L\n\023BlockManagerRemove" +
+      "d\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\022\n\n" +
+      "removed_ms\030\003 \001(\003\"\364\004\n\016ExecutorSample\022\023\n\013e" +
+      "xecutor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\023\n\013interv" +
+      "al_ms\030\003 \001(\003\022\027\n\017heap_used_bytes\030\004 \001(\003\022\026\n\016" +
+      "heap_max_bytes\030\005 \001(\003\022\033\n\023non_heap_used_by" +
+      "tes\030\006 \001(\003\022\020\n\010gc_count\030\007 \001(\003\022\r\n\005gc_ms\030\010 \001" +
+      "(\003\022\023\n\013gc_delta_ms\030\t \001(\003\022\016\n\006cpu_ns\030\n \001(\003\022" +
+      "\021\n\trss_bytes\030\013 \001(\003\022\030\n\020python_rss_bytes\030\014" +
+      " \001(\003\022\025\n\rrunning_tasks\030\r \001(\005\022/\n\tgc_pauses" +
+      "\030\016 \003(\0132\034.sparkfuse.contracts.GcPause\022\027\n\017" +
+      "gc_pause_max_ms\030\017 \001(\003\022\032\n\022gc_pauses_left_" +
+      "out\030\020 \001(\005\022\033\n\023direct_memory_bytes\030\021 \001(\003\022\033" +
+      "\n\023mapped_memory_bytes\030\022 \001(\003\022\022\n\nopen_file" +
+      "s\030\023 \001(\003\022\026\n\016max_open_files\030\024 \001(\003\022\017\n\007threa" +
+      "ds\030\025 \001(\005\022\026\n\016python_workers\030\026 \001(\005\022\025\n\rpyth" +
+      "on_cpu_ns\030\027 \001(\003\022!\n\031storage_memory_used_b" +
+      "ytes\030\030 \001(\003\022#\n\033execution_memory_used_byte" +
+      "s\030\031 \001(\003\"\232\003\n\017CollectorHealth\022\016\n\006queued\030\001 " +
+      "\001(\003\022\024\n\014dropped_bulk\030\002 \001(\003\022\030\n\020dropped_res" +
+      "erved\030\003 \001(\003\022\024\n\014acknowledged\030\004 \001(\003\022\023\n\013sen" +
+      "d_errors\030\005 \001(\003\022\016\n\006faults\030\006 \001(\003\022\017\n\007breake" +
+      "r\030\007 \001(\t\022\034\n\024spark_dropped_events\030\010 \001(\003\022\027\n" +
+      "\017callback_p99_ns\030\t \001(\003\022\030\n\020callback_p999_" +
+      "ns\030\n \001(\003\022\027\n\017callback_max_ns\030\013 \001(\003\022\026\n\016bre" +
+      "aker_reason\030\014 \001(\t\022\023\n\013passed_over\030\r \001(\003\022\021" +
+      "\n\tcut_facts\030\016 \001(\003\022\024\n\014queued_bytes\030\017 \001(\003\022" +
+      "\024\n\014behind_bytes\030\020 \001(\003\022\027\n\017malformed_lines" +
+      "\030\021 \001(\003\022\014\n\004torn\030\022 \001(\010\"\211\001\n\007GcPause\022\022\n\nstar" +
+      "ted_ms\030\001 \001(\003\022\023\n\013duration_ms\030\002 \001(\003\022\021\n\tcol" +
+      "lector\030\003 \001(\t\022\r\n\005cause\030\004 \001(\t\022\031\n\021heap_befo" +
+      "re_bytes\030\005 \001(\003\022\030\n\020heap_after_bytes\030\006 \001(\003" +
+      "\"V\n\020StreamingStarted\022\020\n\010query_id\030\001 \001(\t\022\016" +
+      "\n\006run_id\030\002 \001(\t\022\014\n\004name\030\003 \001(\t\022\022\n\nstarted_" +
+      "ms\030\004 \001(\003\"\274\003\n\021StreamingProgress\022\020\n\010query_" +
+      "id\030\001 \001(\t\022\016\n\006run_id\030\002 \001(\t\022\014\n\004name\030\003 \001(\t\022\020" +
+      "\n\010batch_id\030\004 \001(\003\022\024\n\014triggered_ms\030\005 \001(\003\022\031" +
+      "\n\021batch_duration_ms\030\006 \001(\003\022\024\n\014add_batch_m" +
+      "s\030\007 \001(\003\022\030\n\020latest_offset_ms\030\010 \001(\003\022\022\n\ninp" +
+      "ut_rows\030\t \001(\003\022\035\n\025input_rows_per_second\030\n" +
+      " \001(\001\022!\n\031processed_rows_per_second\030\013 \001(\001\022" +
+      "\022\n\nstate_rows\030\014 \001(\003\022\032\n\022state_memory_byte" +
+      "s\030\r \001(\003\022!\n\031dropped_by_watermark_rows\030\016 \001" +
+      "(\003\022\024\n\014watermark_ms\030\017 \001(\003\022\032\n\022source_lag_r" +
+      "ecords\030\020 \001(\003\022\030\n\020source_lag_bytes\030\021 \001(\003\022\017" +
+      "\n\007sources\030\022 \003(\t\"\\\n\016StreamingEnded\022\020\n\010que" +
+      "ry_id\030\001 \001(\t\022\016\n\006run_id\030\002 \001(\t\022\020\n\010ended_ms\030" +
+      "\003 \001(\003\022\026\n\016failure_reason\030\004 \001(\t\"\317\002\n\024Resour" +
+      "ceProfileAdded\022\022\n\nprofile_id\030\001 \001(\005\022\026\n\016ex" +
+      "ecutor_cores\030\002 \001(\005\022\035\n\025executor_memory_by" +
+      "tes\030\003 \001(\003\022\035\n\025memory_overhead_bytes\030\004 \001(\003" +
+      "\022\034\n\024pyspark_memory_bytes\030\005 \001(\003\022\035\n\025off_he" +
+      "ap_memory_bytes\030\006 \001(\003\022\021\n\ttask_cpus\030\007 \001(\001" +
+      "\022K\n\tresources\030\010 \003(\01328.sparkfuse.contract" +
+      "s.ResourceProfileAdded.ResourcesEntry\0320\n" +
+      "\016ResourcesEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 " +
+      "\001(\t:\0028\001\"{\n\tNodeEvent\022\r\n\005event\030\001 \001(\t\022\014\n\004h" +
+      "ost\030\002 \001(\t\022\023\n\013executor_id\030\003 \001(\t\022\020\n\010stage_" +
+      "id\030\004 \001(\005\022\025\n\rtask_failures\030\005 \001(\005\022\023\n\013happe" +
+      "ned_ms\030\006 \001(\003\"\027\n\004Tick\022\017\n\007sent_ms\030\001 \001(\003\".\n" +
+      "\013Undecodable\022\017\n\007payload\030\001 \001(\014\022\016\n\006reason\030" +
+      "\002 \001(\tB\032\n\026io.sparkfuse.contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -255,18 +418,24 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_Fact_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_Fact_descriptor,
-        new java.lang.String[] { "EventId", "EventTimeMs", "Cluster", "Tenant", "AppId", "AppAttempt", "AppStartMs", "Collector", "Lane", "Seq", "ApplicationStarted", "ApplicationEnded", "JobStarted", "JobEnded", "SqlStarted", "SqlEnded", "StageStarted", "StageEnded", "TaskStarted", "TaskEnded", "TaskProgress", "ExecutorAdded", "ExecutorRemoved", "ExecutorSample", "CollectorHealth", "Tick", "Undecodable", "Kind", });
+        new java.lang.String[] { "EventId", "EventTimeMs", "Cluster", "Tenant", "AppId", "AppAttempt", "AppStartMs", "Collector", "Lane", "Seq", "ApplicationStarted", "ApplicationEnded", "JobStarted", "JobEnded", "SqlStarted", "SqlEnded", "StageStarted", "StageEnded", "TaskStarted", "TaskEnded", "TaskProgress", "ExecutorAdded", "ExecutorRemoved", "ExecutorSample", "CollectorHealth", "Tick", "SqlPlan", "SqlMetrics", "BlockManagerAdded", "BlockManagerRemoved", "StreamingStarted", "StreamingProgress", "StreamingEnded", "ResourceProfileAdded", "NodeEvent", "Undecodable", "Kind", });
     internal_static_sparkfuse_contracts_ApplicationStarted_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_sparkfuse_contracts_ApplicationStarted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_ApplicationStarted_descriptor,
-        new java.lang.String[] { "Name", "UserName", "SparkVersion", "PluginVersion", "Master", "Properties", });
+        new java.lang.String[] { "Name", "UserName", "SparkVersion", "PluginVersion", "Master", "Properties", "Configuration", });
     internal_static_sparkfuse_contracts_ApplicationStarted_PropertiesEntry_descriptor =
       internal_static_sparkfuse_contracts_ApplicationStarted_descriptor.getNestedTypes().get(0);
     internal_static_sparkfuse_contracts_ApplicationStarted_PropertiesEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_ApplicationStarted_PropertiesEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_sparkfuse_contracts_ApplicationStarted_ConfigurationEntry_descriptor =
+      internal_static_sparkfuse_contracts_ApplicationStarted_descriptor.getNestedTypes().get(1);
+    internal_static_sparkfuse_contracts_ApplicationStarted_ConfigurationEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_ApplicationStarted_ConfigurationEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_sparkfuse_contracts_ApplicationEnded_descriptor =
       getDescriptor().getMessageTypes().get(2);
@@ -279,7 +448,7 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_JobStarted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_JobStarted_descriptor,
-        new java.lang.String[] { "JobId", "SubmittedMs", "StageIds", "Description", "SqlExecutionId", "JobGroup", });
+        new java.lang.String[] { "JobId", "SubmittedMs", "StageIds", "Description", "SqlExecutionId", "JobGroup", "JobTags", });
     internal_static_sparkfuse_contracts_JobEnded_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_sparkfuse_contracts_JobEnded_fieldAccessorTable = new
@@ -291,75 +460,147 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_SqlStarted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_SqlStarted_descriptor,
-        new java.lang.String[] { "SqlExecutionId", "StartedMs", "Description", "PlanNodes", });
+        new java.lang.String[] { "SqlExecutionId", "StartedMs", "Description", "PlanNodes", "RootExecutionId", });
     internal_static_sparkfuse_contracts_SqlEnded_descriptor =
       getDescriptor().getMessageTypes().get(6);
     internal_static_sparkfuse_contracts_SqlEnded_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_SqlEnded_descriptor,
         new java.lang.String[] { "SqlExecutionId", "EndedMs", "FailureReason", });
-    internal_static_sparkfuse_contracts_StageStarted_descriptor =
+    internal_static_sparkfuse_contracts_SqlPlan_descriptor =
       getDescriptor().getMessageTypes().get(7);
+    internal_static_sparkfuse_contracts_SqlPlan_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_SqlPlan_descriptor,
+        new java.lang.String[] { "SqlExecutionId", "PlanVersion", "NodeNames", "NodeParents", "Metrics", "LeftOutNodes", "LeftOutMetrics", });
+    internal_static_sparkfuse_contracts_SqlPlanMetric_descriptor =
+      getDescriptor().getMessageTypes().get(8);
+    internal_static_sparkfuse_contracts_SqlPlanMetric_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_SqlPlanMetric_descriptor,
+        new java.lang.String[] { "Node", "AccumulatorId", "Name", "Type", });
+    internal_static_sparkfuse_contracts_SqlMetrics_descriptor =
+      getDescriptor().getMessageTypes().get(9);
+    internal_static_sparkfuse_contracts_SqlMetrics_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_SqlMetrics_descriptor,
+        new java.lang.String[] { "SqlExecutionId", "AccumulatorIds", "Values", "LeftOut", });
+    internal_static_sparkfuse_contracts_StageStarted_descriptor =
+      getDescriptor().getMessageTypes().get(10);
     internal_static_sparkfuse_contracts_StageStarted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_StageStarted_descriptor,
-        new java.lang.String[] { "StageId", "StageAttempt", "Name", "NumTasks", "ParentStageIds", "ScopeNames", "SubmittedMs", "JobId", "SqlExecutionId", });
+        new java.lang.String[] { "StageId", "StageAttempt", "Name", "NumTasks", "ParentStageIds", "ScopeNames", "SubmittedMs", "JobId", "SqlExecutionId", "ResourceProfileId", });
     internal_static_sparkfuse_contracts_StageEnded_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_sparkfuse_contracts_StageEnded_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_StageEnded_descriptor,
         new java.lang.String[] { "StageId", "StageAttempt", "NumTasks", "SubmittedMs", "CompletedMs", "Succeeded", "FailureReason", });
     internal_static_sparkfuse_contracts_TaskStarted_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_sparkfuse_contracts_TaskStarted_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_TaskStarted_descriptor,
         new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "Speculative", "LaunchedMs", "Locality", });
     internal_static_sparkfuse_contracts_TaskEnded_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_sparkfuse_contracts_TaskEnded_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_TaskEnded_descriptor,
-        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "Speculative", "LaunchedMs", "FinishedMs", "DurationMs", "Outcome", "FailureClass", "FailureReason", "HasMetrics", "RunMs", "CpuNs", "GcMs", "DeserializeMs", "ResultBytes", "PeakExecutionMemoryBytes", "MemorySpilledBytes", "DiskSpilledBytes", "InputBytes", "InputRecords", "OutputBytes", "OutputRecords", "ShuffleReadBytes", "ShuffleReadRecords", "FetchWaitMs", "ShuffleWriteBytes", "ShuffleWriteRecords", });
+        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "Speculative", "LaunchedMs", "FinishedMs", "DurationMs", "Outcome", "FailureClass", "FailureReason", "HasMetrics", "RunMs", "CpuNs", "GcMs", "DeserializeMs", "ResultBytes", "PeakExecutionMemoryBytes", "MemorySpilledBytes", "DiskSpilledBytes", "InputBytes", "InputRecords", "OutputBytes", "OutputRecords", "ShuffleReadBytes", "ShuffleReadRecords", "FetchWaitMs", "ShuffleWriteBytes", "ShuffleWriteRecords", "ResultSerializationMs", "GettingResultMs", "DeserializeCpuNs", "ShuffleWriteNs", "RemoteShuffleReadBytes", "RemoteShuffleToDiskBytes", "LocalShuffleReadBytes", "RemoteShuffleBlocks", "LocalShuffleBlocks", "RemoteRequestsMs", "MergedShuffleReadBytes", "CorruptMergedChunks", "MergedFallbacks", "PeakOnHeapExecutionMemoryBytes", "PeakOffHeapExecutionMemoryBytes", "ExitCode", "ExitCausedByApp", "FetchFailedHost", "FetchFailedExecutorId", "FetchFailedShuffleId", });
     internal_static_sparkfuse_contracts_TaskProgress_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_sparkfuse_contracts_TaskProgress_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_TaskProgress_descriptor,
-        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "AgeMs", "StalledMs", "CpuSinceProgressMs", "CpuNs", "Activity", "MemorySpilledBytes", "DiskSpilledBytes", "InputBytes", "InputRecords", "OutputBytes", "OutputRecords", "ShuffleReadBytes", "ShuffleReadRecords", "ShuffleWriteBytes", "ShuffleWriteRecords", "Stack", });
+        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "AgeMs", "StalledMs", "CpuSinceProgressMs", "CpuNs", "Activity", "MemorySpilledBytes", "DiskSpilledBytes", "InputBytes", "InputRecords", "OutputBytes", "OutputRecords", "ShuffleReadBytes", "ShuffleReadRecords", "ShuffleWriteBytes", "ShuffleWriteRecords", "Stack", "PythonWorker", });
     internal_static_sparkfuse_contracts_ExecutorAdded_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_sparkfuse_contracts_ExecutorAdded_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_ExecutorAdded_descriptor,
-        new java.lang.String[] { "ExecutorId", "Host", "Cores", "AddedMs", });
+        new java.lang.String[] { "ExecutorId", "Host", "Cores", "AddedMs", "ResourceProfileId", });
     internal_static_sparkfuse_contracts_ExecutorRemoved_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_sparkfuse_contracts_ExecutorRemoved_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_ExecutorRemoved_descriptor,
-        new java.lang.String[] { "ExecutorId", "RemovedMs", "Reason", });
+        new java.lang.String[] { "ExecutorId", "RemovedMs", "Reason", "ExitCode", });
+    internal_static_sparkfuse_contracts_BlockManagerAdded_descriptor =
+      getDescriptor().getMessageTypes().get(17);
+    internal_static_sparkfuse_contracts_BlockManagerAdded_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_BlockManagerAdded_descriptor,
+        new java.lang.String[] { "ExecutorId", "Host", "MaxMemoryBytes", "MaxOnHeapMemoryBytes", "MaxOffHeapMemoryBytes", "AddedMs", });
+    internal_static_sparkfuse_contracts_BlockManagerRemoved_descriptor =
+      getDescriptor().getMessageTypes().get(18);
+    internal_static_sparkfuse_contracts_BlockManagerRemoved_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_BlockManagerRemoved_descriptor,
+        new java.lang.String[] { "ExecutorId", "Host", "RemovedMs", });
     internal_static_sparkfuse_contracts_ExecutorSample_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_sparkfuse_contracts_ExecutorSample_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_ExecutorSample_descriptor,
-        new java.lang.String[] { "ExecutorId", "Host", "IntervalMs", "HeapUsedBytes", "HeapMaxBytes", "NonHeapUsedBytes", "GcCount", "GcMs", "GcDeltaMs", "CpuNs", "RssBytes", "PythonRssBytes", "RunningTasks", });
+        new java.lang.String[] { "ExecutorId", "Host", "IntervalMs", "HeapUsedBytes", "HeapMaxBytes", "NonHeapUsedBytes", "GcCount", "GcMs", "GcDeltaMs", "CpuNs", "RssBytes", "PythonRssBytes", "RunningTasks", "GcPauses", "GcPauseMaxMs", "GcPausesLeftOut", "DirectMemoryBytes", "MappedMemoryBytes", "OpenFiles", "MaxOpenFiles", "Threads", "PythonWorkers", "PythonCpuNs", "StorageMemoryUsedBytes", "ExecutionMemoryUsedBytes", });
     internal_static_sparkfuse_contracts_CollectorHealth_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_sparkfuse_contracts_CollectorHealth_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_CollectorHealth_descriptor,
-        new java.lang.String[] { "Queued", "DroppedBulk", "DroppedReserved", "Acknowledged", "SendErrors", "Faults", "Breaker", "SparkDroppedEvents", "CallbackP99Ns", });
+        new java.lang.String[] { "Queued", "DroppedBulk", "DroppedReserved", "Acknowledged", "SendErrors", "Faults", "Breaker", "SparkDroppedEvents", "CallbackP99Ns", "CallbackP999Ns", "CallbackMaxNs", "BreakerReason", "PassedOver", "CutFacts", "QueuedBytes", "BehindBytes", "MalformedLines", "Torn", });
+    internal_static_sparkfuse_contracts_GcPause_descriptor =
+      getDescriptor().getMessageTypes().get(21);
+    internal_static_sparkfuse_contracts_GcPause_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_GcPause_descriptor,
+        new java.lang.String[] { "StartedMs", "DurationMs", "Collector", "Cause", "HeapBeforeBytes", "HeapAfterBytes", });
+    internal_static_sparkfuse_contracts_StreamingStarted_descriptor =
+      getDescriptor().getMessageTypes().get(22);
+    internal_static_sparkfuse_contracts_StreamingStarted_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_StreamingStarted_descriptor,
+        new java.lang.String[] { "QueryId", "RunId", "Name", "StartedMs", });
+    internal_static_sparkfuse_contracts_StreamingProgress_descriptor =
+      getDescriptor().getMessageTypes().get(23);
+    internal_static_sparkfuse_contracts_StreamingProgress_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_StreamingProgress_descriptor,
+        new java.lang.String[] { "QueryId", "RunId", "Name", "BatchId", "TriggeredMs", "BatchDurationMs", "AddBatchMs", "LatestOffsetMs", "InputRows", "InputRowsPerSecond", "ProcessedRowsPerSecond", "StateRows", "StateMemoryBytes", "DroppedByWatermarkRows", "WatermarkMs", "SourceLagRecords", "SourceLagBytes", "Sources", });
+    internal_static_sparkfuse_contracts_StreamingEnded_descriptor =
+      getDescriptor().getMessageTypes().get(24);
+    internal_static_sparkfuse_contracts_StreamingEnded_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_StreamingEnded_descriptor,
+        new java.lang.String[] { "QueryId", "RunId", "EndedMs", "FailureReason", });
+    internal_static_sparkfuse_contracts_ResourceProfileAdded_descriptor =
+      getDescriptor().getMessageTypes().get(25);
+    internal_static_sparkfuse_contracts_ResourceProfileAdded_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_ResourceProfileAdded_descriptor,
+        new java.lang.String[] { "ProfileId", "ExecutorCores", "ExecutorMemoryBytes", "MemoryOverheadBytes", "PysparkMemoryBytes", "OffHeapMemoryBytes", "TaskCpus", "Resources", });
+    internal_static_sparkfuse_contracts_ResourceProfileAdded_ResourcesEntry_descriptor =
+      internal_static_sparkfuse_contracts_ResourceProfileAdded_descriptor.getNestedTypes().get(0);
+    internal_static_sparkfuse_contracts_ResourceProfileAdded_ResourcesEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_ResourceProfileAdded_ResourcesEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_sparkfuse_contracts_NodeEvent_descriptor =
+      getDescriptor().getMessageTypes().get(26);
+    internal_static_sparkfuse_contracts_NodeEvent_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_NodeEvent_descriptor,
+        new java.lang.String[] { "Event", "Host", "ExecutorId", "StageId", "TaskFailures", "HappenedMs", });
     internal_static_sparkfuse_contracts_Tick_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_sparkfuse_contracts_Tick_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_Tick_descriptor,
         new java.lang.String[] { "SentMs", });
     internal_static_sparkfuse_contracts_Undecodable_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_sparkfuse_contracts_Undecodable_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_Undecodable_descriptor,

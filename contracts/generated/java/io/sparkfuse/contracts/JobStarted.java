@@ -35,6 +35,8 @@ private static final long serialVersionUID = 0L;
     stageIds_ = emptyIntList();
     description_ = "";
     jobGroup_ = "";
+    jobTags_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -296,6 +298,59 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int JOB_TAGS_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private com.google.protobuf.LazyStringArrayList jobTags_ =
+      com.google.protobuf.LazyStringArrayList.emptyList();
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @return A list containing the jobTags.
+   */
+  public com.google.protobuf.ProtocolStringList
+      getJobTagsList() {
+    return jobTags_;
+  }
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @return The count of jobTags.
+   */
+  public int getJobTagsCount() {
+    return jobTags_.size();
+  }
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @param index The index of the element to return.
+   * @return The jobTags at the given index.
+   */
+  public java.lang.String getJobTags(int index) {
+    return jobTags_.get(index);
+  }
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the jobTags at the given index.
+   */
+  public com.google.protobuf.ByteString
+      getJobTagsBytes(int index) {
+    return jobTags_.getByteString(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -332,6 +387,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000010) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 6, jobGroup_);
+    }
+    for (int i = 0; i < jobTags_.size(); i++) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 7, jobTags_.getRaw(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -373,6 +431,14 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000010) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(6, jobGroup_);
+    }
+    {
+      int dataSize = 0;
+      for (int i = 0; i < jobTags_.size(); i++) {
+        dataSize += computeStringSizeNoTag(jobTags_.getRaw(i));
+      }
+      size += dataSize;
+      size += 1 * getJobTagsList().size();
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -416,6 +482,8 @@ private static final long serialVersionUID = 0L;
       if (!getJobGroup()
           .equals(other.getJobGroup())) return false;
     }
+    if (!getJobTagsList()
+        .equals(other.getJobTagsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -452,6 +520,10 @@ private static final long serialVersionUID = 0L;
     if (hasJobGroup()) {
       hash = (37 * hash) + JOB_GROUP_FIELD_NUMBER;
       hash = (53 * hash) + getJobGroup().hashCode();
+    }
+    if (getJobTagsCount() > 0) {
+      hash = (37 * hash) + JOB_TAGS_FIELD_NUMBER;
+      hash = (53 * hash) + getJobTagsList().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -594,6 +666,8 @@ private static final long serialVersionUID = 0L;
       description_ = "";
       sqlExecutionId_ = 0L;
       jobGroup_ = "";
+      jobTags_ =
+          com.google.protobuf.LazyStringArrayList.emptyList();
       return this;
     }
 
@@ -652,6 +726,10 @@ private static final long serialVersionUID = 0L;
         result.jobGroup_ = jobGroup_;
         to_bitField0_ |= 0x00000010;
       }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        jobTags_.makeImmutable();
+        result.jobTags_ = jobTags_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -695,6 +773,16 @@ private static final long serialVersionUID = 0L;
       if (other.hasJobGroup()) {
         jobGroup_ = other.jobGroup_;
         bitField0_ |= 0x00000020;
+        onChanged();
+      }
+      if (!other.jobTags_.isEmpty()) {
+        if (jobTags_.isEmpty()) {
+          jobTags_ = other.jobTags_;
+          bitField0_ |= 0x00000040;
+        } else {
+          ensureJobTagsIsMutable();
+          jobTags_.addAll(other.jobTags_);
+        }
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -764,6 +852,12 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              com.google.protobuf.ByteString bs = input.readBytes();
+              ensureJobTagsIsMutable();
+              jobTags_.add(bs);
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1265,6 +1359,152 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       jobGroup_ = value;
       bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.LazyStringArrayList jobTags_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+    private void ensureJobTagsIsMutable() {
+      if (!jobTags_.isModifiable()) {
+        jobTags_ = new com.google.protobuf.LazyStringArrayList(jobTags_);
+      }
+      bitField0_ |= 0x00000040;
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @return A list containing the jobTags.
+     */
+    public com.google.protobuf.ProtocolStringList
+        getJobTagsList() {
+      jobTags_.makeImmutable();
+      return jobTags_;
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @return The count of jobTags.
+     */
+    public int getJobTagsCount() {
+      return jobTags_.size();
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @param index The index of the element to return.
+     * @return The jobTags at the given index.
+     */
+    public java.lang.String getJobTags(int index) {
+      return jobTags_.get(index);
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @param index The index of the value to return.
+     * @return The bytes of the jobTags at the given index.
+     */
+    public com.google.protobuf.ByteString
+        getJobTagsBytes(int index) {
+      return jobTags_.getByteString(index);
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @param index The index to set the value at.
+     * @param value The jobTags to set.
+     * @return This builder for chaining.
+     */
+    public Builder setJobTags(
+        int index, java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureJobTagsIsMutable();
+      jobTags_.set(index, value);
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @param value The jobTags to add.
+     * @return This builder for chaining.
+     */
+    public Builder addJobTags(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureJobTagsIsMutable();
+      jobTags_.add(value);
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @param values The jobTags to add.
+     * @return This builder for chaining.
+     */
+    public Builder addAllJobTags(
+        java.lang.Iterable<java.lang.String> values) {
+      ensureJobTagsIsMutable();
+      com.google.protobuf.AbstractMessageLite.Builder.addAll(
+          values, jobTags_);
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearJobTags() {
+      jobTags_ =
+        com.google.protobuf.LazyStringArrayList.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000040);;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tags set by the user (Spark 3.5 and later). [text]
+     * </pre>
+     *
+     * <code>repeated string job_tags = 7;</code>
+     * @param value The bytes of the jobTags to add.
+     * @return This builder for chaining.
+     */
+    public Builder addJobTagsBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      ensureJobTagsIsMutable();
+      jobTags_.add(value);
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }

@@ -153,4 +153,45 @@ public interface JobStartedOrBuilder extends
    */
   com.google.protobuf.ByteString
       getJobGroupBytes();
+
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @return A list containing the jobTags.
+   */
+  java.util.List<java.lang.String>
+      getJobTagsList();
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @return The count of jobTags.
+   */
+  int getJobTagsCount();
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @param index The index of the element to return.
+   * @return The jobTags at the given index.
+   */
+  java.lang.String getJobTags(int index);
+  /**
+   * <pre>
+   * Tags set by the user (Spark 3.5 and later). [text]
+   * </pre>
+   *
+   * <code>repeated string job_tags = 7;</code>
+   * @param index The index of the value to return.
+   * @return The bytes of the jobTags at the given index.
+   */
+  com.google.protobuf.ByteString
+      getJobTagsBytes(int index);
 }

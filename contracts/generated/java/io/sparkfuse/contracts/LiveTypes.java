@@ -11,7 +11,8 @@ public final class LiveTypes {
           + "`spark_version` STRING, "
           + "`plugin_version` STRING, "
           + "`master` STRING, "
-          + "`properties` MAP<STRING, STRING>>";
+          + "`properties` MAP<STRING, STRING>, "
+          + "`configuration` MAP<STRING, STRING>>";
 
   /** ApplicationEnded. */
   public static final String APPLICATION_ENDED =
@@ -28,7 +29,8 @@ public final class LiveTypes {
           + "`stage_ids` ARRAY<INT>, "
           + "`description` STRING, "
           + "`sql_execution_id` BIGINT, "
-          + "`job_group` STRING>";
+          + "`job_group` STRING, "
+          + "`job_tags` ARRAY<STRING>>";
 
   /** JobEnded. */
   public static final String JOB_ENDED =
@@ -44,7 +46,8 @@ public final class LiveTypes {
           + "`sql_execution_id` BIGINT, "
           + "`started_ms` BIGINT, "
           + "`description` STRING, "
-          + "`plan_nodes` ARRAY<STRING>>";
+          + "`plan_nodes` ARRAY<STRING>, "
+          + "`root_execution_id` BIGINT>";
 
   /** SqlEnded. */
   public static final String SQL_ENDED =
@@ -64,7 +67,8 @@ public final class LiveTypes {
           + "`scope_names` ARRAY<STRING>, "
           + "`submitted_ms` BIGINT, "
           + "`job_id` INT, "
-          + "`sql_execution_id` BIGINT>";
+          + "`sql_execution_id` BIGINT, "
+          + "`resource_profile_id` INT>";
 
   /** StageEnded. */
   public static final String STAGE_ENDED =
@@ -125,7 +129,27 @@ public final class LiveTypes {
           + "`shuffle_read_records` BIGINT, "
           + "`fetch_wait_ms` BIGINT, "
           + "`shuffle_write_bytes` BIGINT, "
-          + "`shuffle_write_records` BIGINT>";
+          + "`shuffle_write_records` BIGINT, "
+          + "`result_serialization_ms` BIGINT, "
+          + "`getting_result_ms` BIGINT, "
+          + "`deserialize_cpu_ns` BIGINT, "
+          + "`shuffle_write_ns` BIGINT, "
+          + "`remote_shuffle_read_bytes` BIGINT, "
+          + "`remote_shuffle_to_disk_bytes` BIGINT, "
+          + "`local_shuffle_read_bytes` BIGINT, "
+          + "`remote_shuffle_blocks` BIGINT, "
+          + "`local_shuffle_blocks` BIGINT, "
+          + "`remote_requests_ms` BIGINT, "
+          + "`merged_shuffle_read_bytes` BIGINT, "
+          + "`corrupt_merged_chunks` BIGINT, "
+          + "`merged_fallbacks` BIGINT, "
+          + "`peak_on_heap_execution_memory_bytes` BIGINT, "
+          + "`peak_off_heap_execution_memory_bytes` BIGINT, "
+          + "`exit_code` INT, "
+          + "`exit_caused_by_app` BOOLEAN, "
+          + "`fetch_failed_host` STRING, "
+          + "`fetch_failed_executor_id` STRING, "
+          + "`fetch_failed_shuffle_id` INT>";
 
   /** TaskProgress. */
   public static final String TASK_PROGRESS =
@@ -152,7 +176,8 @@ public final class LiveTypes {
           + "`shuffle_read_records` BIGINT, "
           + "`shuffle_write_bytes` BIGINT, "
           + "`shuffle_write_records` BIGINT, "
-          + "`stack` STRING>";
+          + "`stack` STRING, "
+          + "`python_worker` STRING>";
 
   /** ExecutorAdded. */
   public static final String EXECUTOR_ADDED =
@@ -160,14 +185,16 @@ public final class LiveTypes {
           + "`executor_id` STRING, "
           + "`host` STRING, "
           + "`cores` INT, "
-          + "`added_ms` BIGINT>";
+          + "`added_ms` BIGINT, "
+          + "`resource_profile_id` INT>";
 
   /** ExecutorRemoved. */
   public static final String EXECUTOR_REMOVED =
       "ROW<"
           + "`executor_id` STRING, "
           + "`removed_ms` BIGINT, "
-          + "`reason` STRING>";
+          + "`reason` STRING, "
+          + "`exit_code` INT>";
 
   /** ExecutorSample. */
   public static final String EXECUTOR_SAMPLE =
@@ -184,7 +211,19 @@ public final class LiveTypes {
           + "`cpu_ns` BIGINT, "
           + "`rss_bytes` BIGINT, "
           + "`python_rss_bytes` BIGINT, "
-          + "`running_tasks` INT>";
+          + "`running_tasks` INT, "
+          + "`gc_pauses` ARRAY<ROW<`started_ms` BIGINT, `duration_ms` BIGINT, `collector` STRING, `cause` STRING, `heap_before_bytes` BIGINT, `heap_after_bytes` BIGINT>>, "
+          + "`gc_pause_max_ms` BIGINT, "
+          + "`gc_pauses_left_out` INT, "
+          + "`direct_memory_bytes` BIGINT, "
+          + "`mapped_memory_bytes` BIGINT, "
+          + "`open_files` BIGINT, "
+          + "`max_open_files` BIGINT, "
+          + "`threads` INT, "
+          + "`python_workers` INT, "
+          + "`python_cpu_ns` BIGINT, "
+          + "`storage_memory_used_bytes` BIGINT, "
+          + "`execution_memory_used_bytes` BIGINT>";
 
   /** CollectorHealth. */
   public static final String COLLECTOR_HEALTH =
@@ -197,12 +236,117 @@ public final class LiveTypes {
           + "`faults` BIGINT, "
           + "`breaker` STRING, "
           + "`spark_dropped_events` BIGINT, "
-          + "`callback_p99_ns` BIGINT>";
+          + "`callback_p99_ns` BIGINT, "
+          + "`callback_p999_ns` BIGINT, "
+          + "`callback_max_ns` BIGINT, "
+          + "`breaker_reason` STRING, "
+          + "`passed_over` BIGINT, "
+          + "`cut_facts` BIGINT, "
+          + "`queued_bytes` BIGINT, "
+          + "`behind_bytes` BIGINT, "
+          + "`malformed_lines` BIGINT, "
+          + "`torn` BOOLEAN>";
 
   /** Tick. */
   public static final String TICK =
       "ROW<"
           + "`sent_ms` BIGINT>";
+
+  /** SqlPlan. */
+  public static final String SQL_PLAN =
+      "ROW<"
+          + "`sql_execution_id` BIGINT, "
+          + "`plan_version` INT, "
+          + "`node_names` ARRAY<STRING>, "
+          + "`node_parents` ARRAY<INT>, "
+          + "`metrics` ARRAY<ROW<`node` INT, `accumulator_id` BIGINT, `name` STRING, `type` STRING>>, "
+          + "`left_out_nodes` INT, "
+          + "`left_out_metrics` INT>";
+
+  /** SqlMetrics. */
+  public static final String SQL_METRICS =
+      "ROW<"
+          + "`sql_execution_id` BIGINT, "
+          + "`accumulator_ids` ARRAY<BIGINT>, "
+          + "`values` ARRAY<BIGINT>, "
+          + "`left_out` INT>";
+
+  /** BlockManagerAdded. */
+  public static final String BLOCK_MANAGER_ADDED =
+      "ROW<"
+          + "`executor_id` STRING, "
+          + "`host` STRING, "
+          + "`max_memory_bytes` BIGINT, "
+          + "`max_on_heap_memory_bytes` BIGINT, "
+          + "`max_off_heap_memory_bytes` BIGINT, "
+          + "`added_ms` BIGINT>";
+
+  /** BlockManagerRemoved. */
+  public static final String BLOCK_MANAGER_REMOVED =
+      "ROW<"
+          + "`executor_id` STRING, "
+          + "`host` STRING, "
+          + "`removed_ms` BIGINT>";
+
+  /** StreamingStarted. */
+  public static final String STREAMING_STARTED =
+      "ROW<"
+          + "`query_id` STRING, "
+          + "`run_id` STRING, "
+          + "`name` STRING, "
+          + "`started_ms` BIGINT>";
+
+  /** StreamingProgress. */
+  public static final String STREAMING_PROGRESS =
+      "ROW<"
+          + "`query_id` STRING, "
+          + "`run_id` STRING, "
+          + "`name` STRING, "
+          + "`batch_id` BIGINT, "
+          + "`triggered_ms` BIGINT, "
+          + "`batch_duration_ms` BIGINT, "
+          + "`add_batch_ms` BIGINT, "
+          + "`latest_offset_ms` BIGINT, "
+          + "`input_rows` BIGINT, "
+          + "`input_rows_per_second` DOUBLE, "
+          + "`processed_rows_per_second` DOUBLE, "
+          + "`state_rows` BIGINT, "
+          + "`state_memory_bytes` BIGINT, "
+          + "`dropped_by_watermark_rows` BIGINT, "
+          + "`watermark_ms` BIGINT, "
+          + "`source_lag_records` BIGINT, "
+          + "`source_lag_bytes` BIGINT, "
+          + "`sources` ARRAY<STRING>>";
+
+  /** StreamingEnded. */
+  public static final String STREAMING_ENDED =
+      "ROW<"
+          + "`query_id` STRING, "
+          + "`run_id` STRING, "
+          + "`ended_ms` BIGINT, "
+          + "`failure_reason` STRING>";
+
+  /** ResourceProfileAdded. */
+  public static final String RESOURCE_PROFILE_ADDED =
+      "ROW<"
+          + "`profile_id` INT, "
+          + "`executor_cores` INT, "
+          + "`executor_memory_bytes` BIGINT, "
+          + "`memory_overhead_bytes` BIGINT, "
+          + "`pyspark_memory_bytes` BIGINT, "
+          + "`off_heap_memory_bytes` BIGINT, "
+          + "`task_cpus` DOUBLE, "
+          + "`resources` MAP<STRING, STRING>>";
+
+  /** NodeEvent. */
+  public static final String NODE_EVENT =
+      "ROW<"
+          + "`event` STRING, "
+          + "`host` STRING, "
+          + "`executor_id` STRING, "
+          + "`stage_id` INT, "
+          + "`task_failures` INT, "
+          + "`happened_ms` BIGINT>";
 
   /** Undecodable. */
   public static final String UNDECODABLE =
@@ -373,16 +517,16 @@ public final class LiveTypes {
           + "`task` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `age_ms` BIGINT, `stalled_ms` BIGINT, `cpu_since_progress_ms` BIGINT, `activity` STRING, `work_bytes` BIGINT, `work_records` BIGINT, `disk_spilled_bytes` BIGINT, `stack` STRING, `stage_name` STRING, `stage_fingerprint` STRING>, "
           + "`executor` ROW<`executor_id` STRING, `host` STRING, `heap_used_bytes` BIGINT, `heap_max_bytes` BIGINT, `non_heap_used_bytes` BIGINT, `gc_delta_ms` BIGINT, `interval_ms` BIGINT, `gc_share` DOUBLE, `cpu_ns` BIGINT, `rss_bytes` BIGINT, `python_rss_bytes` BIGINT, `running_tasks` INT>, "
           + "`application` ROW<`name` STRING, `status` STRING, `ended_ms` BIGINT, `elapsed_ms` BIGINT, `running_jobs` BIGINT, `succeeded_jobs` BIGINT, `failed_jobs` BIGINT, `running_stages` BIGINT, `ended_stages` BIGINT, `running_tasks` BIGINT, `finished_tasks` BIGINT, `failed_tasks` BIGINT, `executors` BIGINT, `disk_spilled_bytes` BIGINT, `facts_seen` BIGINT, `facts_expected` BIGINT, `facts_dropped` BIGINT, `user_name` STRING, `spark_version` STRING, `finished_cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `baseline_runs` BIGINT, `expected_ms` BIGINT, `expected_p95_ms` BIGINT, `expected_cpu_ms` BIGINT, `expected_cpu_p95_ms` BIGINT, `moved` STRING, `work_known` BOOLEAN>, "
-          + "`application_started` ROW<`name` STRING, `user_name` STRING, `spark_version` STRING, `plugin_version` STRING, `master` STRING, `properties` MAP<STRING, STRING>>, "
+          + "`application_started` ROW<`name` STRING, `user_name` STRING, `spark_version` STRING, `plugin_version` STRING, `master` STRING, `properties` MAP<STRING, STRING>, `configuration` MAP<STRING, STRING>>, "
           + "`application_ended` ROW<`ended_ms` BIGINT, `succeeded_jobs` BIGINT, `failed_jobs` BIGINT>, "
-          + "`job_started` ROW<`job_id` INT, `submitted_ms` BIGINT, `stage_ids` ARRAY<INT>, `description` STRING, `sql_execution_id` BIGINT, `job_group` STRING>, "
+          + "`job_started` ROW<`job_id` INT, `submitted_ms` BIGINT, `stage_ids` ARRAY<INT>, `description` STRING, `sql_execution_id` BIGINT, `job_group` STRING, `job_tags` ARRAY<STRING>>, "
           + "`job_ended` ROW<`job_id` INT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
-          + "`sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>>, "
+          + "`sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>, `root_execution_id` BIGINT>, "
           + "`sql_ended` ROW<`sql_execution_id` BIGINT, `ended_ms` BIGINT, `failure_reason` STRING>, "
-          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT>, "
+          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT>, "
           + "`stage_ended` ROW<`stage_id` INT, `stage_attempt` INT, `num_tasks` INT, `submitted_ms` BIGINT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
-          + "`executor_added` ROW<`executor_id` STRING, `host` STRING, `cores` INT, `added_ms` BIGINT>, "
-          + "`executor_removed` ROW<`executor_id` STRING, `removed_ms` BIGINT, `reason` STRING>, "
+          + "`executor_added` ROW<`executor_id` STRING, `host` STRING, `cores` INT, `added_ms` BIGINT, `resource_profile_id` INT>, "
+          + "`executor_removed` ROW<`executor_id` STRING, `removed_ms` BIGINT, `reason` STRING, `exit_code` INT>, "
           + "`tick` ROW<`sent_ms` BIGINT>>";
 
   /** Fact. */
@@ -398,22 +542,31 @@ public final class LiveTypes {
           + "`collector` STRING, "
           + "`lane` STRING, "
           + "`seq` BIGINT, "
-          + "`application_started` ROW<`name` STRING, `user_name` STRING, `spark_version` STRING, `plugin_version` STRING, `master` STRING, `properties` MAP<STRING, STRING>>, "
+          + "`application_started` ROW<`name` STRING, `user_name` STRING, `spark_version` STRING, `plugin_version` STRING, `master` STRING, `properties` MAP<STRING, STRING>, `configuration` MAP<STRING, STRING>>, "
           + "`application_ended` ROW<`ended_ms` BIGINT, `succeeded_jobs` BIGINT, `failed_jobs` BIGINT>, "
-          + "`job_started` ROW<`job_id` INT, `submitted_ms` BIGINT, `stage_ids` ARRAY<INT>, `description` STRING, `sql_execution_id` BIGINT, `job_group` STRING>, "
+          + "`job_started` ROW<`job_id` INT, `submitted_ms` BIGINT, `stage_ids` ARRAY<INT>, `description` STRING, `sql_execution_id` BIGINT, `job_group` STRING, `job_tags` ARRAY<STRING>>, "
           + "`job_ended` ROW<`job_id` INT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
-          + "`sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>>, "
+          + "`sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>, `root_execution_id` BIGINT>, "
           + "`sql_ended` ROW<`sql_execution_id` BIGINT, `ended_ms` BIGINT, `failure_reason` STRING>, "
-          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT>, "
+          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT>, "
           + "`stage_ended` ROW<`stage_id` INT, `stage_attempt` INT, `num_tasks` INT, `submitted_ms` BIGINT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
           + "`task_started` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `speculative` BOOLEAN, `launched_ms` BIGINT, `locality` STRING>, "
-          + "`task_ended` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `speculative` BOOLEAN, `launched_ms` BIGINT, `finished_ms` BIGINT, `duration_ms` BIGINT, `outcome` STRING, `failure_class` STRING, `failure_reason` STRING, `has_metrics` BOOLEAN, `run_ms` BIGINT, `cpu_ns` BIGINT, `gc_ms` BIGINT, `deserialize_ms` BIGINT, `result_bytes` BIGINT, `peak_execution_memory_bytes` BIGINT, `memory_spilled_bytes` BIGINT, `disk_spilled_bytes` BIGINT, `input_bytes` BIGINT, `input_records` BIGINT, `output_bytes` BIGINT, `output_records` BIGINT, `shuffle_read_bytes` BIGINT, `shuffle_read_records` BIGINT, `fetch_wait_ms` BIGINT, `shuffle_write_bytes` BIGINT, `shuffle_write_records` BIGINT>, "
-          + "`task_progress` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `age_ms` BIGINT, `stalled_ms` BIGINT, `cpu_since_progress_ms` BIGINT, `cpu_ns` BIGINT, `activity` STRING, `memory_spilled_bytes` BIGINT, `disk_spilled_bytes` BIGINT, `input_bytes` BIGINT, `input_records` BIGINT, `output_bytes` BIGINT, `output_records` BIGINT, `shuffle_read_bytes` BIGINT, `shuffle_read_records` BIGINT, `shuffle_write_bytes` BIGINT, `shuffle_write_records` BIGINT, `stack` STRING>, "
-          + "`executor_added` ROW<`executor_id` STRING, `host` STRING, `cores` INT, `added_ms` BIGINT>, "
-          + "`executor_removed` ROW<`executor_id` STRING, `removed_ms` BIGINT, `reason` STRING>, "
-          + "`executor_sample` ROW<`executor_id` STRING, `host` STRING, `interval_ms` BIGINT, `heap_used_bytes` BIGINT, `heap_max_bytes` BIGINT, `non_heap_used_bytes` BIGINT, `gc_count` BIGINT, `gc_ms` BIGINT, `gc_delta_ms` BIGINT, `cpu_ns` BIGINT, `rss_bytes` BIGINT, `python_rss_bytes` BIGINT, `running_tasks` INT>, "
-          + "`collector_health` ROW<`queued` BIGINT, `dropped_bulk` BIGINT, `dropped_reserved` BIGINT, `acknowledged` BIGINT, `send_errors` BIGINT, `faults` BIGINT, `breaker` STRING, `spark_dropped_events` BIGINT, `callback_p99_ns` BIGINT>, "
+          + "`task_ended` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `speculative` BOOLEAN, `launched_ms` BIGINT, `finished_ms` BIGINT, `duration_ms` BIGINT, `outcome` STRING, `failure_class` STRING, `failure_reason` STRING, `has_metrics` BOOLEAN, `run_ms` BIGINT, `cpu_ns` BIGINT, `gc_ms` BIGINT, `deserialize_ms` BIGINT, `result_bytes` BIGINT, `peak_execution_memory_bytes` BIGINT, `memory_spilled_bytes` BIGINT, `disk_spilled_bytes` BIGINT, `input_bytes` BIGINT, `input_records` BIGINT, `output_bytes` BIGINT, `output_records` BIGINT, `shuffle_read_bytes` BIGINT, `shuffle_read_records` BIGINT, `fetch_wait_ms` BIGINT, `shuffle_write_bytes` BIGINT, `shuffle_write_records` BIGINT, `result_serialization_ms` BIGINT, `getting_result_ms` BIGINT, `deserialize_cpu_ns` BIGINT, `shuffle_write_ns` BIGINT, `remote_shuffle_read_bytes` BIGINT, `remote_shuffle_to_disk_bytes` BIGINT, `local_shuffle_read_bytes` BIGINT, `remote_shuffle_blocks` BIGINT, `local_shuffle_blocks` BIGINT, `remote_requests_ms` BIGINT, `merged_shuffle_read_bytes` BIGINT, `corrupt_merged_chunks` BIGINT, `merged_fallbacks` BIGINT, `peak_on_heap_execution_memory_bytes` BIGINT, `peak_off_heap_execution_memory_bytes` BIGINT, `exit_code` INT, `exit_caused_by_app` BOOLEAN, `fetch_failed_host` STRING, `fetch_failed_executor_id` STRING, `fetch_failed_shuffle_id` INT>, "
+          + "`task_progress` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `age_ms` BIGINT, `stalled_ms` BIGINT, `cpu_since_progress_ms` BIGINT, `cpu_ns` BIGINT, `activity` STRING, `memory_spilled_bytes` BIGINT, `disk_spilled_bytes` BIGINT, `input_bytes` BIGINT, `input_records` BIGINT, `output_bytes` BIGINT, `output_records` BIGINT, `shuffle_read_bytes` BIGINT, `shuffle_read_records` BIGINT, `shuffle_write_bytes` BIGINT, `shuffle_write_records` BIGINT, `stack` STRING, `python_worker` STRING>, "
+          + "`executor_added` ROW<`executor_id` STRING, `host` STRING, `cores` INT, `added_ms` BIGINT, `resource_profile_id` INT>, "
+          + "`executor_removed` ROW<`executor_id` STRING, `removed_ms` BIGINT, `reason` STRING, `exit_code` INT>, "
+          + "`executor_sample` ROW<`executor_id` STRING, `host` STRING, `interval_ms` BIGINT, `heap_used_bytes` BIGINT, `heap_max_bytes` BIGINT, `non_heap_used_bytes` BIGINT, `gc_count` BIGINT, `gc_ms` BIGINT, `gc_delta_ms` BIGINT, `cpu_ns` BIGINT, `rss_bytes` BIGINT, `python_rss_bytes` BIGINT, `running_tasks` INT, `gc_pauses` ARRAY<ROW<`started_ms` BIGINT, `duration_ms` BIGINT, `collector` STRING, `cause` STRING, `heap_before_bytes` BIGINT, `heap_after_bytes` BIGINT>>, `gc_pause_max_ms` BIGINT, `gc_pauses_left_out` INT, `direct_memory_bytes` BIGINT, `mapped_memory_bytes` BIGINT, `open_files` BIGINT, `max_open_files` BIGINT, `threads` INT, `python_workers` INT, `python_cpu_ns` BIGINT, `storage_memory_used_bytes` BIGINT, `execution_memory_used_bytes` BIGINT>, "
+          + "`collector_health` ROW<`queued` BIGINT, `dropped_bulk` BIGINT, `dropped_reserved` BIGINT, `acknowledged` BIGINT, `send_errors` BIGINT, `faults` BIGINT, `breaker` STRING, `spark_dropped_events` BIGINT, `callback_p99_ns` BIGINT, `callback_p999_ns` BIGINT, `callback_max_ns` BIGINT, `breaker_reason` STRING, `passed_over` BIGINT, `cut_facts` BIGINT, `queued_bytes` BIGINT, `behind_bytes` BIGINT, `malformed_lines` BIGINT, `torn` BOOLEAN>, "
           + "`tick` ROW<`sent_ms` BIGINT>, "
+          + "`sql_plan` ROW<`sql_execution_id` BIGINT, `plan_version` INT, `node_names` ARRAY<STRING>, `node_parents` ARRAY<INT>, `metrics` ARRAY<ROW<`node` INT, `accumulator_id` BIGINT, `name` STRING, `type` STRING>>, `left_out_nodes` INT, `left_out_metrics` INT>, "
+          + "`sql_metrics` ROW<`sql_execution_id` BIGINT, `accumulator_ids` ARRAY<BIGINT>, `values` ARRAY<BIGINT>, `left_out` INT>, "
+          + "`block_manager_added` ROW<`executor_id` STRING, `host` STRING, `max_memory_bytes` BIGINT, `max_on_heap_memory_bytes` BIGINT, `max_off_heap_memory_bytes` BIGINT, `added_ms` BIGINT>, "
+          + "`block_manager_removed` ROW<`executor_id` STRING, `host` STRING, `removed_ms` BIGINT>, "
+          + "`streaming_started` ROW<`query_id` STRING, `run_id` STRING, `name` STRING, `started_ms` BIGINT>, "
+          + "`streaming_progress` ROW<`query_id` STRING, `run_id` STRING, `name` STRING, `batch_id` BIGINT, `triggered_ms` BIGINT, `batch_duration_ms` BIGINT, `add_batch_ms` BIGINT, `latest_offset_ms` BIGINT, `input_rows` BIGINT, `input_rows_per_second` DOUBLE, `processed_rows_per_second` DOUBLE, `state_rows` BIGINT, `state_memory_bytes` BIGINT, `dropped_by_watermark_rows` BIGINT, `watermark_ms` BIGINT, `source_lag_records` BIGINT, `source_lag_bytes` BIGINT, `sources` ARRAY<STRING>>, "
+          + "`streaming_ended` ROW<`query_id` STRING, `run_id` STRING, `ended_ms` BIGINT, `failure_reason` STRING>, "
+          + "`resource_profile_added` ROW<`profile_id` INT, `executor_cores` INT, `executor_memory_bytes` BIGINT, `memory_overhead_bytes` BIGINT, `pyspark_memory_bytes` BIGINT, `off_heap_memory_bytes` BIGINT, `task_cpus` DOUBLE, `resources` MAP<STRING, STRING>>, "
+          + "`node_event` ROW<`event` STRING, `host` STRING, `executor_id` STRING, `stage_id` INT, `task_failures` INT, `happened_ms` BIGINT>, "
           + "`undecodable` ROW<`payload` BYTES, `reason` STRING>>";
 
   private LiveTypes() {}

@@ -219,6 +219,33 @@ private static final long serialVersionUID = 0L;
     return planNodes_.getByteString(index);
   }
 
+  public static final int ROOT_EXECUTION_ID_FIELD_NUMBER = 5;
+  private long rootExecutionId_ = 0L;
+  /**
+   * <pre>
+   * The execution that this one runs inside of, or itself. [id]
+   * </pre>
+   *
+   * <code>optional int64 root_execution_id = 5;</code>
+   * @return Whether the rootExecutionId field is set.
+   */
+  @java.lang.Override
+  public boolean hasRootExecutionId() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * The execution that this one runs inside of, or itself. [id]
+   * </pre>
+   *
+   * <code>optional int64 root_execution_id = 5;</code>
+   * @return The rootExecutionId.
+   */
+  @java.lang.Override
+  public long getRootExecutionId() {
+    return rootExecutionId_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -244,6 +271,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < planNodes_.size(); i++) {
       com.google.protobuf.GeneratedMessage.writeString(output, 4, planNodes_.getRaw(i));
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeInt64(5, rootExecutionId_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -272,6 +302,10 @@ private static final long serialVersionUID = 0L;
       }
       size += dataSize;
       size += 1 * getPlanNodesList().size();
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(5, rootExecutionId_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -305,6 +339,11 @@ private static final long serialVersionUID = 0L;
     }
     if (!getPlanNodesList()
         .equals(other.getPlanNodesList())) return false;
+    if (hasRootExecutionId() != other.hasRootExecutionId()) return false;
+    if (hasRootExecutionId()) {
+      if (getRootExecutionId()
+          != other.getRootExecutionId()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -333,6 +372,11 @@ private static final long serialVersionUID = 0L;
     if (getPlanNodesCount() > 0) {
       hash = (37 * hash) + PLAN_NODES_FIELD_NUMBER;
       hash = (53 * hash) + getPlanNodesList().hashCode();
+    }
+    if (hasRootExecutionId()) {
+      hash = (37 * hash) + ROOT_EXECUTION_ID_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getRootExecutionId());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -474,6 +518,7 @@ private static final long serialVersionUID = 0L;
       description_ = "";
       planNodes_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
+      rootExecutionId_ = 0L;
       return this;
     }
 
@@ -524,6 +569,10 @@ private static final long serialVersionUID = 0L;
         planNodes_.makeImmutable();
         result.planNodes_ = planNodes_;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.rootExecutionId_ = rootExecutionId_;
+        to_bitField0_ |= 0x00000008;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -559,6 +608,9 @@ private static final long serialVersionUID = 0L;
           planNodes_.addAll(other.planNodes_);
         }
         onChanged();
+      }
+      if (other.hasRootExecutionId()) {
+        setRootExecutionId(other.getRootExecutionId());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -607,6 +659,11 @@ private static final long serialVersionUID = 0L;
               planNodes_.add(bs);
               break;
             } // case 34
+            case 40: {
+              rootExecutionId_ = input.readInt64();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -982,6 +1039,62 @@ private static final long serialVersionUID = 0L;
       ensurePlanNodesIsMutable();
       planNodes_.add(value);
       bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+
+    private long rootExecutionId_ ;
+    /**
+     * <pre>
+     * The execution that this one runs inside of, or itself. [id]
+     * </pre>
+     *
+     * <code>optional int64 root_execution_id = 5;</code>
+     * @return Whether the rootExecutionId field is set.
+     */
+    @java.lang.Override
+    public boolean hasRootExecutionId() {
+      return ((bitField0_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * The execution that this one runs inside of, or itself. [id]
+     * </pre>
+     *
+     * <code>optional int64 root_execution_id = 5;</code>
+     * @return The rootExecutionId.
+     */
+    @java.lang.Override
+    public long getRootExecutionId() {
+      return rootExecutionId_;
+    }
+    /**
+     * <pre>
+     * The execution that this one runs inside of, or itself. [id]
+     * </pre>
+     *
+     * <code>optional int64 root_execution_id = 5;</code>
+     * @param value The rootExecutionId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRootExecutionId(long value) {
+
+      rootExecutionId_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The execution that this one runs inside of, or itself. [id]
+     * </pre>
+     *
+     * <code>optional int64 root_execution_id = 5;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRootExecutionId() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      rootExecutionId_ = 0L;
       onChanged();
       return this;
     }

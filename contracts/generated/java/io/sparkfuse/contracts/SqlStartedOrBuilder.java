@@ -117,4 +117,23 @@ public interface SqlStartedOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPlanNodesBytes(int index);
+
+  /**
+   * <pre>
+   * The execution that this one runs inside of, or itself. [id]
+   * </pre>
+   *
+   * <code>optional int64 root_execution_id = 5;</code>
+   * @return Whether the rootExecutionId field is set.
+   */
+  boolean hasRootExecutionId();
+  /**
+   * <pre>
+   * The execution that this one runs inside of, or itself. [id]
+   * </pre>
+   *
+   * <code>optional int64 root_execution_id = 5;</code>
+   * @return The rootExecutionId.
+   */
+  long getRootExecutionId();
 }

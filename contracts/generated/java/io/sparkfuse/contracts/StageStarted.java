@@ -370,6 +370,33 @@ private static final long serialVersionUID = 0L;
     return sqlExecutionId_;
   }
 
+  public static final int RESOURCE_PROFILE_ID_FIELD_NUMBER = 10;
+  private int resourceProfileId_ = 0;
+  /**
+   * <pre>
+   * Resource profile that it runs with. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 10;</code>
+   * @return Whether the resourceProfileId field is set.
+   */
+  @java.lang.Override
+  public boolean hasResourceProfileId() {
+    return ((bitField0_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * Resource profile that it runs with. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 10;</code>
+   * @return The resourceProfileId.
+   */
+  @java.lang.Override
+  public int getResourceProfileId() {
+    return resourceProfileId_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -415,6 +442,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000040) != 0)) {
       output.writeInt64(9, sqlExecutionId_);
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      output.writeInt32(10, resourceProfileId_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -474,6 +504,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(9, sqlExecutionId_);
     }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(10, resourceProfileId_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -528,6 +562,11 @@ private static final long serialVersionUID = 0L;
       if (getSqlExecutionId()
           != other.getSqlExecutionId()) return false;
     }
+    if (hasResourceProfileId() != other.hasResourceProfileId()) return false;
+    if (hasResourceProfileId()) {
+      if (getResourceProfileId()
+          != other.getResourceProfileId()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -576,6 +615,10 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + SQL_EXECUTION_ID_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getSqlExecutionId());
+    }
+    if (hasResourceProfileId()) {
+      hash = (37 * hash) + RESOURCE_PROFILE_ID_FIELD_NUMBER;
+      hash = (53 * hash) + getResourceProfileId();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -722,6 +765,7 @@ private static final long serialVersionUID = 0L;
       submittedMs_ = 0L;
       jobId_ = 0;
       sqlExecutionId_ = 0L;
+      resourceProfileId_ = 0;
       return this;
     }
 
@@ -792,6 +836,10 @@ private static final long serialVersionUID = 0L;
         result.sqlExecutionId_ = sqlExecutionId_;
         to_bitField0_ |= 0x00000040;
       }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.resourceProfileId_ = resourceProfileId_;
+        to_bitField0_ |= 0x00000080;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -850,6 +898,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasSqlExecutionId()) {
         setSqlExecutionId(other.getSqlExecutionId());
+      }
+      if (other.hasResourceProfileId()) {
+        setResourceProfileId(other.getResourceProfileId());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -934,6 +985,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 72
+            case 80: {
+              resourceProfileId_ = input.readInt32();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 80
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1645,6 +1701,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearSqlExecutionId() {
       bitField0_ = (bitField0_ & ~0x00000100);
       sqlExecutionId_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int resourceProfileId_ ;
+    /**
+     * <pre>
+     * Resource profile that it runs with. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 10;</code>
+     * @return Whether the resourceProfileId field is set.
+     */
+    @java.lang.Override
+    public boolean hasResourceProfileId() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Resource profile that it runs with. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 10;</code>
+     * @return The resourceProfileId.
+     */
+    @java.lang.Override
+    public int getResourceProfileId() {
+      return resourceProfileId_;
+    }
+    /**
+     * <pre>
+     * Resource profile that it runs with. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 10;</code>
+     * @param value The resourceProfileId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setResourceProfileId(int value) {
+
+      resourceProfileId_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Resource profile that it runs with. [id]
+     * </pre>
+     *
+     * <code>optional int32 resource_profile_id = 10;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearResourceProfileId() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      resourceProfileId_ = 0;
       onChanged();
       return this;
     }

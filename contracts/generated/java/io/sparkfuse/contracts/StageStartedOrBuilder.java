@@ -222,4 +222,23 @@ public interface StageStartedOrBuilder extends
    * @return The sqlExecutionId.
    */
   long getSqlExecutionId();
+
+  /**
+   * <pre>
+   * Resource profile that it runs with. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 10;</code>
+   * @return Whether the resourceProfileId field is set.
+   */
+  boolean hasResourceProfileId();
+  /**
+   * <pre>
+   * Resource profile that it runs with. [id]
+   * </pre>
+   *
+   * <code>optional int32 resource_profile_id = 10;</code>
+   * @return The resourceProfileId.
+   */
+  int getResourceProfileId();
 }

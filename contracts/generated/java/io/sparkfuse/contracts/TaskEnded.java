@@ -37,6 +37,8 @@ private static final long serialVersionUID = 0L;
     outcome_ = "";
     failureClass_ = "";
     failureReason_ = "";
+    fetchFailedHost_ = "";
+    fetchFailedExecutorId_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -53,6 +55,7 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
+  private int bitField1_;
   public static final int STAGE_ID_FIELD_NUMBER = 1;
   private int stageId_ = 0;
   /**
@@ -1087,6 +1090,614 @@ private static final long serialVersionUID = 0L;
     return shuffleWriteRecords_;
   }
 
+  public static final int RESULT_SERIALIZATION_MS_FIELD_NUMBER = 33;
+  private long resultSerializationMs_ = 0L;
+  /**
+   * <pre>
+   * Time to serialise the result. [ms]
+   * </pre>
+   *
+   * <code>optional int64 result_serialization_ms = 33;</code>
+   * @return Whether the resultSerializationMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasResultSerializationMs() {
+    return ((bitField1_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Time to serialise the result. [ms]
+   * </pre>
+   *
+   * <code>optional int64 result_serialization_ms = 33;</code>
+   * @return The resultSerializationMs.
+   */
+  @java.lang.Override
+  public long getResultSerializationMs() {
+    return resultSerializationMs_;
+  }
+
+  public static final int GETTING_RESULT_MS_FIELD_NUMBER = 34;
+  private long gettingResultMs_ = 0L;
+  /**
+   * <pre>
+   * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+   * </pre>
+   *
+   * <code>optional int64 getting_result_ms = 34;</code>
+   * @return Whether the gettingResultMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasGettingResultMs() {
+    return ((bitField1_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+   * </pre>
+   *
+   * <code>optional int64 getting_result_ms = 34;</code>
+   * @return The gettingResultMs.
+   */
+  @java.lang.Override
+  public long getGettingResultMs() {
+    return gettingResultMs_;
+  }
+
+  public static final int DESERIALIZE_CPU_NS_FIELD_NUMBER = 35;
+  private long deserializeCpuNs_ = 0L;
+  /**
+   * <pre>
+   * CPU of deserialising the task. [ns]
+   * </pre>
+   *
+   * <code>optional int64 deserialize_cpu_ns = 35;</code>
+   * @return Whether the deserializeCpuNs field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeserializeCpuNs() {
+    return ((bitField1_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * CPU of deserialising the task. [ns]
+   * </pre>
+   *
+   * <code>optional int64 deserialize_cpu_ns = 35;</code>
+   * @return The deserializeCpuNs.
+   */
+  @java.lang.Override
+  public long getDeserializeCpuNs() {
+    return deserializeCpuNs_;
+  }
+
+  public static final int SHUFFLE_WRITE_NS_FIELD_NUMBER = 36;
+  private long shuffleWriteNs_ = 0L;
+  /**
+   * <pre>
+   * Time to write shuffle data. [ns]
+   * </pre>
+   *
+   * <code>optional int64 shuffle_write_ns = 36;</code>
+   * @return Whether the shuffleWriteNs field is set.
+   */
+  @java.lang.Override
+  public boolean hasShuffleWriteNs() {
+    return ((bitField1_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Time to write shuffle data. [ns]
+   * </pre>
+   *
+   * <code>optional int64 shuffle_write_ns = 36;</code>
+   * @return The shuffleWriteNs.
+   */
+  @java.lang.Override
+  public long getShuffleWriteNs() {
+    return shuffleWriteNs_;
+  }
+
+  public static final int REMOTE_SHUFFLE_READ_BYTES_FIELD_NUMBER = 37;
+  private long remoteShuffleReadBytes_ = 0L;
+  /**
+   * <pre>
+   * Shuffle bytes read from other executors. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+   * @return Whether the remoteShuffleReadBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasRemoteShuffleReadBytes() {
+    return ((bitField1_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Shuffle bytes read from other executors. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+   * @return The remoteShuffleReadBytes.
+   */
+  @java.lang.Override
+  public long getRemoteShuffleReadBytes() {
+    return remoteShuffleReadBytes_;
+  }
+
+  public static final int REMOTE_SHUFFLE_TO_DISK_BYTES_FIELD_NUMBER = 38;
+  private long remoteShuffleToDiskBytes_ = 0L;
+  /**
+   * <pre>
+   * Of those: written to disk on arrival, because they were large. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+   * @return Whether the remoteShuffleToDiskBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasRemoteShuffleToDiskBytes() {
+    return ((bitField1_ & 0x00000020) != 0);
+  }
+  /**
+   * <pre>
+   * Of those: written to disk on arrival, because they were large. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+   * @return The remoteShuffleToDiskBytes.
+   */
+  @java.lang.Override
+  public long getRemoteShuffleToDiskBytes() {
+    return remoteShuffleToDiskBytes_;
+  }
+
+  public static final int LOCAL_SHUFFLE_READ_BYTES_FIELD_NUMBER = 39;
+  private long localShuffleReadBytes_ = 0L;
+  /**
+   * <pre>
+   * Shuffle bytes read from the own executor. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+   * @return Whether the localShuffleReadBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasLocalShuffleReadBytes() {
+    return ((bitField1_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * Shuffle bytes read from the own executor. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+   * @return The localShuffleReadBytes.
+   */
+  @java.lang.Override
+  public long getLocalShuffleReadBytes() {
+    return localShuffleReadBytes_;
+  }
+
+  public static final int REMOTE_SHUFFLE_BLOCKS_FIELD_NUMBER = 40;
+  private long remoteShuffleBlocks_ = 0L;
+  /**
+   * <pre>
+   * Shuffle blocks read from other executors. [count]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_blocks = 40;</code>
+   * @return Whether the remoteShuffleBlocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasRemoteShuffleBlocks() {
+    return ((bitField1_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * Shuffle blocks read from other executors. [count]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_blocks = 40;</code>
+   * @return The remoteShuffleBlocks.
+   */
+  @java.lang.Override
+  public long getRemoteShuffleBlocks() {
+    return remoteShuffleBlocks_;
+  }
+
+  public static final int LOCAL_SHUFFLE_BLOCKS_FIELD_NUMBER = 41;
+  private long localShuffleBlocks_ = 0L;
+  /**
+   * <pre>
+   * Shuffle blocks read from the own executor. [count]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_blocks = 41;</code>
+   * @return Whether the localShuffleBlocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasLocalShuffleBlocks() {
+    return ((bitField1_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * Shuffle blocks read from the own executor. [count]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_blocks = 41;</code>
+   * @return The localShuffleBlocks.
+   */
+  @java.lang.Override
+  public long getLocalShuffleBlocks() {
+    return localShuffleBlocks_;
+  }
+
+  public static final int REMOTE_REQUESTS_MS_FIELD_NUMBER = 42;
+  private long remoteRequestsMs_ = 0L;
+  /**
+   * <pre>
+   * Time that remote requests took. [ms]
+   * </pre>
+   *
+   * <code>optional int64 remote_requests_ms = 42;</code>
+   * @return Whether the remoteRequestsMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasRemoteRequestsMs() {
+    return ((bitField1_ & 0x00000200) != 0);
+  }
+  /**
+   * <pre>
+   * Time that remote requests took. [ms]
+   * </pre>
+   *
+   * <code>optional int64 remote_requests_ms = 42;</code>
+   * @return The remoteRequestsMs.
+   */
+  @java.lang.Override
+  public long getRemoteRequestsMs() {
+    return remoteRequestsMs_;
+  }
+
+  public static final int MERGED_SHUFFLE_READ_BYTES_FIELD_NUMBER = 43;
+  private long mergedShuffleReadBytes_ = 0L;
+  /**
+   * <pre>
+   * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+   * @return Whether the mergedShuffleReadBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasMergedShuffleReadBytes() {
+    return ((bitField1_ & 0x00000400) != 0);
+  }
+  /**
+   * <pre>
+   * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+   * @return The mergedShuffleReadBytes.
+   */
+  @java.lang.Override
+  public long getMergedShuffleReadBytes() {
+    return mergedShuffleReadBytes_;
+  }
+
+  public static final int CORRUPT_MERGED_CHUNKS_FIELD_NUMBER = 44;
+  private long corruptMergedChunks_ = 0L;
+  /**
+   * <pre>
+   * Chunks of merged shuffle blocks that were corrupt. [count]
+   * </pre>
+   *
+   * <code>optional int64 corrupt_merged_chunks = 44;</code>
+   * @return Whether the corruptMergedChunks field is set.
+   */
+  @java.lang.Override
+  public boolean hasCorruptMergedChunks() {
+    return ((bitField1_ & 0x00000800) != 0);
+  }
+  /**
+   * <pre>
+   * Chunks of merged shuffle blocks that were corrupt. [count]
+   * </pre>
+   *
+   * <code>optional int64 corrupt_merged_chunks = 44;</code>
+   * @return The corruptMergedChunks.
+   */
+  @java.lang.Override
+  public long getCorruptMergedChunks() {
+    return corruptMergedChunks_;
+  }
+
+  public static final int MERGED_FALLBACKS_FIELD_NUMBER = 45;
+  private long mergedFallbacks_ = 0L;
+  /**
+   * <pre>
+   * Merged blocks that had to be fetched as originals. [count]
+   * </pre>
+   *
+   * <code>optional int64 merged_fallbacks = 45;</code>
+   * @return Whether the mergedFallbacks field is set.
+   */
+  @java.lang.Override
+  public boolean hasMergedFallbacks() {
+    return ((bitField1_ & 0x00001000) != 0);
+  }
+  /**
+   * <pre>
+   * Merged blocks that had to be fetched as originals. [count]
+   * </pre>
+   *
+   * <code>optional int64 merged_fallbacks = 45;</code>
+   * @return The mergedFallbacks.
+   */
+  @java.lang.Override
+  public long getMergedFallbacks() {
+    return mergedFallbacks_;
+  }
+
+  public static final int PEAK_ON_HEAP_EXECUTION_MEMORY_BYTES_FIELD_NUMBER = 46;
+  private long peakOnHeapExecutionMemoryBytes_ = 0L;
+  /**
+   * <pre>
+   * Peak execution memory on the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+   * @return Whether the peakOnHeapExecutionMemoryBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasPeakOnHeapExecutionMemoryBytes() {
+    return ((bitField1_ & 0x00002000) != 0);
+  }
+  /**
+   * <pre>
+   * Peak execution memory on the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+   * @return The peakOnHeapExecutionMemoryBytes.
+   */
+  @java.lang.Override
+  public long getPeakOnHeapExecutionMemoryBytes() {
+    return peakOnHeapExecutionMemoryBytes_;
+  }
+
+  public static final int PEAK_OFF_HEAP_EXECUTION_MEMORY_BYTES_FIELD_NUMBER = 47;
+  private long peakOffHeapExecutionMemoryBytes_ = 0L;
+  /**
+   * <pre>
+   * Peak execution memory off the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+   * @return Whether the peakOffHeapExecutionMemoryBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasPeakOffHeapExecutionMemoryBytes() {
+    return ((bitField1_ & 0x00004000) != 0);
+  }
+  /**
+   * <pre>
+   * Peak execution memory off the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+   * @return The peakOffHeapExecutionMemoryBytes.
+   */
+  @java.lang.Override
+  public long getPeakOffHeapExecutionMemoryBytes() {
+    return peakOffHeapExecutionMemoryBytes_;
+  }
+
+  public static final int EXIT_CODE_FIELD_NUMBER = 48;
+  private int exitCode_ = 0;
+  /**
+   * <pre>
+   * Exit code of the executor that was lost with it, where Spark tells one. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 48;</code>
+   * @return Whether the exitCode field is set.
+   */
+  @java.lang.Override
+  public boolean hasExitCode() {
+    return ((bitField1_ & 0x00008000) != 0);
+  }
+  /**
+   * <pre>
+   * Exit code of the executor that was lost with it, where Spark tells one. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 48;</code>
+   * @return The exitCode.
+   */
+  @java.lang.Override
+  public int getExitCode() {
+    return exitCode_;
+  }
+
+  public static final int EXIT_CAUSED_BY_APP_FIELD_NUMBER = 49;
+  private boolean exitCausedByApp_ = false;
+  /**
+   * <pre>
+   * Whether Spark blames the application for the lost executor. [flag]
+   * </pre>
+   *
+   * <code>optional bool exit_caused_by_app = 49;</code>
+   * @return Whether the exitCausedByApp field is set.
+   */
+  @java.lang.Override
+  public boolean hasExitCausedByApp() {
+    return ((bitField1_ & 0x00010000) != 0);
+  }
+  /**
+   * <pre>
+   * Whether Spark blames the application for the lost executor. [flag]
+   * </pre>
+   *
+   * <code>optional bool exit_caused_by_app = 49;</code>
+   * @return The exitCausedByApp.
+   */
+  @java.lang.Override
+  public boolean getExitCausedByApp() {
+    return exitCausedByApp_;
+  }
+
+  public static final int FETCH_FAILED_HOST_FIELD_NUMBER = 50;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object fetchFailedHost_ = "";
+  /**
+   * <pre>
+   * Host whose shuffle blocks could not be fetched. [text]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_host = 50;</code>
+   * @return Whether the fetchFailedHost field is set.
+   */
+  @java.lang.Override
+  public boolean hasFetchFailedHost() {
+    return ((bitField1_ & 0x00020000) != 0);
+  }
+  /**
+   * <pre>
+   * Host whose shuffle blocks could not be fetched. [text]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_host = 50;</code>
+   * @return The fetchFailedHost.
+   */
+  @java.lang.Override
+  public java.lang.String getFetchFailedHost() {
+    java.lang.Object ref = fetchFailedHost_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        fetchFailedHost_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Host whose shuffle blocks could not be fetched. [text]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_host = 50;</code>
+   * @return The bytes for fetchFailedHost.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getFetchFailedHostBytes() {
+    java.lang.Object ref = fetchFailedHost_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      fetchFailedHost_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int FETCH_FAILED_EXECUTOR_ID_FIELD_NUMBER = 51;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object fetchFailedExecutorId_ = "";
+  /**
+   * <pre>
+   * Executor whose shuffle blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_executor_id = 51;</code>
+   * @return Whether the fetchFailedExecutorId field is set.
+   */
+  @java.lang.Override
+  public boolean hasFetchFailedExecutorId() {
+    return ((bitField1_ & 0x00040000) != 0);
+  }
+  /**
+   * <pre>
+   * Executor whose shuffle blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_executor_id = 51;</code>
+   * @return The fetchFailedExecutorId.
+   */
+  @java.lang.Override
+  public java.lang.String getFetchFailedExecutorId() {
+    java.lang.Object ref = fetchFailedExecutorId_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        fetchFailedExecutorId_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Executor whose shuffle blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_executor_id = 51;</code>
+   * @return The bytes for fetchFailedExecutorId.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getFetchFailedExecutorIdBytes() {
+    java.lang.Object ref = fetchFailedExecutorId_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      fetchFailedExecutorId_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int FETCH_FAILED_SHUFFLE_ID_FIELD_NUMBER = 52;
+  private int fetchFailedShuffleId_ = 0;
+  /**
+   * <pre>
+   * Shuffle whose blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+   * @return Whether the fetchFailedShuffleId field is set.
+   */
+  @java.lang.Override
+  public boolean hasFetchFailedShuffleId() {
+    return ((bitField1_ & 0x00080000) != 0);
+  }
+  /**
+   * <pre>
+   * Shuffle whose blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+   * @return The fetchFailedShuffleId.
+   */
+  @java.lang.Override
+  public int getFetchFailedShuffleId() {
+    return fetchFailedShuffleId_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1196,6 +1807,66 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x80000000) != 0)) {
       output.writeInt64(32, shuffleWriteRecords_);
+    }
+    if (((bitField1_ & 0x00000001) != 0)) {
+      output.writeInt64(33, resultSerializationMs_);
+    }
+    if (((bitField1_ & 0x00000002) != 0)) {
+      output.writeInt64(34, gettingResultMs_);
+    }
+    if (((bitField1_ & 0x00000004) != 0)) {
+      output.writeInt64(35, deserializeCpuNs_);
+    }
+    if (((bitField1_ & 0x00000008) != 0)) {
+      output.writeInt64(36, shuffleWriteNs_);
+    }
+    if (((bitField1_ & 0x00000010) != 0)) {
+      output.writeInt64(37, remoteShuffleReadBytes_);
+    }
+    if (((bitField1_ & 0x00000020) != 0)) {
+      output.writeInt64(38, remoteShuffleToDiskBytes_);
+    }
+    if (((bitField1_ & 0x00000040) != 0)) {
+      output.writeInt64(39, localShuffleReadBytes_);
+    }
+    if (((bitField1_ & 0x00000080) != 0)) {
+      output.writeInt64(40, remoteShuffleBlocks_);
+    }
+    if (((bitField1_ & 0x00000100) != 0)) {
+      output.writeInt64(41, localShuffleBlocks_);
+    }
+    if (((bitField1_ & 0x00000200) != 0)) {
+      output.writeInt64(42, remoteRequestsMs_);
+    }
+    if (((bitField1_ & 0x00000400) != 0)) {
+      output.writeInt64(43, mergedShuffleReadBytes_);
+    }
+    if (((bitField1_ & 0x00000800) != 0)) {
+      output.writeInt64(44, corruptMergedChunks_);
+    }
+    if (((bitField1_ & 0x00001000) != 0)) {
+      output.writeInt64(45, mergedFallbacks_);
+    }
+    if (((bitField1_ & 0x00002000) != 0)) {
+      output.writeInt64(46, peakOnHeapExecutionMemoryBytes_);
+    }
+    if (((bitField1_ & 0x00004000) != 0)) {
+      output.writeInt64(47, peakOffHeapExecutionMemoryBytes_);
+    }
+    if (((bitField1_ & 0x00008000) != 0)) {
+      output.writeInt32(48, exitCode_);
+    }
+    if (((bitField1_ & 0x00010000) != 0)) {
+      output.writeBool(49, exitCausedByApp_);
+    }
+    if (((bitField1_ & 0x00020000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 50, fetchFailedHost_);
+    }
+    if (((bitField1_ & 0x00040000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 51, fetchFailedExecutorId_);
+    }
+    if (((bitField1_ & 0x00080000) != 0)) {
+      output.writeInt32(52, fetchFailedShuffleId_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1328,6 +1999,84 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x80000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(32, shuffleWriteRecords_);
+    }
+    if (((bitField1_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(33, resultSerializationMs_);
+    }
+    if (((bitField1_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(34, gettingResultMs_);
+    }
+    if (((bitField1_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(35, deserializeCpuNs_);
+    }
+    if (((bitField1_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(36, shuffleWriteNs_);
+    }
+    if (((bitField1_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(37, remoteShuffleReadBytes_);
+    }
+    if (((bitField1_ & 0x00000020) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(38, remoteShuffleToDiskBytes_);
+    }
+    if (((bitField1_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(39, localShuffleReadBytes_);
+    }
+    if (((bitField1_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(40, remoteShuffleBlocks_);
+    }
+    if (((bitField1_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(41, localShuffleBlocks_);
+    }
+    if (((bitField1_ & 0x00000200) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(42, remoteRequestsMs_);
+    }
+    if (((bitField1_ & 0x00000400) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(43, mergedShuffleReadBytes_);
+    }
+    if (((bitField1_ & 0x00000800) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(44, corruptMergedChunks_);
+    }
+    if (((bitField1_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(45, mergedFallbacks_);
+    }
+    if (((bitField1_ & 0x00002000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(46, peakOnHeapExecutionMemoryBytes_);
+    }
+    if (((bitField1_ & 0x00004000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(47, peakOffHeapExecutionMemoryBytes_);
+    }
+    if (((bitField1_ & 0x00008000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(48, exitCode_);
+    }
+    if (((bitField1_ & 0x00010000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(49, exitCausedByApp_);
+    }
+    if (((bitField1_ & 0x00020000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(50, fetchFailedHost_);
+    }
+    if (((bitField1_ & 0x00040000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(51, fetchFailedExecutorId_);
+    }
+    if (((bitField1_ & 0x00080000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(52, fetchFailedShuffleId_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1504,6 +2253,106 @@ private static final long serialVersionUID = 0L;
       if (getShuffleWriteRecords()
           != other.getShuffleWriteRecords()) return false;
     }
+    if (hasResultSerializationMs() != other.hasResultSerializationMs()) return false;
+    if (hasResultSerializationMs()) {
+      if (getResultSerializationMs()
+          != other.getResultSerializationMs()) return false;
+    }
+    if (hasGettingResultMs() != other.hasGettingResultMs()) return false;
+    if (hasGettingResultMs()) {
+      if (getGettingResultMs()
+          != other.getGettingResultMs()) return false;
+    }
+    if (hasDeserializeCpuNs() != other.hasDeserializeCpuNs()) return false;
+    if (hasDeserializeCpuNs()) {
+      if (getDeserializeCpuNs()
+          != other.getDeserializeCpuNs()) return false;
+    }
+    if (hasShuffleWriteNs() != other.hasShuffleWriteNs()) return false;
+    if (hasShuffleWriteNs()) {
+      if (getShuffleWriteNs()
+          != other.getShuffleWriteNs()) return false;
+    }
+    if (hasRemoteShuffleReadBytes() != other.hasRemoteShuffleReadBytes()) return false;
+    if (hasRemoteShuffleReadBytes()) {
+      if (getRemoteShuffleReadBytes()
+          != other.getRemoteShuffleReadBytes()) return false;
+    }
+    if (hasRemoteShuffleToDiskBytes() != other.hasRemoteShuffleToDiskBytes()) return false;
+    if (hasRemoteShuffleToDiskBytes()) {
+      if (getRemoteShuffleToDiskBytes()
+          != other.getRemoteShuffleToDiskBytes()) return false;
+    }
+    if (hasLocalShuffleReadBytes() != other.hasLocalShuffleReadBytes()) return false;
+    if (hasLocalShuffleReadBytes()) {
+      if (getLocalShuffleReadBytes()
+          != other.getLocalShuffleReadBytes()) return false;
+    }
+    if (hasRemoteShuffleBlocks() != other.hasRemoteShuffleBlocks()) return false;
+    if (hasRemoteShuffleBlocks()) {
+      if (getRemoteShuffleBlocks()
+          != other.getRemoteShuffleBlocks()) return false;
+    }
+    if (hasLocalShuffleBlocks() != other.hasLocalShuffleBlocks()) return false;
+    if (hasLocalShuffleBlocks()) {
+      if (getLocalShuffleBlocks()
+          != other.getLocalShuffleBlocks()) return false;
+    }
+    if (hasRemoteRequestsMs() != other.hasRemoteRequestsMs()) return false;
+    if (hasRemoteRequestsMs()) {
+      if (getRemoteRequestsMs()
+          != other.getRemoteRequestsMs()) return false;
+    }
+    if (hasMergedShuffleReadBytes() != other.hasMergedShuffleReadBytes()) return false;
+    if (hasMergedShuffleReadBytes()) {
+      if (getMergedShuffleReadBytes()
+          != other.getMergedShuffleReadBytes()) return false;
+    }
+    if (hasCorruptMergedChunks() != other.hasCorruptMergedChunks()) return false;
+    if (hasCorruptMergedChunks()) {
+      if (getCorruptMergedChunks()
+          != other.getCorruptMergedChunks()) return false;
+    }
+    if (hasMergedFallbacks() != other.hasMergedFallbacks()) return false;
+    if (hasMergedFallbacks()) {
+      if (getMergedFallbacks()
+          != other.getMergedFallbacks()) return false;
+    }
+    if (hasPeakOnHeapExecutionMemoryBytes() != other.hasPeakOnHeapExecutionMemoryBytes()) return false;
+    if (hasPeakOnHeapExecutionMemoryBytes()) {
+      if (getPeakOnHeapExecutionMemoryBytes()
+          != other.getPeakOnHeapExecutionMemoryBytes()) return false;
+    }
+    if (hasPeakOffHeapExecutionMemoryBytes() != other.hasPeakOffHeapExecutionMemoryBytes()) return false;
+    if (hasPeakOffHeapExecutionMemoryBytes()) {
+      if (getPeakOffHeapExecutionMemoryBytes()
+          != other.getPeakOffHeapExecutionMemoryBytes()) return false;
+    }
+    if (hasExitCode() != other.hasExitCode()) return false;
+    if (hasExitCode()) {
+      if (getExitCode()
+          != other.getExitCode()) return false;
+    }
+    if (hasExitCausedByApp() != other.hasExitCausedByApp()) return false;
+    if (hasExitCausedByApp()) {
+      if (getExitCausedByApp()
+          != other.getExitCausedByApp()) return false;
+    }
+    if (hasFetchFailedHost() != other.hasFetchFailedHost()) return false;
+    if (hasFetchFailedHost()) {
+      if (!getFetchFailedHost()
+          .equals(other.getFetchFailedHost())) return false;
+    }
+    if (hasFetchFailedExecutorId() != other.hasFetchFailedExecutorId()) return false;
+    if (hasFetchFailedExecutorId()) {
+      if (!getFetchFailedExecutorId()
+          .equals(other.getFetchFailedExecutorId())) return false;
+    }
+    if (hasFetchFailedShuffleId() != other.hasFetchFailedShuffleId()) return false;
+    if (hasFetchFailedShuffleId()) {
+      if (getFetchFailedShuffleId()
+          != other.getFetchFailedShuffleId()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1666,6 +2515,102 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getShuffleWriteRecords());
     }
+    if (hasResultSerializationMs()) {
+      hash = (37 * hash) + RESULT_SERIALIZATION_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getResultSerializationMs());
+    }
+    if (hasGettingResultMs()) {
+      hash = (37 * hash) + GETTING_RESULT_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getGettingResultMs());
+    }
+    if (hasDeserializeCpuNs()) {
+      hash = (37 * hash) + DESERIALIZE_CPU_NS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDeserializeCpuNs());
+    }
+    if (hasShuffleWriteNs()) {
+      hash = (37 * hash) + SHUFFLE_WRITE_NS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getShuffleWriteNs());
+    }
+    if (hasRemoteShuffleReadBytes()) {
+      hash = (37 * hash) + REMOTE_SHUFFLE_READ_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getRemoteShuffleReadBytes());
+    }
+    if (hasRemoteShuffleToDiskBytes()) {
+      hash = (37 * hash) + REMOTE_SHUFFLE_TO_DISK_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getRemoteShuffleToDiskBytes());
+    }
+    if (hasLocalShuffleReadBytes()) {
+      hash = (37 * hash) + LOCAL_SHUFFLE_READ_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getLocalShuffleReadBytes());
+    }
+    if (hasRemoteShuffleBlocks()) {
+      hash = (37 * hash) + REMOTE_SHUFFLE_BLOCKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getRemoteShuffleBlocks());
+    }
+    if (hasLocalShuffleBlocks()) {
+      hash = (37 * hash) + LOCAL_SHUFFLE_BLOCKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getLocalShuffleBlocks());
+    }
+    if (hasRemoteRequestsMs()) {
+      hash = (37 * hash) + REMOTE_REQUESTS_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getRemoteRequestsMs());
+    }
+    if (hasMergedShuffleReadBytes()) {
+      hash = (37 * hash) + MERGED_SHUFFLE_READ_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getMergedShuffleReadBytes());
+    }
+    if (hasCorruptMergedChunks()) {
+      hash = (37 * hash) + CORRUPT_MERGED_CHUNKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getCorruptMergedChunks());
+    }
+    if (hasMergedFallbacks()) {
+      hash = (37 * hash) + MERGED_FALLBACKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getMergedFallbacks());
+    }
+    if (hasPeakOnHeapExecutionMemoryBytes()) {
+      hash = (37 * hash) + PEAK_ON_HEAP_EXECUTION_MEMORY_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getPeakOnHeapExecutionMemoryBytes());
+    }
+    if (hasPeakOffHeapExecutionMemoryBytes()) {
+      hash = (37 * hash) + PEAK_OFF_HEAP_EXECUTION_MEMORY_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getPeakOffHeapExecutionMemoryBytes());
+    }
+    if (hasExitCode()) {
+      hash = (37 * hash) + EXIT_CODE_FIELD_NUMBER;
+      hash = (53 * hash) + getExitCode();
+    }
+    if (hasExitCausedByApp()) {
+      hash = (37 * hash) + EXIT_CAUSED_BY_APP_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getExitCausedByApp());
+    }
+    if (hasFetchFailedHost()) {
+      hash = (37 * hash) + FETCH_FAILED_HOST_FIELD_NUMBER;
+      hash = (53 * hash) + getFetchFailedHost().hashCode();
+    }
+    if (hasFetchFailedExecutorId()) {
+      hash = (37 * hash) + FETCH_FAILED_EXECUTOR_ID_FIELD_NUMBER;
+      hash = (53 * hash) + getFetchFailedExecutorId().hashCode();
+    }
+    if (hasFetchFailedShuffleId()) {
+      hash = (37 * hash) + FETCH_FAILED_SHUFFLE_ID_FIELD_NUMBER;
+      hash = (53 * hash) + getFetchFailedShuffleId();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1801,6 +2746,7 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
+      bitField1_ = 0;
       stageId_ = 0;
       stageAttempt_ = 0;
       taskId_ = 0L;
@@ -1833,6 +2779,26 @@ private static final long serialVersionUID = 0L;
       fetchWaitMs_ = 0L;
       shuffleWriteBytes_ = 0L;
       shuffleWriteRecords_ = 0L;
+      resultSerializationMs_ = 0L;
+      gettingResultMs_ = 0L;
+      deserializeCpuNs_ = 0L;
+      shuffleWriteNs_ = 0L;
+      remoteShuffleReadBytes_ = 0L;
+      remoteShuffleToDiskBytes_ = 0L;
+      localShuffleReadBytes_ = 0L;
+      remoteShuffleBlocks_ = 0L;
+      localShuffleBlocks_ = 0L;
+      remoteRequestsMs_ = 0L;
+      mergedShuffleReadBytes_ = 0L;
+      corruptMergedChunks_ = 0L;
+      mergedFallbacks_ = 0L;
+      peakOnHeapExecutionMemoryBytes_ = 0L;
+      peakOffHeapExecutionMemoryBytes_ = 0L;
+      exitCode_ = 0;
+      exitCausedByApp_ = false;
+      fetchFailedHost_ = "";
+      fetchFailedExecutorId_ = "";
+      fetchFailedShuffleId_ = 0;
       return this;
     }
 
@@ -1860,6 +2826,7 @@ private static final long serialVersionUID = 0L;
     public io.sparkfuse.contracts.TaskEnded buildPartial() {
       io.sparkfuse.contracts.TaskEnded result = new io.sparkfuse.contracts.TaskEnded(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      if (bitField1_ != 0) { buildPartial1(result); }
       onBuilt();
       return result;
     }
@@ -1998,6 +2965,92 @@ private static final long serialVersionUID = 0L;
       result.bitField0_ |= to_bitField0_;
     }
 
+    private void buildPartial1(io.sparkfuse.contracts.TaskEnded result) {
+      int from_bitField1_ = bitField1_;
+      int to_bitField1_ = 0;
+      if (((from_bitField1_ & 0x00000001) != 0)) {
+        result.resultSerializationMs_ = resultSerializationMs_;
+        to_bitField1_ |= 0x00000001;
+      }
+      if (((from_bitField1_ & 0x00000002) != 0)) {
+        result.gettingResultMs_ = gettingResultMs_;
+        to_bitField1_ |= 0x00000002;
+      }
+      if (((from_bitField1_ & 0x00000004) != 0)) {
+        result.deserializeCpuNs_ = deserializeCpuNs_;
+        to_bitField1_ |= 0x00000004;
+      }
+      if (((from_bitField1_ & 0x00000008) != 0)) {
+        result.shuffleWriteNs_ = shuffleWriteNs_;
+        to_bitField1_ |= 0x00000008;
+      }
+      if (((from_bitField1_ & 0x00000010) != 0)) {
+        result.remoteShuffleReadBytes_ = remoteShuffleReadBytes_;
+        to_bitField1_ |= 0x00000010;
+      }
+      if (((from_bitField1_ & 0x00000020) != 0)) {
+        result.remoteShuffleToDiskBytes_ = remoteShuffleToDiskBytes_;
+        to_bitField1_ |= 0x00000020;
+      }
+      if (((from_bitField1_ & 0x00000040) != 0)) {
+        result.localShuffleReadBytes_ = localShuffleReadBytes_;
+        to_bitField1_ |= 0x00000040;
+      }
+      if (((from_bitField1_ & 0x00000080) != 0)) {
+        result.remoteShuffleBlocks_ = remoteShuffleBlocks_;
+        to_bitField1_ |= 0x00000080;
+      }
+      if (((from_bitField1_ & 0x00000100) != 0)) {
+        result.localShuffleBlocks_ = localShuffleBlocks_;
+        to_bitField1_ |= 0x00000100;
+      }
+      if (((from_bitField1_ & 0x00000200) != 0)) {
+        result.remoteRequestsMs_ = remoteRequestsMs_;
+        to_bitField1_ |= 0x00000200;
+      }
+      if (((from_bitField1_ & 0x00000400) != 0)) {
+        result.mergedShuffleReadBytes_ = mergedShuffleReadBytes_;
+        to_bitField1_ |= 0x00000400;
+      }
+      if (((from_bitField1_ & 0x00000800) != 0)) {
+        result.corruptMergedChunks_ = corruptMergedChunks_;
+        to_bitField1_ |= 0x00000800;
+      }
+      if (((from_bitField1_ & 0x00001000) != 0)) {
+        result.mergedFallbacks_ = mergedFallbacks_;
+        to_bitField1_ |= 0x00001000;
+      }
+      if (((from_bitField1_ & 0x00002000) != 0)) {
+        result.peakOnHeapExecutionMemoryBytes_ = peakOnHeapExecutionMemoryBytes_;
+        to_bitField1_ |= 0x00002000;
+      }
+      if (((from_bitField1_ & 0x00004000) != 0)) {
+        result.peakOffHeapExecutionMemoryBytes_ = peakOffHeapExecutionMemoryBytes_;
+        to_bitField1_ |= 0x00004000;
+      }
+      if (((from_bitField1_ & 0x00008000) != 0)) {
+        result.exitCode_ = exitCode_;
+        to_bitField1_ |= 0x00008000;
+      }
+      if (((from_bitField1_ & 0x00010000) != 0)) {
+        result.exitCausedByApp_ = exitCausedByApp_;
+        to_bitField1_ |= 0x00010000;
+      }
+      if (((from_bitField1_ & 0x00020000) != 0)) {
+        result.fetchFailedHost_ = fetchFailedHost_;
+        to_bitField1_ |= 0x00020000;
+      }
+      if (((from_bitField1_ & 0x00040000) != 0)) {
+        result.fetchFailedExecutorId_ = fetchFailedExecutorId_;
+        to_bitField1_ |= 0x00040000;
+      }
+      if (((from_bitField1_ & 0x00080000) != 0)) {
+        result.fetchFailedShuffleId_ = fetchFailedShuffleId_;
+        to_bitField1_ |= 0x00080000;
+      }
+      result.bitField1_ |= to_bitField1_;
+    }
+
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
       if (other instanceof io.sparkfuse.contracts.TaskEnded) {
@@ -2115,6 +3168,70 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasShuffleWriteRecords()) {
         setShuffleWriteRecords(other.getShuffleWriteRecords());
+      }
+      if (other.hasResultSerializationMs()) {
+        setResultSerializationMs(other.getResultSerializationMs());
+      }
+      if (other.hasGettingResultMs()) {
+        setGettingResultMs(other.getGettingResultMs());
+      }
+      if (other.hasDeserializeCpuNs()) {
+        setDeserializeCpuNs(other.getDeserializeCpuNs());
+      }
+      if (other.hasShuffleWriteNs()) {
+        setShuffleWriteNs(other.getShuffleWriteNs());
+      }
+      if (other.hasRemoteShuffleReadBytes()) {
+        setRemoteShuffleReadBytes(other.getRemoteShuffleReadBytes());
+      }
+      if (other.hasRemoteShuffleToDiskBytes()) {
+        setRemoteShuffleToDiskBytes(other.getRemoteShuffleToDiskBytes());
+      }
+      if (other.hasLocalShuffleReadBytes()) {
+        setLocalShuffleReadBytes(other.getLocalShuffleReadBytes());
+      }
+      if (other.hasRemoteShuffleBlocks()) {
+        setRemoteShuffleBlocks(other.getRemoteShuffleBlocks());
+      }
+      if (other.hasLocalShuffleBlocks()) {
+        setLocalShuffleBlocks(other.getLocalShuffleBlocks());
+      }
+      if (other.hasRemoteRequestsMs()) {
+        setRemoteRequestsMs(other.getRemoteRequestsMs());
+      }
+      if (other.hasMergedShuffleReadBytes()) {
+        setMergedShuffleReadBytes(other.getMergedShuffleReadBytes());
+      }
+      if (other.hasCorruptMergedChunks()) {
+        setCorruptMergedChunks(other.getCorruptMergedChunks());
+      }
+      if (other.hasMergedFallbacks()) {
+        setMergedFallbacks(other.getMergedFallbacks());
+      }
+      if (other.hasPeakOnHeapExecutionMemoryBytes()) {
+        setPeakOnHeapExecutionMemoryBytes(other.getPeakOnHeapExecutionMemoryBytes());
+      }
+      if (other.hasPeakOffHeapExecutionMemoryBytes()) {
+        setPeakOffHeapExecutionMemoryBytes(other.getPeakOffHeapExecutionMemoryBytes());
+      }
+      if (other.hasExitCode()) {
+        setExitCode(other.getExitCode());
+      }
+      if (other.hasExitCausedByApp()) {
+        setExitCausedByApp(other.getExitCausedByApp());
+      }
+      if (other.hasFetchFailedHost()) {
+        fetchFailedHost_ = other.fetchFailedHost_;
+        bitField1_ |= 0x00020000;
+        onChanged();
+      }
+      if (other.hasFetchFailedExecutorId()) {
+        fetchFailedExecutorId_ = other.fetchFailedExecutorId_;
+        bitField1_ |= 0x00040000;
+        onChanged();
+      }
+      if (other.hasFetchFailedShuffleId()) {
+        setFetchFailedShuffleId(other.getFetchFailedShuffleId());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -2302,6 +3419,106 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x80000000;
               break;
             } // case 256
+            case 264: {
+              resultSerializationMs_ = input.readInt64();
+              bitField1_ |= 0x00000001;
+              break;
+            } // case 264
+            case 272: {
+              gettingResultMs_ = input.readInt64();
+              bitField1_ |= 0x00000002;
+              break;
+            } // case 272
+            case 280: {
+              deserializeCpuNs_ = input.readInt64();
+              bitField1_ |= 0x00000004;
+              break;
+            } // case 280
+            case 288: {
+              shuffleWriteNs_ = input.readInt64();
+              bitField1_ |= 0x00000008;
+              break;
+            } // case 288
+            case 296: {
+              remoteShuffleReadBytes_ = input.readInt64();
+              bitField1_ |= 0x00000010;
+              break;
+            } // case 296
+            case 304: {
+              remoteShuffleToDiskBytes_ = input.readInt64();
+              bitField1_ |= 0x00000020;
+              break;
+            } // case 304
+            case 312: {
+              localShuffleReadBytes_ = input.readInt64();
+              bitField1_ |= 0x00000040;
+              break;
+            } // case 312
+            case 320: {
+              remoteShuffleBlocks_ = input.readInt64();
+              bitField1_ |= 0x00000080;
+              break;
+            } // case 320
+            case 328: {
+              localShuffleBlocks_ = input.readInt64();
+              bitField1_ |= 0x00000100;
+              break;
+            } // case 328
+            case 336: {
+              remoteRequestsMs_ = input.readInt64();
+              bitField1_ |= 0x00000200;
+              break;
+            } // case 336
+            case 344: {
+              mergedShuffleReadBytes_ = input.readInt64();
+              bitField1_ |= 0x00000400;
+              break;
+            } // case 344
+            case 352: {
+              corruptMergedChunks_ = input.readInt64();
+              bitField1_ |= 0x00000800;
+              break;
+            } // case 352
+            case 360: {
+              mergedFallbacks_ = input.readInt64();
+              bitField1_ |= 0x00001000;
+              break;
+            } // case 360
+            case 368: {
+              peakOnHeapExecutionMemoryBytes_ = input.readInt64();
+              bitField1_ |= 0x00002000;
+              break;
+            } // case 368
+            case 376: {
+              peakOffHeapExecutionMemoryBytes_ = input.readInt64();
+              bitField1_ |= 0x00004000;
+              break;
+            } // case 376
+            case 384: {
+              exitCode_ = input.readInt32();
+              bitField1_ |= 0x00008000;
+              break;
+            } // case 384
+            case 392: {
+              exitCausedByApp_ = input.readBool();
+              bitField1_ |= 0x00010000;
+              break;
+            } // case 392
+            case 402: {
+              fetchFailedHost_ = input.readBytes();
+              bitField1_ |= 0x00020000;
+              break;
+            } // case 402
+            case 410: {
+              fetchFailedExecutorId_ = input.readBytes();
+              bitField1_ |= 0x00040000;
+              break;
+            } // case 410
+            case 416: {
+              fetchFailedShuffleId_ = input.readInt32();
+              bitField1_ |= 0x00080000;
+              break;
+            } // case 416
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2318,6 +3535,7 @@ private static final long serialVersionUID = 0L;
       return this;
     }
     private int bitField0_;
+    private int bitField1_;
 
     private int stageId_ ;
     /**
@@ -4347,6 +5565,1222 @@ private static final long serialVersionUID = 0L;
     public Builder clearShuffleWriteRecords() {
       bitField0_ = (bitField0_ & ~0x80000000);
       shuffleWriteRecords_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long resultSerializationMs_ ;
+    /**
+     * <pre>
+     * Time to serialise the result. [ms]
+     * </pre>
+     *
+     * <code>optional int64 result_serialization_ms = 33;</code>
+     * @return Whether the resultSerializationMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasResultSerializationMs() {
+      return ((bitField1_ & 0x00000001) != 0);
+    }
+    /**
+     * <pre>
+     * Time to serialise the result. [ms]
+     * </pre>
+     *
+     * <code>optional int64 result_serialization_ms = 33;</code>
+     * @return The resultSerializationMs.
+     */
+    @java.lang.Override
+    public long getResultSerializationMs() {
+      return resultSerializationMs_;
+    }
+    /**
+     * <pre>
+     * Time to serialise the result. [ms]
+     * </pre>
+     *
+     * <code>optional int64 result_serialization_ms = 33;</code>
+     * @param value The resultSerializationMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setResultSerializationMs(long value) {
+
+      resultSerializationMs_ = value;
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time to serialise the result. [ms]
+     * </pre>
+     *
+     * <code>optional int64 result_serialization_ms = 33;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearResultSerializationMs() {
+      bitField1_ = (bitField1_ & ~0x00000001);
+      resultSerializationMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long gettingResultMs_ ;
+    /**
+     * <pre>
+     * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+     * </pre>
+     *
+     * <code>optional int64 getting_result_ms = 34;</code>
+     * @return Whether the gettingResultMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasGettingResultMs() {
+      return ((bitField1_ & 0x00000002) != 0);
+    }
+    /**
+     * <pre>
+     * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+     * </pre>
+     *
+     * <code>optional int64 getting_result_ms = 34;</code>
+     * @return The gettingResultMs.
+     */
+    @java.lang.Override
+    public long getGettingResultMs() {
+      return gettingResultMs_;
+    }
+    /**
+     * <pre>
+     * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+     * </pre>
+     *
+     * <code>optional int64 getting_result_ms = 34;</code>
+     * @param value The gettingResultMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGettingResultMs(long value) {
+
+      gettingResultMs_ = value;
+      bitField1_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+     * </pre>
+     *
+     * <code>optional int64 getting_result_ms = 34;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGettingResultMs() {
+      bitField1_ = (bitField1_ & ~0x00000002);
+      gettingResultMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long deserializeCpuNs_ ;
+    /**
+     * <pre>
+     * CPU of deserialising the task. [ns]
+     * </pre>
+     *
+     * <code>optional int64 deserialize_cpu_ns = 35;</code>
+     * @return Whether the deserializeCpuNs field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeserializeCpuNs() {
+      return ((bitField1_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * CPU of deserialising the task. [ns]
+     * </pre>
+     *
+     * <code>optional int64 deserialize_cpu_ns = 35;</code>
+     * @return The deserializeCpuNs.
+     */
+    @java.lang.Override
+    public long getDeserializeCpuNs() {
+      return deserializeCpuNs_;
+    }
+    /**
+     * <pre>
+     * CPU of deserialising the task. [ns]
+     * </pre>
+     *
+     * <code>optional int64 deserialize_cpu_ns = 35;</code>
+     * @param value The deserializeCpuNs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeserializeCpuNs(long value) {
+
+      deserializeCpuNs_ = value;
+      bitField1_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * CPU of deserialising the task. [ns]
+     * </pre>
+     *
+     * <code>optional int64 deserialize_cpu_ns = 35;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeserializeCpuNs() {
+      bitField1_ = (bitField1_ & ~0x00000004);
+      deserializeCpuNs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long shuffleWriteNs_ ;
+    /**
+     * <pre>
+     * Time to write shuffle data. [ns]
+     * </pre>
+     *
+     * <code>optional int64 shuffle_write_ns = 36;</code>
+     * @return Whether the shuffleWriteNs field is set.
+     */
+    @java.lang.Override
+    public boolean hasShuffleWriteNs() {
+      return ((bitField1_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Time to write shuffle data. [ns]
+     * </pre>
+     *
+     * <code>optional int64 shuffle_write_ns = 36;</code>
+     * @return The shuffleWriteNs.
+     */
+    @java.lang.Override
+    public long getShuffleWriteNs() {
+      return shuffleWriteNs_;
+    }
+    /**
+     * <pre>
+     * Time to write shuffle data. [ns]
+     * </pre>
+     *
+     * <code>optional int64 shuffle_write_ns = 36;</code>
+     * @param value The shuffleWriteNs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setShuffleWriteNs(long value) {
+
+      shuffleWriteNs_ = value;
+      bitField1_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time to write shuffle data. [ns]
+     * </pre>
+     *
+     * <code>optional int64 shuffle_write_ns = 36;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearShuffleWriteNs() {
+      bitField1_ = (bitField1_ & ~0x00000008);
+      shuffleWriteNs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long remoteShuffleReadBytes_ ;
+    /**
+     * <pre>
+     * Shuffle bytes read from other executors. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+     * @return Whether the remoteShuffleReadBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasRemoteShuffleReadBytes() {
+      return ((bitField1_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * Shuffle bytes read from other executors. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+     * @return The remoteShuffleReadBytes.
+     */
+    @java.lang.Override
+    public long getRemoteShuffleReadBytes() {
+      return remoteShuffleReadBytes_;
+    }
+    /**
+     * <pre>
+     * Shuffle bytes read from other executors. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+     * @param value The remoteShuffleReadBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemoteShuffleReadBytes(long value) {
+
+      remoteShuffleReadBytes_ = value;
+      bitField1_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Shuffle bytes read from other executors. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemoteShuffleReadBytes() {
+      bitField1_ = (bitField1_ & ~0x00000010);
+      remoteShuffleReadBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long remoteShuffleToDiskBytes_ ;
+    /**
+     * <pre>
+     * Of those: written to disk on arrival, because they were large. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+     * @return Whether the remoteShuffleToDiskBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasRemoteShuffleToDiskBytes() {
+      return ((bitField1_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * Of those: written to disk on arrival, because they were large. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+     * @return The remoteShuffleToDiskBytes.
+     */
+    @java.lang.Override
+    public long getRemoteShuffleToDiskBytes() {
+      return remoteShuffleToDiskBytes_;
+    }
+    /**
+     * <pre>
+     * Of those: written to disk on arrival, because they were large. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+     * @param value The remoteShuffleToDiskBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemoteShuffleToDiskBytes(long value) {
+
+      remoteShuffleToDiskBytes_ = value;
+      bitField1_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of those: written to disk on arrival, because they were large. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemoteShuffleToDiskBytes() {
+      bitField1_ = (bitField1_ & ~0x00000020);
+      remoteShuffleToDiskBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long localShuffleReadBytes_ ;
+    /**
+     * <pre>
+     * Shuffle bytes read from the own executor. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+     * @return Whether the localShuffleReadBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasLocalShuffleReadBytes() {
+      return ((bitField1_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Shuffle bytes read from the own executor. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+     * @return The localShuffleReadBytes.
+     */
+    @java.lang.Override
+    public long getLocalShuffleReadBytes() {
+      return localShuffleReadBytes_;
+    }
+    /**
+     * <pre>
+     * Shuffle bytes read from the own executor. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+     * @param value The localShuffleReadBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLocalShuffleReadBytes(long value) {
+
+      localShuffleReadBytes_ = value;
+      bitField1_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Shuffle bytes read from the own executor. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLocalShuffleReadBytes() {
+      bitField1_ = (bitField1_ & ~0x00000040);
+      localShuffleReadBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long remoteShuffleBlocks_ ;
+    /**
+     * <pre>
+     * Shuffle blocks read from other executors. [count]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_blocks = 40;</code>
+     * @return Whether the remoteShuffleBlocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasRemoteShuffleBlocks() {
+      return ((bitField1_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * Shuffle blocks read from other executors. [count]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_blocks = 40;</code>
+     * @return The remoteShuffleBlocks.
+     */
+    @java.lang.Override
+    public long getRemoteShuffleBlocks() {
+      return remoteShuffleBlocks_;
+    }
+    /**
+     * <pre>
+     * Shuffle blocks read from other executors. [count]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_blocks = 40;</code>
+     * @param value The remoteShuffleBlocks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemoteShuffleBlocks(long value) {
+
+      remoteShuffleBlocks_ = value;
+      bitField1_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Shuffle blocks read from other executors. [count]
+     * </pre>
+     *
+     * <code>optional int64 remote_shuffle_blocks = 40;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemoteShuffleBlocks() {
+      bitField1_ = (bitField1_ & ~0x00000080);
+      remoteShuffleBlocks_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long localShuffleBlocks_ ;
+    /**
+     * <pre>
+     * Shuffle blocks read from the own executor. [count]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_blocks = 41;</code>
+     * @return Whether the localShuffleBlocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasLocalShuffleBlocks() {
+      return ((bitField1_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * Shuffle blocks read from the own executor. [count]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_blocks = 41;</code>
+     * @return The localShuffleBlocks.
+     */
+    @java.lang.Override
+    public long getLocalShuffleBlocks() {
+      return localShuffleBlocks_;
+    }
+    /**
+     * <pre>
+     * Shuffle blocks read from the own executor. [count]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_blocks = 41;</code>
+     * @param value The localShuffleBlocks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLocalShuffleBlocks(long value) {
+
+      localShuffleBlocks_ = value;
+      bitField1_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Shuffle blocks read from the own executor. [count]
+     * </pre>
+     *
+     * <code>optional int64 local_shuffle_blocks = 41;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLocalShuffleBlocks() {
+      bitField1_ = (bitField1_ & ~0x00000100);
+      localShuffleBlocks_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long remoteRequestsMs_ ;
+    /**
+     * <pre>
+     * Time that remote requests took. [ms]
+     * </pre>
+     *
+     * <code>optional int64 remote_requests_ms = 42;</code>
+     * @return Whether the remoteRequestsMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasRemoteRequestsMs() {
+      return ((bitField1_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Time that remote requests took. [ms]
+     * </pre>
+     *
+     * <code>optional int64 remote_requests_ms = 42;</code>
+     * @return The remoteRequestsMs.
+     */
+    @java.lang.Override
+    public long getRemoteRequestsMs() {
+      return remoteRequestsMs_;
+    }
+    /**
+     * <pre>
+     * Time that remote requests took. [ms]
+     * </pre>
+     *
+     * <code>optional int64 remote_requests_ms = 42;</code>
+     * @param value The remoteRequestsMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemoteRequestsMs(long value) {
+
+      remoteRequestsMs_ = value;
+      bitField1_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that remote requests took. [ms]
+     * </pre>
+     *
+     * <code>optional int64 remote_requests_ms = 42;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemoteRequestsMs() {
+      bitField1_ = (bitField1_ & ~0x00000200);
+      remoteRequestsMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long mergedShuffleReadBytes_ ;
+    /**
+     * <pre>
+     * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+     * @return Whether the mergedShuffleReadBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasMergedShuffleReadBytes() {
+      return ((bitField1_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+     * @return The mergedShuffleReadBytes.
+     */
+    @java.lang.Override
+    public long getMergedShuffleReadBytes() {
+      return mergedShuffleReadBytes_;
+    }
+    /**
+     * <pre>
+     * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+     * @param value The mergedShuffleReadBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMergedShuffleReadBytes(long value) {
+
+      mergedShuffleReadBytes_ = value;
+      bitField1_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMergedShuffleReadBytes() {
+      bitField1_ = (bitField1_ & ~0x00000400);
+      mergedShuffleReadBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long corruptMergedChunks_ ;
+    /**
+     * <pre>
+     * Chunks of merged shuffle blocks that were corrupt. [count]
+     * </pre>
+     *
+     * <code>optional int64 corrupt_merged_chunks = 44;</code>
+     * @return Whether the corruptMergedChunks field is set.
+     */
+    @java.lang.Override
+    public boolean hasCorruptMergedChunks() {
+      return ((bitField1_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * Chunks of merged shuffle blocks that were corrupt. [count]
+     * </pre>
+     *
+     * <code>optional int64 corrupt_merged_chunks = 44;</code>
+     * @return The corruptMergedChunks.
+     */
+    @java.lang.Override
+    public long getCorruptMergedChunks() {
+      return corruptMergedChunks_;
+    }
+    /**
+     * <pre>
+     * Chunks of merged shuffle blocks that were corrupt. [count]
+     * </pre>
+     *
+     * <code>optional int64 corrupt_merged_chunks = 44;</code>
+     * @param value The corruptMergedChunks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCorruptMergedChunks(long value) {
+
+      corruptMergedChunks_ = value;
+      bitField1_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Chunks of merged shuffle blocks that were corrupt. [count]
+     * </pre>
+     *
+     * <code>optional int64 corrupt_merged_chunks = 44;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCorruptMergedChunks() {
+      bitField1_ = (bitField1_ & ~0x00000800);
+      corruptMergedChunks_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long mergedFallbacks_ ;
+    /**
+     * <pre>
+     * Merged blocks that had to be fetched as originals. [count]
+     * </pre>
+     *
+     * <code>optional int64 merged_fallbacks = 45;</code>
+     * @return Whether the mergedFallbacks field is set.
+     */
+    @java.lang.Override
+    public boolean hasMergedFallbacks() {
+      return ((bitField1_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * Merged blocks that had to be fetched as originals. [count]
+     * </pre>
+     *
+     * <code>optional int64 merged_fallbacks = 45;</code>
+     * @return The mergedFallbacks.
+     */
+    @java.lang.Override
+    public long getMergedFallbacks() {
+      return mergedFallbacks_;
+    }
+    /**
+     * <pre>
+     * Merged blocks that had to be fetched as originals. [count]
+     * </pre>
+     *
+     * <code>optional int64 merged_fallbacks = 45;</code>
+     * @param value The mergedFallbacks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMergedFallbacks(long value) {
+
+      mergedFallbacks_ = value;
+      bitField1_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Merged blocks that had to be fetched as originals. [count]
+     * </pre>
+     *
+     * <code>optional int64 merged_fallbacks = 45;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMergedFallbacks() {
+      bitField1_ = (bitField1_ & ~0x00001000);
+      mergedFallbacks_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long peakOnHeapExecutionMemoryBytes_ ;
+    /**
+     * <pre>
+     * Peak execution memory on the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+     * @return Whether the peakOnHeapExecutionMemoryBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasPeakOnHeapExecutionMemoryBytes() {
+      return ((bitField1_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * Peak execution memory on the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+     * @return The peakOnHeapExecutionMemoryBytes.
+     */
+    @java.lang.Override
+    public long getPeakOnHeapExecutionMemoryBytes() {
+      return peakOnHeapExecutionMemoryBytes_;
+    }
+    /**
+     * <pre>
+     * Peak execution memory on the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+     * @param value The peakOnHeapExecutionMemoryBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPeakOnHeapExecutionMemoryBytes(long value) {
+
+      peakOnHeapExecutionMemoryBytes_ = value;
+      bitField1_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Peak execution memory on the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPeakOnHeapExecutionMemoryBytes() {
+      bitField1_ = (bitField1_ & ~0x00002000);
+      peakOnHeapExecutionMemoryBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long peakOffHeapExecutionMemoryBytes_ ;
+    /**
+     * <pre>
+     * Peak execution memory off the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+     * @return Whether the peakOffHeapExecutionMemoryBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasPeakOffHeapExecutionMemoryBytes() {
+      return ((bitField1_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * Peak execution memory off the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+     * @return The peakOffHeapExecutionMemoryBytes.
+     */
+    @java.lang.Override
+    public long getPeakOffHeapExecutionMemoryBytes() {
+      return peakOffHeapExecutionMemoryBytes_;
+    }
+    /**
+     * <pre>
+     * Peak execution memory off the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+     * @param value The peakOffHeapExecutionMemoryBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPeakOffHeapExecutionMemoryBytes(long value) {
+
+      peakOffHeapExecutionMemoryBytes_ = value;
+      bitField1_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Peak execution memory off the heap (Spark 4 and later). [bytes]
+     * </pre>
+     *
+     * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPeakOffHeapExecutionMemoryBytes() {
+      bitField1_ = (bitField1_ & ~0x00004000);
+      peakOffHeapExecutionMemoryBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private int exitCode_ ;
+    /**
+     * <pre>
+     * Exit code of the executor that was lost with it, where Spark tells one. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 48;</code>
+     * @return Whether the exitCode field is set.
+     */
+    @java.lang.Override
+    public boolean hasExitCode() {
+      return ((bitField1_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * Exit code of the executor that was lost with it, where Spark tells one. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 48;</code>
+     * @return The exitCode.
+     */
+    @java.lang.Override
+    public int getExitCode() {
+      return exitCode_;
+    }
+    /**
+     * <pre>
+     * Exit code of the executor that was lost with it, where Spark tells one. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 48;</code>
+     * @param value The exitCode to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExitCode(int value) {
+
+      exitCode_ = value;
+      bitField1_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Exit code of the executor that was lost with it, where Spark tells one. [number]
+     * </pre>
+     *
+     * <code>optional int32 exit_code = 48;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExitCode() {
+      bitField1_ = (bitField1_ & ~0x00008000);
+      exitCode_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private boolean exitCausedByApp_ ;
+    /**
+     * <pre>
+     * Whether Spark blames the application for the lost executor. [flag]
+     * </pre>
+     *
+     * <code>optional bool exit_caused_by_app = 49;</code>
+     * @return Whether the exitCausedByApp field is set.
+     */
+    @java.lang.Override
+    public boolean hasExitCausedByApp() {
+      return ((bitField1_ & 0x00010000) != 0);
+    }
+    /**
+     * <pre>
+     * Whether Spark blames the application for the lost executor. [flag]
+     * </pre>
+     *
+     * <code>optional bool exit_caused_by_app = 49;</code>
+     * @return The exitCausedByApp.
+     */
+    @java.lang.Override
+    public boolean getExitCausedByApp() {
+      return exitCausedByApp_;
+    }
+    /**
+     * <pre>
+     * Whether Spark blames the application for the lost executor. [flag]
+     * </pre>
+     *
+     * <code>optional bool exit_caused_by_app = 49;</code>
+     * @param value The exitCausedByApp to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExitCausedByApp(boolean value) {
+
+      exitCausedByApp_ = value;
+      bitField1_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether Spark blames the application for the lost executor. [flag]
+     * </pre>
+     *
+     * <code>optional bool exit_caused_by_app = 49;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExitCausedByApp() {
+      bitField1_ = (bitField1_ & ~0x00010000);
+      exitCausedByApp_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object fetchFailedHost_ = "";
+    /**
+     * <pre>
+     * Host whose shuffle blocks could not be fetched. [text]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_host = 50;</code>
+     * @return Whether the fetchFailedHost field is set.
+     */
+    public boolean hasFetchFailedHost() {
+      return ((bitField1_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * Host whose shuffle blocks could not be fetched. [text]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_host = 50;</code>
+     * @return The fetchFailedHost.
+     */
+    public java.lang.String getFetchFailedHost() {
+      java.lang.Object ref = fetchFailedHost_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          fetchFailedHost_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Host whose shuffle blocks could not be fetched. [text]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_host = 50;</code>
+     * @return The bytes for fetchFailedHost.
+     */
+    public com.google.protobuf.ByteString
+        getFetchFailedHostBytes() {
+      java.lang.Object ref = fetchFailedHost_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        fetchFailedHost_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Host whose shuffle blocks could not be fetched. [text]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_host = 50;</code>
+     * @param value The fetchFailedHost to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFetchFailedHost(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      fetchFailedHost_ = value;
+      bitField1_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Host whose shuffle blocks could not be fetched. [text]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_host = 50;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFetchFailedHost() {
+      fetchFailedHost_ = getDefaultInstance().getFetchFailedHost();
+      bitField1_ = (bitField1_ & ~0x00020000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Host whose shuffle blocks could not be fetched. [text]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_host = 50;</code>
+     * @param value The bytes for fetchFailedHost to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFetchFailedHostBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      fetchFailedHost_ = value;
+      bitField1_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object fetchFailedExecutorId_ = "";
+    /**
+     * <pre>
+     * Executor whose shuffle blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_executor_id = 51;</code>
+     * @return Whether the fetchFailedExecutorId field is set.
+     */
+    public boolean hasFetchFailedExecutorId() {
+      return ((bitField1_ & 0x00040000) != 0);
+    }
+    /**
+     * <pre>
+     * Executor whose shuffle blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_executor_id = 51;</code>
+     * @return The fetchFailedExecutorId.
+     */
+    public java.lang.String getFetchFailedExecutorId() {
+      java.lang.Object ref = fetchFailedExecutorId_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          fetchFailedExecutorId_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Executor whose shuffle blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_executor_id = 51;</code>
+     * @return The bytes for fetchFailedExecutorId.
+     */
+    public com.google.protobuf.ByteString
+        getFetchFailedExecutorIdBytes() {
+      java.lang.Object ref = fetchFailedExecutorId_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        fetchFailedExecutorId_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Executor whose shuffle blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_executor_id = 51;</code>
+     * @param value The fetchFailedExecutorId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFetchFailedExecutorId(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      fetchFailedExecutorId_ = value;
+      bitField1_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Executor whose shuffle blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_executor_id = 51;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFetchFailedExecutorId() {
+      fetchFailedExecutorId_ = getDefaultInstance().getFetchFailedExecutorId();
+      bitField1_ = (bitField1_ & ~0x00040000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Executor whose shuffle blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional string fetch_failed_executor_id = 51;</code>
+     * @param value The bytes for fetchFailedExecutorId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFetchFailedExecutorIdBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      fetchFailedExecutorId_ = value;
+      bitField1_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+
+    private int fetchFailedShuffleId_ ;
+    /**
+     * <pre>
+     * Shuffle whose blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+     * @return Whether the fetchFailedShuffleId field is set.
+     */
+    @java.lang.Override
+    public boolean hasFetchFailedShuffleId() {
+      return ((bitField1_ & 0x00080000) != 0);
+    }
+    /**
+     * <pre>
+     * Shuffle whose blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+     * @return The fetchFailedShuffleId.
+     */
+    @java.lang.Override
+    public int getFetchFailedShuffleId() {
+      return fetchFailedShuffleId_;
+    }
+    /**
+     * <pre>
+     * Shuffle whose blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+     * @param value The fetchFailedShuffleId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFetchFailedShuffleId(int value) {
+
+      fetchFailedShuffleId_ = value;
+      bitField1_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Shuffle whose blocks could not be fetched. [id]
+     * </pre>
+     *
+     * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFetchFailedShuffleId() {
+      bitField1_ = (bitField1_ & ~0x00080000);
+      fetchFailedShuffleId_ = 0;
       onChanged();
       return this;
     }

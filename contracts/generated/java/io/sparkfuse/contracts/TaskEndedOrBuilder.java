@@ -667,4 +667,404 @@ public interface TaskEndedOrBuilder extends
    * @return The shuffleWriteRecords.
    */
   long getShuffleWriteRecords();
+
+  /**
+   * <pre>
+   * Time to serialise the result. [ms]
+   * </pre>
+   *
+   * <code>optional int64 result_serialization_ms = 33;</code>
+   * @return Whether the resultSerializationMs field is set.
+   */
+  boolean hasResultSerializationMs();
+  /**
+   * <pre>
+   * Time to serialise the result. [ms]
+   * </pre>
+   *
+   * <code>optional int64 result_serialization_ms = 33;</code>
+   * @return The resultSerializationMs.
+   */
+  long getResultSerializationMs();
+
+  /**
+   * <pre>
+   * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+   * </pre>
+   *
+   * <code>optional int64 getting_result_ms = 34;</code>
+   * @return Whether the gettingResultMs field is set.
+   */
+  boolean hasGettingResultMs();
+  /**
+   * <pre>
+   * Time that the driver took to fetch the result; absent when it came with the end. [ms]
+   * </pre>
+   *
+   * <code>optional int64 getting_result_ms = 34;</code>
+   * @return The gettingResultMs.
+   */
+  long getGettingResultMs();
+
+  /**
+   * <pre>
+   * CPU of deserialising the task. [ns]
+   * </pre>
+   *
+   * <code>optional int64 deserialize_cpu_ns = 35;</code>
+   * @return Whether the deserializeCpuNs field is set.
+   */
+  boolean hasDeserializeCpuNs();
+  /**
+   * <pre>
+   * CPU of deserialising the task. [ns]
+   * </pre>
+   *
+   * <code>optional int64 deserialize_cpu_ns = 35;</code>
+   * @return The deserializeCpuNs.
+   */
+  long getDeserializeCpuNs();
+
+  /**
+   * <pre>
+   * Time to write shuffle data. [ns]
+   * </pre>
+   *
+   * <code>optional int64 shuffle_write_ns = 36;</code>
+   * @return Whether the shuffleWriteNs field is set.
+   */
+  boolean hasShuffleWriteNs();
+  /**
+   * <pre>
+   * Time to write shuffle data. [ns]
+   * </pre>
+   *
+   * <code>optional int64 shuffle_write_ns = 36;</code>
+   * @return The shuffleWriteNs.
+   */
+  long getShuffleWriteNs();
+
+  /**
+   * <pre>
+   * Shuffle bytes read from other executors. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+   * @return Whether the remoteShuffleReadBytes field is set.
+   */
+  boolean hasRemoteShuffleReadBytes();
+  /**
+   * <pre>
+   * Shuffle bytes read from other executors. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_read_bytes = 37;</code>
+   * @return The remoteShuffleReadBytes.
+   */
+  long getRemoteShuffleReadBytes();
+
+  /**
+   * <pre>
+   * Of those: written to disk on arrival, because they were large. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+   * @return Whether the remoteShuffleToDiskBytes field is set.
+   */
+  boolean hasRemoteShuffleToDiskBytes();
+  /**
+   * <pre>
+   * Of those: written to disk on arrival, because they were large. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_to_disk_bytes = 38;</code>
+   * @return The remoteShuffleToDiskBytes.
+   */
+  long getRemoteShuffleToDiskBytes();
+
+  /**
+   * <pre>
+   * Shuffle bytes read from the own executor. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+   * @return Whether the localShuffleReadBytes field is set.
+   */
+  boolean hasLocalShuffleReadBytes();
+  /**
+   * <pre>
+   * Shuffle bytes read from the own executor. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_read_bytes = 39;</code>
+   * @return The localShuffleReadBytes.
+   */
+  long getLocalShuffleReadBytes();
+
+  /**
+   * <pre>
+   * Shuffle blocks read from other executors. [count]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_blocks = 40;</code>
+   * @return Whether the remoteShuffleBlocks field is set.
+   */
+  boolean hasRemoteShuffleBlocks();
+  /**
+   * <pre>
+   * Shuffle blocks read from other executors. [count]
+   * </pre>
+   *
+   * <code>optional int64 remote_shuffle_blocks = 40;</code>
+   * @return The remoteShuffleBlocks.
+   */
+  long getRemoteShuffleBlocks();
+
+  /**
+   * <pre>
+   * Shuffle blocks read from the own executor. [count]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_blocks = 41;</code>
+   * @return Whether the localShuffleBlocks field is set.
+   */
+  boolean hasLocalShuffleBlocks();
+  /**
+   * <pre>
+   * Shuffle blocks read from the own executor. [count]
+   * </pre>
+   *
+   * <code>optional int64 local_shuffle_blocks = 41;</code>
+   * @return The localShuffleBlocks.
+   */
+  long getLocalShuffleBlocks();
+
+  /**
+   * <pre>
+   * Time that remote requests took. [ms]
+   * </pre>
+   *
+   * <code>optional int64 remote_requests_ms = 42;</code>
+   * @return Whether the remoteRequestsMs field is set.
+   */
+  boolean hasRemoteRequestsMs();
+  /**
+   * <pre>
+   * Time that remote requests took. [ms]
+   * </pre>
+   *
+   * <code>optional int64 remote_requests_ms = 42;</code>
+   * @return The remoteRequestsMs.
+   */
+  long getRemoteRequestsMs();
+
+  /**
+   * <pre>
+   * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+   * @return Whether the mergedShuffleReadBytes field is set.
+   */
+  boolean hasMergedShuffleReadBytes();
+  /**
+   * <pre>
+   * Bytes of merged shuffle blocks read, remote and local (push-based shuffle). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 merged_shuffle_read_bytes = 43;</code>
+   * @return The mergedShuffleReadBytes.
+   */
+  long getMergedShuffleReadBytes();
+
+  /**
+   * <pre>
+   * Chunks of merged shuffle blocks that were corrupt. [count]
+   * </pre>
+   *
+   * <code>optional int64 corrupt_merged_chunks = 44;</code>
+   * @return Whether the corruptMergedChunks field is set.
+   */
+  boolean hasCorruptMergedChunks();
+  /**
+   * <pre>
+   * Chunks of merged shuffle blocks that were corrupt. [count]
+   * </pre>
+   *
+   * <code>optional int64 corrupt_merged_chunks = 44;</code>
+   * @return The corruptMergedChunks.
+   */
+  long getCorruptMergedChunks();
+
+  /**
+   * <pre>
+   * Merged blocks that had to be fetched as originals. [count]
+   * </pre>
+   *
+   * <code>optional int64 merged_fallbacks = 45;</code>
+   * @return Whether the mergedFallbacks field is set.
+   */
+  boolean hasMergedFallbacks();
+  /**
+   * <pre>
+   * Merged blocks that had to be fetched as originals. [count]
+   * </pre>
+   *
+   * <code>optional int64 merged_fallbacks = 45;</code>
+   * @return The mergedFallbacks.
+   */
+  long getMergedFallbacks();
+
+  /**
+   * <pre>
+   * Peak execution memory on the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+   * @return Whether the peakOnHeapExecutionMemoryBytes field is set.
+   */
+  boolean hasPeakOnHeapExecutionMemoryBytes();
+  /**
+   * <pre>
+   * Peak execution memory on the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_on_heap_execution_memory_bytes = 46;</code>
+   * @return The peakOnHeapExecutionMemoryBytes.
+   */
+  long getPeakOnHeapExecutionMemoryBytes();
+
+  /**
+   * <pre>
+   * Peak execution memory off the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+   * @return Whether the peakOffHeapExecutionMemoryBytes field is set.
+   */
+  boolean hasPeakOffHeapExecutionMemoryBytes();
+  /**
+   * <pre>
+   * Peak execution memory off the heap (Spark 4 and later). [bytes]
+   * </pre>
+   *
+   * <code>optional int64 peak_off_heap_execution_memory_bytes = 47;</code>
+   * @return The peakOffHeapExecutionMemoryBytes.
+   */
+  long getPeakOffHeapExecutionMemoryBytes();
+
+  /**
+   * <pre>
+   * Exit code of the executor that was lost with it, where Spark tells one. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 48;</code>
+   * @return Whether the exitCode field is set.
+   */
+  boolean hasExitCode();
+  /**
+   * <pre>
+   * Exit code of the executor that was lost with it, where Spark tells one. [number]
+   * </pre>
+   *
+   * <code>optional int32 exit_code = 48;</code>
+   * @return The exitCode.
+   */
+  int getExitCode();
+
+  /**
+   * <pre>
+   * Whether Spark blames the application for the lost executor. [flag]
+   * </pre>
+   *
+   * <code>optional bool exit_caused_by_app = 49;</code>
+   * @return Whether the exitCausedByApp field is set.
+   */
+  boolean hasExitCausedByApp();
+  /**
+   * <pre>
+   * Whether Spark blames the application for the lost executor. [flag]
+   * </pre>
+   *
+   * <code>optional bool exit_caused_by_app = 49;</code>
+   * @return The exitCausedByApp.
+   */
+  boolean getExitCausedByApp();
+
+  /**
+   * <pre>
+   * Host whose shuffle blocks could not be fetched. [text]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_host = 50;</code>
+   * @return Whether the fetchFailedHost field is set.
+   */
+  boolean hasFetchFailedHost();
+  /**
+   * <pre>
+   * Host whose shuffle blocks could not be fetched. [text]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_host = 50;</code>
+   * @return The fetchFailedHost.
+   */
+  java.lang.String getFetchFailedHost();
+  /**
+   * <pre>
+   * Host whose shuffle blocks could not be fetched. [text]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_host = 50;</code>
+   * @return The bytes for fetchFailedHost.
+   */
+  com.google.protobuf.ByteString
+      getFetchFailedHostBytes();
+
+  /**
+   * <pre>
+   * Executor whose shuffle blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_executor_id = 51;</code>
+   * @return Whether the fetchFailedExecutorId field is set.
+   */
+  boolean hasFetchFailedExecutorId();
+  /**
+   * <pre>
+   * Executor whose shuffle blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_executor_id = 51;</code>
+   * @return The fetchFailedExecutorId.
+   */
+  java.lang.String getFetchFailedExecutorId();
+  /**
+   * <pre>
+   * Executor whose shuffle blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional string fetch_failed_executor_id = 51;</code>
+   * @return The bytes for fetchFailedExecutorId.
+   */
+  com.google.protobuf.ByteString
+      getFetchFailedExecutorIdBytes();
+
+  /**
+   * <pre>
+   * Shuffle whose blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+   * @return Whether the fetchFailedShuffleId field is set.
+   */
+  boolean hasFetchFailedShuffleId();
+  /**
+   * <pre>
+   * Shuffle whose blocks could not be fetched. [id]
+   * </pre>
+   *
+   * <code>optional int32 fetch_failed_shuffle_id = 52;</code>
+   * @return The fetchFailedShuffleId.
+   */
+  int getFetchFailedShuffleId();
 }

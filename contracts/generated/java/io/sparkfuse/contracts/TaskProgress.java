@@ -36,6 +36,7 @@ private static final long serialVersionUID = 0L;
     host_ = "";
     activity_ = "";
     stack_ = "";
+    pythonWorker_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -809,6 +810,67 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int PYTHON_WORKER_FIELD_NUMBER = 24;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object pythonWorker_ = "";
+  /**
+   * <pre>
+   * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+   * </pre>
+   *
+   * <code>optional string python_worker = 24;</code>
+   * @return Whether the pythonWorker field is set.
+   */
+  @java.lang.Override
+  public boolean hasPythonWorker() {
+    return ((bitField0_ & 0x00800000) != 0);
+  }
+  /**
+   * <pre>
+   * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+   * </pre>
+   *
+   * <code>optional string python_worker = 24;</code>
+   * @return The pythonWorker.
+   */
+  @java.lang.Override
+  public java.lang.String getPythonWorker() {
+    java.lang.Object ref = pythonWorker_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        pythonWorker_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+   * </pre>
+   *
+   * <code>optional string python_worker = 24;</code>
+   * @return The bytes for pythonWorker.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPythonWorkerBytes() {
+    java.lang.Object ref = pythonWorker_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      pythonWorker_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -891,6 +953,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00400000) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 23, stack_);
+    }
+    if (((bitField0_ & 0x00800000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 24, pythonWorker_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -988,6 +1053,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00400000) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(23, stack_);
+    }
+    if (((bitField0_ & 0x00800000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(24, pythonWorker_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1119,6 +1187,11 @@ private static final long serialVersionUID = 0L;
       if (!getStack()
           .equals(other.getStack())) return false;
     }
+    if (hasPythonWorker() != other.hasPythonWorker()) return false;
+    if (hasPythonWorker()) {
+      if (!getPythonWorker()
+          .equals(other.getPythonWorker())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1236,6 +1309,10 @@ private static final long serialVersionUID = 0L;
     if (hasStack()) {
       hash = (37 * hash) + STACK_FIELD_NUMBER;
       hash = (53 * hash) + getStack().hashCode();
+    }
+    if (hasPythonWorker()) {
+      hash = (37 * hash) + PYTHON_WORKER_FIELD_NUMBER;
+      hash = (53 * hash) + getPythonWorker().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1395,6 +1472,7 @@ private static final long serialVersionUID = 0L;
       shuffleWriteBytes_ = 0L;
       shuffleWriteRecords_ = 0L;
       stack_ = "";
+      pythonWorker_ = "";
       return this;
     }
 
@@ -1521,6 +1599,10 @@ private static final long serialVersionUID = 0L;
         result.stack_ = stack_;
         to_bitField0_ |= 0x00400000;
       }
+      if (((from_bitField0_ & 0x00800000) != 0)) {
+        result.pythonWorker_ = pythonWorker_;
+        to_bitField0_ |= 0x00800000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1611,6 +1693,11 @@ private static final long serialVersionUID = 0L;
       if (other.hasStack()) {
         stack_ = other.stack_;
         bitField0_ |= 0x00400000;
+        onChanged();
+      }
+      if (other.hasPythonWorker()) {
+        pythonWorker_ = other.pythonWorker_;
+        bitField0_ |= 0x00800000;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -1754,6 +1841,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00400000;
               break;
             } // case 186
+            case 194: {
+              pythonWorker_ = input.readBytes();
+              bitField0_ |= 0x00800000;
+              break;
+            } // case 194
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3247,6 +3339,110 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       stack_ = value;
       bitField0_ |= 0x00400000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object pythonWorker_ = "";
+    /**
+     * <pre>
+     * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+     * </pre>
+     *
+     * <code>optional string python_worker = 24;</code>
+     * @return Whether the pythonWorker field is set.
+     */
+    public boolean hasPythonWorker() {
+      return ((bitField0_ & 0x00800000) != 0);
+    }
+    /**
+     * <pre>
+     * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+     * </pre>
+     *
+     * <code>optional string python_worker = 24;</code>
+     * @return The pythonWorker.
+     */
+    public java.lang.String getPythonWorker() {
+      java.lang.Object ref = pythonWorker_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          pythonWorker_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+     * </pre>
+     *
+     * <code>optional string python_worker = 24;</code>
+     * @return The bytes for pythonWorker.
+     */
+    public com.google.protobuf.ByteString
+        getPythonWorkerBytes() {
+      java.lang.Object ref = pythonWorker_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        pythonWorker_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+     * </pre>
+     *
+     * <code>optional string python_worker = 24;</code>
+     * @param value The pythonWorker to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPythonWorker(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      pythonWorker_ = value;
+      bitField0_ |= 0x00800000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+     * </pre>
+     *
+     * <code>optional string python_worker = 24;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPythonWorker() {
+      pythonWorker_ = getDefaultInstance().getPythonWorker();
+      bitField0_ = (bitField0_ & ~0x00800000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+     * </pre>
+     *
+     * <code>optional string python_worker = 24;</code>
+     * @param value The bytes for pythonWorker to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPythonWorkerBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      pythonWorker_ = value;
+      bitField0_ |= 0x00800000;
       onChanged();
       return this;
     }

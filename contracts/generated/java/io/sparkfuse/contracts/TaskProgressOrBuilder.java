@@ -486,4 +486,33 @@ public interface TaskProgressOrBuilder extends
    */
   com.google.protobuf.ByteString
       getStackBytes();
+
+  /**
+   * <pre>
+   * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+   * </pre>
+   *
+   * <code>optional string python_worker = 24;</code>
+   * @return Whether the pythonWorker field is set.
+   */
+  boolean hasPythonWorker();
+  /**
+   * <pre>
+   * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+   * </pre>
+   *
+   * <code>optional string python_worker = 24;</code>
+   * @return The pythonWorker.
+   */
+  java.lang.String getPythonWorker();
+  /**
+   * <pre>
+   * What the system tells of the Python worker that the task waits for: pid, state, kernel wait channel; only once it stalls. [text]
+   * </pre>
+   *
+   * <code>optional string python_worker = 24;</code>
+   * @return The bytes for pythonWorker.
+   */
+  com.google.protobuf.ByteString
+      getPythonWorkerBytes();
 }

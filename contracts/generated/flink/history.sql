@@ -1,0 +1,33 @@
+CREATE TABLE `history` (
+  `cluster` STRING,
+  `tenant` STRING,
+  `app_id` STRING,
+  `app_attempt` INT,
+  `app_start_ms` BIGINT,
+  `app_ended_ms` BIGINT,
+  `source` STRING,
+  `completeness` DOUBLE,
+  `job_key` STRING,
+  `run_key` STRING,
+  `app_succeeded` BOOLEAN,
+  `stage` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `status` STRING, `submitted_ms` BIGINT, `completed_ms` BIGINT, `elapsed_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `failure_reason` STRING, `finished_tasks` BIGINT, `succeeded_tasks` BIGINT, `failed_tasks` BIGINT, `killed_tasks` BIGINT, `speculative_tasks` BIGINT, `finished_run_ms` BIGINT, `finished_cpu_ms` BIGINT, `finished_gc_ms` BIGINT, `finished_input_bytes` BIGINT, `finished_input_records` BIGINT, `finished_shuffle_read_bytes` BIGINT, `finished_shuffle_read_records` BIGINT, `finished_fetch_wait_ms` BIGINT, `finished_shuffle_write_bytes` BIGINT, `finished_shuffle_write_records` BIGINT, `finished_output_bytes` BIGINT, `finished_output_records` BIGINT, `finished_memory_spilled_bytes` BIGINT, `finished_disk_spilled_bytes` BIGINT, `finished_spilled_tasks` BIGINT, `finished_spilled_duration_ms` BIGINT, `finished_duration_ms` BIGINT, `duration_p50_ms` DOUBLE, `duration_p95_ms` DOUBLE, `duration_max_ms` BIGINT, `task_bytes_p50` DOUBLE, `task_bytes_p95` DOUBLE, `task_bytes_max` BIGINT, `running_tasks` BIGINT, `running_input_bytes` BIGINT, `running_input_records` BIGINT, `running_shuffle_read_bytes` BIGINT, `running_shuffle_read_records` BIGINT, `running_shuffle_write_bytes` BIGINT, `running_output_bytes` BIGINT, `running_memory_spilled_bytes` BIGINT, `running_disk_spilled_bytes` BIGINT, `running_cpu_ms` BIGINT, `running_age_max_ms` BIGINT, `running_stalled_max_ms` BIGINT, `running_untracked_tasks` BIGINT, `since_finish_ms` BIGINT, `disk_spilled_bytes` BIGINT, `memory_spilled_bytes` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `biggest_task_index` INT, `biggest_task_bytes` BIGINT, `biggest_task_ms` BIGINT, `bytes_ratio` DOUBLE, `lost_ms` BIGINT, `lost_share` DOUBLE, `stage_fingerprint` STRING, `baseline_runs` BIGINT, `expected_ms` BIGINT, `expected_p95_ms` BIGINT, `expected_cpu_ms` BIGINT, `expected_cpu_p95_ms` BIGINT, `moved` STRING, `work_known` BOOLEAN>,
+  `application` ROW<`name` STRING, `status` STRING, `ended_ms` BIGINT, `elapsed_ms` BIGINT, `running_jobs` BIGINT, `succeeded_jobs` BIGINT, `failed_jobs` BIGINT, `running_stages` BIGINT, `ended_stages` BIGINT, `running_tasks` BIGINT, `finished_tasks` BIGINT, `failed_tasks` BIGINT, `executors` BIGINT, `disk_spilled_bytes` BIGINT, `facts_seen` BIGINT, `facts_expected` BIGINT, `facts_dropped` BIGINT, `user_name` STRING, `spark_version` STRING, `finished_cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `baseline_runs` BIGINT, `expected_ms` BIGINT, `expected_p95_ms` BIGINT, `expected_cpu_ms` BIGINT, `expected_cpu_p95_ms` BIGINT, `moved` STRING, `work_known` BOOLEAN>,
+  `kafka_partition` INT METADATA FROM 'partition' VIRTUAL,
+  `kafka_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `arrived_at` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  WATERMARK FOR `arrived_at` AS `arrived_at`
+) WITH (
+  'connector' = 'kafka',
+  'topic' = '{prefix}.history',
+  'properties.bootstrap.servers' = '{bootstrap}',
+  'properties.group.id' = '{prefix}.flink.history',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'earliest-offset',
+  'scan.watermark.idle-timeout' = '2 s',
+  'key.format' = 'raw',
+  'key.fields' = 'app_id',
+  'value.fields-include' = 'ALL',
+  'value.format' = 'protobuf',
+  'value.protobuf.message-class-name' = 'io.sparkfuse.contracts.HistoryRow',
+  'value.protobuf.ignore-parse-errors' = 'true'
+)
