@@ -19,6 +19,7 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "sparkfuse_contracts",
         (
             "topics.yaml",
+            "spark_configuration.yaml",
             "examples",
             "generated/clickhouse",
             "generated/flink",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_native_analytics.at_rest.application import PROPERTIES, Application, read_application
-from sparkfuse_native_analytics.compare.configuration import KEYS
 from sparkfuse_native_analytics.compare.run import Attempt, Executor, Run, Stage
 from sparkfuse_native_analytics.event_logs.log import Log
 from sparkfuse_rules.knowledge.fingerprint import normal_operators
@@ -22,7 +22,7 @@ _COLUMNS = (
 
 def read_run(log: Log) -> Run:
     """Read the log of one application. Raises LogUnreadable when it cannot be opened or holds not a single event."""
-    return run_of(read_application(log, environment=KEYS))
+    return run_of(read_application(log, environment=allowed_configuration().keys))
 
 
 def run_of(application: Application) -> Run:
@@ -125,13 +125,10 @@ def _first(stages: list[dict[str, Any]], until: int) -> int:
 
 
 def _properties(environment: Any) -> dict[str, str]:
+    # The log's reader is asked for others, too, which name the job.
+    allows = allowed_configuration().allows
     rows = environment.select(["section", "key", "value"]).to_pylist()
-    return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES and _may_compare(row["key"])}
-
-
-def _may_compare(key: str) -> bool:
-    """Whether the allow-list names the key: the log's reader is asked for others, too, which name the job."""
-    return any(key == each or (each.endswith("*") and key.startswith(each[:-1])) for each in KEYS)
+    return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES and allows(row["key"])}
 
 
 def _executors(executors: Any) -> Iterator[Executor]:

@@ -1,0 +1,31 @@
+"""Which of Spark's own settings explain how an application ran: the one list that plugin and readers share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+import yaml
+
+from sparkfuse_contracts.assets import asset
+
+
+@dataclass(frozen=True)
+class AllowedConfiguration:
+    """``keys`` may pass, one that ends in ``*`` with all that begin like it; what ``never`` finds in may not."""
+
+    keys: tuple[str, ...]
+    never: str
+
+    def allows(self, key: str) -> bool:
+        """Whether a setting of this name may leave the place where it was found."""
+        listed = any(key == each or (each.endswith("*") and key.startswith(each[:-1])) for each in self.keys)
+        return listed and re.search(self.never, key) is None
+
+
+@cache
+def allowed_configuration() -> AllowedConfiguration:
+    """The list of contracts/spark_configuration.yaml."""
+    entries = yaml.safe_load(asset("sparkfuse_contracts", "spark_configuration.yaml").read_text())
+    return AllowedConfiguration(tuple(entries["keys"]), str(entries["never"]))

@@ -1,0 +1,46 @@
+"""One list says which of Spark's settings may leave an application."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.configuration import allowed_configuration
+
+JAVA = Path(__file__).parents[3] / "contracts/generated/java/io/sparkfuse/contracts/SparkConfiguration.java"
+
+
+@pytest.mark.parametrize(
+    ("key", "passes"),
+    [
+        ("spark.executor.memory", True),
+        ("spark.executor.memoryOverheadFactor", True),
+        ("spark.sql.adaptive.enabled", True),
+        ("spark.kubernetes.executor.request.cores", True),
+        ("spark.executor.memoryFraction", False),
+        ("spark.executorEnv.API_KEY", False),
+        ("spark.hadoop.fs.s3a.access.key", False),
+        ("spark.shuffle.service.access.key", False),
+        ("spark.task.my.password", False),
+        ("spark.dynamicAllocation.Token", False),
+    ],
+)
+def test_only_what_explains_a_run_and_cannot_be_a_secret_passes(key: str, passes: bool) -> None:
+    """A setting passes by its whole name or its listed beginning, and never with the name of a secret."""
+    assert allowed_configuration().allows(key) is passes
+
+
+def test_the_list_is_sorted_and_has_each_key_once() -> None:
+    """Who adds a key sees whether it is there; a key that a shorter one covers is not listed."""
+    keys = allowed_configuration().keys
+    covered = [key for key in keys for each in keys if each != key and each[-1] == "*" and key.startswith(each[:-1])]
+
+    assert list(keys) == sorted(set(keys))
+    assert covered == []
+
+
+def test_the_plugin_has_the_same_list() -> None:
+    """The generated Java class holds the keys of contracts/spark_configuration.yaml, and no others."""
+    assert tuple(re.findall(r'^    "(spark\.[^"]+)",$', JAVA.read_text(), re.MULTILINE)) == allowed_configuration().keys
