@@ -3,6 +3,8 @@ package io.sparkfuse.spark.facts;
 import com.google.protobuf.ByteString;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.FactOrBuilder;
+import io.sparkfuse.contracts.NodeEvent;
+import io.sparkfuse.contracts.StreamingProgress;
 import io.sparkfuse.contracts.TaskEnded;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -31,7 +33,17 @@ import java.security.NoSuchAlgorithmException;
  *   <li>executor_removed: {@code executor_id|removed_ms}
  *   <li>executor_sample: {@code executor_id|event_time_ms}
  *   <li>collector_health: {@code collector|event_time_ms}
+ *   <li>sql_plan: {@code sql_execution_id|plan_version}
+ *   <li>sql_metrics: {@code sql_execution_id}
+ *   <li>block_manager_added: {@code executor_id|added_ms}
+ *   <li>block_manager_removed: {@code executor_id|removed_ms}
+ *   <li>streaming_started, streaming_ended: {@code run_id}
+ *   <li>streaming_progress: {@code run_id|batch_id|triggered_ms}
+ *   <li>resource_profile_added: {@code profile_id}
+ *   <li>node_event: {@code event|host|executor_id|stage_id|happened_ms}
  * </ul>
+ *
+ * <p>What is absent in a streaming_progress or node_event is empty here.
  *
  * <p>Not for more than one thread at a time.
  */
@@ -80,40 +92,86 @@ public final class EventIds {
         return "" + fact.getJobStarted().getJobId();
       case JOB_ENDED:
         return "" + fact.getJobEnded().getJobId();
-      case SQL_STARTED:
-        return "" + fact.getSqlStarted().getSqlExecutionId();
-      case SQL_ENDED:
-        return "" + fact.getSqlEnded().getSqlExecutionId();
       case STAGE_STARTED:
-        return fact.getStageStarted().getStageId() + "|" + fact.getStageStarted().getStageAttempt();
+        return join(fact.getStageStarted().getStageId(), fact.getStageStarted().getStageAttempt());
       case STAGE_ENDED:
-        return fact.getStageEnded().getStageId() + "|" + fact.getStageEnded().getStageAttempt();
+        return join(fact.getStageEnded().getStageId(), fact.getStageEnded().getStageAttempt());
       case TASK_STARTED:
         return "" + fact.getTaskStarted().getTaskId();
       case TASK_ENDED:
         return own(fact.getTaskEnded());
       case TASK_PROGRESS:
-        return fact.getTaskProgress().getTaskId() + "|" + fact.getEventTimeMs();
-      case EXECUTOR_ADDED:
-        return fact.getExecutorAdded().getExecutorId() + "|" + fact.getExecutorAdded().getAddedMs();
-      case EXECUTOR_REMOVED:
-        return fact.getExecutorRemoved().getExecutorId()
-            + "|"
-            + fact.getExecutorRemoved().getRemovedMs();
-      case EXECUTOR_SAMPLE:
-        return fact.getExecutorSample().getExecutorId() + "|" + fact.getEventTimeMs();
+        return join(fact.getTaskProgress().getTaskId(), fact.getEventTimeMs());
       default:
-        return fact.getCollector() + "|" + fact.getEventTimeMs();
+        return ownOfFew(fact);
     }
   }
 
+  private static String ownOfFew(FactOrBuilder fact) {
+    switch (fact.getKindCase()) {
+      case SQL_STARTED:
+        return "" + fact.getSqlStarted().getSqlExecutionId();
+      case SQL_ENDED:
+        return "" + fact.getSqlEnded().getSqlExecutionId();
+      case SQL_PLAN:
+        return join(fact.getSqlPlan().getSqlExecutionId(), fact.getSqlPlan().getPlanVersion());
+      case SQL_METRICS:
+        return "" + fact.getSqlMetrics().getSqlExecutionId();
+      case STREAMING_STARTED:
+        return fact.getStreamingStarted().getRunId();
+      case STREAMING_PROGRESS:
+        return own(fact.getStreamingProgress());
+      case STREAMING_ENDED:
+        return fact.getStreamingEnded().getRunId();
+      default:
+        return ownOfExecutors(fact);
+    }
+  }
+
+  private static String ownOfExecutors(FactOrBuilder fact) {
+    switch (fact.getKindCase()) {
+      case EXECUTOR_ADDED:
+        return join(fact.getExecutorAdded().getExecutorId(), fact.getExecutorAdded().getAddedMs());
+      case EXECUTOR_REMOVED:
+        return join(
+            fact.getExecutorRemoved().getExecutorId(), fact.getExecutorRemoved().getRemovedMs());
+      case EXECUTOR_SAMPLE:
+        return join(fact.getExecutorSample().getExecutorId(), fact.getEventTimeMs());
+      case BLOCK_MANAGER_ADDED:
+        return join(
+            fact.getBlockManagerAdded().getExecutorId(), fact.getBlockManagerAdded().getAddedMs());
+      case BLOCK_MANAGER_REMOVED:
+        return join(
+            fact.getBlockManagerRemoved().getExecutorId(),
+            fact.getBlockManagerRemoved().getRemovedMs());
+      case RESOURCE_PROFILE_ADDED:
+        return "" + fact.getResourceProfileAdded().getProfileId();
+      case NODE_EVENT:
+        return own(fact.getNodeEvent());
+      default:
+        return join(fact.getCollector(), fact.getEventTimeMs());
+    }
+  }
+
+  private static String own(StreamingProgress batch) {
+    Object number = batch.hasBatchId() ? batch.getBatchId() : "";
+    return join(batch.getRunId(), number, batch.getTriggeredMs());
+  }
+
+  private static String own(NodeEvent node) {
+    Object stage = node.hasStageId() ? node.getStageId() : "";
+    return join(node.getEvent(), node.getHost(), node.getExecutorId(), stage, node.getHappenedMs());
+  }
+
   private static String own(TaskEnded task) {
-    return task.getTaskId()
-        + "|"
-        + task.getOutcome()
-        + "|"
-        + task.getFailureClass()
-        + "|"
-        + task.getFinishedMs();
+    return join(task.getTaskId(), task.getOutcome(), task.getFailureClass(), task.getFinishedMs());
+  }
+
+  private static String join(Object... parts) {
+    StringBuilder out = new StringBuilder();
+    for (Object part : parts) {
+      out.append(part).append('|');
+    }
+    return out.substring(0, out.length() - 1);
   }
 }

@@ -2,14 +2,28 @@ package io.sparkfuse.spark.facts;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.sparkfuse.contracts.BlockManagerAdded;
+import io.sparkfuse.contracts.BlockManagerRemoved;
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.NodeEvent;
+import io.sparkfuse.contracts.ResourceProfileAdded;
+import io.sparkfuse.contracts.SqlMetrics;
+import io.sparkfuse.contracts.SqlPlan;
 import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StreamingEnded;
+import io.sparkfuse.contracts.StreamingProgress;
+import io.sparkfuse.contracts.StreamingStarted;
 import io.sparkfuse.contracts.TaskEnded;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Arrays;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class EventIdsTest {
   private static Fact.Builder envelope() {
@@ -60,5 +74,64 @@ class EventIdsTest {
     Fact.Builder seenByAnother = taskEnd("success", "", 10).setCollector("shipper").setSeq(99);
 
     assertEquals(new EventIds().of(taskEnd("success", "", 10)), new EventIds().of(seenByAnother));
+  }
+
+  static Stream<Arguments> documentedKeys() {
+    return Stream.of(
+        arguments(
+            "sql_plan|3|2",
+            envelope().setSqlPlan(SqlPlan.newBuilder().setSqlExecutionId(3).setPlanVersion(2))),
+        arguments(
+            "sql_metrics|3",
+            envelope().setSqlMetrics(SqlMetrics.newBuilder().setSqlExecutionId(3))),
+        arguments(
+            "block_manager_added|driver|9",
+            envelope()
+                .setBlockManagerAdded(
+                    BlockManagerAdded.newBuilder().setExecutorId("driver").setAddedMs(9))),
+        arguments(
+            "block_manager_removed|1|10",
+            envelope()
+                .setBlockManagerRemoved(
+                    BlockManagerRemoved.newBuilder().setExecutorId("1").setRemovedMs(10))),
+        arguments(
+            "streaming_started|r",
+            envelope().setStreamingStarted(StreamingStarted.newBuilder().setRunId("r"))),
+        arguments(
+            "streaming_progress|r|4|11",
+            envelope()
+                .setStreamingProgress(
+                    StreamingProgress.newBuilder().setRunId("r").setBatchId(4).setTriggeredMs(11))),
+        arguments(
+            "streaming_progress|r||11",
+            envelope()
+                .setStreamingProgress(
+                    StreamingProgress.newBuilder().setRunId("r").setTriggeredMs(11))),
+        arguments(
+            "streaming_ended|r",
+            envelope().setStreamingEnded(StreamingEnded.newBuilder().setRunId("r"))),
+        arguments(
+            "resource_profile_added|0",
+            envelope().setResourceProfileAdded(ResourceProfileAdded.newBuilder().setProfileId(0))),
+        arguments(
+            "node_event|excluded|h|||12",
+            envelope()
+                .setNodeEvent(
+                    NodeEvent.newBuilder().setEvent("excluded").setHost("h").setHappenedMs(12))),
+        arguments(
+            "node_event|taken back||7|3|13",
+            envelope()
+                .setNodeEvent(
+                    NodeEvent.newBuilder()
+                        .setEvent("taken back")
+                        .setExecutorId("7")
+                        .setStageId(3)
+                        .setHappenedMs(13))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("documentedKeys")
+  void theKeyOfEachKindIsTheDocumentedOne(String key, Fact.Builder fact) {
+    assertEquals("prod|local-17|1700|2|" + key, EventIds.key(fact));
   }
 }
