@@ -2,6 +2,7 @@
 //!
 //! A scalar column keeps its values close together with the numbers of their rows, and is spread out once, at the end.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -12,7 +13,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffe
 use arrow_schema::DataType;
 
 use crate::schema::{Kind, Nested, Shape, Slot, entries_field, entry_fields, item_field};
-use crate::wire::{Fault, Reader, WireType};
+use crate::wire::{Fault, Piece, Reader, WireType};
 
 /// Builds one column. Rows are written in rising order; the row being written may be written again or taken back.
 #[derive(Debug)]
@@ -175,7 +176,7 @@ impl Builder {
     }
 
     /// The finished column of `rows` rows.
-    pub fn finish(self, rows: usize) -> ArrayRef {
+    pub fn finish(self, rows: usize, nulls: &mut Nulls) -> ArrayRef {
         match self {
             Builder::Scalar {
                 kind,
@@ -183,7 +184,7 @@ impl Builder {
                 rows: filled,
                 ..
             } => match filled.len() {
-                0 => new_null_array(&kind.arrow(), rows),
+                0 => nulls.column(kind.arrow(), rows),
                 filled if filled == rows => values.finish(kind, None),
                 _ => values.spread(&filled, rows).finish(kind, Some(presence(&filled, rows))),
             },
@@ -209,12 +210,25 @@ impl Builder {
                 rows: items,
             } => {
                 ends.resize(rows, last_end(&ends) as i32);
-                let columns = columns.into_iter().map(|column| column.finish(items)).collect();
+                let columns = columns.into_iter().map(|column| column.finish(items, nulls)).collect();
                 let structs = StructArray::new(nested.fields(), columns, None);
                 let item = item_field(DataType::Struct(nested.fields()));
                 Arc::new(ListArray::new(item, offsets(ends), Arc::new(structs), None))
             }
         }
+    }
+}
+
+/// Columns without a value, made once for each type and length: most columns of a batch are such, and share the memory.
+#[derive(Default)]
+pub struct Nulls {
+    made: HashMap<(DataType, usize), ArrayRef>,
+}
+
+impl Nulls {
+    fn column(&mut self, of: DataType, rows: usize) -> ArrayRef {
+        let made = self.made.entry((of, rows));
+        made.or_insert_with_key(|(of, rows)| new_null_array(of, *rows)).clone()
     }
 }
 
@@ -407,8 +421,8 @@ impl Values {
             Values::Float(values) => values.push(f32::from_le_bytes(reader.fixed32()?)),
             Values::Double(values) => values.push(f64::from_le_bytes(reader.fixed64()?)),
             Values::Bool(values) => values.push(reader.varint()? != 0),
-            Values::Spans(spans) if kind == Kind::Text => spans.push(reader.text()?.as_bytes()),
-            Values::Spans(spans) => spans.push(reader.bytes()?),
+            Values::Spans(spans) if kind == Kind::Text => spans.push_piece(reader.text_piece()?),
+            Values::Spans(spans) => spans.push_piece(reader.piece()?),
         }
         Ok(())
     }
@@ -463,6 +477,12 @@ impl Spans {
     #[inline]
     fn push(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
+        self.ends.push(self.bytes.len() as i32);
+    }
+
+    #[inline]
+    fn push_piece(&mut self, piece: Piece<'_>) {
+        piece.append_to(&mut self.bytes);
         self.ends.push(self.bytes.len() as i32);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use thiserror::Error;
 
-use crate::columns::Builder;
+use crate::columns::{Builder, Nulls};
 use crate::schema::{Plan, SchemaError, Slot, Slots};
 use crate::wire::{Fault, Reader, WireType};
 
@@ -169,10 +169,11 @@ impl<'a> Table<'a> {
     }
 
     fn finish(self) -> RecordBatch {
+        let mut nulls = Nulls::default();
         let columns = self
             .builders
             .into_iter()
-            .map(|builder| builder.finish(self.rows))
+            .map(|builder| builder.finish(self.rows, &mut nulls))
             .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         RecordBatch::try_new_with_options(self.plan.schema.clone(), columns, &options)

@@ -37,6 +37,47 @@ pub enum WireType {
     Fixed32,
 }
 
+/// Bytes of a field within their record. Copying a fixed number of bytes costs a fraction of copying just the few that
+/// count, so short pieces are copied together with what lies behind them, which is then cut off.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    all: &'a [u8],
+    length: usize,
+}
+
+/// Longest piece that is copied this way; names, hosts and ids are shorter.
+const STEP: usize = 32;
+
+impl<'a> Piece<'a> {
+    #[inline]
+    pub fn bytes(self) -> &'a [u8] {
+        &self.all[..self.length]
+    }
+
+    #[inline]
+    fn is_ascii(self) -> bool {
+        match self.all.first_chunk() {
+            Some(word) if self.length < 16 => {
+                let own = u128::from_le_bytes(*word) & ((1 << (8 * self.length)) - 1);
+                own & u128::from_le_bytes([0x80; 16]) == 0
+            }
+            _ => self.bytes().is_ascii(),
+        }
+    }
+
+    #[inline]
+    pub fn append_to(self, bytes: &mut Vec<u8>) {
+        match self.all.first_chunk::<STEP>() {
+            Some(step) if self.length <= STEP => {
+                let end = bytes.len() + self.length;
+                bytes.extend_from_slice(step);
+                bytes.truncate(end);
+            }
+            _ => bytes.extend_from_slice(self.bytes()),
+        }
+    }
+}
+
 /// Reads fields from the front of a slice; after a fault the rest is not to be used.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
@@ -64,8 +105,27 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Seven bits of each byte; most numbers end within one word, which is read at once.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, Fault> {
+        let Some((word, _)) = self.rest.split_first_chunk() else {
+            return self.varint_bytewise();
+        };
+        let word = u64::from_le_bytes(*word);
+        let ends = !word & 0x8080_8080_8080_8080;
+        if ends == 0 {
+            return self.varint_bytewise();
+        }
+        let bits = ends.trailing_zeros();
+        let kept = word & (u64::MAX >> (63 - bits)) & 0x7f7f_7f7f_7f7f_7f7f;
+        let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
+        let fours = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
+        self.rest = &self.rest[bits as usize / 8 + 1..];
+        Ok((fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4))
+    }
+
+    #[cold]
+    fn varint_bytewise(&mut self) -> Result<u64, Fault> {
         let mut value = 0u64;
         for (index, byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * index);
@@ -131,6 +191,25 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn text(&mut self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Utf8)
+    }
+
+    /// The bytes of a length-delimited field, and with them what lies behind them in the record.
+    #[inline]
+    pub fn piece(&mut self) -> Result<Piece<'a>, Fault> {
+        let length = usize::try_from(self.varint()?).map_err(|_| Fault::Truncated)?;
+        let all = self.rest;
+        self.rest = all.get(length..).ok_or(Fault::Truncated)?;
+        Ok(Piece { all, length })
+    }
+
+    /// The same of a text.
+    #[inline]
+    pub fn text_piece(&mut self) -> Result<Piece<'a>, Fault> {
+        let piece = self.piece()?;
+        if !piece.is_ascii() && std::str::from_utf8(piece.bytes()).is_err() {
+            return Err(Fault::Utf8);
+        }
+        Ok(piece)
     }
 
     /// Passes over the value of a field that nobody reads.
