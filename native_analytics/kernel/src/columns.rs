@@ -1,6 +1,8 @@
 //! Arrow columns that are only touched in the rows that have a value.
 //!
-//! A scalar column keeps its values close together with the numbers of their rows, and is spread out once, at the end.
+//! A column is filled in the places of its group: the rows of the batch, or only those rows that chose its member of a
+//! oneof. Most columns of a group have a value in each of its places; the others note the places that have one. The
+//! values are spread out over the rows once, at the end.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +17,65 @@ use arrow_schema::DataType;
 use crate::schema::{Kind, Nested, Shape, Slot, entries_field, entry_fields, item_field};
 use crate::wire::{Fault, Piece, Reader, WireType};
 
-/// Builds one column. Rows are written in rising order; the row being written may be written again or taken back.
+/// The rows of the batch that a group of columns has places for.
+pub struct Places {
+    /// The row of each place; none when the places are the rows.
+    rows: Option<Vec<u32>>,
+    /// Which rows have a place.
+    presence: Option<NullBuffer>,
+    count: usize,
+}
+
+impl Places {
+    /// Every row.
+    pub fn all(count: usize) -> Places {
+        Places {
+            rows: None,
+            presence: None,
+            count,
+        }
+    }
+
+    /// These rows of `count`, in rising order.
+    pub fn of(rows: Vec<u32>, count: usize) -> Places {
+        if rows.len() == count {
+            return Places::all(count);
+        }
+        let presence = presence(&rows, count);
+        Places {
+            rows: Some(rows),
+            presence: Some(presence),
+            count,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.rows.as_ref().map_or(self.count, Vec::len)
+    }
+
+    fn row(&self, place: usize) -> u32 {
+        self.rows.as_ref().map_or(place as u32, |rows| rows[place])
+    }
+
+    /// The ends of lists, one for each place, as ends for each row.
+    fn spread_ends(&self, mut ends: Vec<i32>) -> Vec<i32> {
+        ends.resize(self.len(), last_end(&ends) as i32);
+        match &self.rows {
+            None => ends,
+            Some(rows) => spread_ends(&ends, rows, self.count),
+        }
+    }
+}
+
+/// Builds one column. Places are written in rising order; the one being written may be written again or taken back.
 #[derive(Debug)]
 pub enum Builder {
     Scalar {
         kind: Kind,
         wire_type: WireType,
         values: Values,
-        rows: Vec<u32>,
+        /// The places of the values, once one was left out.
+        sparse: Option<Vec<u32>>,
     },
     List {
         kind: Kind,
@@ -43,14 +96,32 @@ pub enum Builder {
     },
 }
 
+/// How much a column held: the next batch is likely to need as much, and growing costs a copy each time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Room {
+    values: usize,
+    bytes: usize,
+}
+
+/// One batch of huge texts is no reason to set as much aside for the next.
+const MOST_ROOM: usize = 16 << 20;
+
 impl Builder {
-    pub fn new(shape: &Shape) -> Builder {
+    /// What the column holds now.
+    pub fn room(&self) -> Room {
+        match self {
+            Builder::Scalar { values, .. } => values.room(),
+            _ => Room::default(),
+        }
+    }
+
+    pub fn new(shape: &Shape, room: Room) -> Builder {
         match *shape {
             Shape::Scalar(kind) => Builder::Scalar {
                 kind,
                 wire_type: wire_type_of(kind),
-                values: Values::new(kind),
-                rows: Vec::new(),
+                values: Values::with_room(kind, room),
+                sparse: None,
             },
             Shape::List(kind) => Builder::List {
                 kind,
@@ -69,26 +140,30 @@ impl Builder {
                 columns: nested
                     .columns
                     .iter()
-                    .map(|column| Builder::new(&column.shape))
+                    .map(|column| Builder::new(&column.shape, Room::default()))
                     .collect(),
                 rows: 0,
             },
         }
     }
 
-    /// Reads one field into `row`; a wire type that the field cannot have is skipped, as Protobuf wants it.
+    /// Reads one field into `place`; a wire type that the field cannot have is skipped, as Protobuf wants it.
     #[inline(always)]
-    pub fn read(&mut self, row: usize, number: u32, wire_type: WireType, reader: &mut Reader) -> Result<(), Fault> {
+    pub fn read(&mut self, place: usize, number: u32, wire_type: WireType, reader: &mut Reader) -> Result<(), Fault> {
         match self {
             Builder::Scalar {
                 kind,
                 wire_type: own,
                 values,
-                rows,
+                sparse,
             } if wire_type == *own => {
-                take_back(values, rows, row);
+                if sparse.is_some() || values.len() != place {
+                    make_room(values, sparse, place);
+                }
                 values.push(*kind, reader)?;
-                rows.push(row as u32);
+                if let Some(places) = sparse {
+                    places.push(place as u32);
+                }
                 Ok(())
             }
             Builder::List {
@@ -97,13 +172,13 @@ impl Builder {
                 ends,
                 items,
             } if wire_type == *own => {
-                open_row(ends, row, items.len());
+                open_row(ends, place, items.len());
                 items.push(*kind, reader)?;
                 close_row(ends, items.len());
                 Ok(())
             }
             Builder::List { kind, ends, items, .. } if wire_type == WireType::Bytes => {
-                open_row(ends, row, items.len());
+                open_row(ends, place, items.len());
                 let mut packed = Reader::new(reader.bytes()?);
                 while !packed.is_empty() {
                     items.push(*kind, &mut packed)?;
@@ -112,7 +187,7 @@ impl Builder {
                 Ok(())
             }
             Builder::TextMap { ends, keys, values } if wire_type == WireType::Bytes => {
-                open_row(ends, row, keys.len());
+                open_row(ends, place, keys.len());
                 let (key, value) = map_entry(reader.bytes()?)?;
                 keys.push(key.as_bytes());
                 values.push(value.as_bytes());
@@ -125,7 +200,7 @@ impl Builder {
                 columns,
                 rows,
             } if wire_type == WireType::Bytes => {
-                open_row(ends, row, *rows);
+                open_row(ends, place, *rows);
                 read_nested(nested, columns, *rows, reader.bytes()?)?;
                 *rows += 1;
                 close_row(ends, *rows);
@@ -135,88 +210,97 @@ impl Builder {
         }
     }
 
-    /// Writes a text into `row` of a text column.
-    pub fn set_text(&mut self, row: usize, text: &str) {
+    /// Writes a text into `place` of a text column.
+    pub fn set_text(&mut self, place: usize, text: &str) {
         if let Builder::Scalar {
-            values: Values::Spans(spans),
-            rows,
+            values: values @ Values::Spans(_),
+            sparse,
             ..
         } = self
         {
-            if rows.last() == Some(&(row as u32)) {
-                rows.pop();
-                spans.truncate(rows.len());
+            make_room(values, sparse, place);
+            if let Values::Spans(spans) = values {
+                spans.push(text.as_bytes());
             }
-            spans.push(text.as_bytes());
-            rows.push(row as u32);
+            if let Some(places) = sparse {
+                places.push(place as u32);
+            }
         }
     }
 
-    /// Takes back everything from `row` on.
-    pub fn truncate(&mut self, row: usize) {
+    /// Takes back everything from `place` on.
+    pub fn truncate(&mut self, place: usize) {
         match self {
-            Builder::Scalar { values, rows, .. } => take_back(values, rows, row),
+            Builder::Scalar { values, sparse, .. } => take_back(values, sparse, place),
             Builder::List { ends, items, .. } => {
-                ends.truncate(row);
+                ends.truncate(place);
                 items.truncate(last_end(ends));
             }
             Builder::TextMap { ends, keys, values } => {
-                ends.truncate(row);
+                ends.truncate(place);
                 keys.truncate(last_end(ends));
                 values.truncate(last_end(ends));
             }
             Builder::Rows {
                 ends, columns, rows, ..
             } => {
-                ends.truncate(row);
+                ends.truncate(place);
                 *rows = last_end(ends);
                 columns.iter_mut().for_each(|column| column.truncate(*rows));
             }
         }
     }
 
-    /// The finished column of `rows` rows.
-    pub fn finish(self, rows: usize, nulls: &mut Nulls) -> ArrayRef {
+    /// The finished column, with a row for each of the batch's.
+    pub fn finish(self, places: &Places, nulls: &mut Nulls) -> ArrayRef {
         match self {
             Builder::Scalar {
-                kind,
-                values,
-                rows: filled,
-                ..
-            } => match filled.len() {
-                0 => nulls.column(kind.arrow(), rows),
-                filled if filled == rows => values.finish(kind, None),
-                _ => values.spread(&filled, rows).finish(kind, Some(presence(&filled, rows))),
-            },
-            Builder::List {
-                kind, mut ends, items, ..
-            } => {
-                ends.resize(rows, last_end(&ends) as i32);
-                Arc::new(ListArray::new(
-                    item_field(kind.arrow()),
-                    offsets(ends),
-                    items.finish(kind, None),
-                    None,
-                ))
-            }
-            Builder::TextMap { mut ends, keys, values } => {
-                ends.resize(rows, last_end(&ends) as i32);
-                text_map(&ends, &keys, &values)
-            }
+                kind, values, sparse, ..
+            } => finish_scalar(kind, values, sparse, places, nulls),
+            Builder::List { kind, ends, items, .. } => Arc::new(ListArray::new(
+                item_field(kind.arrow()),
+                offsets(places.spread_ends(ends)),
+                items.finish(kind, None),
+                None,
+            )),
+            Builder::TextMap { ends, keys, values } => text_map(&places.spread_ends(ends), &keys, &values),
             Builder::Rows {
-                mut ends,
+                ends,
                 nested,
                 columns,
                 rows: items,
             } => {
-                ends.resize(rows, last_end(&ends) as i32);
-                let columns = columns.into_iter().map(|column| column.finish(items, nulls)).collect();
+                let within = Places::all(items);
+                let columns = columns
+                    .into_iter()
+                    .map(|column| column.finish(&within, nulls))
+                    .collect();
                 let structs = StructArray::new(nested.fields(), columns, None);
                 let item = item_field(DataType::Struct(nested.fields()));
-                Arc::new(ListArray::new(item, offsets(ends), Arc::new(structs), None))
+                let offsets = offsets(places.spread_ends(ends));
+                Arc::new(ListArray::new(item, offsets, Arc::new(structs), None))
             }
         }
     }
+}
+
+fn finish_scalar(kind: Kind, values: Values, sparse: Option<Vec<u32>>, places: &Places, nulls: &mut Nulls) -> ArrayRef {
+    let count = values.len();
+    if count == 0 {
+        return nulls.column(kind.arrow(), places.count);
+    }
+    if sparse.is_none() && count == places.len() {
+        return match &places.rows {
+            None => values.finish(kind, None),
+            Some(rows) => values.spread(rows, places.count).finish(kind, places.presence.clone()),
+        };
+    }
+    let rows: Vec<u32> = match sparse {
+        Some(filled) => filled.iter().map(|place| places.row(*place as usize)).collect(),
+        None => (0..count).map(|place| places.row(place)).collect(),
+    };
+    let presence = presence(&rows, places.count);
+    values.spread(&rows, places.count).finish(kind, Some(presence))
 }
 
 /// Columns without a value, made once for each type and length: most columns of a batch are such, and share the memory.
@@ -232,12 +316,25 @@ impl Nulls {
     }
 }
 
-/// Forgets the value of the row being written, if it has one; only the last value can be of that row.
-#[inline(always)]
-fn take_back(values: &mut Values, rows: &mut Vec<u32>, row: usize) {
-    if rows.last().is_some_and(|last| *last as usize >= row) {
-        rows.pop();
-        values.truncate(rows.len());
+/// Prepares for a value in `place`: one that is there is forgotten, and a column with gaps notes its places from now on.
+#[inline(never)]
+fn make_room(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
+    take_back(values, sparse, place);
+    if sparse.is_none() && values.len() < place {
+        *sparse = Some((0..values.len() as u32).collect());
+    }
+}
+
+/// Forgets the values from `place` on; only the last value can be of such a place.
+fn take_back(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
+    match sparse {
+        None => values.truncate(place),
+        Some(places) => {
+            if places.last().is_some_and(|last| *last as usize >= place) {
+                places.pop();
+                values.truncate(places.len());
+            }
+        }
     }
 }
 
@@ -248,6 +345,19 @@ fn presence(filled: &[u32], rows: usize) -> NullBuffer {
         bit_util::set_bit(&mut bits, *row as usize);
     }
     NullBuffer::new(BooleanBuffer::new(bits.into(), 0, rows))
+}
+
+/// Ends at the rows they belong to; a row between ends where the one before it does.
+fn spread_ends(ends: &[i32], filled: &[u32], rows: usize) -> Vec<i32> {
+    let mut all = Vec::with_capacity(rows);
+    let mut end = 0;
+    for (row, own_end) in filled.iter().zip(ends) {
+        all.resize(*row as usize, end);
+        end = *own_end;
+        all.push(end);
+    }
+    all.resize(rows, end);
+    all
 }
 
 fn open_row(ends: &mut Vec<i32>, row: usize, items: usize) {
@@ -362,15 +472,29 @@ macro_rules! of_any_type {
 
 impl Values {
     fn new(kind: Kind) -> Values {
+        Values::with_room(kind, Room::default())
+    }
+
+    fn with_room(kind: Kind, room: Room) -> Values {
         match kind {
-            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => Values::Int32(Vec::new()),
-            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => Values::Int64(Vec::new()),
-            Kind::Uint32 | Kind::Fixed32 => Values::Uint32(Vec::new()),
-            Kind::Uint64 | Kind::Fixed64 => Values::Uint64(Vec::new()),
-            Kind::Float => Values::Float(Vec::new()),
-            Kind::Double => Values::Double(Vec::new()),
-            Kind::Bool => Values::Bool(Vec::new()),
-            Kind::Text | Kind::Binary => Values::Spans(Spans::default()),
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => Values::Int32(Vec::with_capacity(room.values)),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => Values::Int64(Vec::with_capacity(room.values)),
+            Kind::Uint32 | Kind::Fixed32 => Values::Uint32(Vec::with_capacity(room.values)),
+            Kind::Uint64 | Kind::Fixed64 => Values::Uint64(Vec::with_capacity(room.values)),
+            Kind::Float => Values::Float(Vec::with_capacity(room.values)),
+            Kind::Double => Values::Double(Vec::with_capacity(room.values)),
+            Kind::Bool => Values::Bool(Vec::with_capacity(room.values)),
+            Kind::Text | Kind::Binary => Values::Spans(Spans {
+                ends: Vec::with_capacity(room.values),
+                bytes: Vec::with_capacity(room.bytes),
+            }),
+        }
+    }
+
+    fn room(&self) -> Room {
+        Room {
+            values: self.len(),
+            bytes: of_any_type!(self, _vector => 0, spans => spans.bytes.len().min(MOST_ROOM)),
         }
     }
 
@@ -487,16 +611,8 @@ impl Spans {
     }
 
     fn spread(self, filled: &[u32], rows: usize) -> Spans {
-        let mut ends = Vec::with_capacity(rows);
-        let mut end = 0;
-        for (row, own_end) in filled.iter().zip(&self.ends) {
-            ends.resize(*row as usize, end);
-            end = *own_end;
-            ends.push(end);
-        }
-        ends.resize(rows, end);
         Spans {
-            ends,
+            ends: spread_ends(&self.ends, filled, rows),
             bytes: self.bytes,
         }
     }

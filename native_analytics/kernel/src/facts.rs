@@ -1,12 +1,12 @@
 //! Records of one message in, one Arrow batch out; a record that is no such message is set aside with its reason.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use thiserror::Error;
 
-use crate::columns::{Builder, Nulls};
-use crate::schema::{Plan, SchemaError, Slot, Slots};
+use crate::columns::{Builder, Nulls, Places, Room};
+use crate::schema::{Plan, SchemaError, Slot};
 use crate::wire::{Fault, Reader, WireType};
 
 /// Most bytes in one batch: Arrow counts text in 32 bits, and the choice columns add to what came in.
@@ -45,6 +45,8 @@ pub struct Decoded {
 pub struct Decoder {
     plan: Plan,
     message: Arc<str>,
+    /// What each column of the last batch held.
+    rooms: Mutex<Vec<Room>>,
 }
 
 impl Decoder {
@@ -52,8 +54,10 @@ impl Decoder {
     pub fn new(descriptor_set: &[u8], message: &str) -> Result<Decoder, SchemaError> {
         let plan = Plan::compile(descriptor_set, message)?;
         let short_name = message.rsplit('.').next().unwrap_or(message);
+        let rooms = Mutex::new(vec![Room::default(); plan.columns.len()]);
         Ok(Decoder {
             plan,
+            rooms,
             message: Arc::from(short_name),
         })
     }
@@ -71,7 +75,8 @@ impl Decoder {
                 bytes,
             });
         }
-        let mut table = Table::new(&self.plan);
+        let rooms = self.rooms().clone();
+        let mut table = Table::new(&self.plan, &rooms);
         let mut rejected = Vec::new();
         for (index, record) in records.iter().enumerate() {
             if let Err(reason) = self.decode_one(record.as_ref().map(AsRef::as_ref), &mut table) {
@@ -79,10 +84,15 @@ impl Decoder {
                 rejected.push((index, reason));
             }
         }
+        *self.rooms() = table.builders.iter().map(Builder::room).collect();
         Ok(Decoded {
             batch: table.finish(),
             rejected,
         })
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, Vec<Room>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn decode_one(&self, record: Option<&[u8]>, table: &mut Table) -> Result<(), Reason> {
@@ -100,17 +110,24 @@ impl Decoder {
 struct Table<'a> {
     plan: &'a Plan,
     builders: Vec<Builder>,
+    /// For each member of a oneof the rows that have chosen it: the places of its columns.
+    places: Vec<Vec<u32>>,
     /// For each oneof the member that the record in hand has chosen.
     chosen: Vec<Option<usize>>,
     rows: usize,
 }
 
 impl<'a> Table<'a> {
-    fn new(plan: &'a Plan) -> Self {
-        let builders = plan.columns.iter().map(|column| Builder::new(&column.shape)).collect();
+    fn new(plan: &'a Plan, rooms: &[Room]) -> Self {
+        let shapes = plan.columns.iter().map(|column| &column.shape);
+        let builders = shapes
+            .zip(rooms)
+            .map(|(shape, room)| Builder::new(shape, *room))
+            .collect();
         Table {
             plan,
             builders,
+            places: vec![Vec::new(); plan.members.len()],
             chosen: vec![None; plan.choices.len()],
             rows: 0,
         }
@@ -137,43 +154,57 @@ impl<'a> Table<'a> {
         let before = self.chosen[member.choice].replace(index);
         if before != Some(index) {
             if let Some(before) = before {
-                self.clear(plan.members[before].columns.clone());
+                self.unchoose(before);
             }
+            self.places[index].push(self.rows as u32);
             self.builders[plan.choices[member.choice]].set_text(self.rows, &member.name);
         }
-        self.read_fields(&member.slots, body)
-    }
-
-    #[inline]
-    fn read_fields(&mut self, slots: &Slots, body: &[u8]) -> Result<(), Fault> {
+        let place = self.places[index].len() - 1;
         let mut reader = Reader::new(body);
         while !reader.is_empty() {
             let (number, wire_type) = reader.tag()?;
-            match slots.get(number) {
-                Slot::Column(column) => self.builders[column].read(self.rows, number, wire_type, &mut reader)?,
+            match member.slots.get(number) {
+                Slot::Column(column) => self.builders[column].read(place, number, wire_type, &mut reader)?,
                 _ => reader.skip(number, wire_type)?,
             }
         }
         Ok(())
     }
 
-    fn clear(&mut self, columns: std::ops::Range<usize>) {
-        for builder in &mut self.builders[columns] {
-            builder.truncate(self.rows);
+    /// Forgets what the record in hand said of a member.
+    fn unchoose(&mut self, index: usize) {
+        self.places[index].pop();
+        let place = self.places[index].len();
+        for builder in &mut self.builders[self.plan.members[index].columns.clone()] {
+            builder.truncate(place);
         }
     }
 
     /// Forgets the record in hand.
     fn take_back(&mut self) {
-        self.clear(0..self.builders.len());
+        for choice in 0..self.chosen.len() {
+            if let Some(member) = self.chosen[choice].take() {
+                self.unchoose(member);
+            }
+        }
+        for column in self.plan.outer_columns() {
+            self.builders[column].truncate(self.rows);
+        }
     }
 
     fn finish(self) -> RecordBatch {
         let mut nulls = Nulls::default();
+        let outer = Places::all(self.rows);
+        let members: Vec<Places> = self
+            .places
+            .into_iter()
+            .map(|rows| Places::of(rows, self.rows))
+            .collect();
         let columns = self
             .builders
             .into_iter()
-            .map(|builder| builder.finish(self.rows, &mut nulls))
+            .zip(&self.plan.member_of)
+            .map(|(builder, member)| builder.finish(member.map_or(&outer, |member| &members[member]), &mut nulls))
             .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         RecordBatch::try_new_with_options(self.plan.schema.clone(), columns, &options)

@@ -177,6 +177,8 @@ pub struct Plan {
     pub members: Vec<Member>,
     /// For each oneof the column that holds the chosen member's name.
     pub choices: Vec<usize>,
+    /// For each column the member whose field it is; none for the message's own fields.
+    pub member_of: Vec<Option<usize>>,
     pub schema: SchemaRef,
 }
 
@@ -193,8 +195,18 @@ impl Plan {
         layout.lay_out_root(root)?;
         let mut plan = layout.plan;
         plan.check_names()?;
+        plan.member_of = vec![None; plan.columns.len()];
+        for (index, member) in plan.members.iter().enumerate() {
+            plan.member_of[member.columns.clone()].fill(Some(index));
+        }
         plan.schema = Arc::new(Schema::new(plan.columns.iter().map(arrow_field).collect::<Fields>()));
         Ok(plan)
+    }
+
+    /// The columns of the message's own fields.
+    pub fn outer_columns(&self) -> impl Iterator<Item = usize> {
+        let of_members = self.member_of.iter().enumerate();
+        of_members.filter_map(|(column, member)| member.is_none().then_some(column))
     }
 
     fn empty() -> Plan {
@@ -203,6 +215,7 @@ impl Plan {
             slots: Slots::default(),
             members: Vec::new(),
             choices: Vec::new(),
+            member_of: Vec::new(),
             schema: Arc::new(Schema::empty()),
         }
     }

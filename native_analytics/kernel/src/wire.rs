@@ -54,7 +54,7 @@ impl<'a> Piece<'a> {
         &self.all[..self.length]
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_ascii(self) -> bool {
         match self.all.first_chunk() {
             Some(word) if self.length < 16 => {
@@ -65,7 +65,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn append_to(self, bytes: &mut Vec<u8>) {
         match self.all.first_chunk::<STEP>() {
             Some(step) if self.length <= STEP => {
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn varint(&mut self) -> Result<u64, Fault> {
         match self.rest {
             [first, rest @ ..] if *first < 0x80 => {
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next field's number and layout.
-    #[inline]
+    #[inline(always)]
     pub fn tag(&mut self) -> Result<(u32, WireType), Fault> {
         let tag = u32::try_from(self.varint()?).map_err(|_| Fault::Tag)?;
         let wire_type = match tag & 7 {
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The same of a text.
-    #[inline]
+    #[inline(always)]
     pub fn text_piece(&mut self) -> Result<Piece<'a>, Fault> {
         let piece = self.piece()?;
         if !piece.is_ascii() && std::str::from_utf8(piece.bytes()).is_err() {
