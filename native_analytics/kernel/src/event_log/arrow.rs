@@ -1,11 +1,11 @@
 //! Tables to Arrow.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{Field, Fields, Schema};
+use arrow_schema::{Field, Fields, Schema, SchemaRef};
 
 use super::rare::METRICS;
 use super::tables::*;
@@ -15,29 +15,40 @@ use super::timestamp;
 /// A table that is made column by column.
 #[derive(Default)]
 struct Columns {
-    fields: Vec<Field>,
+    names: Vec<&'static str>,
     arrays: Vec<ArrayRef>,
 }
 
+/// The schema of a table: the same for every log, and as dear to make as the columns of a small one.
+type Known<T> = OnceLock<T>;
+
+fn fields(names: &[&'static str], arrays: &[ArrayRef]) -> Fields {
+    names
+        .iter()
+        .zip(arrays)
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), true))
+        .collect()
+}
+
 impl Columns {
-    fn push(&mut self, name: &str, array: ArrayRef) {
-        self.fields.push(Field::new(name, array.data_type().clone(), true));
+    fn push(&mut self, name: &'static str, array: ArrayRef) {
+        self.names.push(name);
         self.arrays.push(array);
     }
 
-    fn numbers(&mut self, name: &str, values: impl Iterator<Item = Option<i64>>) {
+    fn numbers(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
         self.push(name, Arc::new(Int64Array::from_iter(values)));
     }
 
-    fn floats(&mut self, name: &str, values: impl Iterator<Item = Option<f64>>) {
+    fn floats(&mut self, name: &'static str, values: impl Iterator<Item = Option<f64>>) {
         self.push(name, Arc::new(Float64Array::from_iter(values)));
     }
 
-    fn texts<T: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = Option<T>>) {
+    fn texts<T: AsRef<str>>(&mut self, name: &'static str, values: impl Iterator<Item = Option<T>>) {
         self.push(name, Arc::new(StringArray::from_iter(values)));
     }
 
-    fn number_lists<'r>(&mut self, name: &str, values: impl Iterator<Item = &'r [Option<i64>]>) {
+    fn number_lists<'r>(&mut self, name: &'static str, values: impl Iterator<Item = &'r [Option<i64>]>) {
         let mut lists = ListBuilder::new(Int64Builder::new());
         for list in values {
             lists.append_value(list.iter().copied());
@@ -45,7 +56,11 @@ impl Columns {
         self.push(name, Arc::new(lists.finish()));
     }
 
-    fn text_lists<'r, T: AsRef<str> + 'r>(&mut self, name: &str, values: impl Iterator<Item = &'r [Option<T>]>) {
+    fn text_lists<'r, T: AsRef<str> + 'r>(
+        &mut self,
+        name: &'static str,
+        values: impl Iterator<Item = &'r [Option<T>]>,
+    ) {
         let mut lists = ListBuilder::new(StringBuilder::new());
         for list in values {
             lists.append_value(list.iter().map(Option::as_ref));
@@ -53,11 +68,11 @@ impl Columns {
         self.push(name, Arc::new(lists.finish()));
     }
 
-    fn summaries(&mut self, name: &str, values: &[Summary]) {
+    fn summaries(&mut self, name: &'static str, values: &[Summary]) {
         let order = |pick: fn((i64, f64, i64, i64)) -> i64| -> ArrayRef {
             Arc::new(Int64Array::from_iter(values.iter().map(|value| value.order.map(pick))))
         };
-        let columns: Vec<(&str, ArrayRef)> = vec![
+        let columns: Vec<(&'static str, ArrayRef)> = vec![
             (
                 "n",
                 Arc::new(Int64Array::from_iter_values(values.iter().map(|value| value.count))),
@@ -76,17 +91,15 @@ impl Columns {
             ("p95", order(|order| order.2)),
             ("max", order(|order| order.3)),
         ];
-        let (names, arrays): (Vec<&str>, Vec<ArrayRef>) = columns.into_iter().unzip();
-        let fields: Fields = names
-            .iter()
-            .zip(&arrays)
-            .map(|(name, array)| Field::new(*name, array.data_type().clone(), true))
-            .collect();
+        let (names, arrays): (Vec<&'static str>, Vec<ArrayRef>) = columns.into_iter().unzip();
+        static FIELDS: Known<Fields> = Known::new();
+        let fields = FIELDS.get_or_init(|| fields(&names, &arrays)).clone();
         self.push(name, Arc::new(StructArray::new(fields, arrays, None::<NullBuffer>)));
     }
 
-    fn finish(self) -> RecordBatch {
-        match RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays) {
+    fn finish(self, schema: &Known<SchemaRef>) -> RecordBatch {
+        let schema = schema.get_or_init(|| Arc::new(Schema::new(fields(&self.names, &self.arrays))));
+        match RecordBatch::try_new(schema.clone(), self.arrays) {
             Ok(batch) => batch,
             Err(never) => unreachable!("each column has a value for each row: {never}"),
         }
@@ -94,6 +107,7 @@ impl Columns {
 }
 
 pub fn applications(rows: &[Application]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.texts("app_id", rows.iter().map(|row| row.app_id.as_ref()));
     table.texts("attempt", rows.iter().map(|row| row.attempt.as_ref()));
@@ -102,11 +116,12 @@ pub fn applications(rows: &[Application]) -> RecordBatch {
     table.texts("spark_version", rows.iter().map(|row| row.spark_version.as_ref()));
     table.numbers("started_ms", rows.iter().map(|row| row.started_ms));
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 pub fn jobs(rows: &[Job]) -> RecordBatch {
     let stage_ids: Vec<Vec<Option<i64>>> = rows.iter().map(|row| some(&row.stage_ids)).collect();
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.numbers("job_id", rows.iter().map(|row| Some(row.job_id)));
     table.numbers("submitted_ms", rows.iter().map(|row| row.submitted_ms));
@@ -117,7 +132,7 @@ pub fn jobs(rows: &[Job]) -> RecordBatch {
     table.texts("description", rows.iter().map(|row| row.description.as_ref()));
     table.texts("job_group", rows.iter().map(|row| row.job_group.as_ref()));
     table.numbers("sql_execution_id", rows.iter().map(|row| row.sql_execution_id));
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 /// One row a stage attempt, by id and attempt; `first_job` says which job lists a stage first.
@@ -135,6 +150,7 @@ pub fn stages(rows: &mut [Stage], first_job: impl Fn(i64) -> Option<i64>) -> Rec
         .iter()
         .map(|info| info.scopes.iter().map(Some).collect())
         .collect();
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.numbers("stage_id", rows.iter().map(|row| Some(row.key.0)));
     table.numbers("stage_attempt", rows.iter().map(|row| Some(row.key.1)));
@@ -191,7 +207,7 @@ pub fn stages(rows: &mut [Stage], first_job: impl Fn(i64) -> Option<i64>) -> Rec
         "biggest_task_ms",
         rows.iter().map(|row| row.tally.biggest.and_then(|task| task.1)),
     );
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 fn status(info: &StageInfo) -> &'static str {
@@ -203,6 +219,7 @@ fn status(info: &StageInfo) -> &'static str {
 }
 
 pub fn executors(rows: &[Executor]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.texts("executor_id", rows.iter().map(|row| Some(&row.executor_id)));
     table.texts("host", rows.iter().map(|row| row.host.as_ref()));
@@ -211,10 +228,11 @@ pub fn executors(rows: &[Executor]) -> RecordBatch {
     table.numbers("removed_ms", rows.iter().map(|row| row.removed_ms));
     table.texts("removed_reason", rows.iter().map(|row| row.removed_reason.as_ref()));
     table.numbers("storage_memory_bytes", rows.iter().map(|row| row.storage_memory_bytes));
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.numbers("sql_execution_id", rows.iter().map(|row| Some(row.id)));
     table.numbers("root_execution_id", rows.iter().map(|row| row.root_id));
@@ -223,10 +241,11 @@ pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
     table.texts("failure_reason", rows.iter().map(|row| row.failure_reason.as_ref()));
     table.numbers("plan_versions", rows.iter().map(|row| Some(row.plan_versions)));
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.numbers("sql_execution_id", rows.iter().map(|row| Some(row.execution)));
     table.numbers("plan_version", rows.iter().map(|row| Some(row.version)));
@@ -236,10 +255,11 @@ pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
     table.number_lists("metric_ids", rows.iter().map(|row| row.metric_ids.as_slice()));
     table.text_lists("metric_names", rows.iter().map(|row| row.metric_names.as_slice()));
     table.text_lists("metric_types", rows.iter().map(|row| row.metric_types.as_slice()));
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 pub fn accumulators(rows: &[Accumulator]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.numbers("stage_id", rows.iter().map(|row| row.stage.map(|stage| stage.0)));
     table.numbers("stage_attempt", rows.iter().map(|row| row.stage.map(|stage| stage.1)));
@@ -247,10 +267,11 @@ pub fn accumulators(rows: &[Accumulator]) -> RecordBatch {
     table.numbers("accumulator_id", rows.iter().map(|row| row.id));
     table.texts("name", rows.iter().map(|row| row.name.as_ref()));
     table.numbers("value", rows.iter().map(|row| row.value));
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 pub fn executor_metrics(rows: &[ExecutorMetrics]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.texts("executor_id", rows.iter().map(|row| row.executor_id.as_ref()));
     table.numbers("stage_id", rows.iter().map(|row| row.stage_id));
@@ -258,10 +279,11 @@ pub fn executor_metrics(rows: &[ExecutorMetrics]) -> RecordBatch {
     for (place, (_, name)) in METRICS.iter().enumerate() {
         table.numbers(name, rows.iter().map(|row| row.peaks[place]));
     }
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 pub fn streaming_progress(rows: &[StreamingProgress]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.texts("query_id", rows.iter().map(|row| row.query_id.as_ref()));
     table.texts("run_id", rows.iter().map(|row| row.run_id.as_ref()));
@@ -289,15 +311,16 @@ pub fn streaming_progress(rows: &[StreamingProgress]) -> RecordBatch {
         rows.iter()
             .map(|row| timestamp::milliseconds(row.watermark.as_deref()?)),
     );
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 pub fn environment(rows: &[Property]) -> RecordBatch {
+    static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
     table.texts("section", rows.iter().map(|row| Some(row.section)));
     table.texts("key", rows.iter().map(|row| Some(&row.key)));
     table.texts("value", rows.iter().map(|row| Some(&row.value)));
-    table.finish()
+    table.finish(&SCHEMA)
 }
 
 fn some(numbers: &[i64]) -> Vec<Option<i64>> {

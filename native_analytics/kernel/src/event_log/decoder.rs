@@ -427,7 +427,7 @@ fn peak_of_old_spark(row: &mut Row, line: &[u8]) {
                         .scalar_value()?
                         .is_some_and(|name| PEAK_NAMES.contains(&name.as_str()))
                 }
-                b"Update" => update = value.scalar_value()?.and_then(|number| number.parse::<i64>().ok()),
+                b"Update" => update = value.whole_value()?,
                 _ => {}
             }
             Ok(())

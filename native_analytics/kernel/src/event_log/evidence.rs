@@ -1,6 +1,6 @@
 //! What was read of a log, and what was not: every number that is made of it stands on this.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::ids::Ids;
 

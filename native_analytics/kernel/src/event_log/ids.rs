@@ -1,6 +1,6 @@
 //! A set of task ids: bits in pages, since Spark numbers tasks without gaps; hostile ids cost a page each.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 const WORDS: usize = 64;
 const BITS: i64 = 64;

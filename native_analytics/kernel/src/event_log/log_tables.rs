@@ -1,6 +1,6 @@
 //! A log's tables as Arrow, ready to be handed over.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -95,7 +95,7 @@ fn task_table(schema: SchemaRef, batches: Vec<RecordBatch>) -> Table {
 
 fn small_tables(tables: &mut Tables) -> Vec<(&'static str, Table)> {
     tables.application();
-    let mut first_jobs: HashMap<i64, i64> = HashMap::new();
+    let mut first_jobs: HashMap<i64, i64> = HashMap::default();
     for job in &tables.jobs {
         for stage in &job.stage_ids {
             let first = first_jobs.entry(*stage).or_insert(job.job_id);

@@ -1,5 +1,6 @@
 //! Whole logs: files cut into parts at line ends, parts read side by side, results put together in the log's order.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
@@ -191,9 +192,15 @@ impl Part {
     }
 }
 
+thread_local! {
+    /// The piece that this thread reads into: made once, since most logs are small and many.
+    static OWN_PIECE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 fn read_lines(number: usize, file: &File, from: u64, to: u64, options: &Arc<Options>) -> Done {
     let mut decoder = Decoder::new(options.clone(), from);
-    let mut piece = vec![0; PIECE.min((to - from) as usize)];
+    let mut piece = OWN_PIECE.take();
+    piece.resize(PIECE, 0);
     let mut at = from;
     let mut error = None;
     while at < to {
@@ -217,6 +224,7 @@ fn read_lines(number: usize, file: &File, from: u64, to: u64, options: &Arc<Opti
             }
         }
     }
+    OWN_PIECE.set(piece);
     decoder.finish();
     decoder.flush();
     Done {

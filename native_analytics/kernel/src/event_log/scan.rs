@@ -37,12 +37,20 @@ pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) ->
 
 /// The index just behind the quote that closes the string whose content starts at `at`.
 #[inline]
-pub fn skip_string(text: &[u8], mut at: usize) -> Option<usize> {
+pub fn skip_string(text: &[u8], at: usize) -> Option<usize> {
+    string_end(text, at).map(|(end, _)| end)
+}
+
+/// The same, and whether anything in the string is escaped.
+#[inline]
+pub fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
+    let mut escaped = false;
     loop {
         at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
         if text[at] == b'"' {
-            return Some(at + 1);
+            return Some((at + 1, escaped));
         }
+        escaped = true;
         at += 2;
     }
 }

@@ -1,9 +1,11 @@
 //! Reads the frequent events by guessing: a shape lists the keys of an object in the order in which Spark writes them,
 //! so that the next key is nearly always known and costs one comparison. Other orders and unknown keys are found by a search.
 
+use std::borrow::Cow;
+
 use super::fault::{self, Fault};
 use super::scan;
-use super::text::unescaped;
+use super::text;
 
 /// Slots of numbers and flags in a row; their presence is one bit each.
 pub const NUMBERS: usize = 64;
@@ -176,6 +178,24 @@ pub struct Reader<'a> {
     pub at: usize,
 }
 
+/// Where the content of a JSON string stands in the line.
+pub struct Quoted {
+    pub from: usize,
+    pub to: usize,
+    escaped: bool,
+}
+
+impl Quoted {
+    /// The content with its escapes resolved; borrowed when there are none.
+    pub fn resolved<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+        let raw = &line[self.from..self.to];
+        match self.escaped {
+            false => Cow::Borrowed(raw),
+            true => Cow::Owned(text::resolved(raw)),
+        }
+    }
+}
+
 impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn peek(&self) -> u8 {
@@ -196,15 +216,19 @@ impl<'a> Reader<'a> {
 
     /// At an opening quote: the content's place.
     #[inline]
-    pub fn string(&mut self) -> Result<(usize, usize), Fault> {
+    pub fn string(&mut self) -> Result<Quoted, Fault> {
         if self.peek() != b'"' {
             return self.fail(fault::NO_KEY);
         }
         let from = self.at + 1;
-        match scan::skip_string(self.line, from) {
-            Some(end) => {
+        match scan::string_end(self.line, from) {
+            Some((end, escaped)) => {
                 self.at = end;
-                Ok((from, end - 1))
+                Ok(Quoted {
+                    from,
+                    to: end - 1,
+                    escaped,
+                })
             }
             None => self.fail(fault::OPEN_STRING),
         }
@@ -330,7 +354,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Kind::Text(slot) if self.peek() == b'"' => {
-                let (from, to) = self.string()?;
+                let Quoted { from, to, .. } = self.string()?;
                 row.put_text(slot, from, to);
             }
             Kind::Object(members, there) if self.peek() == b'{' => {
@@ -377,14 +401,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A key and its colon.
-    pub fn key(&mut self) -> Result<std::borrow::Cow<'a, [u8]>, Fault> {
-        let (from, to) = self.string()?;
+    pub fn key(&mut self) -> Result<Cow<'a, [u8]>, Fault> {
+        let quoted = self.string()?;
         self.space();
         if self.peek() != b':' {
             return self.fail(fault::NO_COLON);
         }
         self.at += 1;
-        Ok(unescaped(&self.line[from..to]))
+        Ok(quoted.resolved(self.line))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a log says besides its task ends: few rows, kept as they come and merged part by part.
 
+use foldhash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::tally::Tally;
@@ -226,8 +226,8 @@ impl Tables {
     }
 
     /// The text, shared with all that are alike.
-    pub fn word(&mut self, text: String) -> Arc<str> {
-        if let Some(known) = self.words.get(text.as_str()) {
+    pub fn word(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.words.get(text) {
             return known.clone();
         }
         let word: Arc<str> = text.into();
@@ -270,7 +270,7 @@ impl Tables {
             self.executor(executor.executor_id.clone()).complete(executor);
         }
         // Plans are numbered within their part; here they are numbered on.
-        let mut before = HashMap::new();
+        let mut before = HashMap::default();
         for execution in later.sql_executions {
             let ours = self.sql_execution(execution.id);
             before.insert(execution.id, ours.plan_versions);

@@ -1,6 +1,6 @@
 //! Columns of the task table, filled by slot.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;

@@ -7,19 +7,38 @@ pub const LONGEST: usize = 64 << 10;
 
 /// The content of a JSON string as text.
 pub fn text(raw: &[u8]) -> String {
-    let bytes = unescaped(raw);
+    as_text(unescaped(raw)).into_owned()
+}
+
+/// Bytes as text, borrowed when they are borrowed and UTF-8.
+pub fn as_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        Cow::Borrowed(bytes) => match std::str::from_utf8(capped(bytes)) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(capped(bytes)),
+        },
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(capped(&bytes)).into_owned()),
+    }
+}
+
+fn capped(bytes: &[u8]) -> &[u8] {
     let mut end = bytes.len().min(LONGEST);
     while end < bytes.len() && end > 0 && bytes[end] & 0xc0 == 0x80 {
         end -= 1;
     }
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    &bytes[..end]
 }
 
 /// The content with its escapes resolved; borrowed when there are none.
 pub fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
-    if memchr::memchr(b'\\', raw).is_none() {
-        return Cow::Borrowed(raw);
+    match memchr::memchr(b'\\', raw) {
+        None => Cow::Borrowed(raw),
+        Some(_) => Cow::Owned(resolved(raw)),
     }
+}
+
+/// The content with its escapes resolved.
+pub fn resolved(raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     let mut at = 0;
     while let Some(&byte) = raw.get(at) {
@@ -40,7 +59,7 @@ pub fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
             other => out.push(other),
         }
     }
-    Cow::Owned(out)
+    out
 }
 
 /// `\uXXXX`, or two of them for a character beyond the first plane; `at` is behind the `u`.

@@ -1,8 +1,10 @@
 //! Reads the rare events member by member; what the visitor leaves alone is skipped.
 
+use std::borrow::Cow;
+
 use super::fault::{self, Fault};
 use super::shape::Reader;
-use super::text::text;
+use super::text::as_text;
 
 impl<'a> Reader<'a> {
     /// Visits the members of the object that begins here; any other value is skipped.
@@ -72,29 +74,43 @@ impl<'a> Reader<'a> {
 
     /// The text that begins here; none for any other value.
     pub fn text_value(&mut self) -> Result<Option<String>, Fault> {
+        Ok(self.borrowed_text()?.map(Cow::into_owned))
+    }
+
+    /// The same, borrowed from the line when nothing in it is escaped.
+    pub fn borrowed_text(&mut self) -> Result<Option<Cow<'a, str>>, Fault> {
         if self.peek() != b'"' {
             self.skip()?;
             return Ok(None);
         }
-        let (from, to) = self.string()?;
-        Ok(Some(text(&self.line[from..to])))
+        let quoted = self.string()?;
+        Ok(Some(as_text(quoted.resolved(self.line))))
     }
 
     /// The value that begins here as text: a string's content, a number or flag as written; none for null and containers.
     pub fn scalar_value(&mut self) -> Result<Option<String>, Fault> {
+        Ok(self.borrowed_scalar()?.map(Cow::into_owned))
+    }
+
+    fn borrowed_scalar(&mut self) -> Result<Option<Cow<'a, str>>, Fault> {
         if self.peek() == b'"' {
-            return self.text_value();
+            return self.borrowed_text();
         }
         let from = self.at;
         self.skip()?;
         let raw = &self.line[from..self.at];
         let is_scalar = !matches!(raw.first(), Some(b'{' | b'[')) && raw != b"null";
-        Ok(is_scalar.then(|| text(raw)))
+        Ok(is_scalar.then(|| as_text(Cow::Borrowed(raw))))
+    }
+
+    /// The whole number that begins here, also one in quotes; none for anything else.
+    pub fn whole_value(&mut self) -> Result<Option<i64>, Fault> {
+        Ok(self.borrowed_scalar()?.and_then(|number| number.parse().ok()))
     }
 
     /// The number with a fraction that begins here.
     pub fn float_value(&mut self) -> Result<Option<f64>, Fault> {
-        let value = self.scalar_value()?;
+        let value = self.borrowed_scalar()?;
         Ok(value
             .and_then(|number| number.parse::<f64>().ok())
             .filter(|number| number.is_finite()))

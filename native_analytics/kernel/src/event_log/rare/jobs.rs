@@ -129,7 +129,7 @@ impl Properties {
                 b"spark.jobGroup.id" => self.group = value.text_value()?,
                 // Set by users too, so what is no number is nothing odd.
                 b"spark.sql.execution.id" => {
-                    self.sql_execution_id = value.scalar_value()?.and_then(|id| id.parse().ok());
+                    self.sql_execution_id = value.whole_value()?;
                 }
                 _ => {}
             }
@@ -152,7 +152,7 @@ fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, Fault> {
             if key != b"Scope" {
                 return Ok(());
             }
-            let Some(scope) = value.text_value()? else {
+            let Some(scope) = value.borrowed_text()? else {
                 return Ok(());
             };
             let mut inner = Reader {
@@ -188,9 +188,9 @@ fn accumulable(reader: &mut Reader<'_>, odd: &mut u64, tables: &mut Tables) -> R
     reader.each_member(|value, key| {
         match key {
             b"ID" => found.id = value.number(odd)?,
-            b"Name" => found.name = value.text_value()?.map(|name| tables.word(name)),
+            b"Name" => found.name = value.borrowed_text()?.map(|name| tables.word(&name)),
             // Users' accumulators hold anything.
-            b"Value" => found.value = value.scalar_value()?.and_then(|number| number.parse().ok()),
+            b"Value" => found.value = value.whole_value()?,
             _ => {}
         }
         Ok(())

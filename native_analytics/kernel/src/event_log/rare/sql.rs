@@ -139,7 +139,7 @@ fn plan(
     });
     reader.each_member(|value, key| {
         match key {
-            b"nodeName" => nodes[place].name = value.text_value()?.map(|name| tables.word(name)),
+            b"nodeName" => nodes[place].name = value.borrowed_text()?.map(|name| tables.word(&name)),
             b"children" => {
                 value.each_element(|value| plan(value, nodes, Some(place as i64), depth + 1, odd, tables))?
             }
@@ -155,8 +155,8 @@ fn plan_metric(reader: &mut Reader<'_>, node: &mut PlanNode, odd: &mut u64, tabl
     reader.each_member(|value, key| {
         match key {
             b"accumulatorId" => id = value.number(odd)?,
-            b"name" => name = value.text_value()?.map(|name| tables.word(name)),
-            b"metricType" => kind = value.text_value()?.map(|kind| tables.word(kind)),
+            b"name" => name = value.borrowed_text()?.map(|name| tables.word(&name)),
+            b"metricType" => kind = value.borrowed_text()?.map(|kind| tables.word(&kind)),
             _ => {}
         }
         Ok(())
