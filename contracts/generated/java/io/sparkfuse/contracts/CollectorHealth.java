@@ -386,7 +386,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object breakerReason_ = "";
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
    * <code>optional string breaker_reason = 12;</code>
@@ -398,7 +398,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
    * <code>optional string breaker_reason = 12;</code>
@@ -421,7 +421,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
    * <code>optional string breaker_reason = 12;</code>
@@ -2087,7 +2087,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object breakerReason_ = "";
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
      * <code>optional string breaker_reason = 12;</code>
@@ -2098,7 +2098,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
      * <code>optional string breaker_reason = 12;</code>
@@ -2120,7 +2120,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
      * <code>optional string breaker_reason = 12;</code>
@@ -2141,7 +2141,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
      * <code>optional string breaker_reason = 12;</code>
@@ -2158,7 +2158,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
      * <code>optional string breaker_reason = 12;</code>
@@ -2172,7 +2172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
      * <code>optional string breaker_reason = 12;</code>

@@ -231,7 +231,7 @@ public interface CollectorHealthOrBuilder extends
 
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
    * <code>optional string breaker_reason = 12;</code>
@@ -240,7 +240,7 @@ public interface CollectorHealthOrBuilder extends
   boolean hasBreakerReason();
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
    * <code>optional string breaker_reason = 12;</code>
@@ -249,7 +249,7 @@ public interface CollectorHealthOrBuilder extends
   java.lang.String getBreakerReason();
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, switched off. [text]
+   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
    * <code>optional string breaker_reason = 12;</code>

@@ -388,7 +388,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object action_ = "";
   /**
    * <pre>
-   * warn, cancel_stage, cancel_jobs or stop_application. [text]
+   * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
    * </pre>
    *
    * <code>optional string action = 8;</code>
@@ -400,7 +400,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * warn, cancel_stage, cancel_jobs or stop_application. [text]
+   * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
    * </pre>
    *
    * <code>optional string action = 8;</code>
@@ -423,7 +423,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * warn, cancel_stage, cancel_jobs or stop_application. [text]
+   * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
    * </pre>
    *
    * <code>optional string action = 8;</code>
@@ -2269,7 +2269,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object action_ = "";
     /**
      * <pre>
-     * warn, cancel_stage, cancel_jobs or stop_application. [text]
+     * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
      * </pre>
      *
      * <code>optional string action = 8;</code>
@@ -2280,7 +2280,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * warn, cancel_stage, cancel_jobs or stop_application. [text]
+     * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
      * </pre>
      *
      * <code>optional string action = 8;</code>
@@ -2302,7 +2302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * warn, cancel_stage, cancel_jobs or stop_application. [text]
+     * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
      * </pre>
      *
      * <code>optional string action = 8;</code>
@@ -2323,7 +2323,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * warn, cancel_stage, cancel_jobs or stop_application. [text]
+     * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
      * </pre>
      *
      * <code>optional string action = 8;</code>
@@ -2340,7 +2340,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * warn, cancel_stage, cancel_jobs or stop_application. [text]
+     * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
      * </pre>
      *
      * <code>optional string action = 8;</code>
@@ -2354,7 +2354,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * warn, cancel_stage, cancel_jobs or stop_application. [text]
+     * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
      * </pre>
      *
      * <code>optional string action = 8;</code>

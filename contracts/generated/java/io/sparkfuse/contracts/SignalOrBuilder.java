@@ -185,7 +185,7 @@ public interface SignalOrBuilder extends
 
   /**
    * <pre>
-   * warn, cancel_stage, cancel_jobs or stop_application. [text]
+   * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
    * </pre>
    *
    * <code>optional string action = 8;</code>
@@ -194,7 +194,7 @@ public interface SignalOrBuilder extends
   boolean hasAction();
   /**
    * <pre>
-   * warn, cancel_stage, cancel_jobs or stop_application. [text]
+   * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
    * </pre>
    *
    * <code>optional string action = 8;</code>
@@ -203,7 +203,7 @@ public interface SignalOrBuilder extends
   java.lang.String getAction();
   /**
    * <pre>
-   * warn, cancel_stage, cancel_jobs or stop_application. [text]
+   * warn, cancel_stage, cancel_jobs, stop_application, collector_off or collector_on. [text]
    * </pre>
    *
    * <code>optional string action = 8;</code>
