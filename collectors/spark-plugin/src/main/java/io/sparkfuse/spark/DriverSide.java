@@ -1,23 +1,25 @@
 package io.sparkfuse.spark;
 
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.hook.FuseState;
 import io.sparkfuse.spark.hook.SignalWatch;
 import io.sparkfuse.spark.listener.DroppedEvents;
+import io.sparkfuse.spark.listener.EventGate;
 import io.sparkfuse.spark.listener.SparkfuseListener;
+import io.sparkfuse.spark.safety.CollectorBreaker;
+import io.sparkfuse.spark.safety.CollectorBreaker.Level;
 import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.Guard;
+import io.sparkfuse.spark.safety.HeapGauge;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.safety.QuietKafka;
-import io.sparkfuse.spark.settings.FuseMode;
+import io.sparkfuse.spark.safety.Strain;
 import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.DriverAnswer;
 import io.sparkfuse.spark.transport.FactQueue;
-import io.sparkfuse.spark.transport.KafkaRecordSink;
-import io.sparkfuse.spark.transport.Lane;
-import io.sparkfuse.spark.transport.Outgoing;
 import io.sparkfuse.spark.transport.Sender;
 import java.util.Collections;
 import java.util.Map;
@@ -28,21 +30,26 @@ import org.apache.spark.api.plugin.PluginContext;
 
 /** The plugin in the driver: listener, sender, hook, and the ear for its executors. */
 final class DriverSide implements DriverPlugin {
-  /** All of it must be over by then when the application stops. */
-  private static final long SHUTDOWN_MS = 2_000;
-
+  private final DriverParts parts;
   private final Faults faults = new Faults("the driver's plugin");
+  // Apart from those of callbacks: a listener that is switched off must still be told of.
+  private final Faults senderFaults = new Faults("the driver's sender");
   private final StageBook book = new StageBook();
   private final String collector = "driver-" + UUID.randomUUID().toString().substring(0, 8);
   private SparkContext context;
   private PluginSettings settings;
   private FactQueue queue;
+  private CollectorBreaker breaker;
   private SparkfuseListener listener;
   private Sender sender;
+  private Guard guard;
   private FuseState fuse;
   private SignalWatch watch;
-  private DroppedEvents droppedEvents;
   private volatile Application application;
+
+  DriverSide(DriverParts parts) {
+    this.parts = parts;
+  }
 
   @Override
   public Map<String, String> init(SparkContext sparkContext, PluginContext pluginContext) {
@@ -56,7 +63,7 @@ final class DriverSide implements DriverPlugin {
 
   private void open(SparkContext sparkContext) {
     context = sparkContext;
-    settings = PluginSettings.of(context.conf());
+    settings = parts.settings(context.conf());
     if (!settings.enabled) {
       return;
     }
@@ -64,21 +71,34 @@ final class DriverSide implements DriverPlugin {
     QuietKafka.hush();
     fuse = new FuseState(settings.fuse, settings.fuseHold);
     Fuse.install(fuse);
-    droppedEvents = new DroppedEvents(context);
-    queue = new FactQueue(settings.queueFacts, settings.queueBytes, settings.queueReserved);
+    queue = parts.queue(settings);
+    breaker = new CollectorBreaker(strain(), settings.breakerPauseMs, this::levelChanged);
     listener =
         new SparkfuseListener(
-            context.conf(), this::record, book, faults, SparkfusePlugin.version());
+            context.conf(),
+            parts.recorder(queue),
+            book,
+            new EventGate(breaker::level, queue::passOver),
+            faults,
+            SparkfusePlugin.version());
     listen();
-    sender =
-        new Sender(
-            queue,
-            KafkaRecordSink.factory(settings, collector),
-            () -> application,
-            collector,
-            settings.healthIntervalMs,
-            faults);
-    sender.start(this::health);
+    startSender();
+    guard = Guard.start(breaker, settings.switchFile, senderFaults);
+  }
+
+  private Strain strain() {
+    Strain.Gauges gauges =
+        new Strain.Gauges(HeapGauge::freeShare, HeapGauge::gcMs, this::callbackP99Ns);
+    return new Strain(
+        gauges, settings.leastFreeHeap, settings.mostGcShare, settings.callbackBudgetNs);
+  }
+
+  private long callbackP99Ns() {
+    return listener == null ? 0 : listener.times().windowQuantile(0.99);
+  }
+
+  private void levelChanged(Level now) {
+    book.setBlind(now != Level.ALL);
   }
 
   private void listen() {
@@ -90,45 +110,56 @@ final class DriverSide implements DriverPlugin {
     }
   }
 
-  private void record(Lane lane, Fact.Builder fact) {
-    queue.offer(Outgoing.fact(lane, fact, fact.buildPartial().getSerializedSize()));
+  private void startSender() {
+    DroppedEvents droppedEvents = new DroppedEvents(context);
+    CollectorState state =
+        new CollectorState(queue, breaker, listener.times(), droppedEvents, faults);
+    Sender made =
+        new Sender(
+            queue,
+            parts.backlogBytes(settings),
+            parts.sinks(settings, collector),
+            () -> application,
+            collector,
+            settings.healthIntervalMs,
+            senderFaults);
+    made.start(() -> state.now(made, senderFaults.count()));
+    sender = made;
   }
 
   /** Spark calls this when it knows the application's id and attempt. */
   @Override
   public void registerMetrics(String appId, PluginContext pluginContext) {
     try {
-      if (sender == null) {
-        return;
-      }
-      Object attempt = context.applicationAttemptId().getOrElse(() -> null);
-      application =
-          new Application(
-              settings.cluster,
-              settings.tenant,
-              appId,
-              Application.attemptNumber((String) attempt),
-              context.startTime());
-      if (settings.fuse != FuseMode.OFF) {
-        watch = SignalWatch.start(settings, application, fuse, book, context, queue, faults);
+      if (sender != null) {
+        application = parts.application(settings, context, appId);
+        watch =
+            SignalWatch.start(settings, application, fuse, breaker, book, context, queue, faults);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
     }
   }
 
-  /** Takes facts that an executor made; the answer tells it whose it is. */
+  /** Takes facts that an executor made; the answer tells it whose it is and whether to go on. */
   @Override
   public Object receive(Object message) {
     try {
       if (sender != null && message instanceof byte[][]) {
         for (byte[] fact : (byte[][]) message) {
-          queue.offer(Outgoing.forwarded(fact));
+          parts.forward(queue, fact);
           note(fact);
         }
       }
-      Application known = application;
-      return known == null ? "" : known.toLine();
+    } catch (Throwable fault) {
+      faults.caught(fault);
+    }
+    return answer();
+  }
+
+  private Object answer() {
+    try {
+      return DriverAnswer.text(application, breaker == null || breaker.level() != Level.NOTHING);
     } catch (Throwable fault) {
       faults.caught(fault);
       return "";
@@ -144,37 +175,18 @@ final class DriverSide implements DriverPlugin {
     }
   }
 
-  private Outgoing health() {
-    CollectorHealth.Builder health =
-        CollectorHealth.newBuilder()
-            .setQueued(queue.waiting())
-            .setDroppedBulk(queue.dropped(Lane.BULK))
-            .setDroppedReserved(queue.dropped(Lane.RESERVED))
-            .setAcknowledged(sender.deliveries().acknowledged())
-            .setSendErrors(sender.deliveries().failed())
-            .setFaults(faults.count())
-            .setBreaker(sender.breakerState())
-            .setCallbackP99Ns(listener.callbackP99Ns());
-    long droppedBySpark = droppedEvents.count();
-    if (droppedBySpark >= 0) {
-      health.setSparkDroppedEvents(droppedBySpark);
-    }
-    Fact.Builder fact =
-        Fact.newBuilder().setEventTimeMs(System.currentTimeMillis()).setCollectorHealth(health);
-    return Outgoing.fact(Lane.BULK, fact, health.buildPartial().getSerializedSize());
-  }
-
   @Override
   public void shutdown() {
     try {
       if (sender == null) {
         return;
       }
-      long until = System.currentTimeMillis() + SHUTDOWN_MS;
+      long untilNs = System.nanoTime() + parts.shutdownMs() * 1_000_000;
+      guard.stop();
       if (watch != null) {
         watch.stop(300);
       }
-      long abandoned = sender.finish(until - System.currentTimeMillis());
+      long abandoned = sender.finish((untilNs - System.nanoTime()) / 1_000_000);
       if (abandoned > 0) {
         PluginLog.warn("Sparkfuse: " + abandoned + " records did not reach Kafka");
       }

@@ -2,11 +2,10 @@ package io.sparkfuse.spark;
 
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.QuietKafka;
-import io.sparkfuse.spark.sampler.Sampler;
+import io.sparkfuse.spark.sampler.TaskEar;
 import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.DriverLink;
 import io.sparkfuse.spark.transport.ExecutorOutlet;
-import io.sparkfuse.spark.transport.KafkaRecordSink;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkEnv;
@@ -17,16 +16,19 @@ import org.apache.spark.storage.BlockManagerId;
 
 /** The plugin in an executor: one sampler, and a way to the driver or to Kafka. */
 final class ExecutorSide implements ExecutorPlugin {
-  private static final long SHUTDOWN_MS = 500;
-
+  private final ExecutorParts parts;
   private final Faults faults = new Faults("an executor's plugin");
-  private volatile Sampler sampler;
+  private volatile TaskEar ear;
   private ExecutorOutlet outlet;
+
+  ExecutorSide(ExecutorParts parts) {
+    this.parts = parts;
+  }
 
   @Override
   public void init(PluginContext context, Map<String, String> extraConf) {
     try {
-      PluginSettings settings = PluginSettings.of(context.conf());
+      PluginSettings settings = parts.settings(context.conf());
       if (settings.enabled) {
         open(context, settings);
       }
@@ -41,12 +43,11 @@ final class ExecutorSide implements ExecutorPlugin {
         "executor-" + context.executorID() + "-" + UUID.randomUUID().toString().substring(0, 8);
     DriverLink link = new DriverLink(context::ask, faults);
     outlet =
-        new ExecutorOutlet(
-            settings, collector, link, KafkaRecordSink.factory(settings, collector), faults);
-    Sampler made = new Sampler(settings, context.executorID(), () -> host(context), outlet, faults);
+        new ExecutorOutlet(settings, collector, link, parts.sinks(settings, collector), faults);
+    TaskEar made = parts.ear(settings, context.executorID(), () -> host(context), outlet, faults);
     link.start();
     made.start();
-    sampler = made;
+    ear = made;
   }
 
   /**
@@ -61,7 +62,7 @@ final class ExecutorSide implements ExecutorPlugin {
   @Override
   public void onTaskStart() {
     try {
-      Sampler current = sampler;
+      TaskEar current = ear;
       if (current != null) {
         current.taskBegan();
       }
@@ -82,7 +83,7 @@ final class ExecutorSide implements ExecutorPlugin {
 
   private void taskEnded() {
     try {
-      Sampler current = sampler;
+      TaskEar current = ear;
       if (current != null) {
         current.taskEnded();
       }
@@ -94,9 +95,9 @@ final class ExecutorSide implements ExecutorPlugin {
   @Override
   public void shutdown() {
     try {
-      if (sampler != null) {
-        sampler.stop();
-        outlet.close(SHUTDOWN_MS);
+      if (ear != null) {
+        ear.stop();
+        outlet.close(parts.shutdownMs());
       }
     } catch (Throwable fault) {
       faults.caught(fault);

@@ -13,7 +13,7 @@ public final class SparkfusePlugin implements SparkPlugin {
   @Override
   public DriverPlugin driverPlugin() {
     try {
-      return new DriverSide();
+      return new DriverSide(new DriverParts());
     } catch (Throwable fault) {
       PluginLog.trouble("the driver is not watched", fault);
       return null;
@@ -23,7 +23,7 @@ public final class SparkfusePlugin implements SparkPlugin {
   @Override
   public ExecutorPlugin executorPlugin() {
     try {
-      return new ExecutorSide();
+      return new ExecutorSide(new ExecutorParts());
     } catch (Throwable fault) {
       PluginLog.trouble("an executor is not watched", fault);
       return null;

@@ -33,6 +33,7 @@ public final class StageBook {
   private final TreeMap<Integer, Set<Integer>> stagesOfJobs = new TreeMap<>();
   private long succeededJobs;
   private long failedJobs;
+  private boolean blind;
 
   public synchronized void jobStarted(JobStarted job) {
     stagesOfJobs.put(job.getJobId(), new HashSet<>(job.getStageIdsList()));
@@ -54,7 +55,24 @@ public final class StageBook {
             stage.getStageAttempt(),
             stage.getNumTasks(),
             stage.getSubmittedMs());
+    if (blind) {
+      counters.markBlind();
+    }
     stages.put(key(stage.getStageId(), stage.getStageAttempt()), counters);
+  }
+
+  /** From now on events may be passed over (true) or not: what runs meanwhile is not whole. */
+  public synchronized void setBlind(boolean now) {
+    blind = now;
+    if (now) {
+      stages.values().forEach(StageCounters::markBlind);
+    }
+  }
+
+  /** Whether events of a stage attempt were passed over, so that its counters are not whole. */
+  public synchronized boolean isBlind(int stageId, int attempt) {
+    StageCounters counters = stages.get(key(stageId, attempt));
+    return counters != null && counters.isBlind();
   }
 
   public synchronized void stageEnded(StageEnded stage) {

@@ -33,6 +33,7 @@ final class StageCounters {
   private long killed;
   private long lastFinishMs;
   private boolean ended;
+  private boolean blind;
 
   StageCounters(int stageId, int attempt, int tasks, long submittedMs) {
     this.stageId = stageId;
@@ -75,6 +76,14 @@ final class StageCounters {
 
   void end() {
     ended = true;
+  }
+
+  void markBlind() {
+    blind = true;
+  }
+
+  boolean isBlind() {
+    return blind;
   }
 
   boolean ended() {

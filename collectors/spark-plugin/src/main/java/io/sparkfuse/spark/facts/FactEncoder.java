@@ -1,7 +1,10 @@
 package io.sparkfuse.spark.facts;
 
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.WireFormat;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.transport.Lane;
+import java.util.Arrays;
 
 /**
  * Makes the record of a fact: envelope, event id, scrubbed text, Protobuf bytes.
@@ -9,6 +12,8 @@ import io.sparkfuse.spark.transport.Lane;
  * <p>One for each thread that encodes; callbacks never do.
  */
 public final class FactEncoder {
+  private static final int ID_FIELD_BYTES = 2 + EventIds.BYTES;
+
   private final EventIds eventIds = new EventIds();
   private final String collector;
 
@@ -28,5 +33,24 @@ public final class FactEncoder {
         .setLane(lane.text())
         .setSeq(seq);
     return fact.setEventId(eventIds.of(fact)).build().toByteArray();
+  }
+
+  /** A record of {@link #encode} without its event id, which is its first field. */
+  public static byte[] withoutId(byte[] encoded) {
+    return Arrays.copyOfRange(encoded, ID_FIELD_BYTES, encoded.length);
+  }
+
+  /**
+   * What {@link #withoutId} was given.
+   *
+   * @throws InvalidProtocolBufferException if it is no fact
+   */
+  public byte[] withId(byte[] bare) throws InvalidProtocolBufferException {
+    byte[] encoded = new byte[ID_FIELD_BYTES + bare.length];
+    encoded[0] = Fact.EVENT_ID_FIELD_NUMBER << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED;
+    encoded[1] = EventIds.BYTES;
+    eventIds.of(Fact.parseFrom(bare)).copyTo(encoded, 2);
+    System.arraycopy(bare, 0, encoded, ID_FIELD_BYTES, bare.length);
+    return encoded;
   }
 }

@@ -4,6 +4,7 @@ import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.contracts.SignedSignal;
 import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.safety.CollectorBreaker;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.settings.FuseMode;
@@ -18,9 +19,13 @@ import java.util.Map;
 final class Hook {
   private static final Map<String, String> NOTHING = Collections.emptyMap();
 
+  private static final String COLLECTOR_OFF = "collector_off";
+  private static final String COLLECTOR_ON = "collector_on";
+
   private final Application application;
   private final PublicKeys keys;
   private final FuseState state;
+  private final CollectorBreaker collector;
   private final StageBook book;
   private final Actuator actuator;
   private final Receipts receipts;
@@ -31,6 +36,7 @@ final class Hook {
       Application application,
       PublicKeys keys,
       FuseState state,
+      CollectorBreaker collector,
       StageBook book,
       Actuator actuator,
       Receipts receipts,
@@ -38,6 +44,7 @@ final class Hook {
     this.application = application;
     this.keys = keys;
     this.state = state;
+    this.collector = collector;
     this.book = book;
     this.actuator = actuator;
     this.receipts = receipts;
@@ -71,6 +78,10 @@ final class Hook {
   private void judge(SignedSignal signed, Signal signal, long nowMs) {
     Verdict refusal = signature(signed);
     refusal = refusal == null ? checks.check(signal, nowMs) : refusal;
+    if (refusal == null && isSwitch(signal)) {
+      switchCollector(signal);
+      return;
+    }
     refusal = refusal == null ? shape(signal) : refusal;
     if (refusal != null) {
       answer(signal, refusal, NOTHING);
@@ -97,7 +108,25 @@ final class Hook {
         : Verdict.refused("the signature is wrong");
   }
 
-  private static Verdict shape(Signal signal) {
+  private static boolean isSwitch(Signal signal) {
+    return signal.getAction().equals(COLLECTOR_OFF) || signal.getAction().equals(COLLECTOR_ON);
+  }
+
+  /** It stops nothing of the job's, so neither mode nor hold nor predicate is asked. */
+  private void switchCollector(Signal signal) {
+    boolean off = signal.getAction().equals(COLLECTOR_OFF);
+    collector.setOff("a signal", off);
+    answer(signal, new Verdict("acted", "the collector is " + (off ? "off" : "on")), NOTHING);
+  }
+
+  private Verdict shape(Signal signal) {
+    if (state.mode() == FuseMode.OFF) {
+      return Verdict.refused("the owner switched the fuse off (spark.sparkfuse.fuse)");
+    }
+    if (signal.hasStageId() && book.isBlind(signal.getStageId(), signal.getStageAttempt())) {
+      return new Verdict(
+          "disagrees", "events of the stage were passed over, so its counters are not whole");
+    }
     if (signal.getAction().equals("cancel_stage") && !signal.hasStageId()) {
       return Verdict.refused("cancel_stage names no stage");
     }

@@ -2,6 +2,7 @@ package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.safety.CollectorBreaker;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
@@ -58,6 +59,7 @@ public final class SignalWatch {
       PluginSettings settings,
       Application application,
       FuseState state,
+      CollectorBreaker collector,
       StageBook book,
       SparkContext context,
       FactQueue queue,
@@ -69,7 +71,7 @@ public final class SignalWatch {
     }
     Receipts receipts = new Receipts(queue, application, settings.fuse);
     Actuator actuator = new Actuator(context, book);
-    Hook hook = new Hook(application, keys, state, book, actuator, receipts, faults);
+    Hook hook = new Hook(application, keys, state, collector, book, actuator, receipts, faults);
     SignalWatch watch = new SignalWatch(settings, application, state, hook, faults);
     watch.thread.start();
     return watch;

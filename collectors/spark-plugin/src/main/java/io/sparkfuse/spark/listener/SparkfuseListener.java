@@ -42,16 +42,23 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   private final SparkConf conf;
   private final FactRecorder recorder;
   private final StageBook book;
+  private final EventGate gate;
   private final Faults faults;
   private final String pluginVersion;
   private final CallbackTimes times = new CallbackTimes();
 
   /** {@code pluginVersion} is told in the first fact; {@code book} is kept up to date. */
   public SparkfuseListener(
-      SparkConf conf, FactRecorder recorder, StageBook book, Faults faults, String pluginVersion) {
+      SparkConf conf,
+      FactRecorder recorder,
+      StageBook book,
+      EventGate gate,
+      Faults faults,
+      String pluginVersion) {
     this.conf = conf;
     this.recorder = recorder;
     this.book = book;
+    this.gate = gate;
     this.faults = faults;
     this.pluginVersion = pluginVersion;
   }
@@ -61,11 +68,12 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     long began = System.nanoTime();
     boolean interruptedBefore = Thread.currentThread().isInterrupted();
     try {
-      if (faults.on()) {
+      if (gate.passes(event, faults.on())) {
         copy(event);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
+      lost(event);
     }
     if (!interruptedBefore) {
       // Spark silently removes a listener that leaves its thread interrupted.
@@ -74,9 +82,18 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     times.add(System.nanoTime() - began);
   }
 
-  /** 99th percentile of the time in callbacks. */
-  public long callbackP99Ns() {
-    return times.quantile(0.99);
+  /** Leaves a hole; it may be one too many, when the fact was queued before the fault. */
+  private void lost(SparkListenerEvent event) {
+    try {
+      gate.passOver(event);
+    } catch (Throwable fault) {
+      faults.caught(fault);
+    }
+  }
+
+  /** How long callbacks took. */
+  public CallbackTimes times() {
+    return times;
   }
 
   private void copy(SparkListenerEvent event) {
@@ -117,8 +134,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   private void taskEnded(SparkListenerTaskEnd event) {
     TaskEnded task = TaskFacts.ended(event);
     book.taskEnded(task);
-    Lane lane = task.getOutcome().equals("failed") ? Lane.RESERVED : Lane.BULK;
-    recorder.record(lane, at(task.getFinishedMs()).setTaskEnded(task));
+    recorder.record(Lane.RESERVED, at(task.getFinishedMs()).setTaskEnded(task));
   }
 
   private void stageStarted(SparkListenerStageSubmitted event) {

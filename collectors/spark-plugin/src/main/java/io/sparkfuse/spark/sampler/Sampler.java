@@ -19,7 +19,7 @@ import org.apache.spark.TaskContext;
  *
  * <p>Task threads put themselves into a map and take themselves out, nothing more.
  */
-public final class Sampler {
+public final class Sampler implements TaskEar {
   private final ConcurrentHashMap<Thread, RunningTask> running = new ConcurrentHashMap<>();
   private final PluginSettings settings;
   private final String executorId;
@@ -49,16 +49,19 @@ public final class Sampler {
     this.thread.setPriority(Thread.MIN_PRIORITY);
   }
 
+  @Override
   public void start() {
     thread.start();
   }
 
+  @Override
   public void stop() {
     stopped = true;
     thread.interrupt();
   }
 
   /** Called by a task's thread when the task begins. */
+  @Override
   public void taskBegan() {
     TaskContext context = TaskContext.get();
     if (context != null) {
@@ -68,6 +71,7 @@ public final class Sampler {
   }
 
   /** Called by a task's thread when the task ends; Spark has taken its context away by then. */
+  @Override
   public void taskEnded() {
     running.remove(Thread.currentThread());
   }
@@ -112,6 +116,6 @@ public final class Sampler {
       task.setExecutorId(executorId).setHost(hostNow);
       facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setTaskProgress(task));
     }
-    outlet.send(facts, nowMs);
+    outlet.send(facts);
   }
 }

@@ -1,7 +1,10 @@
 package io.sparkfuse.spark.settings;
 
 import io.sparkfuse.spark.safety.PluginLog;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Paths;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.network.util.ByteUnit;
 import org.apache.spark.network.util.JavaUtils;
@@ -42,12 +45,50 @@ final class ConfigurationReader {
     return wrong(key, value, "a whole number of at least " + least, standard);
   }
 
-  long bytes(String key, long standard) {
+  long bytes(String key, long standard, long least) {
     String value = text(key, Long.toString(standard));
     try {
-      return JavaUtils.byteStringAs(value, ByteUnit.BYTE);
+      long number = JavaUtils.byteStringAs(value, ByteUnit.BYTE);
+      if (number >= least) {
+        return number;
+      }
     } catch (RuntimeException ignored) { // told below
-      return wrong(key, value, "a size such as 16m", standard);
+    }
+    return wrong(key, value, "a size such as 16m, at least " + least + " bytes", standard);
+  }
+
+  double share(String key, double standard) {
+    String value = text(key, Double.toString(standard));
+    try {
+      double number = Double.parseDouble(value);
+      if (number >= 0 && number <= 1) {
+        return number;
+      }
+    } catch (NumberFormatException ignored) { // told below
+    }
+    return wrong(key, value, "a share from 0 to 1", standard);
+  }
+
+  long micros(String key, long standard, long least) {
+    String value = text(key, standard + "us");
+    try {
+      long number = JavaUtils.timeStringAs(value, TimeUnit.MICROSECONDS);
+      if (number >= least) {
+        return number;
+      }
+    } catch (RuntimeException ignored) { // told below
+    }
+    return wrong(key, value, "a time such as 2ms, at least " + least + "us", standard);
+  }
+
+  /** The path of a file that need not be there; empty when there is none. */
+  String path(String key) {
+    String value = text(key, "");
+    try {
+      Paths.get(value);
+      return value;
+    } catch (InvalidPathException ignored) { // told below
+      return wrong(key, value, "the path of a file", "");
     }
   }
 

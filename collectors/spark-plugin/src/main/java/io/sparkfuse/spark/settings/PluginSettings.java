@@ -17,6 +17,9 @@ public final class PluginSettings {
     DIRECT
   }
 
+  /** Room for some facts of the largest size. */
+  private static final long LEAST_QUEUE_BYTES = 1L << 20;
+
   static final String STANDARD_BOOTSTRAP = "127.0.0.1:19092";
 
   public final boolean enabled;
@@ -34,6 +37,11 @@ public final class PluginSettings {
   public final ExecutorTransport executorTransport;
   public final long executorPatienceMs;
   public final long healthIntervalMs;
+  public final String switchFile;
+  public final double leastFreeHeap;
+  public final double mostGcShare;
+  public final long callbackBudgetNs;
+  public final long breakerPauseMs;
   public final FuseMode fuse;
   public final String fusePublicKeys;
   public final boolean fuseHold;
@@ -53,8 +61,8 @@ public final class PluginSettings {
     cluster = read.text(SettingKeys.CLUSTER, "default");
     tenant = read.text(SettingKeys.TENANT, "default");
     queueFacts = read.count(SettingKeys.QUEUE_FACTS, 20_000, 1);
-    queueBytes = read.bytes(SettingKeys.QUEUE_BYTES, 16L << 20);
-    queueReserved = read.count(SettingKeys.QUEUE_RESERVED, 4_000, 1);
+    queueBytes = read.bytes(SettingKeys.QUEUE_BYTES, 23L << 20, LEAST_QUEUE_BYTES);
+    queueReserved = read.count(SettingKeys.QUEUE_RESERVED, 20_000, 1);
     sampleIntervalMs = read.millis(SettingKeys.SAMPLE_INTERVAL, 5_000, 100);
     stackAfterMs = read.millis(SettingKeys.SAMPLE_STACK_AFTER, 10_000, 0);
     pythonGraceMs = read.millis(SettingKeys.SAMPLE_PYTHON_GRACE, 60_000, 0);
@@ -62,6 +70,11 @@ public final class PluginSettings {
         read.choice(SettingKeys.EXECUTOR_TRANSPORT, ExecutorTransport.class, ExecutorTransport.RPC);
     executorPatienceMs = read.millis(SettingKeys.EXECUTOR_PATIENCE, 30_000, 1_000);
     healthIntervalMs = read.millis(SettingKeys.HEALTH_INTERVAL, 5_000, 100);
+    switchFile = read.path(SettingKeys.SWITCH_FILE);
+    leastFreeHeap = read.share(SettingKeys.BREAKER_FREE_HEAP, 0.1);
+    mostGcShare = read.share(SettingKeys.BREAKER_GC_SHARE, 0.1);
+    callbackBudgetNs = read.micros(SettingKeys.BREAKER_CALLBACK, 2_000, 1) * 1_000;
+    breakerPauseMs = read.millis(SettingKeys.BREAKER_PAUSE, 30_000, 1_000);
     fuse = read.choice(SettingKeys.FUSE, FuseMode.class, FuseMode.WARN);
     fusePublicKeys = read.text(SettingKeys.FUSE_PUBLIC_KEYS, "");
     fuseHold = read.flag(SettingKeys.FUSE_HOLD, false);

@@ -7,6 +7,7 @@ public final class Deliveries {
   private final LongAdder taken = new LongAdder();
   private final LongAdder acknowledged = new LongAdder();
   private final LongAdder failed = new LongAdder();
+  private volatile long failedInARow;
 
   void tookOne() {
     taken.increment();
@@ -14,10 +15,14 @@ public final class Deliveries {
 
   void acknowledgedOne() {
     acknowledged.increment();
+    failedInARow = 0;
   }
 
+  /** Called by one thread at a time: the client's own, or the sender's when that is not running. */
+  @SuppressWarnings("NonAtomicOperationOnVolatileField") // a race could only lose a step of a count
   void failedOne() {
     failed.increment();
+    failedInARow++;
   }
 
   /** Records that the broker acknowledged. */
@@ -28,6 +33,11 @@ public final class Deliveries {
   /** Records that were refused or timed out. */
   public long failed() {
     return failed.sum();
+  }
+
+  /** Records that were refused or timed out since the last that was acknowledged. */
+  public long failedInARow() {
+    return failedInARow;
   }
 
   /** Records of which nothing is known yet. */

@@ -9,12 +9,13 @@ import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * An executor's way to the driver: batches of ready facts by plugin RPC, each answered.
  *
- * <p>The answer is {@link Application#toLine}, by which an executor also learns whose it is. A call
- * may hang for as long as Spark's RPC timeout when the driver hangs, so it has a thread of its own.
+ * <p>The answer is a {@link DriverAnswer}, by which an executor also learns whose it is. A call may
+ * hang for as long as Spark's RPC timeout when the driver hangs, so it has a thread of its own.
  */
 public final class DriverLink {
   /** The driver's side of the RPC. */
@@ -23,6 +24,7 @@ public final class DriverLink {
   }
 
   private static final int MOST_BATCHES = 32;
+  private static final long MOST_BYTES = 4L << 20;
   private static final long HELLO_MS = 5_000;
 
   /** Asks for the application and carries nothing. */
@@ -31,8 +33,10 @@ public final class DriverLink {
   private final Rpc rpc;
   private final Faults faults;
   private final BlockingQueue<byte[][]> waiting = new ArrayBlockingQueue<>(MOST_BATCHES);
+  private final AtomicLong waitingBytes = new AtomicLong();
   private volatile Application application;
-  private volatile long answeredMs = System.currentTimeMillis();
+  private volatile boolean wanted = true;
+  private volatile long answeredNs = System.nanoTime();
   private volatile boolean stopped;
 
   public DriverLink(Rpc rpc, Faults faults) {
@@ -47,13 +51,18 @@ public final class DriverLink {
 
   /** Takes a batch if there is room; returns at once. */
   public boolean offer(byte[][] batch) {
-    return waiting.offer(batch);
+    if (waitingBytes.addAndGet(bytes(batch)) <= MOST_BYTES && waiting.offer(batch)) {
+      return true;
+    }
+    waitingBytes.addAndGet(-bytes(batch));
+    return false;
   }
 
   /** Takes back what was not asked yet. */
   public List<byte[][]> takeBack() {
     List<byte[][]> batches = new ArrayList<>();
     waiting.drainTo(batches);
+    batches.forEach(batch -> waitingBytes.addAndGet(-bytes(batch)));
     return batches;
   }
 
@@ -62,9 +71,14 @@ public final class DriverLink {
     return application;
   }
 
-  /** How long the driver has not answered. */
-  public long silentMs(long nowMs) {
-    return nowMs - answeredMs;
+  /** Whether the driver wants facts, as far as is known. */
+  public boolean wanted() {
+    return wanted;
+  }
+
+  /** How long the driver has not answered, by a clock that does not jump. */
+  public long silentMs() {
+    return (System.nanoTime() - answeredNs) / 1_000_000;
   }
 
   public void stop() {
@@ -75,6 +89,9 @@ public final class DriverLink {
     while (!stopped && faults.on()) {
       try {
         byte[][] batch = waiting.poll(application == null ? 100 : HELLO_MS, TimeUnit.MILLISECONDS);
+        if (batch != null) {
+          waitingBytes.addAndGet(-bytes(batch));
+        }
         ask(batch == null ? HELLO : batch);
       } catch (Throwable fault) {
         faults.caught(fault);
@@ -84,15 +101,24 @@ public final class DriverLink {
 
   private void ask(byte[][] batch) {
     try {
-      Application told = Application.ofLine(rpc.ask(batch));
-      if (told != null) {
-        application = told;
+      DriverAnswer answer = DriverAnswer.of(rpc.ask(batch));
+      if (answer.application != null) {
+        application = answer.application;
       }
-      answeredMs = System.currentTimeMillis();
+      wanted = answer.wanted;
+      answeredNs = System.nanoTime();
     } catch (Throwable unanswered) { // silentMs tells it to the outlet
       if (!stopped) {
         PluginLog.trouble("the driver does not answer", unanswered);
       }
     }
+  }
+
+  private static long bytes(byte[][] batch) {
+    long bytes = 0;
+    for (byte[] fact : batch) {
+      bytes += fact.length + Outgoing.READY_BYTES;
+    }
+    return bytes;
   }
 }

@@ -17,8 +17,13 @@ import java.util.List;
  * thread only.
  */
 public final class ExecutorOutlet {
+  /** Of the client's memory, when it comes to that. */
+  public static final int CLIENT_BYTES = 4 << 20;
+
+  private static final long NEVER_MS = Long.MAX_VALUE / 2;
   private static final int QUEUE_FACTS = 2_000;
-  private static final long QUEUE_BYTES = 4L << 20;
+  private static final long QUEUE_BYTES = 2L << 20;
+  private static final long BACKLOG_BYTES = 2L << 20;
 
   private final PluginSettings settings;
   private final String collector;
@@ -49,19 +54,19 @@ public final class ExecutorOutlet {
     this.patienceMs = (long) (settings.executorPatienceMs * (1 + Math.random() / 2));
   }
 
-  /** Whether it is known whose facts these are; before that there is nothing to send. */
+  /** Whether facts are wanted and it is known whose they are; before that nothing can be sent. */
   public boolean ready() {
-    return link.application() != null;
+    return link.wanted() && link.application() != null;
   }
 
   /** Takes the facts of one pass, whose kinds and times are set; returns at once. */
-  public void send(List<Fact.Builder> facts, long nowMs) {
+  public void send(List<Fact.Builder> facts) {
     Application application = link.application();
     byte[][] batch = new byte[facts.size()][];
     for (int i = 0; i < batch.length; i++) {
       batch[i] = encoder.encode(facts.get(i), application, Lane.BULK, nextSeq++);
     }
-    choose(nowMs);
+    choose();
     if (direct) {
       queue(batch);
     } else {
@@ -77,13 +82,13 @@ public final class ExecutorOutlet {
     }
   }
 
-  private void choose(long nowMs) {
-    boolean wanted =
-        settings.executorTransport == ExecutorTransport.DIRECT || link.silentMs(nowMs) > patienceMs;
-    if (wanted == direct) {
+  private void choose() {
+    boolean now =
+        settings.executorTransport == ExecutorTransport.DIRECT || link.silentMs() > patienceMs;
+    if (now == direct) {
       return;
     }
-    direct = wanted;
+    direct = now;
     PluginLog.info("Sparkfuse: " + collector + " sends " + (direct ? "directly" : "by the driver"));
     if (direct) {
       openQueue();
@@ -93,15 +98,16 @@ public final class ExecutorOutlet {
 
   private void openQueue() {
     if (queue == null) {
-      queue = new FactQueue(QUEUE_FACTS, QUEUE_BYTES, 1);
-      sender = new Sender(queue, sinks, link::application, collector, Long.MAX_VALUE / 2, faults);
+      queue = new FactQueue(1, 1, QUEUE_FACTS, QUEUE_BYTES);
+      sender =
+          new Sender(queue, BACKLOG_BYTES, sinks, link::application, collector, NEVER_MS, faults);
       sender.start(() -> null);
     }
   }
 
   private void queue(byte[][] batch) {
     for (byte[] fact : batch) {
-      queue.offer(Outgoing.forwarded(fact));
+      queue.offer(Outgoing.own(fact));
     }
   }
 }

@@ -5,13 +5,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Two lanes, each bounded by count and by bytes; {@code offer} never waits for room.
+ * Where callbacks put facts and the sender takes them: two lanes, each bounded by count and by
+ * bytes; {@code offer} never waits.
  *
  * <p>A fact takes the next number of its lane when it is offered, room or not: one that was dropped
  * leaves a hole that consumers can count. Both lanes come out in the order they went in, so that an
- * end does not overtake what it ends.
+ * end does not overtake what it ends. What the broker does not take waits in the sender's {@link
+ * Backlog}, so this queue bridges no more than the sender's own pauses.
  */
 public final class FactQueue {
+  /** From so many on the sender is woken; fewer wait for its next look, which spares a wake-up. */
+  private static final int MANY = 512;
+
   private static final class Bounded {
     final ArrayDeque<Outgoing> waiting = new ArrayDeque<>();
     final int mostCount;
@@ -19,10 +24,16 @@ public final class FactQueue {
     long bytes;
     long nextSeq;
     long dropped;
+    long passedOver;
 
     Bounded(int mostCount, long mostBytes) {
       this.mostCount = mostCount;
       this.mostBytes = mostBytes;
+    }
+
+    boolean hasRoom(Outgoing item) {
+      double share = item.rank == Rank.MANY ? Rank.MANY.share : 1;
+      return waiting.size() < mostCount * share && bytes + item.bytes <= mostBytes * share;
     }
   }
 
@@ -30,29 +41,40 @@ public final class FactQueue {
   private final Bounded reserved;
   private long nextTicket;
 
-  /** Limits of the bulk lane, and the count of the reserved lane, which has bytes of its own. */
-  public FactQueue(int bulkCount, long bulkBytes, int reservedCount) {
+  /** Limits of each lane; one always has room for a single fact. */
+  public FactQueue(int bulkCount, long bulkBytes, int reservedCount, long reservedBytes) {
     bulk = new Bounded(bulkCount, bulkBytes);
-    reserved = new Bounded(reservedCount, Math.max(1L << 20, bulkBytes / 4));
+    reserved = new Bounded(reservedCount, reservedBytes);
   }
 
   /** Takes it if there is room; returns at once. */
   public synchronized boolean offer(Outgoing item) {
-    Bounded lane = lane(item.lane);
+    Bounded lane = lane(item.rank.lane);
     if (item.fact != null) {
       item.seq = lane.nextSeq++;
     }
-    if (lane.waiting.size() >= lane.mostCount || lane.bytes + item.bytes > lane.mostBytes) {
+    if (!lane.hasRoom(item)) {
       lane.dropped++;
       return false;
     }
     item.ticket = nextTicket++;
     lane.bytes += item.bytes;
     lane.waiting.add(item);
-    if (lane.waiting.size() == 1) {
+    if (lane.waiting.size() == MANY) {
       notifyAll();
     }
     return true;
+  }
+
+  /** An event that was not looked at takes its number too, so that it is missed. */
+  public synchronized void passOver(Lane lane) {
+    lane(lane).nextSeq++;
+    lane(lane).passedOver++;
+  }
+
+  /** A record that was taken from here found no room further on. */
+  synchronized void countDropped(Lane lane) {
+    lane(lane).dropped++;
   }
 
   /** Up to {@code most} of what waits, oldest first; waits up to {@code waitMs} for the first. */
@@ -75,9 +97,19 @@ public final class FactQueue {
     return bulk.waiting.size() + reserved.waiting.size();
   }
 
+  /** How much memory is taken by what waits, roughly. */
+  public synchronized long waitingBytes() {
+    return bulk.bytes + reserved.bytes;
+  }
+
   /** How many of a lane found no room. */
   public synchronized long dropped(Lane lane) {
     return lane(lane).dropped;
+  }
+
+  /** How many events of both lanes were not looked at. */
+  public synchronized long passedOver() {
+    return bulk.passedOver + reserved.passedOver;
   }
 
   private Bounded lane(Lane lane) {

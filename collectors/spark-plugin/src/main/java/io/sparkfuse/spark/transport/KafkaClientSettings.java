@@ -13,19 +13,28 @@ import java.util.function.Supplier;
  * the bounds that keep a broken broker away from the job.
  */
 public final class KafkaClientSettings {
-  /** A record that is not delivered by then is given up and counted. */
-  static final int DELIVERY_MS = 60_000;
+  /**
+   * A record that is not delivered by then is given up and counted: long enough to ride out the
+   * restart of a broker, and what waits is bounded by bytes anyway.
+   */
+  static final int DELIVERY_MS = 300_000;
+
+  /** A producer's buffer is so many batches at least. */
+  private static final int LEAST_BATCHES = 32;
+
+  private static final int MOST_BATCH_BYTES = 128 << 10;
 
   private KafkaClientSettings() {}
 
   /** For facts and receipts: idempotent, all acks, bounded in time and memory. */
-  public static Properties producer(PluginSettings settings, String clientId) {
+  public static Properties producer(PluginSettings settings, String clientId, int bufferBytes) {
     Properties bounds = common(settings, clientId);
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
     bounds.put("linger.ms", "50");
-    bounds.put("batch.size", Integer.toString(128 << 10));
-    bounds.put("buffer.memory", Integer.toString(16 << 20));
+    int batchBytes = Math.min(MOST_BATCH_BYTES, bufferBytes / LEAST_BATCHES);
+    bounds.put("batch.size", Integer.toString(batchBytes));
+    bounds.put("buffer.memory", Integer.toString(bufferBytes));
     bounds.put("max.block.ms", "200");
     bounds.put("delivery.timeout.ms", Integer.toString(DELIVERY_MS));
     bounds.putIfAbsent("compression.type", "lz4");

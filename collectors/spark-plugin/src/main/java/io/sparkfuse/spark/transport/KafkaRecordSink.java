@@ -16,10 +16,11 @@ public final class KafkaRecordSink implements RecordSink {
   private final Deliveries deliveries;
   private final KafkaProducer<byte[], byte[]> producer;
 
-  private KafkaRecordSink(PluginSettings settings, String clientId, Deliveries deliveries) {
+  private KafkaRecordSink(
+      PluginSettings settings, String clientId, int bufferBytes, Deliveries deliveries) {
     this.settings = settings;
     this.deliveries = deliveries;
-    Properties properties = KafkaClientSettings.producer(settings, clientId);
+    Properties properties = KafkaClientSettings.producer(settings, clientId, bufferBytes);
     producer =
         KafkaClientSettings.withOwnLoader(
             () ->
@@ -27,9 +28,10 @@ public final class KafkaRecordSink implements RecordSink {
                     properties, new ByteArraySerializer(), new ByteArraySerializer()));
   }
 
-  /** Opens a producer named after the collector. */
-  public static Factory factory(PluginSettings settings, String collector) {
-    return deliveries -> new KafkaRecordSink(settings, "sparkfuse-" + collector, deliveries);
+  /** Opens a producer named after the collector, with a buffer of so many bytes. */
+  public static Factory factory(PluginSettings settings, String collector, int bufferBytes) {
+    return deliveries ->
+        new KafkaRecordSink(settings, "sparkfuse-" + collector, bufferBytes, deliveries);
   }
 
   @Override

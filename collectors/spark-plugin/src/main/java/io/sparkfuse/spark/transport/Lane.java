@@ -4,9 +4,11 @@ import java.util.Locale;
 
 /** The two bounded queues of a collector. */
 public enum Lane {
-  /** Starts of tasks, ends that went well, progress and samples: many, each worth little. */
+  /** Starts of tasks, progress and samples: many, each worth little. */
   BULK,
-  /** Starts and ends of what is few, and failures: room that no flood of the others can take. */
+  /**
+   * Ends of tasks, failures, and starts and ends of what is few: room that the others can't take.
+   */
   RESERVED;
 
   /** The name in the envelope. */

@@ -5,19 +5,24 @@ import io.sparkfuse.spark.facts.FactEncoder;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
-import java.util.List;
+import java.io.IOException;
 import java.util.function.Supplier;
 
 /**
  * The one thread that makes records and talks to the broker.
  *
- * <p>It keeps a record that the client did not take and tries it again, so that a broker that is
- * away costs room in the queue first and facts only when that is full. {@link #finish} returns
- * within its budget, whatever the broker does.
+ * <p>It always empties the queue. What the client does not take waits, encoded and deflated, in the
+ * {@link Backlog}, so that a broker that is away costs room there first and facts only when that is
+ * full. {@link #finish} returns within its budget, whatever the broker does.
  */
 public final class Sender {
   private static final int BATCH = 256;
-  private static final long WAIT_MS = 200;
+
+  /** Between two looks into an empty queue; the client gathers for as long. */
+  private static final long WAIT_MS = 50;
+
+  /** So many waiting records go before the queue is looked at again. */
+  private static final int MOST_IN_A_ROW = 1_000;
 
   /** Tells how the collector stands, for the fact that is sent every few seconds. */
   public interface Health {
@@ -25,32 +30,36 @@ public final class Sender {
   }
 
   private final FactQueue queue;
-  private final RecordSink.Factory sinks;
+  private final Backlog backlog;
   private final Supplier<Application> application;
   private final FactEncoder encoder;
   private final Faults faults;
   private final Deliveries deliveries = new Deliveries();
-  private final SendBreaker breaker = new SendBreaker();
+  private final SendBreaker breaker = new SendBreaker(deliveries);
+  private final SinkOpening sinks;
   private final Thread thread;
   private final long healthIntervalMs;
   private Health health = () -> null;
-  private long nextHealthMs;
-  private RecordSink sink;
+  private long nextHealthMs = nowMs();
   private volatile boolean stopping;
   private volatile long drainUntilMs = Long.MAX_VALUE;
   private volatile long closeUntilMs = Long.MAX_VALUE;
-  private volatile int held;
 
-  /** {@code application} may give null until it is known; nothing is sent before. */
+  /**
+   * {@code application} may give null until it is known; nothing is sent before. {@code
+   * backlogBytes} bounds the memory of what waits for the broker.
+   */
   public Sender(
       FactQueue queue,
+      long backlogBytes,
       RecordSink.Factory sinks,
       Supplier<Application> application,
       String collector,
       long healthIntervalMs,
       Faults faults) {
     this.queue = queue;
-    this.sinks = sinks;
+    this.backlog = new Backlog(backlogBytes);
+    this.sinks = new SinkOpening(sinks, deliveries, faults);
     this.application = application;
     this.encoder = new FactEncoder(collector);
     this.healthIntervalMs = healthIntervalMs;
@@ -58,7 +67,7 @@ public final class Sender {
     this.thread = DaemonThreads.of("sender", faults, this::run);
   }
 
-  /** Starts the thread; the client is made by it, later. */
+  /** Starts the thread; the client is made later. */
   public void start(Health source) {
     health = source;
     thread.start();
@@ -69,9 +78,19 @@ public final class Sender {
     return deliveries;
   }
 
-  /** closed, open or half-open. */
+  /** closed, open or half-open: whether records go to the broker. */
   public String breakerState() {
     return breaker.state();
+  }
+
+  /** How many records wait, encoded or not. */
+  public long waiting() {
+    return queue.waiting() + backlog.waiting();
+  }
+
+  /** The memory that they take, roughly. */
+  public long waitingBytes() {
+    return queue.waitingBytes() + backlog.bytes();
   }
 
   /**
@@ -80,7 +99,7 @@ public final class Sender {
    * @return how many records were abandoned
    */
   public long finish(long budgetMs) {
-    long now = System.currentTimeMillis();
+    long now = nowMs();
     drainUntilMs = now + budgetMs / 2;
     closeUntilMs = now + budgetMs - 50;
     stopping = true;
@@ -92,18 +111,20 @@ public final class Sender {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
-    return queue.waiting() + held + deliveries.open() + deliveries.failed();
+    return waiting() + deliveries.open() + deliveries.failed();
   }
 
   private void run() {
     while (faults.on() && !(stopping && drained())) {
       try {
         if (application.get() == null) {
-          Thread.sleep(50);
+          Thread.sleep(WAIT_MS);
           continue;
         }
-        offerHealth(System.currentTimeMillis());
-        deliver(queue.take(BATCH, stopping ? 0 : WAIT_MS));
+        offerHealthWhenDue();
+        boolean idle = backlog.waiting() == 0 || !breaker.closed();
+        queue.take(BATCH, idle ? WAIT_MS : 1).forEach(this::deliver);
+        sendWaiting();
       } catch (Throwable fault) {
         faults.caught(fault);
       }
@@ -112,18 +133,17 @@ public final class Sender {
   }
 
   private boolean drained() {
-    return queue.waiting() == 0 || application.get() == null || givesUp();
+    return waiting() == 0 || application.get() == null || givesUp();
   }
 
   /** At the end a broker that is away is not waited for. */
   private boolean givesUp() {
-    return stopping
-        && (breaker.state().equals("open") || System.currentTimeMillis() >= drainUntilMs);
+    return stopping && (breaker.state().equals("open") || nowMs() >= drainUntilMs);
   }
 
-  private void offerHealth(long nowMs) {
-    if (nowMs >= nextHealthMs) {
-      nextHealthMs = nowMs + healthIntervalMs;
+  private void offerHealthWhenDue() {
+    if (nowMs() >= nextHealthMs) {
+      nextHealthMs = nowMs() + healthIntervalMs;
       offerHealth();
     }
   }
@@ -135,76 +155,97 @@ public final class Sender {
     }
   }
 
-  private void deliver(List<Outgoing> batch) throws InterruptedException {
-    held = batch.size();
-    for (Outgoing item : batch) {
-      byte[] value = item.ready;
+  /** Sends one thing, or puts it behind those that wait; one that cannot be made is a fault. */
+  private void deliver(Outgoing item) {
+    byte[] value = item.ready;
+    try {
       if (value == null) {
-        value = encoder.encode(item.fact, application.get(), item.lane, item.seq);
+        value = encoder.encode(item.fact, application.get(), item.rank.lane, item.seq);
       }
-      while (!tryOnce(item.topic, value)) {
-        if (givesUp()) {
-          return;
-        }
-      }
-      held--;
+    } catch (Throwable unencodable) { // its number stays a hole
+      queue.countDropped(item.rank.lane);
+      faults.caught(unencodable);
+      return;
+    }
+    boolean gone = backlog.waiting() == 0 && tryOnce(item.topic, value);
+    if (!gone && !keep(item, value)) {
+      queue.countDropped(item.rank.lane);
     }
   }
 
-  private boolean tryOnce(String topic, byte[] value) throws InterruptedException {
-    if (!breaker.allows(System.currentTimeMillis())) {
-      Thread.sleep(20);
+  /** Puts a record behind those that wait; an event id cannot be deflated, but made again. */
+  private boolean keep(Outgoing item, byte[] value) {
+    boolean bare = item.fact != null;
+    byte[] kept = bare ? FactEncoder.withoutId(value) : value;
+    return backlog.add(item.topic, item.rank, bare, kept);
+  }
+
+  private void sendWaiting() throws IOException {
+    for (int i = 0; i < MOST_IN_A_ROW && backlog.waiting() > 0; i++) {
+      if (!breaker.allows(nowMs())) {
+        return;
+      }
+      Backlog.Waiting first = backlog.first();
+      if (!tryOnce(first.topic, first.bare ? encoder.withId(first.value) : first.value)) {
+        return;
+      }
+      backlog.removeFirst();
+    }
+  }
+
+  private boolean tryOnce(String topic, byte[] value) {
+    if (!breaker.allows(nowMs())) {
       return false;
     }
+    RecordSink sink = sinks.get();
     boolean taken = false;
     try {
-      if (sink == null) {
-        sink = sinks.open(deliveries);
-      }
-      taken = sink.send(topic, application.get().id, value);
+      taken = sink != null && sink.send(topic, application.get().id, value);
     } catch (Throwable broken) { // a client in a fatal state is of no use any more
       PluginLog.trouble("the Kafka client is broken and will be made anew", broken);
-      dropSink(100);
+      closeSink(sinks.drop(), 100);
     }
     if (taken) {
-      breaker.succeeded();
+      breaker.took();
     } else {
-      breaker.failed(System.currentTimeMillis());
+      breaker.refused(nowMs());
     }
     return taken;
   }
 
   private void end() {
     try {
-      if (sink != null && deliveries.acknowledged() > 0 && !breaker.state().equals("open")) {
+      if (deliveries.acknowledged() > 0 && !givesUp()) {
         settle();
         offerHealth();
-        deliver(queue.take(BATCH, 0));
+        queue.take(BATCH, 0).forEach(this::deliver);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
     }
-    dropSink(Math.max(50, Math.min(1_000, closeUntilMs - System.currentTimeMillis())));
+    closeSink(sinks.close(), Math.max(50, Math.min(1_000, closeUntilMs - nowMs())));
   }
 
   /** Waits a little for open records, so that the last health fact can count them. */
   private void settle() throws InterruptedException {
-    long until = Math.min(drainUntilMs, System.currentTimeMillis() + 300);
-    while (deliveries.open() > 0 && System.currentTimeMillis() < until) {
+    long until = Math.min(drainUntilMs, nowMs() + 300);
+    while (deliveries.open() > 0 && nowMs() < until) {
       Thread.sleep(5);
     }
   }
 
-  private void dropSink(long budgetMs) {
-    RecordSink old = sink;
-    sink = null;
-    if (old == null) {
-      return;
-    }
+  private static void closeSink(RecordSink sink, long budgetMs) {
     try {
-      old.close(budgetMs);
+      if (sink != null) {
+        sink.close(budgetMs);
+      }
     } catch (Throwable fault) {
       PluginLog.trouble("closing the Kafka client", fault);
     }
+  }
+
+  /** Of a clock that does not jump. */
+  private static long nowMs() {
+    return System.nanoTime() / 1_000_000;
   }
 }

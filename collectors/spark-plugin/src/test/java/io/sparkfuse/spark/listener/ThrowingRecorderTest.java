@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.safety.CollectorBreaker.Level;
 import io.sparkfuse.spark.safety.Faults;
 import java.util.Arrays;
 import org.apache.spark.SparkConf;
@@ -47,6 +48,7 @@ class ThrowingRecorderTest {
                 throw error(calls[0]++);
               },
               new StageBook(),
+              new EventGate(() -> Level.ALL, lane -> {}),
               faults,
               "test");
       spark.sc().listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
@@ -72,6 +74,7 @@ class ThrowingRecorderTest {
                 throw new IllegalStateException("interrupted");
               },
               new StageBook(),
+              new EventGate(() -> Level.ALL, lane -> {}),
               faults,
               "test");
       spark.sc().listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);

@@ -40,7 +40,7 @@ class PluginSettingsTest {
     assertEquals(FuseMode.WARN, settings.fuse);
     assertEquals(5_000, settings.sampleIntervalMs);
     assertEquals(20_000, settings.queueFacts);
-    assertEquals(16L << 20, settings.queueBytes);
+    assertEquals(23L << 20, settings.queueBytes);
     assertEquals(false, settings.fuseHold);
     assertEquals(PluginSettings.ExecutorTransport.RPC, settings.executorTransport);
   }

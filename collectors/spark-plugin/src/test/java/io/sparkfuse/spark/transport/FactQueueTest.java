@@ -15,9 +15,13 @@ class FactQueueTest {
     return Outgoing.fact(lane, Fact.newBuilder(), 100);
   }
 
+  private static FactQueue queue(int bulk, int reserved) {
+    return new FactQueue(bulk, 1 << 30, reserved, 1 << 20);
+  }
+
   @Test
   void aFactWithoutRoomTakesItsNumberAndLeavesAHole() throws Exception {
-    FactQueue queue = new FactQueue(2, 1 << 20, 2);
+    FactQueue queue = queue(2, 2);
     for (int i = 0; i < 3; i++) {
       queue.offer(fact(Lane.BULK));
     }
@@ -31,7 +35,7 @@ class FactQueueTest {
 
   @Test
   void aFullBulkLaneLeavesTheReservedLaneItsRoom() {
-    FactQueue queue = new FactQueue(1, 1 << 20, 1);
+    FactQueue queue = queue(1, 1);
     queue.offer(fact(Lane.BULK));
 
     assertFalse(queue.offer(fact(Lane.BULK)));
@@ -41,7 +45,7 @@ class FactQueueTest {
 
   @Test
   void bytesBoundALaneToo() {
-    FactQueue queue = new FactQueue(1_000, 1_000, 1_000);
+    FactQueue queue = new FactQueue(1_000, 2_000, 1_000, 2_000);
     int taken = 0;
     for (int i = 0; i < 10; i++) {
       taken += queue.offer(fact(Lane.BULK)) ? 1 : 0;
@@ -52,19 +56,19 @@ class FactQueueTest {
 
   @Test
   void bothLanesComeOutInTheOrderTheyWentIn() throws Exception {
-    FactQueue queue = new FactQueue(10, 1 << 20, 10);
+    FactQueue queue = queue(10, 10);
     queue.offer(fact(Lane.BULK));
     queue.offer(fact(Lane.RESERVED));
     queue.offer(fact(Lane.BULK));
 
     List<Lane> lanes =
-        queue.take(10, 0).stream().map(item -> item.lane).collect(Collectors.toList());
+        queue.take(10, 0).stream().map(item -> item.rank.lane).collect(Collectors.toList());
     assertEquals(java.util.Arrays.asList(Lane.BULK, Lane.RESERVED, Lane.BULK), lanes);
   }
 
   @Test
   void aForwardedFactTakesNoNumberOfTheDriver() throws Exception {
-    FactQueue queue = new FactQueue(10, 1 << 20, 10);
+    FactQueue queue = queue(10, 10);
     queue.offer(Outgoing.forwarded(new byte[10]));
     queue.offer(fact(Lane.BULK));
 
@@ -75,7 +79,7 @@ class FactQueueTest {
   void manyThreadsGetEachNumberOnce() throws Exception {
     int threads = 4;
     int each = 5_000;
-    FactQueue queue = new FactQueue(threads * each, 1 << 30, 10);
+    FactQueue queue = queue(threads * each, 10);
     CountDownLatch done = new CountDownLatch(threads);
     for (int t = 0; t < threads; t++) {
       new Thread(

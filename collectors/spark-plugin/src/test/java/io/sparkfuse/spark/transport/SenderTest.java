@@ -35,7 +35,8 @@ class SenderTest {
   }
 
   private static Sender sender(FactQueue queue, RecordSink.Factory sinks) {
-    return new Sender(queue, sinks, () -> APPLICATION, "driver-1", 3_600_000, new Faults("test"));
+    return new Sender(
+        queue, 1 << 20, sinks, () -> APPLICATION, "driver-1", 3_600_000, new Faults("test"));
   }
 
   private static Outgoing jobEnded(int job) {
@@ -47,7 +48,7 @@ class SenderTest {
   @Test
   void finishBringsOutAllThatWaitsAndAHealthFactAtTheEnd() {
     Memory memory = new Memory();
-    FactQueue queue = new FactQueue(100, 1 << 20, 100);
+    FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
     Sender sender =
         sender(
             queue,
@@ -78,7 +79,7 @@ class SenderTest {
 
   @Test
   void aClientThatCannotBeMadeCostsNoMoreThanTheBudget() {
-    FactQueue queue = new FactQueue(100, 1 << 20, 100);
+    FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
     Sender sender =
         sender(
             queue,
@@ -92,19 +93,5 @@ class SenderTest {
 
     assertEquals(1, abandoned);
     assertTrue((System.nanoTime() - began) / 1_000_000 < 1_500);
-  }
-
-  @Test
-  void theBreakerOpensAfterItsPatienceAndLetsOneTry() {
-    SendBreaker breaker = new SendBreaker();
-    breaker.failed(0);
-    assertEquals("closed", breaker.state());
-    breaker.failed(SendBreaker.PATIENCE_MS);
-    assertEquals("open", breaker.state());
-    assertEquals(false, breaker.allows(SendBreaker.PATIENCE_MS + 1));
-    assertEquals(true, breaker.allows(SendBreaker.PATIENCE_MS + SendBreaker.PAUSE_MS));
-    assertEquals("half-open", breaker.state());
-    breaker.succeeded();
-    assertEquals("closed", breaker.state());
   }
 }

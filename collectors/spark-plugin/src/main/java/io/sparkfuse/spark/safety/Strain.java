@@ -1,0 +1,79 @@
+package io.sparkfuse.spark.safety;
+
+import java.util.ArrayDeque;
+import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
+
+/**
+ * Judges whether this JVM is so badly off that collecting must not make it worse: heap left after a
+ * collection, share of time in collections, time in callbacks.
+ */
+public final class Strain {
+  /** Where the three come from. */
+  public static final class Gauges {
+    final DoubleSupplier freeHeapShare;
+    final LongSupplier gcMs;
+    final LongSupplier callbackP99Ns;
+
+    /**
+     * Share of the heap that was free after the last collection (0 to 1), time in collections since
+     * the JVM began (ms), and the 99th percentile of callbacks since it was asked last (ns; 0 when
+     * they were too few to say).
+     */
+    public Gauges(DoubleSupplier freeHeapShare, LongSupplier gcMs, LongSupplier callbackP99Ns) {
+      this.freeHeapShare = freeHeapShare;
+      this.gcMs = gcMs;
+      this.callbackP99Ns = callbackP99Ns;
+    }
+  }
+
+  /** Over how long the share of collections is taken: one long pause is no state. */
+  static final long WINDOW_MS = 30_000;
+
+  /** Before so long nothing is said about it: a JVM that starts collects often. */
+  static final long LEAST_WINDOW_MS = 10_000;
+
+  private final Gauges gauges;
+  private final double leastFreeHeap;
+  private final double mostGcShare;
+  private final long callbackBudgetNs;
+  private final ArrayDeque<long[]> collections = new ArrayDeque<>();
+
+  /** Limits: shares from 0 to 1, and nanoseconds. */
+  public Strain(Gauges gauges, double leastFreeHeap, double mostGcShare, long callbackBudgetNs) {
+    this.gauges = gauges;
+    this.leastFreeHeap = leastFreeHeap;
+    this.mostGcShare = mostGcShare;
+    this.callbackBudgetNs = callbackBudgetNs;
+  }
+
+  /** heap, gc or callbacks, or null when all is well. */
+  synchronized String trouble(long nowMs) {
+    long p99Ns = gauges.callbackP99Ns.getAsLong();
+    boolean gc = gcShare(nowMs) > mostGcShare;
+    if (gauges.freeHeapShare.getAsDouble() < leastFreeHeap) {
+      return "heap";
+    }
+    if (gc) {
+      return "gc";
+    }
+    return p99Ns > callbackBudgetNs ? "callbacks" : null;
+  }
+
+  /** What was before does not count any more. */
+  synchronized void forget() {
+    collections.clear();
+    gauges.callbackP99Ns.getAsLong();
+  }
+
+  private double gcShare(long nowMs) {
+    long[] now = {nowMs, gauges.gcMs.getAsLong()};
+    collections.add(now);
+    while (nowMs - collections.peek()[0] > WINDOW_MS) {
+      collections.poll();
+    }
+    long[] first = collections.peek();
+    long elapsedMs = nowMs - first[0];
+    return elapsedMs < LEAST_WINDOW_MS ? 0 : (double) (now[1] - first[1]) / elapsedMs;
+  }
+}

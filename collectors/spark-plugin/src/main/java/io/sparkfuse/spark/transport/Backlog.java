@@ -1,0 +1,185 @@
+package io.sparkfuse.spark.transport;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.zip.DataFormatException;
+import java.util.zip.Deflater;
+import java.util.zip.Inflater;
+
+/**
+ * Ready records that wait for a broker that is away: one line, oldest first, in deflated blocks, so
+ * that a minute of a busy application fits into a few megabytes.
+ *
+ * <p>Deflate and not one of Spark's codecs, because it is in every JVM and cannot clash with what
+ * is on the class path. What is many is refused before the room is gone ({@link Rank}). Used by the
+ * sender's thread only; the counts may be read by any.
+ */
+final class Backlog {
+  /** What is gathered before it is deflated: large enough to find repetitions in. */
+  static final int BLOCK_BYTES = 64 << 10;
+
+  /** A small backlog has smaller blocks, so that its shares mean something. */
+  private static final int LEAST_BLOCKS = 128;
+
+  /** Of Deflater: the higher ones take up to twice the time for 3 % less. */
+  private static final int LEVEL = 3;
+
+  private static final String[] TOPICS = {"facts", "actions"};
+  private static final int BARE = 0x40;
+  private static final int HEAD_BYTES = 1 + Integer.BYTES;
+
+  private static final class Block {
+    final byte[] deflated;
+    final int rawBytes;
+
+    Block(byte[] deflated, int rawBytes) {
+      this.deflated = deflated;
+      this.rawBytes = rawBytes;
+    }
+  }
+
+  private final long mostBytes;
+  private final int blockBytes;
+  private final ArrayDeque<Block> blocks = new ArrayDeque<>();
+  private final Deflater deflater = new Deflater(LEVEL, true);
+  private ByteBuffer first = ByteBuffer.allocate(0);
+  private ByteBuffer last = ByteBuffer.allocate(0);
+  private long deflatedBytes;
+  private volatile int waiting;
+  private volatile long bytes;
+
+  /** {@code mostBytes} bounds the memory of all that waits here. */
+  Backlog(long mostBytes) {
+    this.mostBytes = mostBytes;
+    this.blockBytes = (int) Math.min(BLOCK_BYTES, mostBytes / LEAST_BLOCKS);
+  }
+
+  /**
+   * Puts a record at the end of the line, unless there is no room for one of its rank; {@code bare}
+   * says that its event id was left out, and comes back with it.
+   */
+  boolean add(String topic, Rank rank, boolean bare, byte[] value) {
+    int size = HEAD_BYTES + value.length;
+    if (memory() + size > mostBytes * rank.share) {
+      return false;
+    }
+    if (last.remaining() < size) {
+      close();
+      last = ByteBuffer.allocate(Math.max(blockBytes, size));
+    }
+    int head = Arrays.asList(TOPICS).indexOf(topic) << 4 | rank.ordinal();
+    last.put((byte) (bare ? head | BARE : head));
+    last.putInt(value.length).put(value);
+    waiting++;
+    bytes = memory();
+    return true;
+  }
+
+  /** The oldest record, or null; it stays until {@link #removeFirst}. */
+  Waiting first() {
+    if (waiting == 0) {
+      return null;
+    }
+    if (!first.hasRemaining()) {
+      open();
+    }
+    ByteBuffer look = first.duplicate();
+    int head = look.get();
+    byte[] value = new byte[look.getInt()];
+    look.get(value);
+    return new Waiting(TOPICS[head >> 4 & 1], (head & BARE) != 0, value);
+  }
+
+  /** The oldest record has gone. */
+  void removeFirst() {
+    if (!first.hasRemaining()) {
+      open();
+    }
+    first.get();
+    first.position(first.position() + Integer.BYTES + first.getInt(first.position()));
+    waiting--;
+    if (waiting == 0) { // an empty line holds no memory
+      first = ByteBuffer.allocate(0);
+      last = ByteBuffer.allocate(0);
+    }
+    bytes = memory();
+  }
+
+  /** How many wait. */
+  int waiting() {
+    return waiting;
+  }
+
+  /** The memory that they take. */
+  long bytes() {
+    return bytes;
+  }
+
+  /** One record as it waits. */
+  static final class Waiting {
+    final String topic;
+    final boolean bare;
+    final byte[] value;
+
+    Waiting(String topic, boolean bare, byte[] value) {
+      this.topic = topic;
+      this.bare = bare;
+      this.value = value;
+    }
+  }
+
+  private long memory() {
+    return deflatedBytes + first.capacity() + last.capacity();
+  }
+
+  private void close() {
+    if (last.position() == 0) {
+      return;
+    }
+    byte[] out = new byte[last.position() + 64];
+    deflater.reset();
+    deflater.setInput(last.array(), 0, last.position());
+    deflater.finish();
+    int length = deflater.deflate(out);
+    if (!deflater.finished() || length >= last.position()) { // no smaller: kept as it is
+      out = last.array();
+      length = last.position();
+    }
+    Block block = new Block(Arrays.copyOf(out, length), last.position());
+    blocks.add(block);
+    deflatedBytes += block.deflated.length;
+    last = ByteBuffer.allocate(0);
+  }
+
+  private void open() {
+    Block block = blocks.poll();
+    if (block == null) {
+      last.flip();
+      first = last;
+      last = ByteBuffer.allocate(0);
+      return;
+    }
+    deflatedBytes -= block.deflated.length;
+    first = ByteBuffer.wrap(inflated(block));
+  }
+
+  private static byte[] inflated(Block block) {
+    if (block.deflated.length == block.rawBytes) {
+      return block.deflated;
+    }
+    byte[] raw = new byte[block.rawBytes];
+    Inflater inflater = new Inflater(true);
+    try {
+      inflater.setInput(block.deflated);
+      if (inflater.inflate(raw) != raw.length) {
+        throw new IllegalStateException("a block of waiting records is short");
+      }
+      return raw;
+    } catch (DataFormatException impossible) { // this object made the block
+      throw new IllegalStateException(impossible);
+    } finally {
+      inflater.end();
+    }
+  }
+}
