@@ -62,6 +62,11 @@ chaos: | setup ## kill real parts while they work, and look that nothing is lost
 test-java: | setup ## run the tests of the Spark plugin and of Flink's functions
 	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) test && ) true
 
+.PHONY: test-plugin-long
+test-plugin-long: | setup ## run the plugin's long tests: a million tasks without a broker, a broker away for a minute
+	$(MVN) -f $(PLUGIN)/pom.xml test -Dtest.groups=long -Dtest.excluded=
+	SPARKFUSE_LONG_TESTS=1 $(BIN)/python -m pytest tests/integration/collectors -k long $(PYTEST_ARGS)
+
 .PHONY: test-kernel
 test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml

@@ -1,0 +1,206 @@
+package io.sparkfuse.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.ExecutorSample;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.listener.EventGate;
+import io.sparkfuse.spark.listener.SparkfuseListener;
+import io.sparkfuse.spark.safety.CollectorBreaker.Level;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.DriverAnswer;
+import io.sparkfuse.spark.transport.DriverLink;
+import io.sparkfuse.spark.transport.ExecutorOutlet;
+import io.sparkfuse.spark.transport.FactQueue;
+import io.sparkfuse.spark.transport.KafkaRecordSink;
+import io.sparkfuse.spark.transport.Lane;
+import io.sparkfuse.spark.transport.Sender;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.SparkConf;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Must-do 9: real listener, queue, sender and Kafka client, and a broker that never answers. */
+class BoundedMemoryTest {
+  private static final long DRIVER_BYTES = 32L << 20;
+  private static final long EXECUTOR_BYTES = 16L << 20;
+  private static final Application APPLICATION =
+      new Application("c", "t", "application_1700000000000_0001", 1, 1_700_000_000_000L);
+
+  @Test
+  void must_do_09_aTenthOfALargeApplicationStaysBoundedWithASilentBroker() throws Exception {
+    try (BlackHole hole = BlackHole.silent()) {
+      driver(hole.address(), 10_000, 100_000);
+    }
+  }
+
+  @Test
+  @Tag("long")
+  void must_do_09_aLargeApplicationStaysBoundedWithASilentBroker() throws Exception {
+    try (BlackHole hole = BlackHole.silent()) {
+      driver(hole.address(), 100_000, 1_000_000);
+    }
+  }
+
+  @Test
+  @Tag("long")
+  void must_do_09_aLargeApplicationStaysBoundedWhenConnectionsAreDropped() throws Exception {
+    try (BlackHole hole = BlackHole.droppingConnections()) {
+      driver(hole.address(), 100_000, 1_000_000);
+    }
+  }
+
+  private static void driver(String broker, int stages, int tasks) throws Exception {
+    SparkEvents events = new SparkEvents();
+    events.stage(-1, 10, 0, event -> {}); // Spark's classes are not the plugin's memory
+    SparkConf conf = new SparkConf(false).set("spark.sparkfuse.kafka.bootstrap", broker);
+    DriverParts parts = new DriverParts();
+    PluginSettings settings = parts.settings(conf);
+    Faults faults = new Faults("test");
+    long before = quietHeap();
+    FactQueue queue = parts.queue(settings);
+    StageBook book = new StageBook();
+    SparkfuseListener listener =
+        new SparkfuseListener(
+            conf,
+            parts.recorder(queue),
+            book,
+            new EventGate(() -> Level.ALL, queue::passOver),
+            faults,
+            "test");
+    Sender sender =
+        new Sender(
+            queue,
+            parts.backlogBytes(settings),
+            parts.sinks(settings, "driver-test"),
+            () -> APPLICATION,
+            "driver-test",
+            5_000,
+            faults);
+    sender.start(() -> null);
+    long most = 0;
+    int each = tasks / stages;
+    for (int stage = 0; stage < stages; stage++) {
+      events.stage(stage, each, (long) stage * each, e -> listener.onEvent((SparkListenerEvent) e));
+      while (queue.waiting() > 4_000) { // the sender gets its share of the machine
+        Thread.sleep(1);
+      }
+      if (stage % (stages / 10) == stages / 10 - 1) {
+        long held = Heap.retained() - before;
+        report("  after stages", stage + 1, "held", held, "of it waiting", sender.waitingBytes());
+        most = Math.max(most, held);
+      }
+    }
+    report("driver", tasks, stages, most, listener.times().quantile(0.99));
+    report("  dropped starts", queue.dropped(Lane.BULK), "ends", queue.dropped(Lane.RESERVED));
+    report("  waiting", sender.waiting(), "bytes", sender.waitingBytes());
+
+    assertTrue(most < DRIVER_BYTES, most + " bytes on the heap");
+    assertEquals(0, faults.count());
+    PluginOfTests.await(
+        "each fact to be kept or counted",
+        () -> accountedFor(queue, sender) == tasks * 2L + stages * 4L);
+    sender.finish(1_000);
+  }
+
+  /** What is held when nothing of a test before is left. */
+  private static long quietHeap() {
+    PluginOfTests.await("the threads of the test before to end", () -> !anyOfOurs());
+    Heap.openClassPath();
+    return Heap.retained();
+  }
+
+  private static boolean anyOfOurs() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .anyMatch(thread -> thread.getName().contains("sparkfuse-"));
+  }
+
+  /** What waits, was dropped, or lies in the client. */
+  private static long accountedFor(FactQueue queue, Sender sender) {
+    return sender.waiting()
+        + queue.dropped(Lane.BULK)
+        + queue.dropped(Lane.RESERVED)
+        + sender.deliveries().open();
+  }
+
+  @Test
+  void must_do_09_anExecutorWhoseDriverAndBrokerAreSilentStaysBounded() throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    try (BlackHole hole = BlackHole.silent()) {
+      SparkConf conf =
+          new SparkConf(false)
+              .set("spark.sparkfuse.kafka.bootstrap", hole.address())
+              .set("spark.sparkfuse.executor.patience", "1s");
+      PluginSettings settings = PluginSettings.of(conf);
+      Faults faults = new Faults("test");
+      Heap.openClassPath();
+      long before = Heap.retained();
+      AtomicInteger asked = new AtomicInteger();
+      DriverLink link =
+          new DriverLink(
+              message -> {
+                if (asked.getAndIncrement() > 0) {
+                  never.await();
+                }
+                return DriverAnswer.text(APPLICATION, true);
+              },
+              faults);
+      ExecutorOutlet outlet =
+          new ExecutorOutlet(
+              settings,
+              "executor-test",
+              link,
+              KafkaRecordSink.factory(settings, "executor-test", ExecutorOutlet.CLIENT_BYTES),
+              faults);
+      link.start();
+      PluginOfTests.await("the application", outlet::ready);
+      long most = 0;
+      for (int pass = 0; pass < 2_000; pass++) {
+        outlet.send(pass(pass));
+        if (pass == 500) {
+          PluginOfTests.await("the driver to be silent for long", () -> link.silentMs() > 1_600);
+        }
+        if (pass % 500 == 499) {
+          most = Math.max(most, Heap.retained() - before);
+        }
+      }
+      report("executor", 2_000, "passes of 64 tasks", most);
+
+      assertTrue(most < EXECUTOR_BYTES, most + " bytes on the heap");
+      assertEquals(0, faults.count());
+      outlet.close(100);
+    } finally {
+      never.countDown();
+    }
+  }
+
+  private static List<Fact.Builder> pass(long pass) {
+    char[] stack = new char[2_000];
+    java.util.Arrays.fill(stack, (char) ('a' + pass % 26));
+    List<Fact.Builder> facts = new ArrayList<>();
+    facts.add(Fact.newBuilder().setExecutorSample(ExecutorSample.newBuilder().setCpuNs(pass)));
+    for (int task = 0; task < 64; task++) {
+      TaskProgress.Builder progress =
+          TaskProgress.newBuilder().setTaskId(pass * 64 + task).setStack(new String(stack));
+      facts.add(Fact.newBuilder().setTaskProgress(progress));
+    }
+    return facts;
+  }
+
+  private static void report(Object... words) {
+    StringBuilder line = new StringBuilder("MEMORY");
+    for (Object word : words) {
+      line.append(' ').append(word);
+    }
+    System.out.println(line);
+  }
+}

@@ -1,0 +1,264 @@
+package io.sparkfuse.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.listener.FactRecorder;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.sampler.TaskEar;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.ExecutorOutlet;
+import io.sparkfuse.spark.transport.FactQueue;
+import io.sparkfuse.spark.transport.RecordSink;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Must-do 1, on a real Spark: whatever is thrown in whatever entry of the plugin, the job's result
+ * is right, the context lives, and the loss is counted.
+ */
+class MustDoErrorsTest {
+  /** Like ThreadDeath, which newer JVMs have taken away. */
+  static final class EndOfThread extends Error {}
+
+  static Stream<Supplier<Throwable>> throwables() {
+    return Stream.of(
+        named(() -> new NoSuchMethodError("test")),
+        named(() -> new NoClassDefFoundError("test")),
+        named(() -> new LinkageError("test")),
+        named(() -> new ExceptionInInitializerError("test")),
+        named(() -> new StackOverflowError("test")),
+        named(() -> new OutOfMemoryError("test")),
+        named(() -> new InternalError("test")),
+        named(() -> new AssertionError("test")),
+        named(EndOfThread::new),
+        named(() -> new IllegalStateException("test")),
+        named(() -> new InterruptedException("test")),
+        named(MustDoErrorsTest::realOverflow),
+        named(MustDoErrorsTest::realOutOfMemory));
+  }
+
+  private static Throwable realOverflow() {
+    try {
+      return realOverflow();
+    } catch (StackOverflowError overflow) {
+      return overflow;
+    }
+  }
+
+  private static Throwable realOutOfMemory() {
+    try {
+      return new IllegalStateException("" + new long[Integer.MAX_VALUE].length);
+    } catch (OutOfMemoryError full) {
+      return full;
+    }
+  }
+
+  private static Supplier<Throwable> named(Supplier<Throwable> make) {
+    return new Supplier<Throwable>() {
+      @Override
+      public Throwable get() {
+        return make.get();
+      }
+
+      @Override
+      public String toString() {
+        return make.get().getClass().getSimpleName();
+      }
+    };
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable, R> R sneak(Throwable any) throws T {
+    throw (T) any;
+  }
+
+  /** Throws wherever the driver's side calls it, once it is open. */
+  private static final class HostileDriver extends DriverParts {
+    final Supplier<Throwable> make;
+    final Set<Fact.KindCase> kinds = ConcurrentHashMap.newKeySet();
+    final AtomicInteger forwarded = new AtomicInteger();
+    final AtomicInteger registered = new AtomicInteger();
+    final AtomicInteger shutDown = new AtomicInteger();
+    final PluginOfTests.Memory memory = new PluginOfTests.Memory();
+
+    HostileDriver(Supplier<Throwable> make) {
+      this.make = make;
+    }
+
+    @Override
+    FactRecorder recorder(FactQueue queue) {
+      return (lane, fact) -> {
+        kinds.add(fact.getKindCase());
+        HostileDriver.<RuntimeException, Void>fail(make);
+      };
+    }
+
+    @Override
+    void forward(FactQueue queue, byte[] fact) {
+      forwarded.incrementAndGet();
+      HostileDriver.<RuntimeException, Void>fail(make);
+    }
+
+    @Override
+    Application application(PluginSettings settings, SparkContext context, String appId) {
+      // Without it nothing would be sent; that it throws is a test of its own.
+      registered.incrementAndGet();
+      return super.application(settings, context, appId);
+    }
+
+    @Override
+    long shutdownMs() {
+      if (shutDown.getAndIncrement() == 0) {
+        return HostileDriver.<RuntimeException, Long>fail(make);
+      }
+      return super.shutdownMs();
+    }
+
+    @Override
+    RecordSink.Factory sinks(PluginSettings settings, String collector) {
+      return memory::open;
+    }
+
+    static <T extends Throwable, R> R fail(Supplier<Throwable> make) throws T {
+      return MustDoErrorsTest.<T, R>sneak(make.get());
+    }
+  }
+
+  /** Throws in every method that Spark calls for a task. */
+  private static final class HostileExecutor extends ExecutorParts {
+    final Supplier<Throwable> make;
+    final AtomicInteger began = new AtomicInteger();
+    final AtomicInteger ended = new AtomicInteger();
+    final AtomicInteger stopped = new AtomicInteger();
+
+    HostileExecutor(Supplier<Throwable> make) {
+      this.make = make;
+    }
+
+    @Override
+    TaskEar ear(
+        PluginSettings settings,
+        String executorId,
+        Supplier<String> host,
+        ExecutorOutlet outlet,
+        Faults faults) {
+      TaskEar real = super.ear(settings, executorId, host, outlet, faults);
+      return new TaskEar() {
+        @Override
+        public void start() {
+          real.start();
+        }
+
+        @Override
+        public void taskBegan() {
+          began.incrementAndGet();
+          real.taskBegan();
+          HostileDriver.<RuntimeException, Void>fail(make);
+        }
+
+        @Override
+        public void taskEnded() {
+          ended.incrementAndGet();
+          real.taskEnded();
+          HostileDriver.<RuntimeException, Void>fail(make);
+        }
+
+        @Override
+        public void stop() {
+          stopped.incrementAndGet();
+          real.stop();
+          HostileDriver.<RuntimeException, Void>fail(make);
+        }
+      };
+    }
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("throwables")
+  void must_do_01_thrownInEveryCallbackTheJobDoesNotFeelItAndItIsCounted(Supplier<Throwable> make) {
+    HostileDriver driver = new HostileDriver(make);
+    HostileExecutor executor = new HostileExecutor(make);
+    try (JavaSparkContext spark = PluginOfTests.spark(driver, executor)) {
+      PluginOfTests.assertJobIsRight(spark);
+      spark.sc().listenerBus().post(new SparkListenerExecutorRemoved(1, "7", "lost"));
+      PluginOfTests.assertJobIsRight(spark);
+      PluginOfTests.await("a sample of the executor", () -> driver.forwarded.get() > 0);
+      PluginOfTests.await(
+          "the loss in the collector's health",
+          () -> {
+            CollectorHealth health = driver.memory.health();
+            return health.getPassedOver() >= 20 && health.getFaults() > health.getPassedOver();
+          });
+    }
+
+    assertTrue(
+        driver.kinds.containsAll(
+            EnumSet.of(
+                Fact.KindCase.APPLICATION_STARTED,
+                Fact.KindCase.EXECUTOR_ADDED,
+                Fact.KindCase.EXECUTOR_REMOVED,
+                Fact.KindCase.JOB_STARTED,
+                Fact.KindCase.JOB_ENDED,
+                Fact.KindCase.STAGE_STARTED,
+                Fact.KindCase.STAGE_ENDED,
+                Fact.KindCase.TASK_STARTED,
+                Fact.KindCase.TASK_ENDED,
+                Fact.KindCase.APPLICATION_ENDED)),
+        driver.kinds.toString());
+    assertEquals(10, executor.began.get());
+    assertEquals(10, executor.ended.get());
+    assertEquals(1, executor.stopped.get());
+    assertEquals(1, driver.shutDown.get());
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("throwables")
+  void must_do_01_thrownWhileItStartsTheJobRunsUnwatched(Supplier<Throwable> make) {
+    DriverParts driver =
+        new DriverParts() {
+          @Override
+          PluginSettings settings(SparkConf conf) {
+            return HostileDriver.<RuntimeException, PluginSettings>fail(make);
+          }
+        };
+    ExecutorParts executor =
+        new ExecutorParts() {
+          @Override
+          PluginSettings settings(SparkConf conf) {
+            return HostileDriver.<RuntimeException, PluginSettings>fail(make);
+          }
+        };
+    try (JavaSparkContext spark = PluginOfTests.spark(driver, executor)) {
+      PluginOfTests.assertJobIsRight(spark);
+    }
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("throwables")
+  void must_do_01_thrownWhileItIsRegisteredTheJobRunsUnwatched(Supplier<Throwable> make) {
+    DriverParts driver =
+        new DriverParts() {
+          @Override
+          Application application(PluginSettings settings, SparkContext context, String appId) {
+            return HostileDriver.<RuntimeException, Application>fail(make);
+          }
+        };
+    try (JavaSparkContext spark = PluginOfTests.spark(driver, new ExecutorParts())) {
+      PluginOfTests.assertJobIsRight(spark);
+    }
+  }
+}

@@ -1,0 +1,378 @@
+package io.sparkfuse.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.Fact.KindCase;
+import io.sparkfuse.spark.listener.FactRecorder;
+import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.sampler.TaskEar;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.ExecutorOutlet;
+import io.sparkfuse.spark.transport.FactQueue;
+import io.sparkfuse.spark.transport.RecordSink;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Points of the must-do list that show on a real Spark in one JVM. */
+class MustDoTest {
+  private final PluginOfTests.Memory memory = new PluginOfTests.Memory();
+
+  @Test
+  void must_do_02_aSinkThatHangsForEverHoldsNoCallbackAndNoStopUp() {
+    CountDownLatch never = new CountDownLatch(1);
+    DriverParts parts =
+        new DriverParts() {
+          @Override
+          RecordSink.Factory sinks(PluginSettings settings, String collector) {
+            return deliveries ->
+                new RecordSink() {
+                  @Override
+                  public boolean send(String topic, String key, byte[] value) {
+                    try {
+                      never.await();
+                    } catch (InterruptedException interrupted) {
+                      Thread.currentThread().interrupt();
+                    }
+                    return false;
+                  }
+
+                  @Override
+                  public void close(long budgetMs) {}
+                };
+          }
+        };
+    try (JavaSparkContext spark = PluginOfTests.spark(parts, new ExecutorParts())) {
+      PluginOfTests.assertJobIsRight(spark);
+      // Spark waits here until every listener has seen every event.
+      PluginOfTests.await("all events to be seen", () -> seenAll(spark));
+    }
+    never.countDown();
+  }
+
+  private static boolean seenAll(JavaSparkContext spark) {
+    try {
+      spark.sc().listenerBus().waitUntilEmpty(50);
+      return true;
+    } catch (java.util.concurrent.TimeoutException notYet) {
+      return false;
+    }
+  }
+
+  @Test
+  void must_do_03_itsQueueIsItsOwnAndWhatSparkDropsFromItIsTold() {
+    CountDownLatch go = new CountDownLatch(1);
+    AtomicInteger seenByOthers = new AtomicInteger();
+    DriverParts parts =
+        new DriverParts() {
+          @Override
+          FactRecorder recorder(FactQueue queue) {
+            FactRecorder real = super.recorder(queue);
+            return (lane, fact) -> {
+              awaitQuietly(go);
+              real.record(lane, fact);
+            };
+          }
+
+          @Override
+          RecordSink.Factory sinks(PluginSettings settings, String collector) {
+            return memory::open;
+          }
+        };
+    try (JavaSparkContext spark =
+        PluginOfTests.spark(
+            parts,
+            new ExecutorParts(),
+            "spark.scheduler.listenerbus.eventqueue.sparkfuse.capacity",
+            "10")) {
+      spark
+          .sc()
+          .addSparkListener(
+              new SparkListener() {
+                @Override
+                public void onTaskEnd(SparkListenerTaskEnd end) {
+                  seenByOthers.incrementAndGet();
+                }
+              });
+      List<Integer> numbers = IntStream.range(0, 100).boxed().collect(Collectors.toList());
+      assertEquals(4_950, spark.parallelize(numbers, 100).reduce(Integer::sum));
+      PluginOfTests.await("the other listener to see all", () -> seenByOthers.get() == 100);
+      go.countDown();
+      PluginOfTests.await(
+          "Spark's drops in the health", () -> memory.health().getSparkDroppedEvents() > 100);
+    }
+
+    assertTrue(memory.of(KindCase.TASK_ENDED).size() < 100);
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  void must_do_04_itsThreadsAreDaemonsByItsNameAndGoWithTheContext() {
+    Set<Thread> before = threads();
+    try (JavaSparkContext spark =
+        PluginOfTests.spark(
+            memory.driver(),
+            new ExecutorParts(),
+            "spark.sparkfuse.switchFile",
+            "/nowhere/off",
+            "spark.sparkfuse.executor.transport",
+            "direct",
+            "spark.sparkfuse.kafka.bootstrap",
+            "127.0.0.1:1")) {
+      PluginOfTests.assertJobIsRight(spark);
+      PluginOfTests.await(
+          "all of them",
+          () ->
+              ours(before)
+                  .containsAll(
+                      new HashSet<>(
+                          Arrays.asList(
+                              "sparkfuse-sender",
+                              "sparkfuse-guard",
+                              "sparkfuse-switch",
+                              "sparkfuse-sampler",
+                              "sparkfuse-driver-link"))));
+      for (Thread thread : threads()) {
+        boolean ours = thread.getName().contains("sparkfuse-");
+        assertTrue(!ours || thread.isDaemon(), thread.getName());
+        assertTrue(!ours || thread.getUncaughtExceptionHandler() != null, thread.getName());
+      }
+    }
+    PluginOfTests.await("all of them to end", () -> ours(before).isEmpty());
+  }
+
+  private static Set<Thread> threads() {
+    return new HashSet<>(Thread.getAllStackTraces().keySet());
+  }
+
+  private static Set<String> ours(Set<Thread> before) {
+    // Spark names the thread of a listener queue after the queue.
+    return threads().stream()
+        .filter(thread -> !before.contains(thread))
+        .map(Thread::getName)
+        .filter(name -> name.startsWith("sparkfuse-"))
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void must_do_07_aFileSwitchesItOffAndOnWhileTheJobRuns(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("off");
+    try (JavaSparkContext spark =
+        PluginOfTests.spark(
+            memory.driver(), new ExecutorParts(), "spark.sparkfuse.switchFile", file.toString())) {
+      PluginOfTests.assertJobIsRight(spark);
+      PluginOfTests.await("the first job", () -> memory.of(KindCase.JOB_ENDED).size() == 1);
+      Files.createFile(file);
+      PluginOfTests.await(
+          "it to be off", () -> memory.health().getBreakerReason().equals("switched off"));
+      PluginOfTests.assertJobIsRight(spark);
+      PluginOfTests.await("the passed-over job", () -> memory.health().getPassedOver() >= 16);
+      int samples = memory.of(KindCase.EXECUTOR_SAMPLE).size();
+      Files.delete(file);
+      PluginOfTests.await("it to be on", () -> memory.health().getBreaker().equals("closed"));
+      PluginOfTests.await("a sample", () -> memory.of(KindCase.EXECUTOR_SAMPLE).size() > samples);
+      PluginOfTests.assertJobIsRight(spark);
+    }
+
+    assertEquals(
+        Arrays.asList(0, 2),
+        memory.of(KindCase.JOB_ENDED).stream()
+            .map(fact -> fact.getJobEnded().getJobId())
+            .collect(Collectors.toList()));
+    assertEquals(1, memory.of(KindCase.APPLICATION_ENDED).size());
+    List<Long> numbers = reservedNumbers();
+    assertEquals(
+        memory.health().getPassedOver() - 5, // five starts of tasks on the other lane
+        numbers.get(numbers.size() - 1) + 1 - numbers.size(),
+        "what was passed over is a hole");
+  }
+
+  private List<Long> reservedNumbers() {
+    return memory.facts().stream()
+        .filter(fact -> fact.getLane().equals("reserved"))
+        .map(Fact::getSeq)
+        .collect(Collectors.toList());
+  }
+
+  @Test
+  void must_do_07_switchedOffAtTheStartItDoesNothingAtAll() {
+    Set<Thread> before = threads();
+    try (JavaSparkContext spark =
+        PluginOfTests.spark(
+            memory.driver(), new ExecutorParts(), "spark.sparkfuse.enabled", "false")) {
+      PluginOfTests.assertJobIsRight(spark);
+
+      assertEquals(Collections.emptySet(), ours(before));
+    }
+    assertEquals(Collections.emptyList(), memory.facts());
+  }
+
+  @Test
+  void must_do_07_noSettingCanKeepAJobFromStarting() {
+    String[] keys = {
+      "kafka.bootstrap",
+      "kafka.configFile",
+      "topic.prefix",
+      "cluster",
+      "tenant",
+      "queue.facts",
+      "queue.bytes",
+      "queue.reserved",
+      "sample.interval",
+      "sample.stackAfter",
+      "sample.pythonGrace",
+      "executor.transport",
+      "executor.patience",
+      "health.interval",
+      "switchFile",
+      "breaker.leastFreeHeap",
+      "breaker.mostGcShare",
+      "breaker.callbackBudget",
+      "breaker.pause",
+      "fuse",
+      "fuse.publicKeys",
+      "fuse.hold",
+      "enabled",
+      "no.such.key"
+    };
+    for (String value : new String[] {"", "\u0000:-1/\n", "99999999999999999999", "-5"}) {
+      String[] settings = new String[2 * keys.length];
+      for (int i = 0; i < keys.length; i++) {
+        settings[2 * i] = "spark.sparkfuse." + keys[i];
+        settings[2 * i + 1] = value;
+      }
+      try (JavaSparkContext spark =
+          PluginOfTests.spark(new DriverParts(), new ExecutorParts(), settings)) {
+        PluginOfTests.assertJobIsRight(spark);
+      }
+    }
+  }
+
+  @Test
+  void must_do_10_anExecutorThatCannotSpeakHoldsNoTaskUp() {
+    CountDownLatch never = new CountDownLatch(1);
+    ExecutorParts parts =
+        new ExecutorParts() {
+          @Override
+          TaskEar ear(
+              PluginSettings settings,
+              String executorId,
+              Supplier<String> host,
+              ExecutorOutlet outlet,
+              Faults faults) {
+            Supplier<String> hangs =
+                () -> {
+                  awaitQuietly(never);
+                  return host.get();
+                };
+            return super.ear(settings, executorId, hangs, outlet, faults);
+          }
+        };
+    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), parts)) {
+      PluginOfTests.await(
+          "the sampler to hang",
+          () ->
+              Thread.getAllStackTraces().entrySet().stream()
+                  .anyMatch(
+                      entry ->
+                          entry.getKey().getName().equals("sparkfuse-sampler")
+                              && Arrays.toString(entry.getValue()).contains("CountDownLatch")));
+      PluginOfTests.assertJobIsRight(spark);
+      PluginOfTests.assertJobIsRight(spark);
+
+      assertEquals(0, memory.of(KindCase.EXECUTOR_SAMPLE).size());
+    }
+    never.countDown();
+  }
+
+  @Test
+  void must_do_11_aFailureOfMegabytesIsCutAndScrubbed() {
+    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
+      boolean failed = false;
+      try {
+        spark.parallelize(Arrays.asList(1, 2), 2).foreach(number -> failLoudly());
+      } catch (Exception expected) {
+        failed = true;
+      }
+
+      assertTrue(failed);
+    }
+    List<Fact> ended = memory.of(KindCase.TASK_ENDED);
+    assertFalse(ended.isEmpty());
+    for (Fact fact : memory.facts()) {
+      assertTrue(fact.getSerializedSize() < 256_000, fact.getKindCase().name());
+      assertFalse(fact.toString().contains("hunter2"), fact.getKindCase().name());
+    }
+  }
+
+  private static void failLoudly() {
+    char[] many = new char[5_000_000];
+    Arrays.fill(many, 'x');
+    throw new IllegalStateException("password=hunter2 " + new String(many));
+  }
+
+  @Test
+  void must_do_12_whatIsToldTwiceIsOneEvent() {
+    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
+      PluginOfTests.assertJobIsRight(spark);
+      spark.sc().listenerBus().post(new SparkListenerApplicationEnd(17));
+    }
+    List<Fact> ends = memory.of(KindCase.APPLICATION_ENDED);
+
+    assertEquals(2, ends.size());
+    assertEquals(ends.get(0).getEventId(), ends.get(1).getEventId());
+  }
+
+  @Test
+  void must_do_13_itSaysThatItLivesWhileTheJobDoesNothing() {
+    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
+      PluginOfTests.await(
+          "three signs of life", () -> memory.of(KindCase.COLLECTOR_HEALTH).size() >= 3);
+    }
+    CollectorHealth last = memory.health();
+
+    assertEquals("closed", last.getBreaker());
+    assertEquals(0, last.getFaults());
+    assertTrue(last.getCallbackMaxNs() >= last.getCallbackP99Ns() / 2);
+  }
+
+  @Test
+  void must_do_02_everyFactOfAJobArrivesOnceAndInOrder() {
+    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
+      PluginOfTests.assertJobIsRight(spark);
+    }
+    List<Long> numbers = reservedNumbers();
+
+    assertEquals(LongStream.range(0, numbers.size()).boxed().collect(Collectors.toList()), numbers);
+    assertEquals(5, memory.of(KindCase.TASK_ENDED).size());
+    assertEquals(
+        "reserved", memory.of(KindCase.TASK_ENDED).get(0).getLane(), "the end of a task must stay");
+  }
+}
