@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sparkfuse.commands import compare, history, pipeline, rules, share
+from sparkfuse.commands import collector, compare, history, pipeline, rules, share
 
 application = typer.Typer(
     name="sparkfuse",
@@ -30,3 +30,4 @@ pipeline.add_to(application)
 history.add_to(application)
 share.add_to(application)
 application.add_typer(rules.commands, name="rules")
+application.add_typer(collector.commands, name="collector")

@@ -39,9 +39,10 @@ def test_a_store_that_is_away_is_one_sentence(free_port: Callable[[], int]) -> N
         (("findings", "--state", "burning"), {}, "--state burning is unknown"),
         (("runs",), {"SPARKFUSE_CLICKHOUSE_URL": "nowhere"}, "SPARKFUSE_CLICKHOUSE_URL='nowhere'"),
         (("up",), {"SPARKFUSE_WINDOW_MS": "soon"}, "SPARKFUSE_WINDOW_MS='soon'"),
+        (("collector", "off", "app-1", "--started-ms", "1", "--key", "none.pem"), {}, "none.pem: cannot be read"),
         (("dashboards",), {"SPARKFUSE_GRAFANA_TOKEN": ""}, "SPARKFUSE_GRAFANA_TOKEN is not set"),
     ],
-    ids=["unknown rule", "unknown state", "bad address", "bad number", "no token"],
+    ids=["unknown rule", "unknown state", "bad address", "bad number", "no key", "no token"],
 )
 def test_wrong_use_is_one_sentence(
     arguments: tuple[str, ...], environment: dict[str, str], said: str, tmp_path: Path

@@ -142,8 +142,7 @@ class BoundedMemoryTest {
               .set("spark.sparkfuse.executor.patience", "1s");
       PluginSettings settings = PluginSettings.of(conf);
       Faults faults = new Faults("test");
-      Heap.openClassPath();
-      long before = Heap.retained();
+      long before = quietHeap();
       AtomicInteger asked = new AtomicInteger();
       DriverLink link =
           new DriverLink(

@@ -1,0 +1,171 @@
+"""`sparkfuse collector off|on`: switch the plugin of one running application off and on, by a signed signal."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sparkfuse.commands.history import DEFAULT_HOME, Home, ask
+from sparkfuse.commands.output import Json, print_json
+from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+from sparkfuse.stack.layout import addresses_of_running_stack
+from sparkfuse_contracts.settings import Settings
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError
+
+    from sparkfuse_contracts.generated.action_pb2 import Action
+    from sparkfuse_contracts.generated.signal_pb2 import Signal
+
+SIGNAL_LIFE_MS = 60_000
+ANSWER_SECONDS = 10.0
+RULE = "collector_switch"
+
+commands = typer.Typer(help="Switch the plugin of one running application off and on.", no_args_is_help=True)
+Key = Annotated[Path | None, typer.Option("--key", help="Private key to sign with; else SPARKFUSE_SIGNING_KEY's.")]
+Started = Annotated[int | None, typer.Option("--started-ms", help="When it started, where no store can be asked.")]
+Attempt = Annotated[int, typer.Option("--attempt", min=0, help="Attempt, with --started-ms.")]
+Cluster = Annotated[str, typer.Option("--cluster", help="Cluster, with --started-ms.")]
+Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the application's answer.")]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One run of one application."""
+
+    app_id: str
+    attempt: int
+    started_ms: int
+    cluster: str
+
+
+@commands.command()
+def off(
+    app_id: str, home: Home = DEFAULT_HOME, key: Key = None, started_ms: Started = None, attempt: Attempt = 0,
+    cluster: Cluster = "", wait: Wait = ANSWER_SECONDS, as_json: Json = False,
+) -> None:  # fmt: skip
+    """The plugin passes over everything from now on, but the end of the application."""
+    _switch("collector_off", _target(app_id, home, started_ms, attempt, cluster), home, key, wait, as_json)
+
+
+@commands.command()
+def on(
+    app_id: str, home: Home = DEFAULT_HOME, key: Key = None, started_ms: Started = None, attempt: Attempt = 0,
+    cluster: Cluster = "", wait: Wait = ANSWER_SECONDS, as_json: Json = False,
+) -> None:  # fmt: skip
+    """The plugin collects again."""
+    _switch("collector_on", _target(app_id, home, started_ms, attempt, cluster), home, key, wait, as_json)
+
+
+def make_switch(action: str, target: Target, now_ms: int) -> Signal:
+    """The order: nothing is stopped by it, so it has neither stage nor predicate; the clock is its generation."""
+    from sparkfuse_contracts.generated.signal_pb2 import Signal
+
+    return Signal(
+        signal_id=uuid.uuid4().hex,
+        cluster=target.cluster,
+        app_id=target.app_id,
+        app_attempt=target.attempt,
+        app_start_ms=target.started_ms,
+        generation=now_ms,
+        rule=RULE,
+        action=action,
+        evidence="its owner says so",
+        issued_ms=now_ms,
+        expires_ms=now_ms + SIGNAL_LIFE_MS,
+    )
+
+
+def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, cluster: str) -> Target:
+    """The run as it was given, else the newest of that id in the store.
+
+    Raises:
+        StartFailure: the store does not answer or does not know it.
+    """
+    if started_ms is not None:
+        return Target(app_id, attempt, started_ms, cluster)
+    from sparkfuse_native_analytics import queries
+
+    found = ask(home, lambda client: queries.run(client, app_id))
+    if found is None:
+        raise StartFailure(f"the store knows no application {app_id!r}; or say --started-ms and --attempt", USAGE)
+    return Target(app_id, found.run.app_attempt, found.run.app_start_ms, found.run.cluster or "")
+
+
+def _switch(action: str, target: Target, home: Path, key: Path | None, wait: float, as_json: bool) -> None:
+    from sparkfuse_native_analytics.breaker.keys import KeyUnusableError, load_private_key
+    from sparkfuse_native_analytics.breaker.signing import sign
+
+    settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
+    try:
+        private = load_private_key(_key_file(key, settings, home))
+    except KeyUnusableError as error:
+        raise StartFailure(str(error), USAGE) from error
+    signal = make_switch(action, target, time.time_ns() // 1_000_000)
+    answer = _send(settings, signal, sign(signal, private), wait)
+    outcome = answer.outcome if answer else "unanswered"
+    if as_json:
+        print_json({"signal_id": signal.signal_id, "outcome": outcome, "reason": answer.reason if answer else ""})
+    elif answer:
+        typer.echo(f"{target.app_id}: {outcome}, {answer.reason}")
+    if answer is None:
+        raise StartFailure(
+            f"{target.app_id} did not answer within {wait:g} s: does it run, and has it the public key "
+            "(spark.sparkfuse.fuse.publicKeys)?"
+        )
+    if outcome != "acted":
+        raise typer.Exit(1)
+
+
+def _key_file(key: Path | None, settings: Settings, home: Path) -> Path:
+    from sparkfuse_native_analytics.breaker.keys import PRIVATE_KEY_FILE
+
+    return key or settings.signing_key_file or home / "keys" / PRIVATE_KEY_FILE
+
+
+def _send(settings: Settings, signal: Signal, signed: object, wait: float) -> Action | None:
+    """Send the order and wait for its receipt; None when none came."""
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+    from sparkfuse_contracts.topics import topic_name
+    from sparkfuse_native_analytics.breaker.kafka import Outputs
+
+    errors: list[KafkaError] = []
+    topic = topic_name("actions", settings.topic_prefix)
+    consumer = Consumer({
+        "bootstrap.servers": settings.kafka_bootstrap, "group.id": "sparkfuse-collector-switch",
+        "enable.auto.commit": False, "log_level": 0, "error_cb": errors.append,
+    })  # fmt: skip
+    try:
+        places = [TopicPartition(topic, number) for number in consumer.list_topics(topic, 10).topics[topic].partitions]
+        for place in places:
+            place.offset = consumer.get_watermark_offsets(place, 10)[1]
+        consumer.assign(places)
+        outputs = Outputs(settings.kafka_bootstrap, settings.topic_prefix, errors.append)
+        outputs.write("signals", signed, signal.app_id.encode())  # type: ignore[arg-type]
+        return _receipt(consumer, signal.signal_id, wait)
+    except (KafkaException, OSError) as error:
+        raise StartFailure(f"Kafka at {settings.kafka_bootstrap} cannot be used: {error}", MISSING) from error
+    finally:
+        consumer.close()
+
+
+def _receipt(consumer: Consumer, signal_id: str, wait: float) -> Action | None:
+    """What became of the signal, as its application says; not that it was received."""
+    from sparkfuse_contracts.generated.action_pb2 import Action
+    from sparkfuse_contracts.wire import from_json
+
+    until = time.monotonic() + wait
+    while time.monotonic() < until:
+        for message in consumer.consume(100, 0.2):
+            if message.error() is None and signal_id.encode() in message.value():
+                action = from_json(Action, message.value())
+                if action.outcome != "received":
+                    return action
+    return None
