@@ -2,7 +2,7 @@
 //!
 //! `codec` unpacks, `decoder` reads lines, `shape` and `events` the frequent ones, `rare` the others, `tally` adds the
 //! task ends of a stage up, `tables` keeps the rest, `arrow` hands all of it over; `read` does it for whole logs on
-//! several threads. `evidence` says what was read and what was not.
+//! several threads. `picked` keeps events as they are, for a reader of growing logs that wants their order. `evidence` says what was read and what was not.
 
 pub mod arrow;
 pub mod codec;
@@ -13,6 +13,7 @@ pub mod fault;
 pub mod ids;
 pub mod log_tables;
 pub mod options;
+pub mod picked;
 pub mod rare;
 pub mod read;
 pub mod scan;

@@ -154,7 +154,11 @@ class EventLogStream:
         """Everything but the task rows. Rows that nobody took by then are dropped, and reading ends there."""
 
 class EventLogDecoder:
-    """Reads one growing log, plain bytes in pieces of any size."""
+    """Reads one growing log, plain bytes in pieces of any size.
+
+    With `events`, names of events without package and `SparkListener`, it makes no tables: `take_events` hands out
+    those events as they are.
+    """
 
     def __new__(
         cls,
@@ -164,6 +168,7 @@ class EventLogDecoder:
         environment: Sequence[str] = (),
         limits: Mapping[str, int] | None = None,
         batch_rows: int = 8192,
+        events: Sequence[str] | None = None,
     ) -> Self: ...
     def feed(self, piece: bytes) -> None: ...
     def finish(self) -> None:
@@ -172,6 +177,16 @@ class EventLogDecoder:
     def take(self) -> EventLog:
         """What came since this was asked last: rows of a stage add up. The evidence is of everything so far."""
 
+    def take_events(self) -> list[tuple[str, bytes]]:
+        """Name and JSON of each wanted event since this was asked last, in their order; whole objects only.
+
+        A TaskEnd comes without its accumulables, its peaks and its updated blocks, which are most of its bytes.
+        """
+
+    @property
+    def malformed(self) -> int:
+        """Lines so far that were no events."""
+
     @property
     def resume_at(self) -> int:
         """Where a later reader goes on: the beginning of the first line that was not read."""
@@ -179,6 +194,25 @@ class EventLogDecoder:
     @property
     def pending_bytes(self) -> int:
         """Bytes behind `resume_at` that were fed already."""
+
+class Unpacker:
+    """Unpacks one file as it grows: packed bytes in pieces of any size, plain bytes out; half a frame waits.
+
+    The codec is told by the first bytes: plain, zstd, gzip, lz4, snappy, lzf. With `codec` it begins behind a boundary
+    of an earlier unpacker; raises ValueError for a codec without boundaries.
+    """
+
+    def __new__(cls, *, codec: str | None = None) -> Self: ...
+    def feed(self, piece: bytes) -> bytes:
+        """The plain bytes that this piece completes; ValueError once the file turns out to be broken."""
+
+    @property
+    def codec(self) -> str | None:
+        """Name of the codec, None while too few bytes came."""
+
+    @property
+    def boundary(self) -> tuple[int, int]:
+        """Packed and plain bytes, from where it began, that a later one need not read again; (0, 0) without any."""
 
 def read_event_log(
     pieces: Sequence[Piece],

@@ -9,6 +9,7 @@ use super::evidence::{BadLine, Evidence, FileEvidence};
 use super::fault::{self, Fault};
 use super::log_tables::{LogTables, Report};
 use super::options::Options;
+use super::picked::Picked;
 use super::rare::Writer;
 use super::read::{Kept, Log};
 use super::scan;
@@ -29,6 +30,8 @@ pub struct Decoder {
     task_starts: Option<TaskColumns>,
     pub task_batches: Vec<RecordBatch>,
     pub task_start_batches: Vec<RecordBatch>,
+    /// Instead of tables: the events themselves, in their order.
+    picked: Option<Picked>,
     /// The beginning of a line whose end is still to come.
     carry: Vec<u8>,
     /// The line is over the limit: its bytes are counted, not kept.
@@ -53,6 +56,7 @@ impl Decoder {
             task_starts: options.task_starts.then(TaskColumns::starts),
             task_batches: Vec::new(),
             task_start_batches: Vec::new(),
+            picked: None,
             carry: Vec::new(),
             overlong: false,
             overlong_bytes: 0,
@@ -61,6 +65,19 @@ impl Decoder {
             torn: false,
             options,
         }
+    }
+
+    /// A decoder that makes no tables but hands out these events as they are, in their order.
+    pub fn of_events(options: Arc<Options>, offset: u64, wanted: Vec<String>) -> Decoder {
+        Decoder {
+            picked: Some(Picked::new(wanted)),
+            ..Decoder::new(options, offset)
+        }
+    }
+
+    /// The events that were picked since this was asked last.
+    pub fn take_events(&mut self) -> Vec<(&str, Vec<u8>)> {
+        self.picked.as_mut().map(Picked::take).unwrap_or_default()
     }
 
     /// Reads the next piece.
@@ -240,6 +257,9 @@ impl Decoder {
     /// `at` is behind the event's name, or behind the opening brace.
     #[inline]
     fn dispatch(&mut self, line: &[u8], name: &[u8], at: usize) -> Result<(), Fault> {
+        if let Some(picked) = &mut self.picked {
+            return picked.pick(line, short_name(name));
+        }
         match name {
             b"SparkListenerTaskEnd" => {
                 self.read_row(line, at, TASK_END)?;
@@ -362,8 +382,7 @@ impl Decoder {
             odd: &mut odd,
             allowed: &self.options.environment,
         };
-        let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
-        match last.strip_prefix(PREFIX).unwrap_or(last) {
+        match short_name(name) {
             b"StageSubmitted" => writer.stage(reader, false)?,
             b"StageCompleted" => writer.stage(reader, true)?,
             b"JobStart" => writer.job_start(reader)?,
@@ -393,8 +412,14 @@ impl Decoder {
     }
 }
 
+/// The name without its package and without what all of Spark's names begin with.
+fn short_name(name: &[u8]) -> &[u8] {
+    let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
+    last.strip_prefix(PREFIX).unwrap_or(last)
+}
+
 #[inline]
-fn nothing_behind(line: &[u8], at: usize) -> Result<(), Fault> {
+pub fn nothing_behind(line: &[u8], at: usize) -> Result<(), Fault> {
     match line.get(at..) {
         Some(rest) if !rest.iter().all(u8::is_ascii_whitespace) => Err(Fault::new(at, fault::BEHIND_END)),
         _ => Ok(()),

@@ -14,9 +14,10 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use super::Batches;
+use crate::event_log::codec;
 use crate::event_log::decoder::Decoder;
 use crate::event_log::log_tables::{LogTables, Report};
 use crate::event_log::options::{Allowed, Limits, Options};
@@ -440,19 +441,36 @@ impl EventLogDecoder {
 #[pymethods]
 impl EventLogDecoder {
     #[new]
-    #[pyo3(signature = (*, offset=0, tables=vec![], environment=vec![], limits=None, batch_rows=8192))]
+    #[pyo3(signature = (*, offset=0, tables=vec![], environment=vec![], limits=None, batch_rows=8192, events=None))]
     fn new(
         offset: u64,
         tables: Vec<String>,
         environment: Vec<String>,
         limits: Option<Bound<'_, PyDict>>,
         batch_rows: usize,
+        events: Option<Vec<String>>,
     ) -> PyResult<EventLogDecoder> {
         let options = asked(&tables, &environment, limits, None, batch_rows)?;
         Ok(EventLogDecoder {
             wants: (options.tasks, options.task_starts),
-            decoder: Some(Decoder::new(options, offset)),
+            decoder: Some(match events {
+                Some(wanted) => Decoder::of_events(options, offset, wanted),
+                None => Decoder::new(options, offset),
+            }),
         })
+    }
+
+    fn take_events<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyBytes>)>> {
+        let events = self.open()?.take_events();
+        Ok(events
+            .into_iter()
+            .map(|(name, line)| (PyString::intern(py, name), PyBytes::new(py, &line)))
+            .collect())
+    }
+
+    #[getter]
+    fn malformed(&mut self) -> PyResult<u64> {
+        Ok(self.open()?.evidence.malformed)
     }
 
     fn feed(&mut self, py: Python<'_>, piece: PyBackedBytes) -> PyResult<()> {
@@ -477,5 +495,42 @@ impl EventLogDecoder {
     #[getter]
     fn pending_bytes(&mut self) -> PyResult<u64> {
         Ok(self.open()?.pending())
+    }
+}
+
+/// Unpacks one file as it grows.
+#[pyclass(module = "sparkfuse_kernel")]
+pub struct Unpacker {
+    unpacker: codec::Unpacker,
+}
+
+#[pymethods]
+impl Unpacker {
+    #[new]
+    #[pyo3(signature = (*, codec=None))]
+    fn new(codec: Option<&str>) -> PyResult<Unpacker> {
+        let unpacker = match codec {
+            None => codec::Unpacker::new(),
+            Some(name) => codec::Unpacker::behind_boundary(name)
+                .ok_or_else(|| PyValueError::new_err(format!("{name:?} has no boundary to begin at")))?,
+        };
+        Ok(Unpacker { unpacker })
+    }
+
+    fn feed<'py>(&mut self, py: Python<'py>, piece: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
+        let unpacker = &mut self.unpacker;
+        let plain = py.detach(|| guarded(|| Ok(unpacker.feed(&piece))))?;
+        let plain = plain.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(PyBytes::new(py, &plain))
+    }
+
+    #[getter]
+    fn codec(&self) -> Option<&'static str> {
+        self.unpacker.codec()
+    }
+
+    #[getter]
+    fn boundary(&self) -> (u64, u64) {
+        self.unpacker.boundary()
     }
 }

@@ -2,11 +2,13 @@
 
 mod blocks;
 mod bounded;
+mod growing;
 mod zip;
 
 use std::io::{self, Read};
 
 pub use bounded::Bounded;
+pub use growing::Unpacker;
 
 /// Bytes that tell the codec.
 pub const MAGIC: usize = 16;
