@@ -11,7 +11,7 @@ from typing import Any
 from sparkfuse_native_analytics.at_rest import application_row, stage_rows
 from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable
 from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
-from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, identify
+from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
 from sparkfuse_rules.knowledge.lessons import ended_well
 from sparkfuse_rules.knowledge.stage_graph import KnownStage, WholeRun, fingerprint_in_run
 
@@ -41,6 +41,7 @@ class Application:
     tables: Mapping[str, Any]
     app_id: str | None
     attempt: str | None
+    attempt_number: int
     name: str | None
     spark_version: str | None
     started_ms: int | None
@@ -114,7 +115,7 @@ def application_of(read: LogTables) -> Application:
     app_id = started["app_id"] or properties.get("spark.app.id")
     name = started["name"] or properties.get("spark.app.name")
     attempt = started["attempt"]
-    number = int(attempt) if attempt is not None and attempt.isdecimal() and len(attempt) < 10 else None
+    number = attempt_number(attempt)
     who = identify(properties, name or app_id, app_id or UNNAMED, number, started["started_ms"])
     until_ms = _last_moment(tables)
     of_log = _completeness(read)
@@ -123,6 +124,7 @@ def application_of(read: LogTables) -> Application:
         tables=tables,
         app_id=app_id,
         attempt=attempt,
+        attempt_number=number,
         name=name,
         spark_version=started["spark_version"],
         started_ms=started["started_ms"],

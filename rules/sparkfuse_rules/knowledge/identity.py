@@ -30,6 +30,7 @@ _OPENLINEAGE = "spark.openlineage."
 _OPERATOR_NAME = "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name"
 # Databricks names the cluster of a job run so.
 _DATABRICKS_CLUSTER = re.compile(r"job-(\d+)-run-\d+")
+_DIGITS_AT_END = re.compile(r"\d+\Z", re.ASCII)
 UNNAMED = "unnamed"
 MAX_LENGTH = 200
 
@@ -55,6 +56,12 @@ def identify(
     job_key = next((key for source in sources if (key := source(properties))), None) or _from_name(name)
     run_key = f"{app_id}/{app_attempt or 0}@{app_start_ms or 0}"
     return Identity(_capped(job_key), run_key)
+
+
+def attempt_number(attempt: str | None) -> int:
+    """The number in Spark's attempt id ("1", "appattempt_17_0004_000002"), 0 where there is none."""
+    found = _DIGITS_AT_END.search(attempt or "")
+    return int(found[0]) if found and len(found[0]) < 10 else 0
 
 
 def _said(properties: Properties, key: str) -> str:
