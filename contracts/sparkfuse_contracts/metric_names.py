@@ -55,6 +55,22 @@ ALERTMANAGER_REQUESTS = Metric(
 BREAKER_STEPS = Metric("sparkfuse_breaker_steps_total", "counter", "Steps of the fuse.", ("rule", "mode", "outcome"))
 SIGNALS_SENT = Metric("sparkfuse_signals_sent_total", "counter", "Signed signals sent.", ("rule", "action"))
 
+FACTS_SHIPPED = Metric("sparkfuse_ship_facts_total", "counter", "Facts that were sent and committed.")
+HISTORY_SHIPPED = Metric("sparkfuse_ship_history_rows_total", "counter", "Rows of history that were sent.")
+LOGS_FOLLOWED = Metric("sparkfuse_ship_logs", "gauge", "Event logs by state.", ("state",))
+SHIP_BEHIND_BYTES = Metric("sparkfuse_ship_behind_bytes", "gauge", "Bytes of logs that were not read yet.")
+SHIP_BEHIND_SECONDS = Metric(
+    "sparkfuse_ship_behind_seconds", "gauge", "Since when something of the log that waits longest was not read."
+)
+SHIP_MALFORMED = Metric("sparkfuse_ship_malformed_lines_total", "counter", "Lines of logs that could not be read.")
+SHIP_TROUBLES = Metric(
+    "sparkfuse_ship_troubles_total",
+    "counter",
+    "Logs that were set aside, rewritten, deleted before their end, had a gap, or could not be read for now.",
+    ("kind",),
+)
+SHIP_SCAN_SECONDS = Metric("sparkfuse_ship_scan_seconds", "histogram", "Time to look through all folders.")
+
 ALL: Mapping[str, Metric] = MappingProxyType(
     {value.name: value for value in list(globals().values()) if isinstance(value, Metric)}
 )

@@ -150,6 +150,15 @@ def without_credentials(url: str) -> str:
 
 
 def _remote(url: str) -> tuple[Place, str]:
+    files, path = remote_files(url)
+    return RemotePlace(files, url.partition("://")[0]), path
+
+
+def remote_files(url: str) -> tuple[Any, str]:
+    """Fsspec's file system of a URL, also under the names that Hadoop gives it, and the path there.
+
+    Raises LogUnreadable.
+    """
     protocol, _, rest = url.partition("://")
     known = _SAME_STORE.get(protocol, protocol)
     try:
@@ -164,7 +173,7 @@ def _remote(url: str) -> tuple[Place, str]:
         # Unknown protocols, broken configuration, no network: each store's client says it in its own way.
         said = " ".join(str(error).split())[:300] or type(error).__name__
         raise LogUnreadable(f"{without_credentials(url)}: cannot be opened: {said}") from error
-    return RemotePlace(files, protocol), path
+    return files, path
 
 
 def _entry(info: dict[str, Any]) -> Entry:

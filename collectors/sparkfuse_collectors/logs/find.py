@@ -1,0 +1,94 @@
+"""Finds the logs in a folder again and again, under the names that they keep while they grow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from sparkfuse_collectors.logs.files import Files, Item
+from sparkfuse_native_analytics.event_logs.find import MAX_DEPTH
+from sparkfuse_native_analytics.event_logs.layouts import layout_of, may_be_log, without_doubles
+
+IN_PROGRESS = ".inprogress"
+_ROLLED = re.compile(r"events_(\d+)_.*?(\.compact)?")
+
+
+class Part(NamedTuple):
+    """One file of a log. ``number`` orders them: Spark's number of a rolled file, else its place."""
+
+    number: int
+    path: str
+    size_bytes: int
+    identity: str
+    compacted: bool = False
+
+
+class FoundLog(NamedTuple):
+    """A log as it lies there now.
+
+    ``name`` is its path without what changes when it is finished, ``place`` its path as it is now. ``closed`` says
+    that its writer is done with it, None where a layout does not tell. ``modified_ms`` is when something of it changed
+    last.
+    """
+
+    name: str
+    place: str
+    parts: tuple[Part, ...]
+    closed: bool | None
+    modified_ms: int
+
+
+def find_logs(files: Files) -> Iterator[FoundLog]:
+    """The logs below the root, each with its files in order. Raises OSError when the root cannot be listed."""
+    yield from _search(files, files.root, files.root.rstrip("/").rsplit("/", 1)[-1], 0)
+
+
+def _search(files: Files, folder: str, name: str, depth: int) -> Iterator[FoundLog]:
+    children = {child.name: child for child in files.children(folder)}
+    own = {child.name: child for child in children.values() if not child.is_folder}
+    layout = layout_of(name, own)
+    if layout is not None:
+        if layout.names:
+            yield _several(folder, [own[part] for part in layout.names], own)
+        return
+    candidates = [child for child in children if may_be_log(child)]
+    for child in without_doubles(candidates):
+        item = children[child]
+        if not item.is_folder:
+            if item.size_bytes:
+                yield _single(item)
+        elif depth < MAX_DEPTH:
+            yield from _subfolder(files, item, depth + 1)
+
+
+def _subfolder(files: Files, item: Item, depth: int) -> Iterator[FoundLog]:
+    """A folder that cannot be listed now holds up no other; it is asked again the next time."""
+    try:
+        yield from list(_search(files, item.path, item.name, depth))
+    except OSError:
+        return
+
+
+def _single(item: Item) -> FoundLog:
+    name = item.path.removesuffix(IN_PROGRESS)
+    part = Part(0, item.path, item.size_bytes, item.identity)
+    return FoundLog(name, item.path, (part,), name == item.path, item.modified_ms)
+
+
+def _several(folder: str, items: list[Item], own: Mapping[str, Item]) -> FoundLog:
+    parts = tuple(_part(place, item) for place, item in enumerate(items))
+    return FoundLog(folder, folder, parts, _closed(own), max(item.modified_ms for item in own.values()))
+
+
+def _part(place: int, item: Item) -> Part:
+    rolled = _ROLLED.fullmatch(item.name)
+    number = int(rolled[1]) if rolled else place
+    return Part(number, item.path, item.size_bytes, item.identity, bool(rolled and rolled[2]))
+
+
+def _closed(names: Mapping[str, Item]) -> bool | None:
+    if "APPLICATION_COMPLETE" in names:
+        return True
+    marks = [name for name in names if name.startswith("appstatus_")]
+    return any(not name.endswith(IN_PROGRESS) for name in marks) if marks else None

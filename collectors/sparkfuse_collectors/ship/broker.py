@@ -1,0 +1,223 @@
+"""The shipper's edge towards Kafka: everything that belongs together in one transaction, and positions back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from sparkfuse_contracts.generated.position_pb2 import Position
+from sparkfuse_contracts.topics import topic_name
+from sparkfuse_contracts.wire import RecordError, from_json
+
+ANSWER_SECONDS = 10.0
+TRANSACTION_SECONDS = 60.0
+LONGEST_WAIT_SECONDS = 10.0
+_log = logging.getLogger("sparkfuse.ship")
+
+
+class Stopped(Exception):
+    """The shipper is to stop before a batch could be sent; it is read again at the next start."""
+
+
+class Fenced(RuntimeError):
+    """Another shipper of the same name has started; the text is one sentence."""
+
+
+class BrokerLost(RuntimeError):
+    """It cannot be known whether the last batch was taken: positions have to be read again."""
+
+
+@dataclass
+class Batch:
+    """What goes out in one transaction: (topic, key, value), in order; a value of None deletes a position."""
+
+    records: list[tuple[str, bytes | None, bytes | None]] = field(default_factory=list)
+    size_bytes: int = 0
+
+    def add(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        """One record more; ``topic`` is its name behind the prefix."""
+        self.records.append((topic, key, value))
+        self.size_bytes += len(value or b"") + len(key or b"")
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+class Broker:
+    """A transactional producer under the shipper's name. A broker that is away is waited for."""
+
+    def __init__(
+        self, bootstrap: str, prefix: str, name: str, stop: threading.Event, on_error: Callable[[KafkaError], None]
+    ) -> None:
+        self._prefix, self._stop = prefix, stop
+        self._began = 0.0
+        self._producer = Producer({
+            "bootstrap.servers": bootstrap,
+            "client.id": f"sparkfuse-shipper-{name}",
+            # A restarted shipper has the name of the one before it, which is fenced from then on.
+            "transactional.id": f"{prefix}.ship.{name}",
+            "transaction.timeout.ms": int(TRANSACTION_SECONDS * 1000),
+            "compression.type": "lz4",
+            "linger.ms": 5,
+            "queue.buffering.max.messages": 200_000,
+            "queue.buffering.max.kbytes": 64 * 1024,
+            "log_level": 0,
+            "error_cb": on_error,
+        })  # fmt: skip
+
+    def start(self) -> None:
+        """Fence an earlier shipper of the name, and end what it left open. Raises Stopped, Fenced, BrokerLost."""
+        self._until_done("start", lambda: self._producer.init_transactions(ANSWER_SECONDS))
+
+    def send(self, batch: Batch) -> None:
+        """All of the batch, or nothing of it. Raises Stopped, Fenced, BrokerLost."""
+        while not self._sent(batch):
+            _log.warning("a transaction was given up by the broker; sending it again")
+            if self._stop.is_set():
+                raise Stopped
+
+    def close(self) -> None:
+        """Let go of the broker; what is still open is given up by it."""
+        self._producer.purge()
+
+    def _sent(self, batch: Batch) -> bool:
+        self._began = time.monotonic()
+        try:
+            self._until_done("begin", self._producer.begin_transaction)
+            for topic, key, value in batch.records:
+                self._produce(f"{self._prefix}.{topic}", key, value)
+            self._until_done("commit", lambda: self._producer.commit_transaction(ANSWER_SECONDS))
+        except _Abortable:
+            # What is still on its way must be told of before the transaction can be given up.
+            self._producer.flush(ANSWER_SECONDS)
+            self._until_done("abort", lambda: self._producer.abort_transaction(ANSWER_SECONDS))
+            return False
+        return True
+
+    def _produce(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        while True:
+            try:
+                self._producer.produce(topic, value, key)
+            except BufferError:
+                self._producer.poll(0.1)
+                if self._stop.is_set():
+                    raise Stopped from None
+            except KafkaException as error:
+                self._raise(error.args[0])
+            else:
+                return
+
+    def _until_done(self, what: str, work: Callable[[], object]) -> None:
+        wait = 0.2
+        told = False
+        while True:
+            try:
+                work()
+            except KafkaException as error:
+                self._raise(error.args[0])
+                if not told:
+                    _log.warning(
+                        "Kafka does not answer (%s: %s); nothing moves until it does", what, error.args[0].str()
+                    )
+                    told = True
+                if self._stop.wait(wait):
+                    raise Stopped from error
+                wait = min(wait * 2, LONGEST_WAIT_SECONDS)
+            else:
+                if told:
+                    _log.info("Kafka answers again")
+                return
+
+    def _raise(self, error: KafkaError) -> None:
+        """Raise what waiting does not mend."""
+        if error.code() in {KafkaError._FENCED, KafkaError.PRODUCER_FENCED}:  # noqa: SLF001
+            if time.monotonic() - self._began > TRANSACTION_SECONDS / 2:
+                raise BrokerLost("the transaction took longer than the broker waits for one")
+            raise Fenced("another shipper of this name has started: give each its own --name")
+        if error.fatal():
+            raise BrokerLost(error.str())
+        if error.txn_requires_abort():
+            raise _Abortable
+        if not error.retriable() and error.code() not in _WAITED_FOR:
+            raise BrokerLost(error.str())
+
+
+_WAITED_FOR = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._STATE}  # noqa: SLF001
+
+
+class _Abortable(Exception):
+    """The transaction has to be given up and may be tried again."""
+
+
+def read_positions(
+    bootstrap: str, prefix: str, shipper: str, on_error: Callable[[KafkaError], None]
+) -> dict[str, Position]:
+    """Where the shipper stands with each log, by the log's name; what cannot be read is passed over, as no position.
+
+    Raises KafkaException when the broker does not answer.
+    """
+    found: dict[str, Position] = {}
+    for message in _records(bootstrap, topic_name("positions", prefix), on_error):
+        value = message.value()
+        if value is None:
+            found.pop(_log_of(message.key(), shipper), None)
+            continue
+        try:
+            position = from_json(Position, value)
+        except RecordError:
+            continue
+        if position.shipper == shipper:
+            found[position.log] = position
+    return found
+
+
+def _log_of(key: bytes | None, shipper: str) -> str:
+    try:
+        position = from_json(Position, key or b"")
+    except RecordError:
+        return ""
+    return position.log if position.shipper == shipper else ""
+
+
+def _records(bootstrap: str, topic: str, on_error: Callable[[KafkaError], None]) -> Iterator[Message]:
+    """The records of a topic from its beginning to where it ends now; of transactions only what was committed."""
+    consumer = Consumer({
+        "bootstrap.servers": bootstrap,
+        "group.id": "sparkfuse-shipper",  # the client wants one; nothing is ever committed to it
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "isolation.level": "read_committed",
+        "log_level": 0,
+        "error_cb": on_error,
+    })  # fmt: skip
+    try:
+        known = consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
+        if known.error is not None:
+            raise KafkaException(known.error)
+        waiting = set(known.partitions)
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in waiting])
+        while waiting:
+            message = consumer.poll(ANSWER_SECONDS)
+            if message is None:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} was not read to its end"))  # noqa: SLF001
+            if message.error() is None:
+                yield message
+            elif message.error().code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                waiting.discard(message.partition())
+            elif not message.error().retriable():
+                raise KafkaException(message.error())
+    finally:
+        consumer.close()
