@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sparkfuse.commands import collector, compare, history, pipeline, rules, share
+from sparkfuse.commands import collector, compare, history, pipeline, rules, share, ship
 
 application = typer.Typer(
     name="sparkfuse",
@@ -29,5 +29,6 @@ compare.add_to(application)
 pipeline.add_to(application)
 history.add_to(application)
 share.add_to(application)
+ship.add_to(application)
 application.add_typer(rules.commands, name="rules")
 application.add_typer(collector.commands, name="collector")

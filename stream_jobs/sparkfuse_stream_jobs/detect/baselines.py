@@ -60,16 +60,26 @@ def teach(lesson: Lesson, memory: Memory) -> Baseline:
     """Add what a run taught, and give the new baseline to be written down."""
     taught = lesson.baseline
     known = memory.recall(taught.job_key, taught.stage_fingerprint)
-    samples = learn([sample_of(each) for each in known.samples] if known else (), sample_of(taught.samples[0]))
+    sample = sample_of(taught.samples[0])
+    samples = learn(
+        [each for each in map(sample_of, known.samples) if not _is_same(each, sample)] if known else (), sample
+    )
     baseline = Baseline(
         job_key=taught.job_key,
         stage_fingerprint=taught.stage_fingerprint,
         stage_name=taught.stage_name,
         updated_ms=taught.updated_ms,
-        samples=[_message_of(sample) for sample in samples],
+        samples=[message_of(sample) for sample in samples],
     )
     memory.baseline.put(baseline)
     return baseline
+
+
+def _is_same(known: Sample, taught: Sample) -> bool:
+    """Whether a baseline that was seeded from the run's event log has this stage of it already."""
+    return (known.run_key, known.learned_ms, known.wall_ms, known.num_tasks) == (
+        taught.run_key, taught.learned_ms, taught.wall_ms, taught.num_tasks,
+    )  # fmt: skip
 
 
 def sample_of(message: BaselineSample) -> Sample:
@@ -78,7 +88,8 @@ def sample_of(message: BaselineSample) -> Sample:
     return Sample(message.run_key, message.learned_ms, message.wall_ms, abnormal=message.abnormal, **counts)
 
 
-def _message_of(sample: Sample) -> BaselineSample:
+def message_of(sample: Sample) -> BaselineSample:
+    """The sample as it is written down."""
     message = BaselineSample(
         run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms, abnormal=sample.abnormal
     )

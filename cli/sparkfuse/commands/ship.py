@@ -1,0 +1,217 @@
+"""`sparkfuse ship`, `sparkfuse backfill`: event logs into the pipeline, while they grow and after they ended."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from sparkfuse.commands.output import Json, print_json
+from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+from sparkfuse.stack.layout import addresses_of_running_stack
+from sparkfuse_contracts.settings import Settings
+
+if TYPE_CHECKING:
+    from sparkfuse.shipping.backfill import Summary
+
+FENCED = 4
+INCOMPLETE = 1
+TELL_SECONDS = 1.0
+Places = Annotated[
+    list[str], typer.Argument(help="Folders of event logs, or URLs that fsspec knows.", metavar="DIR...")
+]
+Paths = Annotated[
+    list[str], typer.Argument(help="Logs, folders of logs, or URLs that fsspec knows.", metavar="PATH...")
+]
+Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder of the running stack.")]
+Cluster = Annotated[str, typer.Option("--cluster", envvar="SPARKFUSE_CLUSTER", help="Cluster that the logs are of.")]
+Tenant = Annotated[str, typer.Option("--tenant", envvar="SPARKFUSE_TENANT", help="Tenant or team that owns the data.")]
+Name = Annotated[str, typer.Option("--name", help="Name of this shipper, the same after a restart, its own for each.")]
+Once = Annotated[bool, typer.Option("--once", help="Stop when all that is there was sent.")]
+Look = Annotated[float, typer.Option("--look", min=0.05, help="Look at the folders each so many seconds.")]
+Ended = Annotated[
+    float, typer.Option("--ended-within", min=0.0, help="Ended logs not older than this many seconds are still news.")
+]
+Abandoned = Annotated[
+    float, typer.Option("--abandoned-after", min=0.0, help="Logs in progress that stood still so long are history.")
+]
+Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Logs that are read side by side.")]
+Again = Annotated[bool, typer.Option("--again", help="Send also what an earlier backfill of this name has sent.")]
+DEFAULT_HOME = Path(".sparkfuse")
+
+
+def add_to(application: typer.Typer) -> None:
+    """Add the commands of this file."""
+    application.command()(ship)
+    application.command()(backfill)
+
+
+def ship(
+    places: Places,
+    home: Home = DEFAULT_HOME,
+    name: Name = "shipper",
+    cluster: Cluster = "default",
+    tenant: Tenant = "default",
+    once: Once = False,
+    look: Look = 2.0,
+    ended_within: Ended = 600.0,
+    abandoned_after: Abandoned = 86_400.0,
+) -> None:
+    """Follow folders of event logs: live facts of applications that no plugin watches, history of the others.
+
+    Runs until SIGTERM or Ctrl-C. Killed at any moment it goes on where its last transaction ended, under its name.
+    """
+    from sparkfuse.shipping.history import Makers
+    from sparkfuse.shipping.learning import LearningHistories
+    from sparkfuse_collectors.ship.folders import Ages
+    from sparkfuse_collectors.ship.process import Options
+    from sparkfuse_collectors.ship.process import ship as ship_logs
+    from sparkfuse_collectors.ship.shipper import Pace
+
+    settings = _settings(home)
+    with _said_plainly():
+        ages, pace = Ages(ended=ended_within, abandoned=abandoned_after), Pace(look_seconds=look)
+        options = Options(tuple(places), name, cluster, tenant, once, ages, pace)
+        stop = _stopped_by_signals()
+        histories = LearningHistories(Makers(cluster, tenant), settings, threading.Event())
+        try:
+            ship_logs(options, settings, histories, stop)
+        finally:
+            histories.close()
+
+
+def backfill(
+    paths: Paths,
+    home: Home = DEFAULT_HOME,
+    name: Name = "backfill",
+    cluster: Cluster = "default",
+    tenant: Tenant = "default",
+    workers: Workers = 2,
+    again: Again = False,
+    as_json: Json = False,
+) -> None:
+    """Send the history of ended logs to the store, and teach baselines what they teach.
+
+    Stopped or killed, it goes on the next time where it was; logs that were sent before are skipped.
+    Exit codes: 0, 1 when a log could not be read, 2 and 3 when it could not begin.
+    """
+    settings = _settings(home)
+    console = Console(stderr=True)
+    with _said_plainly():
+        summary = _backfill(settings, paths, name, (cluster, tenant), workers, again, console)
+    if as_json:
+        print_json(_document(summary))
+    else:
+        _say(console, summary)
+    if summary.skipped["unreadable"]:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _backfill(
+    settings: Settings,
+    paths: list[str],
+    name: str,
+    owner: tuple[str, str],
+    workers: int,
+    again: bool,
+    console: Console,
+) -> Summary:
+    from sparkfuse.shipping.backfill import Backfill
+    from sparkfuse.shipping.history import Makers
+    from sparkfuse.shipping.learning import LearningHistories
+    from sparkfuse_collectors.ship.broker import Broker, read_positions
+    from sparkfuse_collectors.ship.process import Options
+
+    options = Options(tuple(paths), name, *owner)
+    stop = _stopped_by_signals()
+    bootstrap, prefix = settings.kafka_bootstrap, settings.topic_prefix
+    broker = Broker(bootstrap, prefix, options.name, stop, lambda _error: None)
+    histories = LearningHistories(Makers(*owner, workers), settings, threading.Event())
+    try:
+        broker.start()
+        positions = read_positions(bootstrap, prefix, options.name, lambda _error: None)
+        work = Backfill(options.name, broker, histories, positions, stop, again, _progress(console))
+        summary = work.run(options.places)
+        if stop.is_set():
+            raise KeyboardInterrupt
+        return summary
+    finally:
+        histories.close()
+        broker.close()
+
+
+def _settings(home: Path) -> Settings:
+    return Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
+
+
+def _stopped_by_signals() -> threading.Event:
+    stop = threading.Event()
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(asked, lambda *_: stop.set())
+    return stop
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    """What a person can mend becomes one sentence and an exit code."""
+    from confluent_kafka import KafkaException
+
+    from sparkfuse_collectors.ship.broker import BrokerLost, Fenced, Stopped
+    from sparkfuse_collectors.ship.process import OptionRefused, Unavailable
+    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    try:
+        yield
+    except OptionRefused as refused:
+        raise StartFailure(str(refused), USAGE) from refused
+    except (LogUnreadable, Unavailable, BrokerLost) as error:
+        raise StartFailure(str(error), MISSING) from error
+    except KafkaException as error:
+        raise StartFailure(f"no Kafka broker answers: {error}", MISSING) from error
+    except Fenced as fenced:
+        raise StartFailure(str(fenced), FENCED) from fenced
+    except Stopped as stopped:
+        raise KeyboardInterrupt from stopped
+
+
+def _progress(console: Console) -> Any:
+    """A line now and then for people who wait."""
+    told_at = [time.monotonic()]
+
+    def tell(summary: Summary, waiting: int) -> None:
+        if time.monotonic() - told_at[0] >= TELL_SECONDS:
+            told_at[0] = time.monotonic()
+            skipped = sum(summary.skipped.values())
+            line = f"{summary.sent} of {summary.logs} logs sent, {skipped} skipped, {waiting} to go"
+            console.print(line, markup=False, highlight=False)
+
+    return tell
+
+
+def _document(summary: Summary) -> dict[str, Any]:
+    return {
+        "logs": summary.logs,
+        "sent": summary.sent,
+        "rows": summary.rows,
+        "without_end": summary.without_end,
+        "stages_learned": summary.stages_learned,
+        "skipped": dict(summary.skipped),
+        "reasons": summary.reasons,
+    }
+
+
+def _say(console: Console, summary: Summary) -> None:
+    said = [f"{summary.sent} of {summary.logs} logs sent, {summary.rows} rows"]
+    said += [f"{count} skipped: {kind}" for kind, count in summary.skipped.items()]
+    said.append(f"{summary.stages_learned} stages learned")
+    console.print("\n".join([*summary.reasons, ", ".join(said)]), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,79 @@
+"""An ended application as rows of history: what its log says of it and of its stages, for the store and baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
+from sparkfuse_contracts.generated.history_pb2 import HistoryRow
+from sparkfuse_contracts.generated.live_pb2 import AppLive, StageLive
+from sparkfuse_native_analytics.at_rest.application import Application
+from sparkfuse_native_analytics.at_rest.history import lessons
+from sparkfuse_rules.knowledge.lessons import APPLICATION
+from sparkfuse_rules.knowledge.scrubbing import scrub
+
+SOURCE = "event_log"
+_RUNNING = "running"
+_TEXTS = ("name", "failure_reason")
+_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks")
+
+
+def history_rows(application: Application, cluster: str, tenant: str) -> Iterator[HistoryRow]:
+    """The row of the application, then one for each stage attempt that ended. Nothing for one without id or start."""
+    if application.app_id is None or application.started_ms is None:
+        return
+    row = _envelope(application, cluster, tenant, application.completeness)
+    row.application.CopyFrom(AppLive(**_columns(application.row, AppLive)))
+    yield row
+    stages = application.stage_rows.to_pylist()
+    for columns, completeness in zip(stages, application.stage_completeness, strict=True):
+        if columns["status"] not in {None, _RUNNING}:
+            row = _envelope(application, cluster, tenant, completeness)
+            row.stage.CopyFrom(StageLive(**_columns(columns, StageLive)))
+            yield row
+
+
+def lessons_of(application: Application) -> Iterator[Baseline]:
+    """What the stages of the run teach, each as a baseline of one sample; nothing unless it ended well."""
+    names = dict(zip(application.fingerprints, application.tables["stages"]["name"].to_pylist(), strict=True))
+    for lesson in lessons(application):
+        if lesson.fingerprint == APPLICATION:
+            continue  # what a whole run takes is not learned live
+        sample = lesson.sample
+        message = BaselineSample(run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms)
+        for name in _COUNTS:
+            if (value := getattr(sample, name)) is not None:
+                setattr(message, name, value)
+        yield Baseline(
+            job_key=lesson.job_key,
+            stage_fingerprint=lesson.fingerprint,
+            stage_name=scrub(names.get(lesson.fingerprint) or ""),
+            updated_ms=sample.learned_ms,
+            samples=[message],
+        )
+
+
+def _envelope(application: Application, cluster: str, tenant: str, completeness: float) -> HistoryRow:
+    row = HistoryRow(
+        cluster=cluster,
+        tenant=tenant,
+        app_id=application.app_id,
+        app_attempt=application.attempt_number,
+        app_start_ms=application.started_ms,
+        source=SOURCE,
+        completeness=completeness,
+        job_key=application.job_key,
+        run_key=application.run_key,
+        app_succeeded=application.ended_well,
+    )
+    if application.ended_ms is not None:
+        row.app_ended_ms = application.ended_ms
+    return row
+
+
+def _columns(row: Mapping[str, Any], message: Any) -> dict[str, Any]:
+    """The columns that the message has and the row fills; texts are scrubbed, because users wrote them."""
+    fields = message.DESCRIPTOR.fields_by_name
+    found = {name: value for name, value in row.items() if value is not None and name in fields}
+    return found | {name: scrub(found[name]) for name in _TEXTS if name in found}

@@ -1,0 +1,113 @@
+"""The shipper on a real broker: each fact once, whatever happens to it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.position_pb2 import Position
+from sparkfuse_contracts.wire import from_json
+from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
+from tests.waiting import wait_for
+
+KILLS = 6
+APPLICATIONS = 12
+WAIT_SECONDS = 90
+
+
+@pytest.fixture
+def prefix(kafka_bootstrap: str, topic_prefix: str) -> str:
+    """The prefix of topics that are there."""
+    create_all_topics(kafka_bootstrap, topic_prefix)
+    return topic_prefix
+
+
+@pytest.fixture
+def facts(kafka_bootstrap: str, prefix: str) -> Iterator[Committed]:
+    found = Committed(kafka_bootstrap, f"{prefix}.facts")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "logs"
+    found.mkdir()
+    return found
+
+
+def test_ships_a_folder_of_real_logs(
+    kafka_bootstrap: str, prefix: str, facts: Committed, folder: Path, tmp_path: Path
+) -> None:
+    """Every event of a log is one fact, once, under numbers without holes; a second start sends nothing again."""
+    template = Template(LOGS / "runs" / "healthy-1.zstd")
+    lines = template.lines("app-1", 1_795_000_000_000)
+    (folder / "app-1").write_bytes(b"".join(lines))
+    shipping = Shipping(kafka_bootstrap, prefix, tmp_path, str(folder), "--once")
+    shipping.start()
+
+    assert shipping.ended() == (0, "")
+    found = facts.facts()
+    told = kinds(found)
+    assert told["task_ended"] == sum(b'"SparkListenerTaskEnd"' in line for line in lines)
+    assert told["task_started"] == told["task_ended"]
+    assert told["application_started"] == told["application_ended"] == 1
+    assert holes([Fact.FromString(value) for value in facts.values if value]) == {}
+    before = len(facts.values)
+    shipping.start()
+
+    assert shipping.ended()[0] == 0
+    assert len(facts.read()) == before
+
+
+def test_kills_lose_nothing_and_double_nothing(
+    kafka_bootstrap: str, prefix: str, facts: Committed, folder: Path, tmp_path: Path
+) -> None:
+    """Killed again and again while logs grow, each fact is committed once, and every log is read to its end."""
+    template = Template(LOGS / "runs" / "healthy-1.zstd")
+    logs = {
+        f"app-{number}": template.lines(f"app-{number}", 1_795_000_000_000 + number) for number in range(APPLICATIONS)
+    }
+    shipping = Shipping(kafka_bootstrap, prefix, tmp_path, str(folder), "--look", "0.05")
+    chance = random.Random(5)
+    shipping.start()
+    for turn in range(KILLS):
+        seen = len(facts.read())
+        for name, lines in logs.items():
+            share = len(lines) // KILLS
+            until = None if turn == KILLS - 1 else share * (turn + 1)
+            with (folder / f"{name}.inprogress").open("ab") as log:
+                log.write(b"".join(lines[share * turn : until]))
+        # Not before this start could send anything, and then at any moment.
+        wait_for(lambda seen=seen: len(facts.read()) > seen, WAIT_SECONDS, "facts of this turn")
+        until_kill = time.monotonic() + chance.random() * 0.3
+        wait_for(lambda until=until_kill: time.monotonic() > until, 5, "the next kill")
+        shipping.kill()
+        shipping.start()
+    for name in logs:
+        (folder / f"{name}.inprogress").rename(folder / name)
+    done = {str(folder / name): "done" for name in logs}
+    wait_for(lambda: _states(kafka_bootstrap, prefix) == done, WAIT_SECONDS, "the ends of all logs")
+
+    wait_for(lambda: shipping.log.read_text().count("following") > KILLS, WAIT_SECONDS, "the last start")
+
+    assert shipping.stop() == 0
+    found = facts.facts()
+    tasks = sum(b'"SparkListenerTaskEnd"' in line for line in logs["app-0"])
+    assert kinds(found)["task_ended"] == tasks * APPLICATIONS
+    assert len({fact.event_id for fact in found}) == len(found)
+    assert holes([Fact.FromString(value) for value in facts.values if value]) == {}
+
+
+def _states(bootstrap: str, prefix: str) -> dict[str, str]:
+    positions = Committed(bootstrap, f"{prefix}.positions")
+    try:
+        read = [from_json(Position, value) for value in positions.read() if value]
+    finally:
+        positions.close()
+    return {position.log: position.state for position in read}
