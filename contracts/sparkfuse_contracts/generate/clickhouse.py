@@ -20,12 +20,16 @@ KAFKA_COLUMNS = ("kafka_partition", "kafka_offset")
 
 @dataclass(frozen=True)
 class Shape:
-    """How a message is kept: ``key`` orders the table and decides what replaces what, ``days`` is its time to live."""
+    """How a message is kept: ``key`` orders the table and decides what replaces what, ``days`` is its time to live.
+
+    ``more`` are expressions behind the key, where parts of it are absent in some kinds of records.
+    """
 
     message: str
     key: tuple[str, ...]
     version: str | None
     days: int | None
+    more: tuple[str, ...] = ()
 
     @property
     def certain(self) -> tuple[str, ...]:
@@ -37,6 +41,14 @@ class Shape:
 SHAPES: Mapping[str, Shape] = {
     "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
     "live": Shape("LiveRow", ("app_id", "app_start_ms", "app_attempt", "row_seq"), None, 90),
+    # One row for the application and one for each stage attempt; whoever sends a run again replaces it.
+    "history": Shape(
+        "HistoryRow",
+        ("app_id", "app_start_ms", "app_attempt", "row"),
+        None,
+        400,
+        ("ifNull(stage_stage_id, -1)", "ifNull(stage_stage_attempt, -1)"),
+    ),
     "findings": Shape("Finding", ("finding_id", "updated_ms"), None, 400),
     "baselines": Shape("Baseline", ("job_key", "stage_fingerprint"), "updated_ms", None),
     "signals": Shape("SignedSignal", ("kafka_partition", "kafka_offset"), None, 400),
@@ -106,7 +118,7 @@ def create_table(table: str, schema: Schema) -> str:
     listed = ",\n  ".join(f"`{column.name}` {column.type}" for column in columns(table, schema))
     engine = f"ReplacingMergeTree({shape.version or ''})"
     until = f"\nTTL toDateTime(inserted_at) + INTERVAL {shape.days} DAY" if shape.days else ""
-    order = ", ".join(shape.key)
+    order = ", ".join((*shape.key, *shape.more))
     return f"CREATE TABLE IF NOT EXISTS {table} (\n  {listed}\n) ENGINE = {engine}\nORDER BY ({order}){until}\n"
 
 

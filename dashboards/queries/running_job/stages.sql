@@ -18,7 +18,7 @@ WITH
   ),
   known AS (
     SELECT stage_id, name, median(elapsed_ms) AS usual_ms
-    FROM ended_stages FINAL
+    FROM best_stages
     WHERE status = 'succeeded' AND (app_id, app_start_ms) IN earlier
     GROUP BY stage_id, name
   ),

@@ -105,7 +105,7 @@ def _live_stage_column(name: str) -> str:
 # An ended row is the better source; a running one counts only for a stage that has not ended.
 _STAGES = f"""
 SELECT {names(Stage)} FROM (
-    SELECT {names(Stage)}, row_seq, 1 AS ended FROM ended_stages FINAL WHERE {_PLACE}
+    SELECT {names(Stage)}, row_seq, 1 AS ended FROM best_stages WHERE {_PLACE}
     UNION ALL
     SELECT {", ".join(map(_live_stage_column, names(Stage).split(", ")))}, row_seq, 0 AS ended FROM live
     WHERE {_PLACE} AND row = 'stage'

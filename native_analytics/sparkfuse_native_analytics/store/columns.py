@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from sparkfuse_contracts.tables import TableColumn, tables
 
 ENDED_STAGES = "ended_stages"
+# The same columns, from event logs.
+LOGGED_STAGES = "logged_stages"
 STAGE = "stage"
 # What makes an ended stage one; ClickHouse wants it not to be NULL.
 _ENDED_STAGES_KEY = ("app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq")
 _ONEOF_COLUMNS = ("view", "row")
+# What history calls otherwise: a log has no windows, its last word is its end.
+_OF_HISTORY = {"window_end_ms": "app_ended_ms"}
 
 
 def ended_stage_columns() -> Mapping[str, TableColumn]:
@@ -27,7 +31,7 @@ def ended_stage_columns() -> Mapping[str, TableColumn]:
 
 def contract_column_types(table: str) -> Mapping[str, str]:
     """Name and ClickHouse type (with default) of a table's columns by the contract; empty for other tables."""
-    if table == ENDED_STAGES:
+    if table in {ENDED_STAGES, LOGGED_STAGES}:
         return {name: _type_of(name, column) for name, column in ended_stage_columns().items()}
     spec = tables().get(table)
     return {column.name: column.type for column in spec.columns} if spec else {}
@@ -36,6 +40,22 @@ def contract_column_types(table: str) -> Mapping[str, str]:
 def column_list(table: str) -> str:
     """The columns as DDL, one a line."""
     return ",\n".join(f"  `{name}` {type_name}" for name, type_name in contract_column_types(table).items())
+
+
+def column_names(table: str) -> str:
+    """Names of the columns that messages fill, as a list for SELECT."""
+    return ", ".join(f"`{name}`" for name in contract_column_types(table))
+
+
+def logged_stage_columns() -> Mapping[str, str]:
+    """Columns of ``logged_stages`` that a row of history fills: their name, and the name in ``history``."""
+    there = {column.name for column in tables()["history"].columns}
+    columns = {}
+    for name in ended_stage_columns():
+        source = _OF_HISTORY.get(name, name if name in there else f"{STAGE}_{name}")
+        if source in there:
+            columns[name] = source
+    return columns
 
 
 def _type_of(name: str, column: TableColumn) -> str:

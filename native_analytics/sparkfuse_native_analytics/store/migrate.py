@@ -20,12 +20,12 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import SettingError
 from sparkfuse_contracts.tables import tables
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
-from sparkfuse_native_analytics.store.columns import ENDED_STAGES, column_list, contract_column_types
+from sparkfuse_native_analytics.store.columns import ENDED_STAGES, column_list, column_names, contract_column_types
 
 USAGE = 2
 UNAVAILABLE = 3
 _NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
-_PLACEHOLDER = re.compile(r"\{(table|columns):(\w+)\}|\{(database)\}")
+_PLACEHOLDER = re.compile(r"\{(table|columns|names):(\w+)\}|\{(database)\}")
 _JOURNAL = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
   file String,
@@ -116,6 +116,8 @@ def _written(found: re.Match[str], database: str) -> str:
     kind, table, _ = found.groups()
     if kind == "table":
         return tables()[table].ddl.strip().rstrip(";")
+    if kind == "names":
+        return column_names(table)
     return column_list(table) if kind == "columns" else f"`{database}`"
 
 

@@ -63,7 +63,7 @@ def _as_columns(message: Message, table: Table) -> dict[str, Any]:
             place = place.get(name) if place else None
         if column.path and place not in (None, [], {}):
             found[column.name] = place
-    oneofs = {"facts": "kind", "live": "row"}
+    oneofs = {"facts": "kind", "live": "row", "history": "row"}
     return found | ({oneofs[table.name]: message.WhichOneof(oneofs[table.name])} if table.name in oneofs else {})
 
 

@@ -150,7 +150,7 @@ fn stream_of(codec: Codec) -> io::Result<Stream> {
         }
         Codec::Gzip => Stream::Gzip(Box::new(flate2::write::MultiGzDecoder::new(Sink::default()))),
         Codec::Lz4 => blocks(Box::new(Lz4)),
-        Codec::Snappy => blocks(Box::new(Snappy::default())),
+        Codec::Snappy => blocks(Box::<Snappy>::default()),
         Codec::Lzf => blocks(Box::new(Lzf)),
         Codec::Zip => return Err(corrupt("zip: cannot be followed while it grows")),
     })

@@ -1,0 +1,2 @@
+-- A newer version of a view takes the place of the older one.
+GRANT DROP VIEW ON {database}.* TO sparkfuse_writer;

@@ -1,0 +1,166 @@
+"""Ended logs on a real broker and store: history once, the better source shown, baselines taught."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import clickhouse_connect
+import pytest
+from clickhouse_connect.driver.client import Client
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.history_pb2 import HistoryRow
+from sparkfuse_contracts.wire import from_json
+from sparkfuse_native_analytics import queries
+from sparkfuse_native_analytics.store.migrate import migrate
+from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, plain
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(300)
+WAIT_SECONDS = 90
+RUNS = 10
+
+
+@pytest.fixture
+def prefix(kafka_bootstrap: str, topic_prefix: str) -> str:
+    """The prefix of topics that are there."""
+    create_all_topics(kafka_bootstrap, topic_prefix)
+    return topic_prefix
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Client]:
+    """A database of the test's own."""
+    database = f"history_{uuid.uuid4().hex[:8]}"
+    with clickhouse_connect.get_client(dsn=store_url) as administrator:
+        administrator.command(f"CREATE DATABASE {database}")
+    with clickhouse_connect.get_client(dsn=store_url, database=database) as client:
+        migrate(client)
+        yield client
+        client.command(f"DROP DATABASE {database}")
+
+
+@pytest.fixture
+def loader(kafka_bootstrap: str, prefix: str, store_url: str, store: Client, tmp_path: Path) -> Iterator[None]:
+    """The loader, filling that database."""
+    environment = os.environ | {
+        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": prefix,
+        "SPARKFUSE_CLICKHOUSE_URL": f"{store_url}/{store.database}",
+    }
+    with (tmp_path / "loader.log").open("wb") as log:
+        command = [sys.executable, "-m", "sparkfuse_native_analytics.loader"]
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    yield
+    process.terminate()
+    process.wait(30)
+
+
+def backfill(bootstrap: str, prefix: str, home: Path, *arguments: str) -> tuple[int, dict[str, object]]:
+    """Exit code and answer of `sparkfuse backfill --json`."""
+    command = Shipping(bootstrap, prefix, home, *arguments, "--json", command="backfill")
+    command.start()
+    code, output = command.ended()
+    return code, json.loads(output)
+
+
+def values(bootstrap: str, topic: str) -> list[bytes]:
+    committed = Committed(bootstrap, topic)
+    try:
+        return [value for value in committed.read() if value]
+    finally:
+        committed.close()
+
+
+def taught(bootstrap: str, prefix: str) -> dict[tuple[str, str], int]:
+    """How many samples the newest baseline of each stage has."""
+    read = [from_json(Baseline, value) for value in values(bootstrap, f"{prefix}.baselines")]
+    return {(each.job_key, each.stage_fingerprint): len(each.samples) for each in read}
+
+
+@pytest.mark.usefixtures("loader")
+def test_backfill_is_shown_taught_and_idempotent(
+    kafka_bootstrap: str, prefix: str, store: Client, tmp_path: Path
+) -> None:
+    """Ten runs are in the store with their stages and have taught; again, none is sent, and by force none doubles."""
+    logs = str(LOGS / "runs")
+    code, first = backfill(kafka_bootstrap, prefix, tmp_path, logs)
+    learned = taught(kafka_bootstrap, prefix)
+    wait_for(lambda: len(queries.runs(store)) == RUNS, WAIT_SECONDS, "the runs in the store")
+    stages = "SELECT count(), uniqExact(app_id, stage_id, stage_attempt) FROM best_stages"
+    wait_for(lambda: store.query(stages).first_row == (2 * RUNS, 2 * RUNS), WAIT_SECONDS, "their stages")
+    _, second = backfill(kafka_bootstrap, prefix, tmp_path, logs)
+    before = store.command("SELECT toUnixTimestamp64Milli(now64(3))")
+    _, forced = backfill(kafka_bootstrap, prefix, tmp_path, logs, "--again")
+    newer = f"SELECT count() FROM history FINAL WHERE toUnixTimestamp64Milli(inserted_at) > {before}"
+    wait_for(lambda: store.command(newer) == 3 * RUNS, WAIT_SECONDS, "the rows that were sent again")
+
+    assert code == 0
+    assert (first["logs"], first["sent"], first["rows"], first["skipped"]) == (RUNS, RUNS, 3 * RUNS, {})
+    assert (second["sent"], second["skipped"]) == (0, {"already sent": RUNS})
+    assert (forced["sent"], forced["stages_learned"]) == (RUNS, 0)
+    assert len(queries.runs(store)) == RUNS
+    assert store.query(stages).first_row == (2 * RUNS, 2 * RUNS)
+    run = queries.runs(store)[0]
+    assert run.status == "succeeded"
+    details = queries.run(store, run.app_id)
+    assert details is not None
+    assert [stage.status for stage in details.stages] == ["succeeded", "succeeded"]
+    assert max(learned.values()) >= 5
+    assert taught(kafka_bootstrap, prefix) == learned
+
+
+def test_what_cannot_be_read_is_counted_and_said(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
+    """A file that is no log, a torn one and one in progress stop nothing: each is counted, with its reason."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    shutil.copy(LOGS / "runs" / "healthy-1.zstd", logs / "app-good")
+    (logs / "app-torn").write_bytes(plain(LOGS / "runs" / "healthy-2.zstd")[:-2000])
+    (logs / "notes.txt").write_text("nothing of Spark\n" * 10)
+    (logs / "app-busy.inprogress").write_text('{"Event":"SparkListenerLogStart","Spark Version":"3.5.9"}\n')
+    code, answer = backfill(kafka_bootstrap, prefix, tmp_path, str(logs))
+
+    assert code == 1
+    assert answer["skipped"] == {"in progress": 1, "unreadable": 1}
+    assert (answer["sent"], answer["without_end"]) == (2, 1)
+    assert any("notes.txt" in reason for reason in answer["reasons"])
+
+
+def test_the_better_source_is_shown(store: Client) -> None:
+    """A stage that was seen live and in its log is one: the more complete row, and the live one when they tie."""
+    rows = [("app-lost", 0.7, 1.0), ("app-tie", 1.0, 1.0), ("app-torn", 1.0, 0.5)]
+    columns = ["app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq", "completeness", "name"]
+    for app_id, live, logged in rows:
+        store.insert("ended_stages", [[app_id, 1, 0, 0, 0, 5, live, "live"]], column_names=columns)
+        store.insert("logged_stages", [[app_id, 1, 0, 0, 0, 0, logged, "log"]], column_names=columns)
+
+    found = dict(store.query("SELECT app_id, name FROM best_stages").result_rows)
+    assert found == {"app-lost": "log", "app-tie": "live", "app-torn": "live"}
+
+
+def test_a_watched_application_gets_history_only(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
+    """Of an application that the plugin watched nothing is sent live; its history is, once, at its end."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    lines = Template(LOGS / "runs" / "healthy-1.zstd").lines("app-watched", 1_795_000_000_000)
+    content = b"".join(lines).replace(
+        b'"Spark Properties":{', b'"Spark Properties":{"spark.plugins":"io.sparkfuse.spark.SparkfusePlugin",', 1
+    )
+    (logs / "app-watched").write_bytes(content)
+    for _ in range(2):
+        shipping = Shipping(kafka_bootstrap, prefix, tmp_path, str(logs), "--once")
+        shipping.start()
+        assert shipping.ended()[0] == 0
+
+    rows = [HistoryRow.FromString(value) for value in values(kafka_bootstrap, f"{prefix}.history")]
+    assert values(kafka_bootstrap, f"{prefix}.facts") == []
+    assert [row.WhichOneof("row") for row in rows] == ["application", "stage", "stage"]
+    assert {row.app_id for row in rows} == {"app-watched"}
+    assert all(row.completeness == 1.0 and row.app_succeeded for row in rows)
