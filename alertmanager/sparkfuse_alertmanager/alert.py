@@ -27,6 +27,7 @@ ANNOTATION_LIMITS: Mapping[str, int] = {
     "summary": 200,
     "description": 1000,
     "where": 200,
+    "owner": 200,
     "run": 200,
     "app_id": 300,
     "completeness": 20,
@@ -167,6 +168,7 @@ def _labels(finding: Finding) -> dict[str, str]:
         "scope": label(finding.scope),
         "cluster": label(finding.cluster),
         "tenant": label(finding.tenant),
+        "team": label(finding.team),
     }
     return {name: value for name, value in labels.items() if value}  # to Alertmanager an empty label is an absent one
 
@@ -177,6 +179,7 @@ def _annotations(finding: Finding, link: str) -> dict[str, str]:
         "summary": finding.summary or alert_name(finding.rule),
         "description": finding.description,
         "where": _where(run),
+        "owner": finding.owner,
         "run": run.run_key,
         "app_id": _applications(finding),
         "completeness": f"{finding.completeness:.1%}" if finding.HasField("completeness") else "",

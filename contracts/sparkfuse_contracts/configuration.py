@@ -6,17 +6,19 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-import yaml
-
-from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.generated import spark_configuration
 
 
 @dataclass(frozen=True)
 class AllowedConfiguration:
-    """``keys`` may pass, one that ends in ``*`` with all that begin like it; what ``never`` finds in may not."""
+    """``keys`` may pass, one that ends in ``*`` with all that begin like it; what ``never`` finds in may not.
+
+    ``identity`` are the keys that say whose run it is.
+    """
 
     keys: tuple[str, ...]
     never: str
+    identity: tuple[str, ...] = ()
 
     def allows(self, key: str) -> bool:
         """Whether a setting of this name may leave the place where it was found."""
@@ -27,5 +29,5 @@ class AllowedConfiguration:
 @cache
 def allowed_configuration() -> AllowedConfiguration:
     """The list of contracts/spark_configuration.yaml."""
-    entries = yaml.safe_load(asset("sparkfuse_contracts", "spark_configuration.yaml").read_text())
-    return AllowedConfiguration(tuple(entries["keys"]), str(entries["never"]))
+    made = spark_configuration
+    return AllowedConfiguration(made.KEYS, made.NEVER, made.IDENTITY)

@@ -1,4 +1,4 @@
-"""``python -m sparkfuse_rules.generate``: writes the compiled rules of the catalog, or compares them (--check)."""
+"""``python -m sparkfuse_rules.generate``: writes the compiled rules and the page on identity, or compares (--check)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from sparkfuse_rules import identity_page
 from sparkfuse_rules.compiled import as_data, compile_at_rest
 from sparkfuse_rules.refusal import RuleRefused
 
-PATH = Path(__file__).parents[1] / "generated" / "at_rest.json"
+ROOT = Path(__file__).parents[2]
+PATH = ROOT / "rules" / "generated" / "at_rest.json"
 
 
-def made() -> str:
-    """What the file must hold. Raises RuleRefused."""
-    return json.dumps(as_data(compile_at_rest()), indent=1, ensure_ascii=False) + "\n"
+def made() -> dict[Path, str]:
+    """What each file must hold. Raises RuleRefused."""
+    rules = json.dumps(as_data(compile_at_rest()), indent=1, ensure_ascii=False) + "\n"
+    return {PATH: rules, identity_page.PATH: identity_page.page()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,18 +28,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when something would change")
     check = parser.parse_args(arguments).check
     try:
-        text = made()
+        files = made()
     except RuleRefused as refused:
         print(refused, file=sys.stderr)
         return 2
-    if PATH.exists() and PATH.read_text(encoding="utf-8") == text:
-        return 0
-    if check:
-        print("rules/generated/at_rest.json is not what `make generate` makes", file=sys.stderr)
-        return 1
-    PATH.parent.mkdir(exist_ok=True)
-    PATH.write_text(text, encoding="utf-8")
-    return 0
+    stale = {path: text for path, text in files.items() if not path.exists() or path.read_text("utf-8") != text}
+    for path, text in stale.items():
+        if check:
+            print(f"{path.relative_to(ROOT)} is not what `make generate` makes", file=sys.stderr)
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from sparkfuse_rules.refusal import RuleRefused, unknown
 from sparkfuse_rules.rule import MODES, SEVERITIES
 
 # Every key that sparkfuse.yaml may have; the sections beside rules are read by the components that they are for.
-SECTIONS = ("rules", "breaker", "holds")
+SECTIONS = ("rules", "breaker", "holds", "owners")
 _KEYS = ("enabled", "params", "severity", "breaker")
 
 

@@ -10,6 +10,8 @@ CREATE TABLE IF NOT EXISTS live (
   `completeness` Nullable(Float64),
   `job_key` Nullable(String),
   `run_key` Nullable(String),
+  `owner` Nullable(String),
+  `team` Nullable(String),
   `stage_stage_id` Nullable(Int32),
   `stage_stage_attempt` Nullable(Int32),
   `stage_name` Nullable(String),

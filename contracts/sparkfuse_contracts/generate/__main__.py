@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_contracts.generate import clickhouse, configuration, documents, flink, json_schema, protoc, views
 from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
 from sparkfuse_contracts.topics import topics
@@ -45,9 +44,11 @@ def generate(contracts: Path, output: Path, codegen_python: Path, java_protoc: P
 
 def _texts(schema: Schema, written: Schema) -> Mapping[str, str]:
     java = f"generated/java/{flink.JAVA_PACKAGE.replace('.', '/')}"
+    settings = configuration.read_list()
     texts = {
         f"{java}/LiveTypes.java": flink.java_types(schema),
-        f"{java}/SparkConfiguration.java": configuration.java_class(allowed_configuration()),
+        f"{java}/SparkConfiguration.java": configuration.java_class(settings),
+        "python/spark_configuration.py": configuration.python_module(settings),
         "generated/views.json": _json(views.as_data(schema)),
         "generated/tables.json": _json(clickhouse.as_data(schema)),
     }

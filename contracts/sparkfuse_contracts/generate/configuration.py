@@ -1,14 +1,22 @@
-"""The allow-list of Spark's settings as a Java class, so that the plugin has no list of its own."""
+"""The allow-list of Spark's settings as a Java class and a Python module, so that nobody has a list of its own."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
+import yaml
+
+from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.configuration import AllowedConfiguration
 from sparkfuse_contracts.generate.flink import JAVA_PACKAGE
 
 _ALLOWS = """
+  /** Whether a setting of this name says whose run it is. */
+  public static boolean identifies(String key) {
+    return IDENTITY.contains(key);
+  }
+
   /** Whether a setting of this name may leave the driver. */
   public static boolean allows(String key) {
     for (String each : KEYS) {
@@ -23,6 +31,20 @@ _ALLOWS = """
 """
 
 
+def read_list() -> AllowedConfiguration:
+    """The list as contracts/spark_configuration.yaml has it."""
+    entries = yaml.safe_load(asset("sparkfuse_contracts", "spark_configuration.yaml").read_text())
+    return AllowedConfiguration(tuple(entries["keys"]), str(entries["never"]), tuple(entries["identity"]))
+
+
+def python_module(allowed: AllowedConfiguration) -> str:
+    """The same as constants, so that reading it needs no YAML."""
+    lines = ['"""Generated from contracts/spark_configuration.yaml; do not edit."""', ""]
+    for name, keys in (("KEYS", allowed.keys), ("IDENTITY", allowed.identity)):
+        lines += [f"{name} = (", *(f"    {json.dumps(key)}," for key in keys), ")"]
+    return "\n".join([*lines, f"NEVER = {json.dumps(allowed.never)}", ""])
+
+
 def java_class(allowed: AllowedConfiguration) -> str:
     """The class SparkConfiguration, which answers for a key as ``AllowedConfiguration.allows`` does."""
     return "\n".join(_lines(allowed))
@@ -32,6 +54,9 @@ def _lines(allowed: AllowedConfiguration) -> Iterator[str]:
     yield "// Generated from contracts/spark_configuration.yaml; do not edit."
     yield f"package {JAVA_PACKAGE};"
     yield ""
+    yield "import java.util.Arrays;"
+    yield "import java.util.HashSet;"
+    yield "import java.util.Set;"
     yield "import java.util.regex.Pattern;"
     yield ""
     yield "/** The settings of Spark that explain how an application ran, and hold no secret. */"
@@ -39,6 +64,10 @@ def _lines(allowed: AllowedConfiguration) -> Iterator[str]:
     yield "  private static final String[] KEYS = {"
     yield from (f"    {json.dumps(key)}," for key in allowed.keys)
     yield "  };"
+    yield "  private static final Set<String> IDENTITY ="
+    yield "      new HashSet<>("
+    yield "          Arrays.asList("
+    yield ",\n".join(f"              {json.dumps(key)}" for key in allowed.identity) + "));"
     yield f"  private static final Pattern NEVER = Pattern.compile({json.dumps(allowed.never)});"
     yield ""
     yield "  private SparkConfiguration() {}"

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class LiveRow(_message.Message):
-    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "stage", "task", "executor", "application", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick")
+    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "stage", "task", "executor", "application", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick")
     VIEW_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -18,6 +18,8 @@ class LiveRow(_message.Message):
     COMPLETENESS_FIELD_NUMBER: _ClassVar[int]
     JOB_KEY_FIELD_NUMBER: _ClassVar[int]
     RUN_KEY_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    TEAM_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     EXECUTOR_FIELD_NUMBER: _ClassVar[int]
@@ -44,6 +46,8 @@ class LiveRow(_message.Message):
     completeness: float
     job_key: str
     run_key: str
+    owner: str
+    team: str
     stage: StageLive
     task: TaskLive
     executor: ExecutorLive
@@ -59,7 +63,7 @@ class LiveRow(_message.Message):
     executor_added: _fact_pb2.ExecutorAdded
     executor_removed: _fact_pb2.ExecutorRemoved
     tick: _fact_pb2.Tick
-    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ...) -> None: ...
+    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ...) -> None: ...
 
 class StageLive(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "elapsed_ms", "job_id", "sql_execution_id", "failure_reason", "finished_tasks", "succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks", "finished_run_ms", "finished_cpu_ms", "finished_gc_ms", "finished_input_bytes", "finished_input_records", "finished_shuffle_read_bytes", "finished_shuffle_read_records", "finished_fetch_wait_ms", "finished_shuffle_write_bytes", "finished_shuffle_write_records", "finished_output_bytes", "finished_output_records", "finished_memory_spilled_bytes", "finished_disk_spilled_bytes", "finished_spilled_tasks", "finished_spilled_duration_ms", "finished_duration_ms", "duration_p50_ms", "duration_p95_ms", "duration_max_ms", "task_bytes_p50", "task_bytes_p95", "task_bytes_max", "running_tasks", "running_input_bytes", "running_input_records", "running_shuffle_read_bytes", "running_shuffle_read_records", "running_shuffle_write_bytes", "running_output_bytes", "running_memory_spilled_bytes", "running_disk_spilled_bytes", "running_cpu_ms", "running_age_max_ms", "running_stalled_max_ms", "running_untracked_tasks", "since_finish_ms", "disk_spilled_bytes", "memory_spilled_bytes", "work_bytes", "work_records", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms", "bytes_ratio", "lost_ms", "lost_share", "stage_fingerprint", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known")

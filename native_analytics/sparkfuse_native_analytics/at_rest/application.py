@@ -116,7 +116,7 @@ def application_of(read: LogTables) -> Application:
     name = started["name"] or properties.get("spark.app.name")
     attempt = started["attempt"]
     number = attempt_number(attempt)
-    who = identify(properties, name or app_id, app_id or UNNAMED, number, started["started_ms"])
+    who = identify(properties, name or app_id, app_id or UNNAMED, number, started["started_ms"], started["user_name"])
     until_ms = _last_moment(tables)
     of_log = _completeness(read)
     return Application(

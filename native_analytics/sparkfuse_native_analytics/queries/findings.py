@@ -48,6 +48,8 @@ class Finding:
     resolved_ms: int | None
     evidence_ms: int | None
     completeness: float | None
+    owner: str | None
+    team: str | None
     runs: list[FindingRun]
 
 

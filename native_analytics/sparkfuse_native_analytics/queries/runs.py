@@ -147,5 +147,6 @@ def _select(client: Client, *, app_id: str, since_ms: int, limit: int) -> list[R
 def _with_identity(row: dict[str, object]) -> Run:
     properties = row.pop("properties")
     assert isinstance(properties, Mapping)
-    identity = identify(properties, row["name"], row["app_id"], row["app_attempt"], row["app_start_ms"])  # type: ignore[arg-type]
+    place = (row["app_id"], row["app_attempt"], row["app_start_ms"])
+    identity = identify(properties, row["name"], *place, row["user_name"])  # type: ignore[arg-type]
     return Run(job_key=identity.job_key, run_key=identity.run_key, **row)  # type: ignore[arg-type]

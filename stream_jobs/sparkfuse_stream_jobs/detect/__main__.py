@@ -13,6 +13,7 @@ from typing import Any
 
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import Catalog, load_catalog
+from sparkfuse_rules.owners import read_owners
 from sparkfuse_rules.refusal import RuleRefused
 from sparkfuse_stream_jobs.detect.alerts import RESEND_MS, RESOLVED_FOR_MS, SHORTEST_MS, Pace
 from sparkfuse_stream_jobs.detect.job import NAME, Options, build
@@ -57,6 +58,7 @@ def serve_metrics(settings: Settings) -> None:
 
 def _catalog(options: Options, settings: Settings) -> Catalog:
     try:
+        read_owners(settings.config_file)  # refused here, not while the job runs
         return load_catalog(options.catalog, settings.config_file)
     except RuleRefused as error:
         raise StartError(str(error)) from error

@@ -15,6 +15,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.compiler import columns
 from sparkfuse_rules.describe import placeholders, render
+from sparkfuse_rules.owners import Owners
 from sparkfuse_rules.rule import Rule
 from sparkfuse_stream_jobs.detect.scopes import scope
 
@@ -41,11 +42,12 @@ class Writer:
     catalog: Catalog
     evidence: Mapping[str, tuple[str, ...]]
     runbooks: str
+    owners: Owners
 
     @classmethod
-    def of(cls, catalog: Catalog, runbooks: str) -> Writer:
-        """A writer that knows which columns each rule looks at, and the address that runbooks are read at."""
-        return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()}, runbooks)
+    def of(cls, catalog: Catalog, runbooks: str, owners: Owners) -> Writer:
+        """A writer that knows which columns each rule looks at, where runbooks are read, and whose the jobs are."""
+        return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()}, runbooks, owners)
 
     def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
         """The finding of the row's run, firing since ``started_ms``; evidence is each column that the rule mentions."""
@@ -68,6 +70,9 @@ class Writer:
         for name in ("cluster", "tenant", "completeness"):
             if row.HasField(name):
                 setattr(finding, name, getattr(row, name))
+        for tag, mapped in zip(("owner", "team"), self.owners.of(row.job_key), strict=True):
+            if said := getattr(row, tag) or mapped:
+                setattr(finding, tag, said)
         return finding
 
 

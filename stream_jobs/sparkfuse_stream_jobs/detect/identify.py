@@ -33,6 +33,8 @@ class Application:
     stages: int = 0
     plans: int = 0
     ended: bool = False
+    owner: str | None = None
+    team: str | None = None
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,16 @@ def _meet_application(row: LiveRow, memory: Memory) -> None:
     known = memory.application.get()
     if row.HasField("application_started"):
         started = row.application_started
-        who = identify(dict(started.properties), started.name, row.app_id, row.app_attempt, row.app_start_ms)
-        found = replace(known or Application("", ""), job_key=who.job_key, run_key=who.run_key, start_seen=True)
+        properties, user = dict(started.properties), started.user_name
+        who = identify(properties, started.name, row.app_id, row.app_attempt, row.app_start_ms, user)
+        found = replace(
+            known or Application("", ""),
+            job_key=who.job_key,
+            run_key=who.run_key,
+            start_seen=True,
+            owner=who.owner,
+            team=who.team,
+        )
     elif known is None:
         who = identify({}, row.app_id, row.app_id, row.app_attempt, row.app_start_ms)
         found = Application(row.app_id, who.run_key)
@@ -221,6 +231,9 @@ def _identified(row: LiveRow, memory: Memory) -> LiveRow:
     application = memory.application.get()
     assert application is not None
     row.job_key, row.run_key = application.job_key, application.run_key
+    for tag in ("owner", "team"):
+        if said := getattr(application, tag):
+            setattr(row, tag, said)
     if row.HasField("stage"):
         row.stage.stage_fingerprint = fingerprint(row.stage.stage_id, row.stage.name, memory)
     elif row.HasField("task"):

@@ -20,6 +20,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.catalog import Catalog
+from sparkfuse_rules.owners import read_owners
 from sparkfuse_stream_jobs.detect import alerts, baselines, identify, lifecycle
 from sparkfuse_stream_jobs.detect.codec import message_codec, number_codec, record_codec, unit_codec
 from sparkfuse_stream_jobs.detect.findings import Writer
@@ -112,7 +113,8 @@ class Lifecycle(KeyedProcessFunction):
     """(LiveRow, severities, run) -> (finding id, Finding of that run)."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
-        self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, Writer.of(catalog, settings.runbook_url))
+        writer = Writer.of(catalog, settings.runbook_url, read_owners(settings.config_file))
+        self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, writer)
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._memory = lifecycle.Memory(

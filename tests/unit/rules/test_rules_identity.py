@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkfuse_rules.identity_page import cases
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, identify
 from sparkfuse_rules.knowledge.naming import without_varying_parts
 
@@ -45,6 +46,24 @@ def test_first_source_that_says_something_names_the_job(properties, name, expect
     actual = identify(properties, name, "app-1", 0, 1000).job_key
 
     assert actual == expected
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case["case"])
+def test_real_property_sets(case):
+    """What schedulers, platforms and shells set gives the job, owner and team that the page on identity says."""
+    actual = identify(case["properties"], case["name"], "app-1", 0, 1000, case["user"])
+
+    assert (actual.job_key, actual.owner, actual.team) == (case["job_key"], case.get("owner"), case.get("team"))
+    assert set(case["properties"]) <= set(PROPERTY_KEYS)
+
+
+def test_two_users_of_a_shell_are_two_jobs_and_two_users_of_a_named_job_are_one():
+    """Only a name that a shell gives to all needs the user."""
+    shells = {identify({}, "PySparkShell", "app", 0, 0, user).job_key for user in ("alice", "bob", None)}
+    named = {identify({}, "nightly_orders", "app", 0, 0, user).job_key for user in ("alice", "bob", None)}
+
+    assert shells == {"alice/PySparkShell", "bob/PySparkShell", "PySparkShell"}
+    assert named == {"nightly_orders"}
 
 
 def test_run_key_tells_runs_and_attempts_apart():

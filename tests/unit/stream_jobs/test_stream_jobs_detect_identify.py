@@ -46,6 +46,19 @@ def test_a_row_carries_job_run_and_a_fingerprint_that_does_not_depend_on_the_sta
     assert first.stage.stage_fingerprint == second.stage.stage_fingerprint
 
 
+def test_a_row_carries_owner_and_team_where_the_application_says_them():
+    """They come with its start, and are nothing where nobody said them."""
+    run, silent = Run("app-1", T), Run("app-2", T)
+    start = run.started(T)
+    start.application_started.properties.update({"spark.sparkfuse.owner": "alice", "spark.sparkfuse.team": "sales"})
+    first = passed([start, run.stage(T, 900)])[-1]
+    second = passed([silent.started(T), silent.stage(T, 900)])[-1]
+
+    assert (first.owner, first.team) == ("alice", "sales")
+    assert not second.HasField("owner")
+    assert not second.HasField("team")
+
+
 def test_a_stage_is_known_by_its_parents_too():
     """Two stages with the same operators that read from different stages are two stages."""
 

@@ -11,6 +11,7 @@ from sparkfuse_contracts.examples import examples
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.owners import Owned, Owners
 from sparkfuse_stream_jobs.detect import codec, identify, lifecycle, rows, rule_select, worker_start
 from sparkfuse_stream_jobs.detect.findings import Writer, finding_id, text
 from tests.unit.stream_jobs.detect_rows import Run
@@ -43,7 +44,8 @@ def test_every_example_of_a_row_is_the_same_message_after_the_table(name: str):
     assert rows.live_row(table_row(message)) == message
 
 
-WRITER = Writer.of(load_catalog(), "https://docs.sparkfuse.example")
+OWNERS = Owners((Owned("jobs/*", "mapped@example.com", "mapped"),))
+WRITER = Writer.of(load_catalog(), "https://docs.sparkfuse.example", OWNERS)
 
 
 def test_the_rules_see_the_row_of_their_view_and_null_for_all_others():
@@ -93,6 +95,26 @@ def test_a_finding_carries_each_column_that_its_rule_mentions_and_no_other():
     assert run.evidence["stack"] == "java.net.SocketInputStream.read"
     assert "disk_spilled_bytes" not in run.evidence
     assert "1 min 0 s" in finding.description
+
+
+@pytest.mark.parametrize(
+    ("job_key", "said", "expected"),
+    [
+        ("jobs/orders", {}, ("mapped@example.com", "mapped")),
+        ("jobs/orders", {"owner": "alice"}, ("alice", "mapped")),
+        ("jobs/orders", {"owner": "alice", "team": "sales"}, ("alice", "sales")),
+        ("orders", {}, ("", "")),
+    ],
+)
+def test_a_finding_says_whom_to_ask(job_key, said, expected):
+    """What the application says of itself wins over the mapping; nobody is nobody."""
+    row = Run("app-1", T).task(T, 60_000)
+    row.job_key = job_key
+    for tag, value in said.items():
+        setattr(row, tag, value)
+    finding = WRITER("task_stuck", row, "warning", T)
+
+    assert (finding.owner, finding.team) == expected
 
 
 def test_a_finding_id_depends_on_nothing_but_where_job_rule_and_scope():

@@ -44,6 +44,8 @@ private static final long serialVersionUID = 0L;
     cluster_ = "";
     tenant_ = "";
     runs_ = java.util.Collections.emptyList();
+    owner_ = "";
+    team_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -927,6 +929,128 @@ private static final long serialVersionUID = 0L;
     return runs_.get(index);
   }
 
+  public static final int OWNER_FIELD_NUMBER = 18;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object owner_ = "";
+  /**
+   * <pre>
+   * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+   * </pre>
+   *
+   * <code>optional string owner = 18;</code>
+   * @return Whether the owner field is set.
+   */
+  @java.lang.Override
+  public boolean hasOwner() {
+    return ((bitField0_ & 0x00010000) != 0);
+  }
+  /**
+   * <pre>
+   * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+   * </pre>
+   *
+   * <code>optional string owner = 18;</code>
+   * @return The owner.
+   */
+  @java.lang.Override
+  public java.lang.String getOwner() {
+    java.lang.Object ref = owner_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        owner_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+   * </pre>
+   *
+   * <code>optional string owner = 18;</code>
+   * @return The bytes for owner.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getOwnerBytes() {
+    java.lang.Object ref = owner_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      owner_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int TEAM_FIELD_NUMBER = 19;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object team_ = "";
+  /**
+   * <pre>
+   * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+   * </pre>
+   *
+   * <code>optional string team = 19;</code>
+   * @return Whether the team field is set.
+   */
+  @java.lang.Override
+  public boolean hasTeam() {
+    return ((bitField0_ & 0x00020000) != 0);
+  }
+  /**
+   * <pre>
+   * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+   * </pre>
+   *
+   * <code>optional string team = 19;</code>
+   * @return The team.
+   */
+  @java.lang.Override
+  public java.lang.String getTeam() {
+    java.lang.Object ref = team_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        team_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+   * </pre>
+   *
+   * <code>optional string team = 19;</code>
+   * @return The bytes for team.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTeamBytes() {
+    java.lang.Object ref = team_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      team_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -991,6 +1115,12 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < runs_.size(); i++) {
       output.writeMessage(17, runs_.get(i));
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 18, owner_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 19, team_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1057,6 +1187,12 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < runs_.size(); i++) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(17, runs_.get(i));
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(18, owner_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(19, team_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1156,6 +1292,16 @@ private static final long serialVersionUID = 0L;
     }
     if (!getRunsList()
         .equals(other.getRunsList())) return false;
+    if (hasOwner() != other.hasOwner()) return false;
+    if (hasOwner()) {
+      if (!getOwner()
+          .equals(other.getOwner())) return false;
+    }
+    if (hasTeam() != other.hasTeam()) return false;
+    if (hasTeam()) {
+      if (!getTeam()
+          .equals(other.getTeam())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1239,6 +1385,14 @@ private static final long serialVersionUID = 0L;
     if (getRunsCount() > 0) {
       hash = (37 * hash) + RUNS_FIELD_NUMBER;
       hash = (53 * hash) + getRunsList().hashCode();
+    }
+    if (hasOwner()) {
+      hash = (37 * hash) + OWNER_FIELD_NUMBER;
+      hash = (53 * hash) + getOwner().hashCode();
+    }
+    if (hasTeam()) {
+      hash = (37 * hash) + TEAM_FIELD_NUMBER;
+      hash = (53 * hash) + getTeam().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1398,6 +1552,8 @@ private static final long serialVersionUID = 0L;
         runsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00010000);
+      owner_ = "";
+      team_ = "";
       return this;
     }
 
@@ -1509,6 +1665,14 @@ private static final long serialVersionUID = 0L;
         result.completeness_ = completeness_;
         to_bitField0_ |= 0x00008000;
       }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.owner_ = owner_;
+        to_bitField0_ |= 0x00010000;
+      }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        result.team_ = team_;
+        to_bitField0_ |= 0x00020000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1619,6 +1783,16 @@ private static final long serialVersionUID = 0L;
             runsBuilder_.addAllMessages(other.runs_);
           }
         }
+      }
+      if (other.hasOwner()) {
+        owner_ = other.owner_;
+        bitField0_ |= 0x00020000;
+        onChanged();
+      }
+      if (other.hasTeam()) {
+        team_ = other.team_;
+        bitField0_ |= 0x00040000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1739,6 +1913,16 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 138
+            case 146: {
+              owner_ = input.readBytes();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 146
+            case 154: {
+              team_ = input.readBytes();
+              bitField0_ |= 0x00040000;
+              break;
+            } // case 154
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -3490,6 +3674,214 @@ private static final long serialVersionUID = 0L;
         runs_ = null;
       }
       return runsBuilder_;
+    }
+
+    private java.lang.Object owner_ = "";
+    /**
+     * <pre>
+     * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+     * </pre>
+     *
+     * <code>optional string owner = 18;</code>
+     * @return Whether the owner field is set.
+     */
+    public boolean hasOwner() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+     * </pre>
+     *
+     * <code>optional string owner = 18;</code>
+     * @return The owner.
+     */
+    public java.lang.String getOwner() {
+      java.lang.Object ref = owner_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          owner_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+     * </pre>
+     *
+     * <code>optional string owner = 18;</code>
+     * @return The bytes for owner.
+     */
+    public com.google.protobuf.ByteString
+        getOwnerBytes() {
+      java.lang.Object ref = owner_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        owner_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+     * </pre>
+     *
+     * <code>optional string owner = 18;</code>
+     * @param value The owner to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOwner(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      owner_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+     * </pre>
+     *
+     * <code>optional string owner = 18;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOwner() {
+      owner_ = getDefaultInstance().getOwner();
+      bitField0_ = (bitField0_ & ~0x00020000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+     * </pre>
+     *
+     * <code>optional string owner = 18;</code>
+     * @param value The bytes for owner to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOwnerBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      owner_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object team_ = "";
+    /**
+     * <pre>
+     * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+     * </pre>
+     *
+     * <code>optional string team = 19;</code>
+     * @return Whether the team field is set.
+     */
+    public boolean hasTeam() {
+      return ((bitField0_ & 0x00040000) != 0);
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+     * </pre>
+     *
+     * <code>optional string team = 19;</code>
+     * @return The team.
+     */
+    public java.lang.String getTeam() {
+      java.lang.Object ref = team_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          team_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+     * </pre>
+     *
+     * <code>optional string team = 19;</code>
+     * @return The bytes for team.
+     */
+    public com.google.protobuf.ByteString
+        getTeamBytes() {
+      java.lang.Object ref = team_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        team_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+     * </pre>
+     *
+     * <code>optional string team = 19;</code>
+     * @param value The team to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTeam(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      team_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+     * </pre>
+     *
+     * <code>optional string team = 19;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTeam() {
+      team_ = getDefaultInstance().getTeam();
+      bitField0_ = (bitField0_ & ~0x00040000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+     * </pre>
+     *
+     * <code>optional string team = 19;</code>
+     * @param value The bytes for team to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTeamBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      team_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:sparkfuse.contracts.Finding)

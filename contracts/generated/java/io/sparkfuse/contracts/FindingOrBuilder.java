@@ -467,4 +467,62 @@ public interface FindingOrBuilder extends
    */
   io.sparkfuse.contracts.FindingRunOrBuilder getRunsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+   * </pre>
+   *
+   * <code>optional string owner = 18;</code>
+   * @return Whether the owner field is set.
+   */
+  boolean hasOwner();
+  /**
+   * <pre>
+   * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+   * </pre>
+   *
+   * <code>optional string owner = 18;</code>
+   * @return The owner.
+   */
+  java.lang.String getOwner();
+  /**
+   * <pre>
+   * Who is asked about the job: from the application's settings, else from the mapping in sparkfuse.yaml. [text]
+   * </pre>
+   *
+   * <code>optional string owner = 18;</code>
+   * @return The bytes for owner.
+   */
+  com.google.protobuf.ByteString
+      getOwnerBytes();
+
+  /**
+   * <pre>
+   * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+   * </pre>
+   *
+   * <code>optional string team = 19;</code>
+   * @return Whether the team field is set.
+   */
+  boolean hasTeam();
+  /**
+   * <pre>
+   * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+   * </pre>
+   *
+   * <code>optional string team = 19;</code>
+   * @return The team.
+   */
+  java.lang.String getTeam();
+  /**
+   * <pre>
+   * The team that the job belongs to: a label of the alert, so that it can be routed. [text]
+   * </pre>
+   *
+   * <code>optional string team = 19;</code>
+   * @return The bytes for team.
+   */
+  com.google.protobuf.ByteString
+      getTeamBytes();
 }

@@ -50,7 +50,7 @@ public final class FindingOuterClass extends com.google.protobuf.GeneratedFile {
       descriptor;
   static {
     java.lang.String[] descriptorData = {
-      "\n\rfinding.proto\022\023sparkfuse.contracts\"\337\002\n" +
+      "\n\rfinding.proto\022\023sparkfuse.contracts\"\374\002\n" +
       "\007Finding\022\022\n\nfinding_id\030\001 \001(\t\022\014\n\004rule\030\002 \001" +
       "(\t\022\020\n\010severity\030\003 \001(\t\022\r\n\005state\030\004 \001(\t\022\017\n\007j" +
       "ob_key\030\005 \001(\t\022\r\n\005scope\030\006 \001(\t\022\017\n\007summary\030\007" +
@@ -59,17 +59,18 @@ public final class FindingOuterClass extends com.google.protobuf.GeneratedFile {
       "\022\n\nstarted_ms\030\014 \001(\003\022\022\n\nupdated_ms\030\r \001(\003\022" +
       "\023\n\013resolved_ms\030\016 \001(\003\022\023\n\013evidence_ms\030\017 \001(" +
       "\003\022\024\n\014completeness\030\020 \001(\001\022-\n\004runs\030\021 \003(\0132\037." +
-      "sparkfuse.contracts.FindingRun\"\343\002\n\nFindi" +
-      "ngRun\022\017\n\007run_key\030\001 \001(\t\022\016\n\006app_id\030\002 \001(\t\022\023" +
-      "\n\013app_attempt\030\003 \001(\005\022\024\n\014app_start_ms\030\004 \001(" +
-      "\003\022\020\n\010stage_id\030\005 \001(\005\022\025\n\rstage_attempt\030\006 \001" +
-      "(\005\022\017\n\007task_id\030\007 \001(\003\022\023\n\013executor_id\030\010 \001(\t" +
-      "\022\r\n\005state\030\t \001(\t\022\020\n\010severity\030\n \001(\t\022\022\n\nsta" +
-      "rted_ms\030\013 \001(\003\022\023\n\013resolved_ms\030\014 \001(\003\022?\n\010ev" +
-      "idence\030\r \003(\0132-.sparkfuse.contracts.Findi" +
-      "ngRun.EvidenceEntry\032/\n\rEvidenceEntry\022\013\n\003" +
-      "key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\032\n\026io.spark" +
-      "fuse.contractsP\001"
+      "sparkfuse.contracts.FindingRun\022\r\n\005owner\030" +
+      "\022 \001(\t\022\014\n\004team\030\023 \001(\t\"\343\002\n\nFindingRun\022\017\n\007ru" +
+      "n_key\030\001 \001(\t\022\016\n\006app_id\030\002 \001(\t\022\023\n\013app_attem" +
+      "pt\030\003 \001(\005\022\024\n\014app_start_ms\030\004 \001(\003\022\020\n\010stage_" +
+      "id\030\005 \001(\005\022\025\n\rstage_attempt\030\006 \001(\005\022\017\n\007task_" +
+      "id\030\007 \001(\003\022\023\n\013executor_id\030\010 \001(\t\022\r\n\005state\030\t" +
+      " \001(\t\022\020\n\010severity\030\n \001(\t\022\022\n\nstarted_ms\030\013 \001" +
+      "(\003\022\023\n\013resolved_ms\030\014 \001(\003\022?\n\010evidence\030\r \003(" +
+      "\0132-.sparkfuse.contracts.FindingRun.Evide" +
+      "nceEntry\032/\n\rEvidenceEntry\022\013\n\003key\030\001 \001(\t\022\r" +
+      "\n\005value\030\002 \001(\t:\0028\001B\032\n\026io.sparkfuse.contra" +
+      "ctsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -80,7 +81,7 @@ public final class FindingOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_Finding_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_Finding_descriptor,
-        new java.lang.String[] { "FindingId", "Rule", "Severity", "State", "JobKey", "Scope", "Summary", "Description", "RunbookUrl", "Cluster", "Tenant", "StartedMs", "UpdatedMs", "ResolvedMs", "EvidenceMs", "Completeness", "Runs", });
+        new java.lang.String[] { "FindingId", "Rule", "Severity", "State", "JobKey", "Scope", "Summary", "Description", "RunbookUrl", "Cluster", "Tenant", "StartedMs", "UpdatedMs", "ResolvedMs", "EvidenceMs", "Completeness", "Runs", "Owner", "Team", });
     internal_static_sparkfuse_contracts_FindingRun_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_sparkfuse_contracts_FindingRun_fieldAccessorTable = new

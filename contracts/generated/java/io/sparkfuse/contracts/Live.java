@@ -61,114 +61,115 @@ public final class Live extends com.google.protobuf.GeneratedFile {
   static {
     java.lang.String[] descriptorData = {
       "\n\nlive.proto\022\023sparkfuse.contracts\032\nfact." +
-      "proto\"\251\010\n\007LiveRow\022\014\n\004view\030\001 \001(\t\022\017\n\007clust" +
+      "proto\"\306\010\n\007LiveRow\022\014\n\004view\030\001 \001(\t\022\017\n\007clust" +
       "er\030\002 \001(\t\022\016\n\006tenant\030\003 \001(\t\022\016\n\006app_id\030\004 \001(\t" +
       "\022\023\n\013app_attempt\030\005 \001(\005\022\024\n\014app_start_ms\030\006 " +
       "\001(\003\022\025\n\rwindow_end_ms\030\007 \001(\003\022\017\n\007row_seq\030\010 " +
       "\001(\003\022\024\n\014completeness\030\t \001(\001\022\017\n\007job_key\030\n \001" +
-      "(\t\022\017\n\007run_key\030\013 \001(\t\022/\n\005stage\030\024 \001(\0132\036.spa" +
-      "rkfuse.contracts.StageLiveH\000\022-\n\004task\030\025 \001" +
-      "(\0132\035.sparkfuse.contracts.TaskLiveH\000\0225\n\010e" +
-      "xecutor\030\026 \001(\0132!.sparkfuse.contracts.Exec" +
-      "utorLiveH\000\0223\n\013application\030\027 \001(\0132\034.sparkf" +
-      "use.contracts.AppLiveH\000\022F\n\023application_s" +
-      "tarted\030\036 \001(\0132\'.sparkfuse.contracts.Appli" +
-      "cationStartedH\000\022B\n\021application_ended\030\037 \001" +
-      "(\0132%.sparkfuse.contracts.ApplicationEnde" +
-      "dH\000\0226\n\013job_started\030  \001(\0132\037.sparkfuse.con" +
-      "tracts.JobStartedH\000\0222\n\tjob_ended\030! \001(\0132\035" +
-      ".sparkfuse.contracts.JobEndedH\000\0226\n\013sql_s" +
-      "tarted\030\" \001(\0132\037.sparkfuse.contracts.SqlSt" +
-      "artedH\000\0222\n\tsql_ended\030# \001(\0132\035.sparkfuse.c" +
-      "ontracts.SqlEndedH\000\022:\n\rstage_started\030$ \001" +
-      "(\0132!.sparkfuse.contracts.StageStartedH\000\022" +
-      "6\n\013stage_ended\030% \001(\0132\037.sparkfuse.contrac" +
-      "ts.StageEndedH\000\022<\n\016executor_added\030& \001(\0132" +
-      "\".sparkfuse.contracts.ExecutorAddedH\000\022@\n" +
-      "\020executor_removed\030\' \001(\0132$.sparkfuse.cont" +
-      "racts.ExecutorRemovedH\000\022)\n\004tick\030( \001(\0132\031." +
-      "sparkfuse.contracts.TickH\000B\005\n\003row\"\204\017\n\tSt" +
-      "ageLive\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attem" +
-      "pt\030\002 \001(\005\022\014\n\004name\030\003 \001(\t\022\021\n\tnum_tasks\030\004 \001(" +
-      "\005\022\016\n\006status\030\005 \001(\t\022\024\n\014submitted_ms\030\006 \001(\003\022" +
-      "\024\n\014completed_ms\030\007 \001(\003\022\022\n\nelapsed_ms\030\010 \001(" +
-      "\003\022\016\n\006job_id\030\t \001(\005\022\030\n\020sql_execution_id\030\n " +
-      "\001(\003\022\026\n\016failure_reason\030\013 \001(\t\022\026\n\016finished_" +
-      "tasks\030\024 \001(\003\022\027\n\017succeeded_tasks\030\025 \001(\003\022\024\n\014" +
-      "failed_tasks\030\026 \001(\003\022\024\n\014killed_tasks\030\027 \001(\003" +
-      "\022\031\n\021speculative_tasks\030\030 \001(\003\022\027\n\017finished_" +
-      "run_ms\030\031 \001(\003\022\027\n\017finished_cpu_ms\030\032 \001(\003\022\026\n" +
-      "\016finished_gc_ms\030\033 \001(\003\022\034\n\024finished_input_" +
-      "bytes\030\034 \001(\003\022\036\n\026finished_input_records\030\035 " +
-      "\001(\003\022#\n\033finished_shuffle_read_bytes\030\036 \001(\003" +
-      "\022%\n\035finished_shuffle_read_records\030\037 \001(\003\022" +
-      "\036\n\026finished_fetch_wait_ms\030  \001(\003\022$\n\034finis" +
-      "hed_shuffle_write_bytes\030! \001(\003\022&\n\036finishe" +
-      "d_shuffle_write_records\030\" \001(\003\022\035\n\025finishe" +
-      "d_output_bytes\030# \001(\003\022\037\n\027finished_output_" +
-      "records\030$ \001(\003\022%\n\035finished_memory_spilled" +
-      "_bytes\030% \001(\003\022#\n\033finished_disk_spilled_by" +
-      "tes\030& \001(\003\022\036\n\026finished_spilled_tasks\030\' \001(" +
-      "\003\022$\n\034finished_spilled_duration_ms\030( \001(\003\022" +
-      "\034\n\024finished_duration_ms\030) \001(\003\022\027\n\017duratio" +
-      "n_p50_ms\0302 \001(\001\022\027\n\017duration_p95_ms\0303 \001(\001\022" +
-      "\027\n\017duration_max_ms\0304 \001(\003\022\026\n\016task_bytes_p" +
-      "50\0305 \001(\001\022\026\n\016task_bytes_p95\0306 \001(\001\022\026\n\016task" +
-      "_bytes_max\0307 \001(\003\022\025\n\rrunning_tasks\030< \001(\003\022" +
-      "\033\n\023running_input_bytes\030= \001(\003\022\035\n\025running_" +
-      "input_records\030> \001(\003\022\"\n\032running_shuffle_r" +
-      "ead_bytes\030? \001(\003\022$\n\034running_shuffle_read_" +
-      "records\030@ \001(\003\022#\n\033running_shuffle_write_b" +
-      "ytes\030A \001(\003\022\034\n\024running_output_bytes\030B \001(\003" +
-      "\022$\n\034running_memory_spilled_bytes\030C \001(\003\022\"" +
-      "\n\032running_disk_spilled_bytes\030D \001(\003\022\026\n\016ru" +
-      "nning_cpu_ms\030E \001(\003\022\032\n\022running_age_max_ms" +
-      "\030F \001(\003\022\036\n\026running_stalled_max_ms\030G \001(\003\022\037" +
-      "\n\027running_untracked_tasks\030H \001(\003\022\027\n\017since" +
-      "_finish_ms\030P \001(\003\022\032\n\022disk_spilled_bytes\030Q" +
-      " \001(\003\022\034\n\024memory_spilled_bytes\030R \001(\003\022\022\n\nwo" +
-      "rk_bytes\030S \001(\003\022\024\n\014work_records\030T \001(\003\022\032\n\022" +
-      "biggest_task_index\030U \001(\005\022\032\n\022biggest_task" +
-      "_bytes\030V \001(\003\022\027\n\017biggest_task_ms\030W \001(\003\022\023\n" +
-      "\013bytes_ratio\030X \001(\001\022\017\n\007lost_ms\030Y \001(\003\022\022\n\nl" +
-      "ost_share\030Z \001(\001\022\031\n\021stage_fingerprint\030d \001" +
-      "(\t\022\025\n\rbaseline_runs\030e \001(\003\022\023\n\013expected_ms" +
-      "\030f \001(\003\022\027\n\017expected_p95_ms\030g \001(\003\022\027\n\017expec" +
-      "ted_cpu_ms\030h \001(\003\022\033\n\023expected_cpu_p95_ms\030" +
-      "i \001(\003\022\r\n\005moved\030j \001(\t\022\022\n\nwork_known\030k \001(\010" +
-      "\"\352\002\n\010TaskLive\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage" +
-      "_attempt\030\002 \001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_" +
-      "index\030\004 \001(\005\022\024\n\014task_attempt\030\005 \001(\005\022\023\n\013exe" +
-      "cutor_id\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022\016\n\006age_ms\030\010" +
-      " \001(\003\022\022\n\nstalled_ms\030\t \001(\003\022\035\n\025cpu_since_pr" +
-      "ogress_ms\030\n \001(\003\022\020\n\010activity\030\013 \001(\t\022\022\n\nwor" +
-      "k_bytes\030\014 \001(\003\022\024\n\014work_records\030\r \001(\003\022\032\n\022d" +
-      "isk_spilled_bytes\030\016 \001(\003\022\r\n\005stack\030\017 \001(\t\022\022" +
-      "\n\nstage_name\030\020 \001(\t\022\031\n\021stage_fingerprint\030" +
-      "\021 \001(\t\"\217\002\n\014ExecutorLive\022\023\n\013executor_id\030\001 " +
-      "\001(\t\022\014\n\004host\030\002 \001(\t\022\027\n\017heap_used_bytes\030\003 \001" +
-      "(\003\022\026\n\016heap_max_bytes\030\004 \001(\003\022\033\n\023non_heap_u" +
-      "sed_bytes\030\005 \001(\003\022\023\n\013gc_delta_ms\030\006 \001(\003\022\023\n\013" +
-      "interval_ms\030\007 \001(\003\022\020\n\010gc_share\030\010 \001(\001\022\016\n\006c" +
-      "pu_ns\030\t \001(\003\022\021\n\trss_bytes\030\n \001(\003\022\030\n\020python" +
-      "_rss_bytes\030\013 \001(\003\022\025\n\rrunning_tasks\030\014 \001(\005\"" +
-      "\200\005\n\007AppLive\022\014\n\004name\030\001 \001(\t\022\016\n\006status\030\002 \001(" +
-      "\t\022\020\n\010ended_ms\030\003 \001(\003\022\022\n\nelapsed_ms\030\004 \001(\003\022" +
-      "\024\n\014running_jobs\030\005 \001(\003\022\026\n\016succeeded_jobs\030" +
-      "\006 \001(\003\022\023\n\013failed_jobs\030\007 \001(\003\022\026\n\016running_st" +
-      "ages\030\010 \001(\003\022\024\n\014ended_stages\030\t \001(\003\022\025\n\rrunn" +
-      "ing_tasks\030\n \001(\003\022\026\n\016finished_tasks\030\013 \001(\003\022" +
-      "\024\n\014failed_tasks\030\014 \001(\003\022\021\n\texecutors\030\r \001(\003" +
-      "\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\022\n\nfacts_se" +
-      "en\030\017 \001(\003\022\026\n\016facts_expected\030\020 \001(\003\022\025\n\rfact" +
-      "s_dropped\030\021 \001(\003\022\021\n\tuser_name\030\022 \001(\t\022\025\n\rsp" +
-      "ark_version\030\023 \001(\t\022\027\n\017finished_cpu_ms\030\024 \001" +
-      "(\003\022\022\n\nwork_bytes\030\025 \001(\003\022\024\n\014work_records\030\026" +
-      " \001(\003\022\025\n\rbaseline_runs\030\027 \001(\003\022\023\n\013expected_" +
-      "ms\030\030 \001(\003\022\027\n\017expected_p95_ms\030\031 \001(\003\022\027\n\017exp" +
-      "ected_cpu_ms\030\032 \001(\003\022\033\n\023expected_cpu_p95_m" +
-      "s\030\033 \001(\003\022\r\n\005moved\030\034 \001(\t\022\022\n\nwork_known\030\035 \001" +
-      "(\010B\032\n\026io.sparkfuse.contractsP\001"
+      "(\t\022\017\n\007run_key\030\013 \001(\t\022\r\n\005owner\030\014 \001(\t\022\014\n\004te" +
+      "am\030\r \001(\t\022/\n\005stage\030\024 \001(\0132\036.sparkfuse.cont" +
+      "racts.StageLiveH\000\022-\n\004task\030\025 \001(\0132\035.sparkf" +
+      "use.contracts.TaskLiveH\000\0225\n\010executor\030\026 \001" +
+      "(\0132!.sparkfuse.contracts.ExecutorLiveH\000\022" +
+      "3\n\013application\030\027 \001(\0132\034.sparkfuse.contrac" +
+      "ts.AppLiveH\000\022F\n\023application_started\030\036 \001(" +
+      "\0132\'.sparkfuse.contracts.ApplicationStart" +
+      "edH\000\022B\n\021application_ended\030\037 \001(\0132%.sparkf" +
+      "use.contracts.ApplicationEndedH\000\0226\n\013job_" +
+      "started\030  \001(\0132\037.sparkfuse.contracts.JobS" +
+      "tartedH\000\0222\n\tjob_ended\030! \001(\0132\035.sparkfuse." +
+      "contracts.JobEndedH\000\0226\n\013sql_started\030\" \001(" +
+      "\0132\037.sparkfuse.contracts.SqlStartedH\000\0222\n\t" +
+      "sql_ended\030# \001(\0132\035.sparkfuse.contracts.Sq" +
+      "lEndedH\000\022:\n\rstage_started\030$ \001(\0132!.sparkf" +
+      "use.contracts.StageStartedH\000\0226\n\013stage_en" +
+      "ded\030% \001(\0132\037.sparkfuse.contracts.StageEnd" +
+      "edH\000\022<\n\016executor_added\030& \001(\0132\".sparkfuse" +
+      ".contracts.ExecutorAddedH\000\022@\n\020executor_r" +
+      "emoved\030\' \001(\0132$.sparkfuse.contracts.Execu" +
+      "torRemovedH\000\022)\n\004tick\030( \001(\0132\031.sparkfuse.c" +
+      "ontracts.TickH\000B\005\n\003row\"\204\017\n\tStageLive\022\020\n\010" +
+      "stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\014\n" +
+      "\004name\030\003 \001(\t\022\021\n\tnum_tasks\030\004 \001(\005\022\016\n\006status" +
+      "\030\005 \001(\t\022\024\n\014submitted_ms\030\006 \001(\003\022\024\n\014complete" +
+      "d_ms\030\007 \001(\003\022\022\n\nelapsed_ms\030\010 \001(\003\022\016\n\006job_id" +
+      "\030\t \001(\005\022\030\n\020sql_execution_id\030\n \001(\003\022\026\n\016fail" +
+      "ure_reason\030\013 \001(\t\022\026\n\016finished_tasks\030\024 \001(\003" +
+      "\022\027\n\017succeeded_tasks\030\025 \001(\003\022\024\n\014failed_task" +
+      "s\030\026 \001(\003\022\024\n\014killed_tasks\030\027 \001(\003\022\031\n\021specula" +
+      "tive_tasks\030\030 \001(\003\022\027\n\017finished_run_ms\030\031 \001(" +
+      "\003\022\027\n\017finished_cpu_ms\030\032 \001(\003\022\026\n\016finished_g" +
+      "c_ms\030\033 \001(\003\022\034\n\024finished_input_bytes\030\034 \001(\003" +
+      "\022\036\n\026finished_input_records\030\035 \001(\003\022#\n\033fini" +
+      "shed_shuffle_read_bytes\030\036 \001(\003\022%\n\035finishe" +
+      "d_shuffle_read_records\030\037 \001(\003\022\036\n\026finished" +
+      "_fetch_wait_ms\030  \001(\003\022$\n\034finished_shuffle" +
+      "_write_bytes\030! \001(\003\022&\n\036finished_shuffle_w" +
+      "rite_records\030\" \001(\003\022\035\n\025finished_output_by" +
+      "tes\030# \001(\003\022\037\n\027finished_output_records\030$ \001" +
+      "(\003\022%\n\035finished_memory_spilled_bytes\030% \001(" +
+      "\003\022#\n\033finished_disk_spilled_bytes\030& \001(\003\022\036" +
+      "\n\026finished_spilled_tasks\030\' \001(\003\022$\n\034finish" +
+      "ed_spilled_duration_ms\030( \001(\003\022\034\n\024finished" +
+      "_duration_ms\030) \001(\003\022\027\n\017duration_p50_ms\0302 " +
+      "\001(\001\022\027\n\017duration_p95_ms\0303 \001(\001\022\027\n\017duration" +
+      "_max_ms\0304 \001(\003\022\026\n\016task_bytes_p50\0305 \001(\001\022\026\n" +
+      "\016task_bytes_p95\0306 \001(\001\022\026\n\016task_bytes_max\030" +
+      "7 \001(\003\022\025\n\rrunning_tasks\030< \001(\003\022\033\n\023running_" +
+      "input_bytes\030= \001(\003\022\035\n\025running_input_recor" +
+      "ds\030> \001(\003\022\"\n\032running_shuffle_read_bytes\030?" +
+      " \001(\003\022$\n\034running_shuffle_read_records\030@ \001" +
+      "(\003\022#\n\033running_shuffle_write_bytes\030A \001(\003\022" +
+      "\034\n\024running_output_bytes\030B \001(\003\022$\n\034running" +
+      "_memory_spilled_bytes\030C \001(\003\022\"\n\032running_d" +
+      "isk_spilled_bytes\030D \001(\003\022\026\n\016running_cpu_m" +
+      "s\030E \001(\003\022\032\n\022running_age_max_ms\030F \001(\003\022\036\n\026r" +
+      "unning_stalled_max_ms\030G \001(\003\022\037\n\027running_u" +
+      "ntracked_tasks\030H \001(\003\022\027\n\017since_finish_ms\030" +
+      "P \001(\003\022\032\n\022disk_spilled_bytes\030Q \001(\003\022\034\n\024mem" +
+      "ory_spilled_bytes\030R \001(\003\022\022\n\nwork_bytes\030S " +
+      "\001(\003\022\024\n\014work_records\030T \001(\003\022\032\n\022biggest_tas" +
+      "k_index\030U \001(\005\022\032\n\022biggest_task_bytes\030V \001(" +
+      "\003\022\027\n\017biggest_task_ms\030W \001(\003\022\023\n\013bytes_rati" +
+      "o\030X \001(\001\022\017\n\007lost_ms\030Y \001(\003\022\022\n\nlost_share\030Z" +
+      " \001(\001\022\031\n\021stage_fingerprint\030d \001(\t\022\025\n\rbasel" +
+      "ine_runs\030e \001(\003\022\023\n\013expected_ms\030f \001(\003\022\027\n\017e" +
+      "xpected_p95_ms\030g \001(\003\022\027\n\017expected_cpu_ms\030" +
+      "h \001(\003\022\033\n\023expected_cpu_p95_ms\030i \001(\003\022\r\n\005mo" +
+      "ved\030j \001(\t\022\022\n\nwork_known\030k \001(\010\"\352\002\n\010TaskLi" +
+      "ve\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 " +
+      "\001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004 \001(\005" +
+      "\022\024\n\014task_attempt\030\005 \001(\005\022\023\n\013executor_id\030\006 " +
+      "\001(\t\022\014\n\004host\030\007 \001(\t\022\016\n\006age_ms\030\010 \001(\003\022\022\n\nsta" +
+      "lled_ms\030\t \001(\003\022\035\n\025cpu_since_progress_ms\030\n" +
+      " \001(\003\022\020\n\010activity\030\013 \001(\t\022\022\n\nwork_bytes\030\014 \001" +
+      "(\003\022\024\n\014work_records\030\r \001(\003\022\032\n\022disk_spilled" +
+      "_bytes\030\016 \001(\003\022\r\n\005stack\030\017 \001(\t\022\022\n\nstage_nam" +
+      "e\030\020 \001(\t\022\031\n\021stage_fingerprint\030\021 \001(\t\"\217\002\n\014E" +
+      "xecutorLive\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host" +
+      "\030\002 \001(\t\022\027\n\017heap_used_bytes\030\003 \001(\003\022\026\n\016heap_" +
+      "max_bytes\030\004 \001(\003\022\033\n\023non_heap_used_bytes\030\005" +
+      " \001(\003\022\023\n\013gc_delta_ms\030\006 \001(\003\022\023\n\013interval_ms" +
+      "\030\007 \001(\003\022\020\n\010gc_share\030\010 \001(\001\022\016\n\006cpu_ns\030\t \001(\003" +
+      "\022\021\n\trss_bytes\030\n \001(\003\022\030\n\020python_rss_bytes\030" +
+      "\013 \001(\003\022\025\n\rrunning_tasks\030\014 \001(\005\"\200\005\n\007AppLive" +
+      "\022\014\n\004name\030\001 \001(\t\022\016\n\006status\030\002 \001(\t\022\020\n\010ended_" +
+      "ms\030\003 \001(\003\022\022\n\nelapsed_ms\030\004 \001(\003\022\024\n\014running_" +
+      "jobs\030\005 \001(\003\022\026\n\016succeeded_jobs\030\006 \001(\003\022\023\n\013fa" +
+      "iled_jobs\030\007 \001(\003\022\026\n\016running_stages\030\010 \001(\003\022" +
+      "\024\n\014ended_stages\030\t \001(\003\022\025\n\rrunning_tasks\030\n" +
+      " \001(\003\022\026\n\016finished_tasks\030\013 \001(\003\022\024\n\014failed_t" +
+      "asks\030\014 \001(\003\022\021\n\texecutors\030\r \001(\003\022\032\n\022disk_sp" +
+      "illed_bytes\030\016 \001(\003\022\022\n\nfacts_seen\030\017 \001(\003\022\026\n" +
+      "\016facts_expected\030\020 \001(\003\022\025\n\rfacts_dropped\030\021" +
+      " \001(\003\022\021\n\tuser_name\030\022 \001(\t\022\025\n\rspark_version" +
+      "\030\023 \001(\t\022\027\n\017finished_cpu_ms\030\024 \001(\003\022\022\n\nwork_" +
+      "bytes\030\025 \001(\003\022\024\n\014work_records\030\026 \001(\003\022\025\n\rbas" +
+      "eline_runs\030\027 \001(\003\022\023\n\013expected_ms\030\030 \001(\003\022\027\n" +
+      "\017expected_p95_ms\030\031 \001(\003\022\027\n\017expected_cpu_m" +
+      "s\030\032 \001(\003\022\033\n\023expected_cpu_p95_ms\030\033 \001(\003\022\r\n\005" +
+      "moved\030\034 \001(\t\022\022\n\nwork_known\030\035 \001(\010B\032\n\026io.sp" +
+      "arkfuse.contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -180,7 +181,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_LiveRow_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_LiveRow_descriptor,
-        new java.lang.String[] { "View", "Cluster", "Tenant", "AppId", "AppAttempt", "AppStartMs", "WindowEndMs", "RowSeq", "Completeness", "JobKey", "RunKey", "Stage", "Task", "Executor", "Application", "ApplicationStarted", "ApplicationEnded", "JobStarted", "JobEnded", "SqlStarted", "SqlEnded", "StageStarted", "StageEnded", "ExecutorAdded", "ExecutorRemoved", "Tick", "Row", });
+        new java.lang.String[] { "View", "Cluster", "Tenant", "AppId", "AppAttempt", "AppStartMs", "WindowEndMs", "RowSeq", "Completeness", "JobKey", "RunKey", "Owner", "Team", "Stage", "Task", "Executor", "Application", "ApplicationStarted", "ApplicationEnded", "JobStarted", "JobEnded", "SqlStarted", "SqlEnded", "StageStarted", "StageEnded", "ExecutorAdded", "ExecutorRemoved", "Tick", "Row", });
     internal_static_sparkfuse_contracts_StageLive_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_sparkfuse_contracts_StageLive_fieldAccessorTable = new

@@ -38,6 +38,8 @@ private static final long serialVersionUID = 0L;
     appId_ = "";
     jobKey_ = "";
     runKey_ = "";
+    owner_ = "";
+    team_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -623,6 +625,128 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int OWNER_FIELD_NUMBER = 12;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object owner_ = "";
+  /**
+   * <pre>
+   * Who is asked about the job, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string owner = 12;</code>
+   * @return Whether the owner field is set.
+   */
+  @java.lang.Override
+  public boolean hasOwner() {
+    return ((bitField0_ & 0x00000800) != 0);
+  }
+  /**
+   * <pre>
+   * Who is asked about the job, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string owner = 12;</code>
+   * @return The owner.
+   */
+  @java.lang.Override
+  public java.lang.String getOwner() {
+    java.lang.Object ref = owner_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        owner_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Who is asked about the job, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string owner = 12;</code>
+   * @return The bytes for owner.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getOwnerBytes() {
+    java.lang.Object ref = owner_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      owner_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int TEAM_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object team_ = "";
+  /**
+   * <pre>
+   * The team that the job belongs to, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string team = 13;</code>
+   * @return Whether the team field is set.
+   */
+  @java.lang.Override
+  public boolean hasTeam() {
+    return ((bitField0_ & 0x00001000) != 0);
+  }
+  /**
+   * <pre>
+   * The team that the job belongs to, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string team = 13;</code>
+   * @return The team.
+   */
+  @java.lang.Override
+  public java.lang.String getTeam() {
+    java.lang.Object ref = team_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        team_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The team that the job belongs to, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string team = 13;</code>
+   * @return The bytes for team.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTeamBytes() {
+    java.lang.Object ref = team_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      team_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   public static final int STAGE_FIELD_NUMBER = 20;
   /**
    * <code>.sparkfuse.contracts.StageLive stage = 20;</code>
@@ -1135,6 +1259,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000400) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 11, runKey_);
     }
+    if (((bitField0_ & 0x00000800) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 12, owner_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 13, team_);
+    }
     if (rowCase_ == 20) {
       output.writeMessage(20, (io.sparkfuse.contracts.StageLive) row_);
     }
@@ -1226,6 +1356,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000400) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(11, runKey_);
+    }
+    if (((bitField0_ & 0x00000800) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(12, owner_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(13, team_);
     }
     if (rowCase_ == 20) {
       size += com.google.protobuf.CodedOutputStream
@@ -1358,6 +1494,16 @@ private static final long serialVersionUID = 0L;
       if (!getRunKey()
           .equals(other.getRunKey())) return false;
     }
+    if (hasOwner() != other.hasOwner()) return false;
+    if (hasOwner()) {
+      if (!getOwner()
+          .equals(other.getOwner())) return false;
+    }
+    if (hasTeam() != other.hasTeam()) return false;
+    if (hasTeam()) {
+      if (!getTeam()
+          .equals(other.getTeam())) return false;
+    }
     if (!getRowCase().equals(other.getRowCase())) return false;
     switch (rowCase_) {
       case 20:
@@ -1481,6 +1627,14 @@ private static final long serialVersionUID = 0L;
     if (hasRunKey()) {
       hash = (37 * hash) + RUN_KEY_FIELD_NUMBER;
       hash = (53 * hash) + getRunKey().hashCode();
+    }
+    if (hasOwner()) {
+      hash = (37 * hash) + OWNER_FIELD_NUMBER;
+      hash = (53 * hash) + getOwner().hashCode();
+    }
+    if (hasTeam()) {
+      hash = (37 * hash) + TEAM_FIELD_NUMBER;
+      hash = (53 * hash) + getTeam().hashCode();
     }
     switch (rowCase_) {
       case 20:
@@ -1692,6 +1846,8 @@ private static final long serialVersionUID = 0L;
       completeness_ = 0D;
       jobKey_ = "";
       runKey_ = "";
+      owner_ = "";
+      team_ = "";
       if (stageBuilder_ != null) {
         stageBuilder_.clear();
       }
@@ -1818,6 +1974,14 @@ private static final long serialVersionUID = 0L;
         result.runKey_ = runKey_;
         to_bitField0_ |= 0x00000400;
       }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.owner_ = owner_;
+        to_bitField0_ |= 0x00000800;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.team_ = team_;
+        to_bitField0_ |= 0x00001000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1941,6 +2105,16 @@ private static final long serialVersionUID = 0L;
       if (other.hasRunKey()) {
         runKey_ = other.runKey_;
         bitField0_ |= 0x00000400;
+        onChanged();
+      }
+      if (other.hasOwner()) {
+        owner_ = other.owner_;
+        bitField0_ |= 0x00000800;
+        onChanged();
+      }
+      if (other.hasTeam()) {
+        team_ = other.team_;
+        bitField0_ |= 0x00001000;
         onChanged();
       }
       switch (other.getRowCase()) {
@@ -2089,6 +2263,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000400;
               break;
             } // case 90
+            case 98: {
+              owner_ = input.readBytes();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 98
+            case 106: {
+              team_ = input.readBytes();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 106
             case 162: {
               input.readMessage(
                   internalGetStageFieldBuilder().getBuilder(),
@@ -3126,6 +3310,214 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       runKey_ = value;
       bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object owner_ = "";
+    /**
+     * <pre>
+     * Who is asked about the job, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string owner = 12;</code>
+     * @return Whether the owner field is set.
+     */
+    public boolean hasOwner() {
+      return ((bitField0_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * Who is asked about the job, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string owner = 12;</code>
+     * @return The owner.
+     */
+    public java.lang.String getOwner() {
+      java.lang.Object ref = owner_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          owner_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who is asked about the job, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string owner = 12;</code>
+     * @return The bytes for owner.
+     */
+    public com.google.protobuf.ByteString
+        getOwnerBytes() {
+      java.lang.Object ref = owner_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        owner_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who is asked about the job, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string owner = 12;</code>
+     * @param value The owner to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOwner(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      owner_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who is asked about the job, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string owner = 12;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOwner() {
+      owner_ = getDefaultInstance().getOwner();
+      bitField0_ = (bitField0_ & ~0x00000800);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who is asked about the job, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string owner = 12;</code>
+     * @param value The bytes for owner to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOwnerBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      owner_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object team_ = "";
+    /**
+     * <pre>
+     * The team that the job belongs to, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string team = 13;</code>
+     * @return Whether the team field is set.
+     */
+    public boolean hasTeam() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string team = 13;</code>
+     * @return The team.
+     */
+    public java.lang.String getTeam() {
+      java.lang.Object ref = team_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          team_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string team = 13;</code>
+     * @return The bytes for team.
+     */
+    public com.google.protobuf.ByteString
+        getTeamBytes() {
+      java.lang.Object ref = team_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        team_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string team = 13;</code>
+     * @param value The team to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTeam(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      team_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string team = 13;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTeam() {
+      team_ = getDefaultInstance().getTeam();
+      bitField0_ = (bitField0_ & ~0x00001000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The team that the job belongs to, from the application's own settings. [text, detect]
+     * </pre>
+     *
+     * <code>optional string team = 13;</code>
+     * @param value The bytes for team to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTeamBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      team_ = value;
+      bitField0_ |= 0x00001000;
       onChanged();
       return this;
     }

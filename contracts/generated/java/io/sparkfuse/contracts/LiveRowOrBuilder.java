@@ -280,6 +280,64 @@ public interface LiveRowOrBuilder extends
       getRunKeyBytes();
 
   /**
+   * <pre>
+   * Who is asked about the job, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string owner = 12;</code>
+   * @return Whether the owner field is set.
+   */
+  boolean hasOwner();
+  /**
+   * <pre>
+   * Who is asked about the job, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string owner = 12;</code>
+   * @return The owner.
+   */
+  java.lang.String getOwner();
+  /**
+   * <pre>
+   * Who is asked about the job, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string owner = 12;</code>
+   * @return The bytes for owner.
+   */
+  com.google.protobuf.ByteString
+      getOwnerBytes();
+
+  /**
+   * <pre>
+   * The team that the job belongs to, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string team = 13;</code>
+   * @return Whether the team field is set.
+   */
+  boolean hasTeam();
+  /**
+   * <pre>
+   * The team that the job belongs to, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string team = 13;</code>
+   * @return The team.
+   */
+  java.lang.String getTeam();
+  /**
+   * <pre>
+   * The team that the job belongs to, from the application's own settings. [text, detect]
+   * </pre>
+   *
+   * <code>optional string team = 13;</code>
+   * @return The bytes for team.
+   */
+  com.google.protobuf.ByteString
+      getTeamBytes();
+
+  /**
    * <code>.sparkfuse.contracts.StageLive stage = 20;</code>
    * @return Whether the stage field is set.
    */

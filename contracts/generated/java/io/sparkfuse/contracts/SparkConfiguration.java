@@ -1,6 +1,9 @@
 // Generated from contracts/spark_configuration.yaml; do not edit.
 package io.sparkfuse.contracts;
 
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /** The settings of Spark that explain how an application ran, and hold no secret. */
@@ -69,9 +72,39 @@ public final class SparkConfiguration {
     "spark.yarn.maxAppAttempts",
     "spark.yarn.queue",
   };
+  private static final Set<String> IDENTITY =
+      new HashSet<>(
+          Arrays.asList(
+              "spark.app.name",
+              "spark.databricks.clusterUsageTags.clusterName",
+              "spark.databricks.job.id",
+              "spark.databricks.job.runId",
+              "spark.glue.JOB_NAME",
+              "spark.glue.JOB_RUN_ID",
+              "spark.kubernetes.driver.label.dag_id",
+              "spark.kubernetes.driver.label.owner",
+              "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name",
+              "spark.kubernetes.driver.label.sparkoperator.k8s.io/submission-id",
+              "spark.kubernetes.driver.label.task_id",
+              "spark.kubernetes.driver.label.team",
+              "spark.kubernetes.namespace",
+              "spark.openlineage.parentJobName",
+              "spark.openlineage.parentJobNamespace",
+              "spark.openlineage.parentRunId",
+              "spark.openlineage.rootParentJobName",
+              "spark.openlineage.rootParentJobNamespace",
+              "spark.openlineage.rootParentRunId",
+              "spark.sparkfuse.job",
+              "spark.sparkfuse.owner",
+              "spark.sparkfuse.team"));
   private static final Pattern NEVER = Pattern.compile("(?i)secret|password|token|credential|access.?key|java.?options|\\.env\\b");
 
   private SparkConfiguration() {}
+
+  /** Whether a setting of this name says whose run it is. */
+  public static boolean identifies(String key) {
+    return IDENTITY.contains(key);
+  }
 
   /** Whether a setting of this name may leave the driver. */
   public static boolean allows(String key) {

@@ -1,0 +1,62 @@
+"""Whose a job is, by the mapping in sparkfuse.yaml."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkfuse_rules.owners import Owners, read_owners
+from sparkfuse_rules.refusal import RuleRefused
+
+MAPPING = """\
+owners:
+  - {job: "airflow/sales.*", team: sales}
+  - {job: "airflow/*", team: airflow, owner: airflow@example.com}
+  - {job: "[a-m]*", owner: first-half@example.com}
+rules: {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("job_key", "expected"),
+    [
+        ("airflow/sales.load", ("airflow@example.com", "sales")),
+        ("airflow/orders.load", ("airflow@example.com", "airflow")),
+        ("billing", ("first-half@example.com", None)),
+        ("Billing", (None, None)),
+        ("zoo", (None, None)),
+    ],
+)
+def test_the_first_entry_that_matches_and_says_it_wins(tmp_path, job_key, expected):
+    """Owner and team are looked for each for itself; patterns tell capital letters apart."""
+    path = tmp_path / "sparkfuse.yaml"
+    path.write_text(MAPPING)
+
+    assert read_owners(path).of(job_key) == expected
+
+
+def test_without_a_file_or_section_nobody_owns_anything(tmp_path):
+    """Both are allowed: owners are no duty."""
+    path = tmp_path / "sparkfuse.yaml"
+    path.write_text("rules: {}\n")
+
+    assert read_owners(None) == read_owners(path) == Owners()
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{job: a}", "must say job, and owner or team"),
+        ("{team: a}", "must say job, and owner or team"),
+        ("{job: a, teem: b}", "team"),
+        ("{job: a, team: 7}", "must be text"),
+        ("orders", "must be a mapping"),
+    ],
+)
+def test_a_wrong_entry_is_refused_with_its_place(tmp_path, entry, said):
+    """The message names file, section and number."""
+    path = tmp_path / "sparkfuse.yaml"
+    path.write_text(f"owners:\n  - {entry}\n")
+
+    with pytest.raises(RuleRefused, match=r"sparkfuse.yaml: owners\[0\]") as refused:
+        read_owners(path)
+    assert said in str(refused.value)
