@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable, NoEventLog
+from sparkfuse_native_analytics.event_logs.scrubbed import scrubbed
 
 THREADS = 2
 # Logs that are read ahead of whoever takes them.
@@ -25,10 +26,10 @@ class LogTables:
     batches: Callable[[str], Any]
 
     def table(self, name: str) -> Any:
-        """The table as pyarrow's; without copying what the kernel made."""
+        """The table as pyarrow's, without copying what the kernel made; texts of users are scrubbed of secrets."""
         import pyarrow as pa
 
-        return pa.table(self.batches(name))
+        return scrubbed(name, pa.table(self.batches(name)))
 
 
 def read_log(

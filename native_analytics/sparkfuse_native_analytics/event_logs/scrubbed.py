@@ -1,0 +1,41 @@
+"""Takes secrets out of the texts of a log's tables: Spark's own redaction leaves most of them in its event logs.
+
+The same scrubber as the collectors' stands before anything is made of a log, so a stage or job has one name live and at
+rest, and no screen, document, report or message shows what a collector would have masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
+
+Scrubber = Callable[[str], str]
+# Columns that hold what users wrote, by table.
+TEXTS: Mapping[str, Mapping[str, Scrubber]] = {
+    "applications": {"name": scrub},
+    "jobs": {"description": scrub_query, "job_group": scrub, "failure_reason": scrub},
+    "stages": {"name": scrub, "failure_reason": scrub, "job_description": scrub_query, "job_group": scrub},
+    "executors": {"removed_reason": scrub},
+    "sql_executions": {"description": scrub_query, "failure_reason": scrub},
+    "streaming_progress": {"name": scrub},
+    "environment": {"value": scrub},
+}
+
+
+def scrubbed(name: str, table: Any) -> Any:
+    """The table ``name`` of a log (pyarrow) with its texts scrubbed; each different text is looked at once."""
+    for column, scrubber in TEXTS.get(name, {}).items():
+        table = table.set_column(table.schema.get_field_index(column), column, _scrubbed(table[column], scrubber))
+    return table
+
+
+def _scrubbed(column: Any, scrubber: Scrubber) -> Any:
+    import pyarrow as pa
+
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):  # pyarrow gives a chunked array for a column of no chunk
+        return column
+    texts = pa.array([scrubber(text) for text in encoded.dictionary.to_pylist()], pa.string())
+    return pa.DictionaryArray.from_arrays(encoded.indices, texts).cast(pa.string())
