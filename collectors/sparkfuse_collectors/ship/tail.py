@@ -84,10 +84,15 @@ class LogTail:
             # from its beginning tells them apart.
             self._identity_read, self._bookmark, self._read_packed = part.identity, None, 0
             self._forget()
+        elif part is not None and self.state == SET_ASIDE and self._known is None and self._has_grown(part):
+            self._begin_anew()  # it was no log yet: a copy that was on its way
         if not self.wants_read(now):
             self.behind_since = 0.0
         elif not self.behind_since:
             self.behind_since = now
+
+    def _has_grown(self, part: Part) -> bool:
+        return bool(self._identity_read) and part.size_bytes > self._read_packed
 
     def _forget(self) -> None:
         """Let go of what was read, so that it is read again and compared."""
@@ -250,6 +255,9 @@ class LogTail:
 
     def _set_aside(self, reason: str) -> None:
         self.state, self.reason, self.history_due = SET_ASIDE, reason, False
+        part = self._part()
+        if part is not None:
+            self._read_packed, self._identity_read = part.size_bytes, part.identity
 
     def _has_ended(self) -> bool:
         return self._translation is not None and self._translation.facts.ended_ms is not None

@@ -1,0 +1,352 @@
+"""One log that is followed: whatever happens to its files, each event is one fact, and what is lost is counted."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_collectors.logs.files import LocalFiles
+from sparkfuse_collectors.logs.find import find_logs
+from sparkfuse_collectors.logs.lines import OpenReaders
+from sparkfuse_collectors.ship.tail import LogTail
+from sparkfuse_collectors.ship.translate import Shipper
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.position_pb2 import Position
+from sparkfuse_contracts.wire import from_json, to_json
+
+LOGS = Path(__file__).parents[2] / "logs"
+SHIPPER = Shipper("test", "c", "t")
+NOW = 4_000_000_000.0
+"""Long after any file was written: what is closed has settled."""
+TURN = 1 << 20
+
+
+def event(name: str, **members: object) -> bytes:
+    prefix = "" if "." in name else "SparkListener"
+    return json.dumps({"Event": f"{prefix}{name}", **members}).encode() + b"\n"
+
+
+def task(number: int) -> bytes:
+    info = {"Task ID": number, "Index": number, "Attempt": 0, "Launch Time": 100, "Finish Time": 200 + number}
+    ended = {"Stage ID": 0, "Stage Attempt ID": 0, "Task End Reason": {"Reason": "Success"}, "Task Info": info}
+    return event("TaskEnd", **ended)
+
+
+def header(app_id: str = "app-1", start_ms: int = 50, **properties: str) -> bytes:
+    start = {"App Name": "job", "App ID": app_id, "Timestamp": start_ms, "User": "u"}
+    return (
+        event("LogStart", **{"Spark Version": "3.5.9"})
+        + event("EnvironmentUpdate", **{"Spark Properties": {"spark.app.name": "job", **properties}})
+        + event("ApplicationStart", **start)
+        + event("JobStart", **{"Job ID": 0, "Submission Time": 60, "Stage IDs": [0]})
+    )
+
+
+END = event("ApplicationEnd", Timestamp=900)
+
+
+class Folder:
+    """A folder of one log, looked at and read as the shipper does it; ``again`` forgets all but the position."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.files = LocalFiles(str(path))
+        self.readers = OpenReaders()
+        self.tail: LogTail | None = None
+        self.facts: list[Fact] = []
+        self.malformed = 0
+
+    def write(self, name: str, content: bytes, *, append: bool = True) -> None:
+        target = self.path / name
+        target.parent.mkdir(exist_ok=True)
+        with target.open("ab" if append else "wb") as file:
+            file.write(content)
+
+    def read(self, turn_bytes: int = TURN) -> list[str]:
+        """Look once and read all there is; the kinds of the new facts, the shipper's own left out."""
+        (found,) = find_logs(self.files)
+        if self.tail is None:
+            self.tail = LogTail(found.name, SHIPPER)
+        self.tail.saw(found, NOW)
+        fresh: list[Fact] = []
+        turns = 0
+        while self.tail.wants_read(NOW):
+            read = self.tail.read(self.files, self.readers, turn_bytes, NOW)
+            fresh += [Fact.FromString(record) for record in read.records]
+            self.malformed += read.malformed
+            turns += 1
+            assert turns < 1000, "it reads for ever"
+            if not read.more:
+                break
+        self.facts += fresh
+        return [kind(fact) for fact in fresh if kind(fact) != "collector_health"]
+
+    def again(self) -> None:
+        """As after a kill: what is known is what was committed, as it travels."""
+        assert self.tail is not None
+        position = self.tail.position()
+        (found,) = find_logs(self.files)
+        self.readers = OpenReaders()
+        self.tail = LogTail(found.name, SHIPPER, position and from_json(Position, to_json(position)))
+
+    @property
+    def tasks(self) -> list[int]:
+        return [fact.task_ended.task_id for fact in self.facts if kind(fact) == "task_ended"]
+
+    @property
+    def holes(self) -> dict[str, list[int]]:
+        """Numbers that are missing or doubled, by lane."""
+        found = {}
+        for lane in ("bulk", "reserved"):
+            numbers = Counter(fact.seq for fact in self.facts if fact.lane == lane)
+            wrong = [number for number in range(max(numbers, default=-1) + 1) if numbers[number] != 1]
+            if wrong:
+                found[lane] = wrong
+        return found
+
+
+def kind(fact: Fact) -> str:
+    return str(fact.WhichOneof("kind"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_follows_growth_and_renaming(folder: Folder) -> None:
+    """Half a line waits for its other half, and a log goes on under its name when it is finished."""
+    folder.write("app-1.inprogress", header() + task(1) + task(2)[:30])
+
+    assert folder.read() == ["application_started", "job_started", "task_ended"]
+    folder.write("app-1.inprogress", task(2)[30:])
+    assert folder.read() == ["task_ended"]
+    (folder.path / "app-1.inprogress").rename(folder.path / "app-1")
+    folder.write("app-1", task(3) + END)
+    assert folder.read() == ["task_ended", "application_ended"]
+    assert (folder.tasks, folder.holes, folder.tail.state) == ([1, 2, 3], {}, "done")
+
+
+@pytest.mark.parametrize("cut", range(0, 2400, 61))
+def test_goes_on_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
+    """Whatever was there when it was killed, each fact comes once, in order, under the next number."""
+    content = header() + b"".join(map(task, range(8))) + END
+    folder.write("app-1.inprogress", content[:cut])
+    if cut:
+        folder.read(turn_bytes=200)
+        folder.again()
+    folder.write("app-1.inprogress", content[cut:])
+    if not cut:
+        folder.read()
+    folder.read(turn_bytes=200)
+    folder.again()
+    folder.read()
+
+    kinds = Counter(map(kind, folder.facts))
+    held = 2 if cut and kinds["application_started"] == 2 else 1
+    assert folder.tasks == list(range(8))
+    assert kinds["application_ended"] == 1
+    assert held == 1
+    assert folder.holes == {}
+
+
+def test_a_bad_line_is_missed_and_stops_nothing(folder: Folder) -> None:
+    """NUL bytes, half a line, a value of the wrong kind, a number too large: counted, and holes for consumers."""
+    huge = task(9).replace(b'"Launch Time": 100', b'"Launch Time": 1' + b"0" * 30)
+    folder.write("app-1.inprogress", header() + b"\0" * 300 + b"\n" + b'{"Event":"Spark\n' + task(1))
+    folder.write("app-1.inprogress", event("TaskEnd", **{"Stage ID": "x", "Task Info": []}) + huge + task(2) + END)
+    folder.read()
+
+    assert folder.tasks == [1, 2]
+    assert folder.malformed == 4
+    assert len(folder.holes["bulk"]) == 4
+    health = [fact.collector_health for fact in folder.facts if kind(fact) == "collector_health"]
+    assert health[-1].malformed_lines == 4
+    assert health[-1].behind_bytes == 0
+
+
+def test_a_huge_line_is_bad_and_not_kept(folder: Folder) -> None:
+    """A line over 16 MB is passed over, in pieces, and what follows it is read."""
+    folder.write("app-1.inprogress", header() + b'{"Event":"' + b"x" * (17 << 20) + b'"}\n' + task(1))
+    folder.read()
+
+    assert (folder.tasks, folder.malformed) == ([1], 1)
+
+
+def test_reads_rolled_files_in_order(folder: Folder) -> None:
+    """A rolled log is one log: its files by number, the next one when there is one, its end by its mark."""
+    log = "eventlog_v2_app-1"
+    folder.write(f"{log}/appstatus_app-1.inprogress", b"")
+    folder.write(f"{log}/events_1_app-1", header() + task(1))
+    assert folder.read() == ["application_started", "job_started", "task_ended"]
+    folder.write(f"{log}/events_1_app-1", task(2))
+    folder.write(f"{log}/events_2_app-1", task(3))
+    folder.write(f"{log}/events_10_app-1", task(4))
+    assert folder.read() == ["task_ended"] * 3
+    folder.again()
+    folder.write(f"{log}/events_10_app-1", END)
+    (folder.path / log / "appstatus_app-1.inprogress").rename(folder.path / log / "appstatus_app-1")
+    folder.read()
+
+    assert (folder.tasks, folder.holes, folder.tail.state) == ([1, 2, 3, 4], {}, "done")
+
+
+def test_compaction_behind_it_changes_nothing(folder: Folder) -> None:
+    """Files that were read may be compacted; what was sent is not sent again, before and after a kill."""
+    log = "eventlog_v2_app-1"
+    folder.write(f"{log}/events_1_app-1", header() + task(1))
+    folder.write(f"{log}/events_2_app-1", task(2))
+    folder.write(f"{log}/events_3_app-1", task(3))
+    folder.read()
+    for number in (1, 2):
+        (folder.path / log / f"events_{number}_app-1").unlink()
+    folder.write(f"{log}/events_2_app-1.compact", header() + task(2))
+    folder.write(f"{log}/events_3_app-1", task(4))
+    folder.read()
+    folder.again()
+    folder.write(f"{log}/events_3_app-1", task(5) + END)
+    folder.read()
+
+    assert (folder.tasks, folder.holes, folder.tail.gaps) == ([1, 2, 3, 4, 5], {}, 0)
+
+
+def test_a_file_that_is_gone_is_a_gap(folder: Folder) -> None:
+    """What was compacted away before it was read is lost, counted, and a hole; the compacted rest is not doubled."""
+    log = "eventlog_v2_app-1"
+    folder.write(f"{log}/events_1_app-1", header() + task(1))
+    folder.read()
+    (folder.path / log / "events_1_app-1").unlink()
+    folder.write(f"{log}/events_2_app-1.compact", header() + task(1))
+    folder.write(f"{log}/events_3_app-1", task(3) + END)
+    folder.read()
+
+    assert folder.tasks == [1, 3]
+    assert folder.tail.gaps == 1
+    assert len(folder.holes["bulk"]) == 1
+
+
+def test_another_application_under_the_name_is_begun_anew(folder: Folder) -> None:
+    """A log that was written anew, shorter or under another inode, by another run is that run's, from its beginning."""
+    folder.write("app-1", header(start_ms=50) + task(1) + task(2) + task(3))
+    folder.read()
+    folder.write("app-1", header(start_ms=51) + task(7), append=False)
+    folder.read()
+
+    assert folder.tasks == [1, 2, 3, 7]
+    assert {fact.app_start_ms for fact in folder.facts} == {50, 51}
+    assert folder.tail.rewritten == 1
+    (folder.path / "app-1").rename(folder.path / "moved")
+    folder.write("app-1", header(start_ms=52) + task(8) + task(9) + task(10), append=False)
+    (folder.path / "moved").unlink()
+    folder.read()
+    assert folder.tasks == [1, 2, 3, 7, 8, 9, 10]
+
+
+def test_a_copy_under_another_inode_goes_on(folder: Folder) -> None:
+    """A store that copies to rename changes nothing: what was read is recognised and not sent again."""
+    folder.write("app-1.inprogress", header() + task(1))
+    folder.read()
+    shutil.copy(folder.path / "app-1.inprogress", folder.path / "app-1")
+    (folder.path / "app-1.inprogress").unlink()
+    folder.write("app-1", task(2) + END)
+    folder.read()
+
+    assert (folder.tasks, folder.holes, folder.tail.rewritten) == ([1, 2], {}, 0)
+
+
+def test_one_that_shrank_is_set_aside(folder: Folder) -> None:
+    """The same run's log, shorter than what was read of it: nothing is sent twice, and the reason is told."""
+    folder.write("app-1.inprogress", header() + task(1) + task(2))
+    folder.read()
+    folder.write("app-1.inprogress", header() + task(1), append=False)
+    folder.read()
+
+    assert folder.tasks == [1, 2]
+    assert (folder.tail.state, folder.tail.reason) == ("set aside", "it is shorter than what was read of it")
+    assert folder.tail.position().state == "set aside"
+
+
+def test_databricks_rotation_goes_on_in_the_packed_file(folder: Folder) -> None:
+    """The file that is written becomes a packed one beside a new one: no line is lost, none doubled."""
+    folder.write("eventlog/eventlog", header() + task(1))
+    folder.read()
+    folder.write("eventlog/eventlog", task(2))
+    rolled = folder.path / "eventlog" / "eventlog-2026-11-21--10-00.gz"
+    rolled.write_bytes(gzip.compress((folder.path / "eventlog" / "eventlog").read_bytes()))
+    folder.write("eventlog/eventlog", task(3), append=False)
+    folder.read()
+    folder.write("eventlog/eventlog", task(4) + END)
+    folder.read()
+
+    assert (folder.tasks, folder.holes) == ([1, 2, 3, 4], {})
+
+
+@pytest.mark.parametrize("log", sorted(path for path in (LOGS / "real").glob("*/*") if path.name != "README.md"))
+def test_a_packed_log_that_grows_byte_by_byte(folder: Folder, log: Path) -> None:
+    """However the bytes of a real log arrive, whole frames or not, the facts are those of the whole log."""
+    if log.is_dir():
+        pytest.skip("a rolled log: its files grow one at a time")
+    content = log.read_bytes()
+    whole = Folder(folder.path / "whole")
+    whole.write(f"{log.name}", content)
+    whole.read()
+    steps = [len(content) * part // 7 for part in range(8)]
+    grown = Folder(folder.path / "grown")
+    growing = f"{log.name.removesuffix('.inprogress')}.inprogress"
+    for begin, end in pairwise(steps):
+        grown.write(growing, content[begin:end])
+        grown.read()
+        if begin % 3 == 0:
+            grown.again()
+    (grown.path / growing).rename(grown.path / log.name)
+    grown.read()
+
+    told = [fact.event_id for fact in whole.facts if kind(fact) != "collector_health"]
+    assert [fact.event_id for fact in grown.facts if kind(fact) != "collector_health"] == told
+    assert len(set(told)) == len(told)
+    assert grown.holes == {}
+
+
+def test_watched_applications_are_followed_in_silence(folder: Folder) -> None:
+    """Nothing of an application that the plugin watches is sent; at its end its history is due."""
+    folder.write("app-1.inprogress", header(**{"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}) + task(1))
+    assert folder.read() == []
+    assert (folder.tail.state, folder.tail.history_due) == ("watched", False)
+    folder.again()
+    folder.write("app-1.inprogress", END)
+    assert folder.read() == []
+    assert folder.tail.history_due
+
+
+def test_a_plugin_that_is_switched_off_does_not_watch(folder: Folder) -> None:
+    """With the plugin there and disabled, the log is the only source."""
+    plugin = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin", "spark.sparkfuse.enabled": "false"}
+    folder.write("app-1.inprogress", header(**plugin) + task(1))
+
+    assert folder.read() == ["application_started", "job_started", "task_ended"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"hello\n" * 10, "not one of its lines says which application it is of"),
+        (task(1) * 3, "it does not begin with the start of an application"),
+        (b"\x28\xb5\x2f\xfd" + b"\xff" * 100, "nknown frame descriptor"),
+        (b"PK\x03\x04" + b"\0" * 100, "zip"),
+    ],
+    ids=["text", "no start", "broken zstd", "zip"],
+)
+def test_what_is_no_log_is_set_aside_with_its_reason(folder: Folder, content: bytes, reason: str) -> None:
+    """A poisoned file is told of once and not read again."""
+    folder.write("app-1", content)
+
+    assert folder.read() == []
+    assert folder.tail.state == "set aside"
+    assert reason in folder.tail.reason or folder.tail.reason
+    assert not folder.tail.wants_read(NOW)
