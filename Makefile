@@ -58,6 +58,10 @@ test-unit: | setup ## run the tests that start nothing
 chaos: | setup ## kill real parts while they work, and look that nothing is lost or told twice
 	$(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
 
+.PHONY: chaos-ship
+chaos-ship: | setup ## kill the shipper fifty times while logs grow, and compare the windows with the facts
+	$(BIN)/python -m pytest tests/chaos/test_chaos_ship.py $(PYTEST_ARGS)
+
 .PHONY: test-java
 test-java: | setup ## run the tests of the Spark plugin and of Flink's functions
 	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) test && ) true
@@ -135,6 +139,10 @@ bench-loader: | setup ## measure how fast facts get into the store
 .PHONY: bench-parse
 bench-parse: | setup ## measure the event log reader against cat and DuckDB (on a quiet machine; ARGS=--write keeps it)
 	$(BIN)/python tests/bench/bench_parse.py $(ARGS)
+
+.PHONY: bench-ship
+bench-ship: | setup ## measure the shipper's memory and CPU with 10,000 open logs (ARGS="--logs N --codec zstd")
+	$(BIN)/python tests/bench/bench_ship.py $(ARGS)
 
 .PHONY: bench-windows
 bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)

@@ -12,7 +12,7 @@ from sparkfuse_collectors.facts.record import RESERVED, News
 from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_contracts.generated.fact_pb2 import ApplicationEnded, ApplicationStarted
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, attempt_number
-from sparkfuse_rules.knowledge.scrubbing import capped, scrub
+from sparkfuse_rules.knowledge.scrubbing import scrub
 
 Event = Mapping[str, Any]
 PLUGIN_PACKAGE = "io.sparkfuse."
@@ -23,7 +23,8 @@ HEADER = frozenset({
 })  # fmt: skip
 MOST_HELD = 10_000
 MOST_CHARS = 512
-MOST_SETTINGS = 200
+MOST_SETTINGS = 300
+MOST_NODE_EVENTS = 128
 _NODE_EVENT = re.compile(r"(?:Executor|Node)(?:Excluded|Unexcluded|Blacklisted|Unblacklisted)(?:ForStage)?")
 
 
@@ -58,7 +59,7 @@ class ApplicationFacts:
         self._properties: Mapping[str, str] | None = None
         self._jobs: dict[int, frozenset[int]] = {}
         self._succeeded_jobs = self._failed_jobs = 0
-        self._hosts: dict[str, str] = {}
+        self._told_nodes: dict[str, None] = {}
         self._sql = sql.SqlBook()
 
     def feed(self, name: str, event: Event) -> list[News]:
@@ -88,7 +89,7 @@ class ApplicationFacts:
         if method is not None:
             yield from getattr(self, method)(event)
         elif _NODE_EVENT.fullmatch(name):
-            yield cluster.node_event(name, event, self._hosts)
+            yield from self._node_event(name, event)
 
     def _meet(self, name: str) -> list[News]:
         """Once the start and the configuration are known, or nothing more of them can come: all that was held."""
@@ -163,16 +164,25 @@ class ApplicationFacts:
     def _stage_started(self, event: Event) -> Iterator[News]:
         stage = event["Stage Info"]["Stage ID"]
         jobs = [job for job, its in self._jobs.items() if stage in its]
-        yield stages.stage_started(event, min(jobs, default=None))
+        found = stages.stage_started(event, min(jobs, default=None))
+        message = found.message
+        execution = message.sql_execution_id if message.HasField("sql_execution_id") else None
+        self._sql.stage_started((message.stage_id, message.stage_attempt), execution)
+        yield found
 
     def _stage_ended(self, event: Event) -> Iterator[News]:
-        self._sql.updated(sql.stage_values(event))
-        yield stages.stage_ended(event)
-
-    def _executor_added(self, event: Event) -> Iterator[News]:
-        found = cluster.executor_added(event)
-        self._hosts[found.message.executor_id] = found.message.host
+        found = stages.stage_ended(event)
+        self._sql.stage_ended((found.message.stage_id, found.message.stage_attempt), event)
         yield found
+
+    def _node_event(self, name: str, event: Event) -> Iterator[News]:
+        """Spark posts some under the old name (blacklisted) and under the new one: each is told once."""
+        found = cluster.node_event(name, event)
+        if found.own not in self._told_nodes:
+            self._told_nodes[found.own] = None
+            if len(self._told_nodes) > MOST_NODE_EVENTS:
+                del self._told_nodes[next(iter(self._told_nodes))]
+            yield found
 
     def _resource_profile(self, event: Event) -> Iterator[News]:
         yield cluster.resource_profile_added(event, self.last_ms)
@@ -184,10 +194,14 @@ class ApplicationFacts:
         yield from self._sql.ended(event)
 
     def _sql_replanned(self, event: Event) -> Iterator[News]:
-        yield from self._sql.planned(event, self.last_ms)
+        yield from self._sql.replanned(event, self.last_ms)
+
+    def _sql_expected(self, event: Event) -> Iterator[News]:
+        self._sql.expected(event)
+        yield from ()
 
     def _driver_updates(self, event: Event) -> Iterator[News]:
-        self._sql.updated(sql.driver_updates(event))
+        self._sql.driver_updated(event)
         yield from ()
 
     def _query_ended(self, event: Event) -> Iterator[News]:
@@ -197,11 +211,13 @@ class ApplicationFacts:
 _SIMPLE: Mapping[str, Callable[[Event], News]] = {
     "TaskStart": tasks.task_started,
     "TaskEnd": tasks.task_ended,
+    "ExecutorAdded": cluster.executor_added,
     "ExecutorRemoved": cluster.executor_removed,
     "BlockManagerAdded": cluster.block_manager_added,
     "BlockManagerRemoved": cluster.block_manager_removed,
     "StreamingQueryListener$QueryStartedEvent": streaming.query_started,
     "StreamingQueryListener$QueryProgressEvent": streaming.query_progressed,
+    "StreamingQueryListener$QueryIdleEvent": streaming.query_idle,
 }
 _METHODS: Mapping[str, str] = {
     "LogStart": "_log_start",
@@ -212,10 +228,10 @@ _METHODS: Mapping[str, str] = {
     "JobEnd": "_job_ended",
     "StageSubmitted": "_stage_started",
     "StageCompleted": "_stage_ended",
-    "ExecutorAdded": "_executor_added",
     "ResourceProfileAdded": "_resource_profile",
     "SQLExecutionStart": "_sql_started",
     "SQLAdaptiveExecutionUpdate": "_sql_replanned",
+    "SQLAdaptiveSQLMetricUpdates": "_sql_expected",
     "DriverAccumUpdates": "_driver_updates",
     "SQLExecutionEnd": "_sql_ended",
     "StreamingQueryListener$QueryTerminatedEvent": "_query_ended",
@@ -249,4 +265,4 @@ def configuration(properties: Mapping[str, str]) -> dict[str, str]:
     """The settings that explain how it ran: an allow-list, because anything else may be a secret."""
     allows = allowed_configuration().allows
     keys = sorted(key for key in properties if allows(key))[:MOST_SETTINGS]
-    return {key: capped(scrub(str(properties[key])), MOST_CHARS) for key in keys}
+    return {key: scrub(str(properties[key])[:MOST_CHARS]) for key in keys}

@@ -12,6 +12,8 @@ from sparkfuse_rules.knowledge.scrubbing import scrub
 
 Event = Mapping[str, Any]
 _MEBIBYTE = 1 << 20
+MOST_RESOURCES = 32
+MOST_NAME_CHARS = 128
 _MEMORY = {
     "memory": "executor_memory_bytes",
     "memoryOverhead": "memory_overhead_bytes",
@@ -75,7 +77,7 @@ def resource_profile_added(event: Event, at_ms: int) -> News:
             message.executor_cores = amount
         elif name in _MEMORY:
             setattr(message, _MEMORY[name], amount * _MEBIBYTE)
-        else:
+        elif len(message.resources) < MOST_RESOURCES and len(name) <= MOST_NAME_CHARS:
             message.resources[name] = str(amount)
     cpus = (event.get("Task Resource Requests") or {}).get("cpus")
     if cpus:
@@ -83,20 +85,16 @@ def resource_profile_added(event: Event, at_ms: int) -> News:
     return News(RESERVED, at_ms, "resource_profile_added", str(profile), message)
 
 
-def node_event(name: str, event: Event, hosts: Mapping[str, str]) -> News:
-    """The fact of an exclusion (``name`` is the event's, such as ExecutorExcludedForStage) or of its end.
-
-    ``hosts`` are those of the executors, by id.
-    """
-    happened_ms, executor = event["time"], event.get("executorId")
+def node_event(name: str, event: Event) -> News:
+    """The fact of an exclusion (``name`` is the event's, such as ExecutorExcludedForStage) or of its end."""
+    happened_ms = event["time"]
     kind = "taken back" if "Un" in name else "excluded"
-    failures = event.get("taskFailures", event.get("executorFailures"))
     message = fact_pb2.NodeEvent(
         event=kind,
-        host=event.get("hostId") or (hosts.get(executor) if executor else None),
-        executor_id=executor,
+        host=event.get("hostId"),
+        executor_id=event.get("executorId"),
         stage_id=event.get("stageId"),
-        task_failures=failures,
+        task_failures=event.get("taskFailures"),
         happened_ms=happened_ms,
     )
     stage = message.stage_id if message.HasField("stage_id") else ""

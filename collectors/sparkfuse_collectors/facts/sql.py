@@ -11,68 +11,98 @@ from sparkfuse_contracts.generated.fact_pb2 import SqlEnded, SqlMetrics, SqlPlan
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
 
 Event = Mapping[str, Any]
-# Beyond this a plan says no more of which job it is.
-MOST_NODES = 256
-MOST_DEPTH = 200
-MOST_METRICS = 1024
-# Executions that run at once; a log that never ends one must not grow without bound.
-MOST_EXECUTIONS = 1000
+# The bounds of the plugin's SqlPlanCopy and SqlBook.
+MOST_NAMES = 256
+MOST_NODES = 1000
+MOST_METRICS = 2000
+MOST_NAME_CHARS = 200
+MOST_CHARS = 60_000
+MOST_VISITS = 20_000
+MOST_EXECUTIONS = 500
+MOST_VALUES = 4096
+MOST_VALUES_IN_ALL = 50_000
+MOST_STAGES = 4096
 
 
 @dataclass
 class _Execution:
+    """A running execution: how often it was planned, and the last values of its accumulators, None before the first."""
+
     versions: int = 0
-    accumulators: dict[int, int | None] = field(default_factory=dict)
+    values: dict[int, int | None] = field(default_factory=dict)
+    left_out: int = 0
+
+    def put(self, accumulator: int, value: int | None) -> None:
+        if accumulator < 0:
+            return
+        if accumulator not in self.values and len(self.values) >= MOST_VALUES:
+            self.left_out += 1
+        elif value is not None or accumulator not in self.values:
+            self.values[accumulator] = value
 
 
 class SqlBook:
-    """What is to be remembered of running executions: how often they were planned, and their metrics' last values."""
+    """What is to be remembered of running executions, until they end; the oldest are forgotten beyond the bounds."""
 
     def __init__(self) -> None:
         self._running: dict[int, _Execution] = {}
+        self._stages: dict[tuple[int, int], int] = {}
 
     def started(self, event: Event) -> Iterator[News]:
         """The facts of a SparkListenerSQLExecutionStart."""
         execution, started_ms = event["executionId"], event["time"]
-        root = event.get("rootExecutionId")
-        names = [node["nodeName"] for node, _ in _nodes(event.get("sparkPlanInfo"))]
+        self._running[execution] = running = _Execution()
+        plan = self._plan(execution, running, event.get("sparkPlanInfo"))
         message = SqlStarted(
             sql_execution_id=execution,
             started_ms=started_ms,
             description=scrub_query(str(event.get("description"))),
-            plan_nodes=names[:MOST_NODES],
-            root_execution_id=root,
+            plan_nodes=plan.node_names[:MOST_NAMES],
+            root_execution_id=event.get("rootExecutionId"),
         )
         yield News(RESERVED, started_ms, "sql_started", str(execution), message)
-        yield from self.planned(event, started_ms)
+        yield _plan_news(plan, started_ms)
 
-    def planned(self, event: Event, at_ms: int) -> Iterator[News]:
-        """The fact of a plan: of a start, or of a SparkListenerSQLAdaptiveExecutionUpdate."""
-        execution, plan = event["executionId"], event.get("sparkPlanInfo")
-        if plan is None:
-            return
-        running = self._of(execution)
-        message = _plan(execution, running.versions, plan)
-        running.versions += 1
-        for metric in message.metrics:
-            running.accumulators.setdefault(metric.accumulator_id, None)
-        yield News(BULK, at_ms, "sql_plan", f"{execution}|{message.plan_version}", message)
+    def replanned(self, event: Event, at_ms: int) -> Iterator[News]:
+        """The fact of a SparkListenerSQLAdaptiveExecutionUpdate, which has no time of its own."""
+        execution = event["executionId"]
+        if (running := self._running.get(execution)) is not None:
+            yield _plan_news(self._plan(execution, running, event.get("sparkPlanInfo")), at_ms)
 
-    def updated(self, values: Mapping[int, int]) -> None:
-        """Remember values of accumulators, from the driver or from a stage that ended."""
-        for execution in self._running.values():
-            known = execution.accumulators
-            for accumulator in values.keys() & known.keys():
-                known[accumulator] = values[accumulator]
+    def expected(self, event: Event) -> None:
+        """A SparkListenerSQLAdaptiveSQLMetricUpdates: a subquery tells its metrics without a plan."""
+        if (running := self._running.get(event["executionId"])) is not None:
+            for metric in (event.get("sqlPlanMetrics") or ())[:MOST_VALUES]:
+                running.put(metric.get("accumulatorId", -1), None)
+            self._bound()
+
+    def stage_started(self, stage: tuple[int, int], execution: int | None) -> None:
+        """A stage attempt of an execution was submitted."""
+        if execution in self._running:
+            self._stages[stage] = execution
+            if len(self._stages) > MOST_STAGES:
+                del self._stages[next(iter(self._stages))]
+
+    def stage_ended(self, stage: tuple[int, int], event: Event) -> None:
+        """What a stage's accumulators hold at its end is what they hold by then: the last one counts."""
+        running = self._running.get(self._stages.pop(stage, -1))
+        for each in (event["Stage Info"].get("Accumulables") or ())[:MOST_VALUES] if running else ():
+            value = _whole(each.get("Value"))
+            if running and value is not None and each.get("ID", -1) in running.values:
+                running.put(each["ID"], value)
+
+    def driver_updated(self, event: Event) -> None:
+        """The values of a SparkListenerDriverAccumUpdates, which the driver itself counted."""
+        if (running := self._running.get(event["executionId"])) is not None:
+            for pair in (event.get("accumUpdates") or ())[:MOST_VALUES]:
+                if len(pair) == 2:
+                    running.put(pair[0], _whole(pair[1]))
 
     def ended(self, event: Event) -> Iterator[News]:
         """The facts of a SparkListenerSQLExecutionEnd."""
         execution, ended_ms = event["executionId"], event["time"]
-        running = self._running.pop(execution, None)
-        values = {key: value for key, value in running.accumulators.items() if value is not None} if running else {}
-        if values:
-            message = SqlMetrics(sql_execution_id=execution, accumulator_ids=list(values), values=list(values.values()))
-            yield News(BULK, ended_ms, "sql_metrics", str(execution), message)
+        if (running := self._running.pop(execution, None)) is not None:
+            yield News(BULK, ended_ms, "sql_metrics", str(execution), _metrics(execution, running))
         # Spark says "" of an execution that ended well.
         failure = event.get("errorMessage") or None
         told = SqlEnded(
@@ -82,70 +112,74 @@ class SqlBook:
         )
         yield News(RESERVED, ended_ms, "sql_ended", str(execution), told)
 
-    def _of(self, execution: int) -> _Execution:
-        found = self._running.get(execution)
-        if found is None:
-            if len(self._running) >= MOST_EXECUTIONS:
-                del self._running[next(iter(self._running))]
-            found = self._running[execution] = _Execution()
-        return found
+    def _plan(self, execution: int, running: _Execution, plan: Event | None) -> SqlPlan:
+        message = _copied(execution, running.versions, plan, running)
+        running.versions += 1
+        self._bound()
+        return message
+
+    def _bound(self) -> None:
+        values = sum(len(running.values) for running in self._running.values())
+        while len(self._running) > MOST_EXECUTIONS or (values > MOST_VALUES_IN_ALL and len(self._running) > 1):
+            eldest = self._running.pop(next(iter(self._running)))
+            values -= len(eldest.values)
 
 
-def driver_updates(event: Event) -> dict[int, int]:
-    """The values of a SparkListenerDriverAccumUpdates."""
-    return {pair[0]: pair[1] for pair in event.get("accumUpdates") or () if len(pair) == 2}
+def _plan_news(plan: SqlPlan, at_ms: int) -> News:
+    return News(BULK, at_ms, "sql_plan", f"{plan.sql_execution_id}|{plan.plan_version}", plan)
 
 
-def stage_values(event: Event) -> dict[int, int]:
-    """The whole numbers among the accumulables of a SparkListenerStageCompleted."""
-    found = {}
-    for each in event["Stage Info"].get("Accumulables") or ():
-        value = each.get("Value")
-        if isinstance(value, str) and value.lstrip("-").isdigit():
-            value = int(value)
-        if isinstance(value, int) and "ID" in each:
-            found[each["ID"]] = value
-    return found
+def _metrics(execution: int, running: _Execution) -> SqlMetrics:
+    known = sorted((key, value) for key, value in running.values.items() if value is not None)
+    return SqlMetrics(
+        sql_execution_id=execution,
+        accumulator_ids=[key for key, _ in known],
+        values=[value for _, value in known],
+        left_out=running.left_out,
+    )
 
 
-def _plan(execution: int, version: int, plan: Event) -> SqlPlan:
-    message = SqlPlan(sql_execution_id=execution, plan_version=version)
-    left_out_nodes = left_out_metrics = 0
-    for place, (node, parent) in enumerate(_nodes(plan)):
-        metrics = node.get("metrics") or ()
-        if place >= MOST_NODES:
-            left_out_nodes += 1
-            left_out_metrics += len(metrics)
-            continue
-        message.node_names.append(scrub_query(node["nodeName"]))
-        message.node_parents.append(parent)
-        for metric in metrics:
-            if len(message.metrics) >= MOST_METRICS:
-                left_out_metrics += 1
-                continue
-            message.metrics.append(
-                SqlPlanMetric(
-                    node=place,
-                    accumulator_id=metric["accumulatorId"],
-                    name=metric.get("name"),
-                    type=metric.get("metricType"),
-                )
-            )
-    if left_out_nodes:
-        message.left_out_nodes = left_out_nodes
-    if left_out_metrics:
-        message.left_out_metrics = left_out_metrics
+def _whole(value: Any) -> int | None:
+    """A whole number, also where Spark's log has it as a text; None for users' accumulators, which hold anything."""
+    if isinstance(value, str) and value.lstrip("-").isdigit():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _copied(execution: int, version: int, plan: Event | None, running: _Execution) -> SqlPlan:
+    """Names, shape and metrics of a plan in pre-order, within the bounds; what they left out is counted."""
+    message = SqlPlan(sql_execution_id=execution, plan_version=version, left_out_nodes=0, left_out_metrics=0)
+    waiting = [(plan, -1)] if plan else []
+    visits = chars = 0
+    while waiting and visits < MOST_VISITS:
+        node, parent = waiting.pop()
+        visits += 1
+        number = len(message.node_names)
+        if number >= MOST_NODES or chars >= MOST_CHARS:
+            message.left_out_nodes += 1
+            number = parent
+        else:
+            name = str(node.get("nodeName"))[:MOST_NAME_CHARS]
+            chars += len(name)
+            message.node_names.append(scrub_query(name))
+            message.node_parents.append(parent)
+            chars = _copy_metrics(message, number, node, running, chars)
+        waiting.extend((child, number) for child in reversed(node.get("children") or ()))
+    message.left_out_nodes += len(waiting)
     return message
 
 
-def _nodes(plan: Event | None) -> Iterator[tuple[Event, int]]:
-    """The nodes of a plan in pre-order with the number of their parent; without recursion, and not deeper than 200."""
-    waiting = [(plan, -1, 0)] if plan else []
-    number = 0
-    while waiting:
-        node, parent, depth = waiting.pop()
-        yield node, parent
-        if depth < MOST_DEPTH:
-            children = node.get("children") or ()
-            waiting.extend((child, number, depth + 1) for child in reversed(children))
-        number += 1
+def _copy_metrics(message: SqlPlan, number: int, node: Event, running: _Execution, chars: int) -> int:
+    """The metrics of one node; how many letters the plan has by now."""
+    for metric in (node.get("metrics") or ())[:MOST_METRICS]:
+        accumulator = metric.get("accumulatorId", -1)
+        running.put(accumulator, None)
+        if len(message.metrics) >= MOST_METRICS or chars >= MOST_CHARS:
+            message.left_out_metrics += 1
+            continue
+        name = str(metric.get("name"))[:MOST_NAME_CHARS]
+        chars += len(name)
+        message.metrics.append(
+            SqlPlanMetric(node=number, accumulator_id=accumulator, name=name, type=str(metric.get("metricType")))
+        )
+    return chars

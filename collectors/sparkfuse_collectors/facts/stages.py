@@ -17,6 +17,9 @@ MOST_STAGES = 4096
 MOST_PARENTS = 256
 MOST_RDDS = 256
 MOST_SCOPES = 64
+MOST_SCOPE_CHARS = 200
+MOST_TAGS = 64
+MOST_TAG_CHARS = 256
 _CODEGEN_ID = re.compile(r"\s*\(\d+\)$")
 
 
@@ -33,9 +36,14 @@ def job_started(event: Event) -> News:
         description=None if description is None else scrub_query(description),
         sql_execution_id=sql_execution(properties),
         job_group=None if group is None else scrub(group),
-        job_tags=[scrub(tag) for tag in tags.split(",") if tag] if tags else (),
+        job_tags=_tags(tags) if tags else (),
     )
     return News(RESERVED, submitted_ms, "job_started", str(job_id), message)
+
+
+def _tags(tags: str) -> list[str]:
+    parts = tags.split(",", MOST_TAGS)[:MOST_TAGS]
+    return [scrub(tag) for tag in parts if tag and len(tag) <= MOST_TAG_CHARS]
 
 
 def stage_ids(event: Event) -> list[int]:
@@ -108,8 +116,8 @@ def scopes(stage: Event) -> list[str]:
     for rdd in (stage.get("RDD Info") or ())[:MOST_RDDS]:
         name = _scope_name(rdd.get("Scope"))
         if name is not None and len(names) < MOST_SCOPES:
-            names[_CODEGEN_ID.sub("", name)] = None
-    return list(names)
+            names[_CODEGEN_ID.sub("", name)[:MOST_SCOPE_CHARS]] = None
+    return [scrub_query(name) for name in names]
 
 
 def _scope_name(scope: str | None) -> str | None:

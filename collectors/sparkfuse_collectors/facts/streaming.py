@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,15 +12,15 @@ from sparkfuse_contracts.generated.fact_pb2 import StreamingEnded, StreamingProg
 from sparkfuse_rules.knowledge.scrubbing import scrub
 
 Event = Mapping[str, Any]
-MOST_SOURCES = 16
+MOST_SOURCES = 64
+MOST_SOURCE_CHARS = 512
+MOST_NAME_CHARS = 256
 
 
 def query_started(event: Event) -> News:
     """The fact of a QueryStartedEvent."""
     started_ms = moment(event["timestamp"])
-    message = StreamingStarted(
-        query_id=event["id"], run_id=event["runId"], name=event.get("name"), started_ms=started_ms
-    )
+    message = StreamingStarted(query_id=event["id"], run_id=event["runId"], name=_name(event), started_ms=started_ms)
     return News(RESERVED, started_ms, "streaming_started", message.run_id, message)
 
 
@@ -36,7 +37,7 @@ def query_ended(event: Event, at_ms: int) -> News:
 
 
 def query_progressed(event: Event) -> News:
-    """The fact of a QueryProgressEvent."""
+    """The fact of a QueryProgressEvent, when its batch ended."""
     of = event["progress"]
     triggered_ms, took = moment(of["timestamp"]), of.get("durationMs") or {}
     sources, states = of.get("sources") or (), of.get("stateOperators") or ()
@@ -44,25 +45,32 @@ def query_progressed(event: Event) -> News:
     message = StreamingProgress(
         query_id=of["id"],
         run_id=of["runId"],
-        name=of.get("name"),
+        name=_name(of),
         batch_id=of["batchId"],
         triggered_ms=triggered_ms,
         batch_duration_ms=of.get("batchDuration", took.get("triggerExecution")),
         add_batch_ms=took.get("addBatch"),
         latest_offset_ms=took.get("latestOffset"),
         input_rows=_sum(sources, "numInputRows"),
-        input_rows_per_second=_rate(sources, "inputRowsPerSecond"),
-        processed_rows_per_second=_rate(sources, "processedRowsPerSecond"),
-        state_rows=_sum(states, "numRowsTotal"),
-        state_memory_bytes=_sum(states, "memoryUsedBytes"),
-        dropped_by_watermark_rows=_sum(states, "numRowsDroppedByWatermark"),
+        input_rows_per_second=_rate(of, sources, "inputRowsPerSecond"),
+        processed_rows_per_second=_rate(of, sources, "processedRowsPerSecond"),
+        state_rows=_sum(states, "numRowsTotal") if states else None,
+        state_memory_bytes=_sum(states, "memoryUsedBytes") if states else None,
+        dropped_by_watermark_rows=_sum(states, "numRowsDroppedByWatermark") if states else None,
         watermark_ms=moment(watermark) if watermark else None,
-        source_lag_records=_lag(sources, "maxOffsetsBehindLatest", "avgOffsetsBehindLatest"),
-        source_lag_bytes=_lag(sources, "estimatedTotalBytesBehindLatest"),
-        sources=[source_name(each.get("description")) for each in sources[:MOST_SOURCES]],
+        source_lag_records=_lag(sources, "maxOffsetsBehindLatest"),
+        source_lag_bytes=_lag(sources, "estimatedTotalBytesBehindLatest", "numBytesOutstanding"),
+        sources=[scrub(str(each.get("description"))[:MOST_SOURCE_CHARS]) for each in sources[:MOST_SOURCES]],
     )
     own = f"{message.run_id}|{message.batch_id}|{triggered_ms}"
-    return News(BULK, triggered_ms, "streaming_progress", own, message)
+    return News(BULK, triggered_ms + message.batch_duration_ms, "streaming_progress", own, message)
+
+
+def query_idle(event: Event) -> News:
+    """The fact of a QueryIdleEvent (Spark 3.5 and later): the query waits and has no batch."""
+    triggered_ms = moment(event["timestamp"])
+    message = StreamingProgress(query_id=event["id"], run_id=event["runId"], triggered_ms=triggered_ms)
+    return News(BULK, triggered_ms, "streaming_progress", f"{message.run_id}||{triggered_ms}", message)
 
 
 def moment(text: str) -> int:
@@ -70,26 +78,27 @@ def moment(text: str) -> int:
     return round(dt.datetime.fromisoformat(text).timestamp() * 1000)
 
 
-def source_name(description: str | None) -> str:
-    """The source without its options, which may hold addresses and secrets."""
-    return scrub((description or "").split("[", 1)[0].strip())
+def _name(of: Event) -> str | None:
+    name = of.get("name")
+    return None if name is None else scrub(name[:MOST_NAME_CHARS])
 
 
-def _sum(rows: Iterable[Event], name: str) -> int | None:
-    found = [row[name] for row in rows if row.get(name) is not None]
-    return sum(found) if found else None
+def _sum(rows: Iterable[Event], name: str) -> int:
+    return sum(row.get(name) or 0 for row in rows)
 
 
-def _rate(rows: Iterable[Event], name: str) -> float | None:
-    """Spark writes no rate that is not finite."""
-    found = [float(row[name]) for row in rows if row.get(name) is not None]
-    return sum(found) if found else None
+def _rate(progress: Event, sources: Iterable[Event], name: str) -> float | None:
+    """The whole query's rate, where the log has only those of its sources their sum; none that is not finite."""
+    told = progress.get(name)
+    parts = [each[name] for each in sources if each.get(name) is not None] if told is None else [told]
+    rates = [float(each) for each in parts]
+    return sum(rates) if rates and all(math.isfinite(rate) and rate >= 0 for rate in rates) else None
 
 
 def _lag(sources: Iterable[Event], *names: str) -> int | None:
-    """What sources tell of themselves, as texts; the first of the names that they have."""
-    for name in names:
-        found = [metrics[name] for each in sources if name in (metrics := each.get("metrics") or {})]
-        if found:
-            return round(sum(float(value) for value in found))
-    return None
+    """What sources tell of how far they are behind, as texts: of each the first of the names that it has."""
+    found = []
+    for each in sources:
+        metrics = each.get("metrics") or {}
+        found += [int(float(metrics[name])) for name in names if name in metrics][:1]
+    return sum(found) if found else None

@@ -13,7 +13,11 @@ from sparkfuse_rules.knowledge.scrubbing import scrub
 Event = Mapping[str, Any]
 _NOTHING: Event = {}
 _OUTCOMES = {"Success": "success", "TaskKilled": "killed"}
-_EXIT_CODE = re.compile(r"(?i)(?:exit(?:ed)?(?: with)?(?: code| status)|exitcode)\s*[:=]?\s*(-?\d{1,9})")
+# Each cluster manager words it in its own way; the same as ExitCodes of the plugin.
+_EXIT_CODE = re.compile(
+    r"(?i)\bexit(?:ed)?(?: +with)?(?: +exit)?[ _]?(?:code|status|value)(?: +is)? *[:=(]? *(-?[0-9]{1,9})\b", re.ASCII
+)
+MOST_CLASS_CHARS = 512
 _MERGED_BYTES = ("Merged Remote Bytes Read", "Merged Local Bytes Read")
 
 
@@ -63,7 +67,7 @@ def task_ended(event: Event) -> News:
     if outcome != "success":
         _tell_failure(message, reason)
     own = f"{task_id}|{outcome}|{message.failure_class}|{finished_ms}"
-    return News(RESERVED if outcome == "failed" else BULK, finished_ms, "task_ended", own, message)
+    return News(RESERVED, finished_ms, "task_ended", own, message)
 
 
 def _index(task: Event) -> int:
@@ -116,14 +120,12 @@ def _metrics(of: Event) -> dict[str, Any]:
 
 
 def _tell_failure(message: TaskEnded, reason: Event) -> None:
-    """Class, text and places of what ended the task, as Spark's TaskFailedReason says them."""
+    """Class, text and places of what ended the task, as TaskOutcome of the plugin tells them."""
     name = reason.get("Reason", "UnknownReason")
-    if name == "ExceptionFailure":
-        message.failure_class = reason.get("Class Name") or name
-        message.failure_reason = scrub(reason.get("Description") or "")
-        return
-    message.failure_class = name
-    message.failure_reason = scrub(_text(name, reason))
+    message.failure_class = (reason.get("Class Name") or "" if name == "ExceptionFailure" else name)[:MOST_CLASS_CHARS]
+    said = reason.get(_TEXTS[name]) if name in _TEXTS else _sentence(name, reason)
+    if said is not None:
+        message.failure_reason = scrub(said)
     if name == "FetchFailed":
         address = reason.get("Block Manager Address") or _NOTHING
         _put(message, "fetch_failed_host", address.get("Host"))
@@ -131,7 +133,7 @@ def _tell_failure(message: TaskEnded, reason: Event) -> None:
         _put(message, "fetch_failed_shuffle_id", reason.get("Shuffle ID"))
     elif name == "ExecutorLostFailure":
         _put(message, "exit_caused_by_app", reason.get("Exit Caused By App"))
-        _put(message, "exit_code", exit_code(reason.get("Loss Reason") or ""))
+        _put(message, "exit_code", exit_code(said or ""))
 
 
 def _put(message: TaskEnded, name: str, value: Any) -> None:
@@ -145,39 +147,24 @@ def exit_code(text: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _text(name: str, reason: Event) -> str:
-    """Spark's ``toErrorString``."""
+# Where Spark's log has the text of a reason.
+_TEXTS = {
+    "ExceptionFailure": "Description",
+    "TaskKilled": "Kill Reason",
+    "FetchFailed": "Message",
+    "ExecutorLostFailure": "Loss Reason",
+}
+
+
+def _sentence(name: str, reason: Event) -> str:
+    """Spark's ``toErrorString`` of the reasons that have no text in its log."""
     if name == "Resubmitted":
         return "Resubmitted (resubmitted due to lost executor)"
     if name == "TaskResultLost":
         return "TaskResultLost (result lost from block manager)"
-    if name == "TaskKilled":
-        return f"TaskKilled ({reason.get('Kill Reason', 'unknown reason')})"
     if name == "TaskCommitDenied":
         return (
             f"TaskCommitDenied (Driver denied task commit) for job: {reason.get('Job ID')}, "
             f"partition: {reason.get('Partition ID')}, attemptNumber: {reason.get('Attempt Number')}"
         )
-    if name == "ExecutorLostFailure":
-        by = (
-            "caused by one of the running tasks"
-            if reason.get("Exit Caused By App")
-            else "unrelated to the running tasks"
-        )
-        why = reason.get("Loss Reason")
-        lost = f"ExecutorLostFailure (executor {reason.get('Executor ID')} exited {by})"
-        return lost if why is None else f"{lost} Reason: {why}"
-    if name == "FetchFailed":
-        return _fetch_failed(reason)
-    return name
-
-
-def _fetch_failed(reason: Event) -> str:
-    address = reason.get("Block Manager Address")
-    place = "null"
-    if address:
-        place = f"BlockManagerId({address.get('Executor ID')}, {address.get('Host')}, {address.get('Port')}, None)"
-    return (
-        f"FetchFailed({place}, shuffleId={reason.get('Shuffle ID')}, mapIndex={reason.get('Map Index')}, "
-        f"mapId={reason.get('Map ID')}, reduceId={reason.get('Reduce ID')}, message=\n{reason.get('Message')}\n)"
-    )
+    return str(name)

@@ -114,9 +114,14 @@ class Committed:
         return self.values
 
     def facts(self) -> list[Fact]:
-        """The facts among them; what a shipper says of itself is left out."""
-        facts = [Fact.FromString(value) for value in self.read() if value is not None]
-        return [fact for fact in facts if fact.WhichOneof("kind") != "collector_health"]
+        """The facts that the topic holds now; what a shipper says of itself is left out."""
+        self.read()
+        return [fact for fact in self.all() if fact.WhichOneof("kind") != "collector_health"]
+
+    def all(self) -> list[Fact]:
+        """All facts of shippers that were read; the pipeline's clock sends others."""
+        facts = [Fact.FromString(value) for value in self.values if value is not None]
+        return [fact for fact in facts if fact.collector.startswith("shipper-")]
 
     def close(self) -> None:
         self._consumer.close()

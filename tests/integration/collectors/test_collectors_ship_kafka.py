@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
 from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
@@ -57,7 +56,7 @@ def test_ships_a_folder_of_real_logs(
     assert told["task_ended"] == sum(b'"SparkListenerTaskEnd"' in line for line in lines)
     assert told["task_started"] == told["task_ended"]
     assert told["application_started"] == told["application_ended"] == 1
-    assert holes([Fact.FromString(value) for value in facts.values if value]) == {}
+    assert holes(facts.all()) == {}
     before = len(facts.values)
     shipping.start()
 
@@ -101,7 +100,7 @@ def test_kills_lose_nothing_and_double_nothing(
     tasks = sum(b'"SparkListenerTaskEnd"' in line for line in logs["app-0"])
     assert kinds(found)["task_ended"] == tasks * APPLICATIONS
     assert len({fact.event_id for fact in found}) == len(found)
-    assert holes([Fact.FromString(value) for value in facts.values if value]) == {}
+    assert holes(facts.all()) == {}
 
 
 def _states(bootstrap: str, prefix: str) -> dict[str, str]:

@@ -455,7 +455,7 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object state_ = "";
   /**
    * <pre>
-   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
    * </pre>
    *
    * <code>optional string state = 9;</code>
@@ -467,7 +467,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
    * </pre>
    *
    * <code>optional string state = 9;</code>
@@ -490,7 +490,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
    * </pre>
    *
    * <code>optional string state = 9;</code>
@@ -1838,7 +1838,7 @@ java.lang.String defaultValue) {
     private java.lang.Object state_ = "";
     /**
      * <pre>
-     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
      * </pre>
      *
      * <code>optional string state = 9;</code>
@@ -1849,7 +1849,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
      * </pre>
      *
      * <code>optional string state = 9;</code>
@@ -1871,7 +1871,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
      * </pre>
      *
      * <code>optional string state = 9;</code>
@@ -1892,7 +1892,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
      * </pre>
      *
      * <code>optional string state = 9;</code>
@@ -1909,7 +1909,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
      * </pre>
      *
      * <code>optional string state = 9;</code>
@@ -1923,7 +1923,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+     * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
      * </pre>
      *
      * <code>optional string state = 9;</code>

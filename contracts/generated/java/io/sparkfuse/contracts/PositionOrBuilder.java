@@ -229,7 +229,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
    * </pre>
    *
    * <code>optional string state = 9;</code>
@@ -238,7 +238,7 @@ java.lang.String defaultValue);
   boolean hasState();
   /**
    * <pre>
-   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
    * </pre>
    *
    * <code>optional string state = 9;</code>
@@ -247,7 +247,7 @@ java.lang.String defaultValue);
   java.lang.String getState();
   /**
    * <pre>
-   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read. [text]
+   * live: facts are sent; watched: the plugin sends them, this one only keeps history; done: the end was read; set aside: it cannot be read, its dead letter says why. [text]
    * </pre>
    *
    * <code>optional string state = 9;</code>

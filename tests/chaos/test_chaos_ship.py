@@ -1,0 +1,147 @@
+"""The shipper is killed at fifty random points while logs grow; facts and windows are exact. `make chaos-ship`."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
+from tests.integration.stream_jobs.conftest import RunningJob
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(1800)
+KILLS = 50
+APPLICATIONS = 40
+# A start takes about a second on a quiet machine: kills fall into it, into the first transaction and behind it.
+LONGEST_LIFE_SECONDS = 4.0
+WAIT_SECONDS = 300
+
+
+class Writer:
+    """Lets all logs grow, some lines at a time, until they are whole."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        template = Template(LOGS / "runs" / "healthy-1.zstd")
+        self.logs = {f"app-{n}": template.lines(f"app-{n}", 1_795_000_000_000 + n) for n in range(APPLICATIONS)}
+        self._folder, self._seconds = folder, seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._write)
+
+    def start(self) -> None:
+        """Write in the background."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Until all is written."""
+        self._thread.join()
+
+    def close(self) -> None:
+        """Write no more."""
+        self._stop.set()
+        self._thread.join()
+
+    def _write(self) -> None:
+        steps = max(len(lines) for lines in self.logs.values())
+        for step in range(steps):
+            for name, lines in self.logs.items():
+                if step < len(lines):
+                    with (self._folder / f"{name}.inprogress").open("ab") as log:
+                        log.write(lines[step])
+            if self._stop.wait(self._seconds / steps):
+                return
+        for name in self.logs:
+            (self._folder / f"{name}.inprogress").rename(self._folder / name)
+
+
+@pytest.fixture
+def windows(kafka_bootstrap: str, topic_prefix: str, tmp_path: Path) -> Iterator[RunningJob]:
+    """The windows job on the topics of this test."""
+    create_all_topics(kafka_bootstrap, topic_prefix)
+    home = tmp_path / "windows"
+    home.mkdir()
+    environment = {
+        "SPARKFUSE_HOME": str(home),
+        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": topic_prefix,
+        "SPARKFUSE_WINDOW_MS": "1000",
+    }
+    job = RunningJob("sparkfuse_stream_jobs.windows", environment, tmp_path / "windows.log")
+    job.wait_until_running()
+    yield job
+    job.stop()
+
+
+def test_fifty_kills_lose_nothing_and_double_nothing(
+    kafka_bootstrap: str, topic_prefix: str, windows: RunningJob, tmp_path: Path
+) -> None:
+    """Each event is one committed fact, and each stage's row says what its tasks say, to the byte and millisecond."""
+    kills = int(os.environ.get("SPARKFUSE_CHAOS_KILLS", KILLS))
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    chance = random.Random(11)
+    facts = Committed(kafka_bootstrap, f"{topic_prefix}.facts")
+    live = Committed(kafka_bootstrap, f"{topic_prefix}.live")
+    writer = Writer(folder, kills * LONGEST_LIFE_SECONDS / 2)
+    shipping = Shipping(kafka_bootstrap, topic_prefix, tmp_path, str(folder), "--look", "0.05")
+    writer.start()
+    try:
+        for _ in range(kills):
+            shipping.start()
+            until = time.monotonic() + chance.random() * LONGEST_LIFE_SECONDS
+            wait_for(lambda until=until: time.monotonic() > until, 30, "the next kill")
+            shipping.kill()
+        writer.join()
+        shipping.start()
+        wait_for(lambda: kinds(facts.facts())["application_ended"] == APPLICATIONS, WAIT_SECONDS, "all ends")
+        found = facts.facts()
+        expected = sums_of_facts(found)
+        wait_for(lambda: sums_of_rows(live) == expected, WAIT_SECONDS, "the windows to be where the facts are")
+    finally:
+        writer.close()
+        shipping.kill()
+        rows = sums_of_rows(live)
+        facts.close()
+        live.close()
+
+    assert len({fact.event_id for fact in found}) == len(found)
+    assert holes(facts.all()) == {}
+    per_log = sum(b'"SparkListenerTaskEnd"' in line for line in writer.logs["app-0"])
+    assert kinds(found)["task_ended"] == per_log * APPLICATIONS
+    assert rows == expected
+    assert len(expected) == 2 * APPLICATIONS
+
+
+def sums_of_facts(facts: list[Fact]) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """Tasks, run time and shuffle bytes written of each stage, from the ends of its tasks."""
+    sums: dict[tuple[str, int], tuple[int, int, int]] = {}
+    for fact in facts:
+        if fact.HasField("task_ended"):
+            task = fact.task_ended
+            tasks, run_ms, written = sums.get((fact.app_id, task.stage_id), (0, 0, 0))
+            sums[fact.app_id, task.stage_id] = (
+                tasks + 1, run_ms + task.run_ms, written + task.shuffle_write_bytes,
+            )  # fmt: skip
+    return sums
+
+
+def sums_of_rows(live: Committed) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """The same, by the last row of each stage."""
+    last: dict[tuple[str, int], LiveRow] = {}
+    for value in live.read():
+        row = LiveRow.FromString(value or b"")
+        if row.HasField("stage"):
+            key = (row.app_id, row.stage.stage_id)
+            if key not in last or last[key].row_seq < row.row_seq:
+                last[key] = row
+    return {
+        key: (row.stage.finished_tasks, row.stage.finished_run_ms, row.stage.finished_shuffle_write_bytes)
+        for key, row in last.items()
+    }
