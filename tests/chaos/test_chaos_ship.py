@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from sparkfuse.stack.broker import Broker
+from sparkfuse.stack.layout import Layout, Ports
+from sparkfuse.stack.process import Process, Service
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
@@ -19,6 +23,7 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(1800)
 KILLS = 50
+BROKER_KILLS = 3
 APPLICATIONS = 40
 # A start takes about a second on a quiet machine: kills fall into it, into the first transaction and behind it.
 LONGEST_LIFE_SECONDS = 4.0
@@ -117,6 +122,49 @@ def test_fifty_kills_lose_nothing_and_double_nothing(
     assert kinds(found)["task_ended"] == per_log * APPLICATIONS
     assert rows == expected
     assert len(expected) == 2 * APPLICATIONS
+
+
+def test_a_broker_that_goes_and_comes_is_waited_for(tmp_path: Path, repository: Path) -> None:
+    """Killed while transactions are open, the broker comes back to a shipper that lost and doubled nothing."""
+    layout = Layout.from_environment(tmp_path / "kafka", Ports.free(), environment={})
+    service = Broker(layout, repository / "build" / "kafka-libs").service()
+    broker = started(service, layout)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    create_all_topics(layout.kafka_bootstrap, "away")
+    shipping = Shipping(layout.kafka_bootstrap, "away", tmp_path, str(folder), "--look", "0.05")
+    writer = Writer(folder, 40.0)
+    try:
+        shipping.start()
+        writer.start()
+        for _ in range(BROKER_KILLS):
+            until = time.monotonic() + 8.0
+            wait_for(lambda until=until: time.monotonic() > until, 30, "the next kill of the broker")
+            os.killpg(broker.pid, signal.SIGKILL)
+            broker.stop()
+            until = time.monotonic() + 4.0
+            wait_for(lambda until=until: time.monotonic() > until, 30, "some time without a broker")
+            broker = started(service, layout)
+        writer.join()
+        facts = Committed(layout.kafka_bootstrap, "away.facts")
+        wait_for(lambda: kinds(facts.facts())["application_ended"] == APPLICATIONS, WAIT_SECONDS, "all ends")
+        found = facts.facts()
+        alive = shipping.process is not None and shipping.process.poll() is None
+        facts.close()
+    finally:
+        writer.close()
+        shipping.kill()
+        broker.stop()
+
+    assert alive
+    assert len({fact.event_id for fact in found}) == len(found)
+    assert holes(facts.all()) == {}
+
+
+def started(service: Service, layout: Layout) -> Process:
+    broker = Process(service, layout.logs / "kafka.log")
+    wait_for(service.ready, service.ready_seconds, "the broker")
+    return broker
 
 
 def sums_of_facts(facts: list[Fact]) -> dict[tuple[str, int], tuple[int, int, int]]:

@@ -1,0 +1,92 @@
+"""Shipper and plugin on the same run: of what an event log holds they make the same facts, under the same ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_collectors.facts.application import EVENTS, ApplicationFacts
+from sparkfuse_collectors.facts.record import Encoder, Origin
+from sparkfuse_collectors.logs.files import LocalFiles
+from sparkfuse_collectors.logs.find import find_logs
+from sparkfuse_collectors.logs.lines import LineReader
+from sparkfuse_collectors.ship.translate import parsed
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+
+pytestmark = pytest.mark.timeout(900)
+ONLY_LIVE = {"task_progress", "executor_sample", "collector_health"}
+# Their events have no time of their own: the plugin takes its clock, the shipper the last moment that the log told.
+WITHOUT_TIME = {"resource_profile_added": (), "sql_plan": (), "streaming_ended": ("ended_ms",)}
+ONLY_THE_PLUGIN = {"application_started": ("plugin_version",)}
+CLUSTER = {
+    "spark__master": "local-cluster[2,1,700]",
+    "spark__executor__memory": "600m",
+    "spark__sql__autoBroadcastJoinThreshold": "-1",
+    "spark__shuffle__spill__numElementsForceSpillThreshold": "3000",
+    "spark__excludeOnFailure__enabled": "true",
+    "spark__excludeOnFailure__stage__maxFailedTasksPerExecutor": "1",
+    "spark__excludeOnFailure__application__maxFailedTasksPerExecutor": "50",
+    "spark__excludeOnFailure__task__maxTaskAttemptsPerExecutor": "1",
+    "spark__my__password": "hunter2",
+}
+
+
+def shipped(folder: Path) -> list[Fact]:
+    """What the shipper makes of a log, also of one that the plugin watched."""
+    files = LocalFiles(str(folder))
+    (log,) = find_logs(files)
+    made = ApplicationFacts()
+    news = []
+    for part in log.parts:
+        chunk = LineReader(files, part.path, 0, None, EVENTS).read(1 << 40)
+        assert chunk.malformed == 0
+        for name, line in chunk.events:
+            news += parsed(made, name, line)
+    assert made.watched
+    assert made.identity is not None
+    who = made.identity
+    encoder = Encoder(Origin("default", "default", who.app_id, who.attempt, who.start_ms, "shipper-test"))
+    return [Fact.FromString(encoder.record(each, number)) for number, each in enumerate(news)]
+
+
+def comparable(fact: Fact) -> Fact:
+    """The fact without who sent it, and without what only one of the two can know."""
+    copy = Fact.FromString(fact.SerializeToString())
+    for name in ("collector", "lane", "seq"):
+        copy.ClearField(name)
+    kind = str(copy.WhichOneof("kind"))
+    message = getattr(copy, kind)
+    for name in (*WITHOUT_TIME.get(kind, ()), *ONLY_THE_PLUGIN.get(kind, ())):
+        message.ClearField(name)
+    if kind in WITHOUT_TIME:
+        copy.ClearField("event_time_ms")
+    return copy
+
+
+def by_id(facts: list[Fact]) -> dict[bytes, Fact]:
+    kept = [fact for fact in facts if fact.WhichOneof("kind") not in ONLY_LIVE]
+    found = {fact.event_id: comparable(fact) for fact in kept}
+    assert len(found) == len(kept), "an id that is not one"
+    return found
+
+
+@pytest.mark.parametrize("version", ["spark35", "spark4"])
+@pytest.mark.parametrize("script", ["whole_job.py", "streaming_job.py"])
+def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path, version: str, script: str):
+    """Every fact that both can know is the same: its id, its time, and every field."""
+    folder = tmp_path / "log"
+    folder.mkdir()
+    settings = {"spark__eventLog__enabled": "true", "spark__eventLog__dir": folder.as_uri()}
+    if script == "whole_job.py":
+        settings |= {**CLUSTER, "spark__test__folder": str(tmp_path / "orders")}
+    job = run_job(version, script, kafka_bootstrap, topics, **settings)
+    job.said("STOPPED")
+    assert job.ended() == 0
+
+    live, logged = by_id(facts.all()), by_id(shipped(folder))
+    assert {fact.WhichOneof("kind") for fact in logged.values()} == {fact.WhichOneof("kind") for fact in live.values()}
+    assert [live[each] for each in live.keys() - logged.keys()] == []
+    assert [logged[each] for each in logged.keys() - live.keys()] == []
+    for each, fact in live.items():
+        assert logged[each] == fact
