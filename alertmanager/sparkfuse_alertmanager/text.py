@@ -10,6 +10,8 @@ import hashlib
 import re
 from urllib.parse import urlsplit
 
+from sparkfuse_rules.knowledge.scrubbing import scrub
+
 # C0 and C1 controls, marks that turn the direction of text or hide it, line and paragraph separators, tags, surrogates.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -21,8 +23,11 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"|\\^`{}]+")
 
 
 def plain(text: str, limit: int) -> str:
-    """The text without hidden marks, in one line, at most ``limit`` characters; what was cut ends with an ellipsis."""
-    line = _SPACES.sub(" ", _HIDDEN.sub("", text)).strip()
+    """The text without hidden marks and secrets, in one line, ``limit`` characters at most; a cut shows an ellipsis.
+
+    Collectors take secrets out too; here is the last gate before people's screens.
+    """
+    line = scrub(_SPACES.sub(" ", _HIDDEN.sub("", text)).strip())
     return line if len(line) <= limit else (line[: limit - 1] + "…")[: max(limit, 0)]
 
 

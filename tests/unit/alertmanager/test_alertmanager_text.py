@@ -71,3 +71,11 @@ def test_long_labels_stay_apart():
 def test_addresses_are_addresses(text, accepted):
     """A link is http or https, has a host, and nothing that a reader could take for markup; else there is no link."""
     assert address(text) == (text if accepted else "")
+
+
+def test_no_secret_passes_the_last_gate():
+    """Also one that hides its name with a mark of no width."""
+    assert plain("cannot open jdbc:x?pass\u200bword=hunter2&y=1 as https://me:pw@db/x", 200) == (
+        "cannot open jdbc:x?password=***&y=1 as https://***@db/x"
+    )
+    assert label("load token=hunter2") == "load token=***"
