@@ -59,11 +59,20 @@ def limits(analysis: Object) -> Iterator[str]:
         yield "The log ends within a line or a block."
     if unfinished := evidence["unfinished_tasks"]:
         yield f"{_count(unfinished, 'task attempt')} started without an end in the log: {_unfinished_where(analysis)}."
-    if doubles := evidence["duplicate_task_ends"]:
-        yield f"{_count(doubles, 'task end')} of a task that had ended before (Spark does so when its output is lost)."
+    yield from _doubts(evidence)
     if undecided := analysis["not_decidable"]:
         names = ", ".join(each["rule"] for each in undecided)
         yield f"Not decidable from an event log, only while a job runs: {names}."
+
+
+def _doubts(evidence: Object) -> Iterator[str]:
+    """What was read and is not to be taken as it stands."""
+    if doubles := evidence["duplicate_task_ends"]:
+        yield f"{_count(doubles, 'task end')} of a task that had ended before (Spark does so when its output is lost)."
+    if left_out := evidence["left_out"]:
+        yield f"{_count(left_out, 'detail')} of plans, accumulators and memory had no room; those tables are not whole."
+    if odd := evidence["odd_values"]:
+        yield f"{_count(odd, 'value')} that should be a number is none; each was taken as absent."
 
 
 def _title(analysis: Object) -> Text:

@@ -57,7 +57,7 @@ class AnalysedApplication(_message.Message):
     def __init__(self, app_id: _Optional[str] = ..., attempt: _Optional[str] = ..., name: _Optional[str] = ..., spark_version: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., status: _Optional[str] = ..., elapsed_ms: _Optional[int] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ...) -> None: ...
 
 class AnalysisEvidence(_message.Message):
-    __slots__ = ("files", "plain_bytes", "codecs", "events", "events_by_kind", "malformed_lines", "truncated", "complete", "unfinished_tasks", "duplicate_task_ends", "malformed", "missing_files", "completeness")
+    __slots__ = ("files", "plain_bytes", "codecs", "events", "events_by_kind", "malformed_lines", "truncated", "complete", "unfinished_tasks", "duplicate_task_ends", "malformed", "missing_files", "completeness", "left_out", "odd_values")
     class EventsByKindEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +78,8 @@ class AnalysisEvidence(_message.Message):
     MALFORMED_FIELD_NUMBER: _ClassVar[int]
     MISSING_FILES_FIELD_NUMBER: _ClassVar[int]
     COMPLETENESS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    ODD_VALUES_FIELD_NUMBER: _ClassVar[int]
     files: _containers.RepeatedCompositeFieldContainer[ReadFile]
     plain_bytes: int
     codecs: _containers.RepeatedScalarFieldContainer[str]
@@ -91,7 +93,9 @@ class AnalysisEvidence(_message.Message):
     malformed: int
     missing_files: _containers.RepeatedScalarFieldContainer[str]
     completeness: float
-    def __init__(self, files: _Optional[_Iterable[_Union[ReadFile, _Mapping]]] = ..., plain_bytes: _Optional[int] = ..., codecs: _Optional[_Iterable[str]] = ..., events: _Optional[int] = ..., events_by_kind: _Optional[_Mapping[str, int]] = ..., malformed_lines: _Optional[_Iterable[_Union[MalformedLine, _Mapping]]] = ..., truncated: bool = ..., complete: bool = ..., unfinished_tasks: _Optional[int] = ..., duplicate_task_ends: _Optional[int] = ..., malformed: _Optional[int] = ..., missing_files: _Optional[_Iterable[str]] = ..., completeness: _Optional[float] = ...) -> None: ...
+    left_out: int
+    odd_values: int
+    def __init__(self, files: _Optional[_Iterable[_Union[ReadFile, _Mapping]]] = ..., plain_bytes: _Optional[int] = ..., codecs: _Optional[_Iterable[str]] = ..., events: _Optional[int] = ..., events_by_kind: _Optional[_Mapping[str, int]] = ..., malformed_lines: _Optional[_Iterable[_Union[MalformedLine, _Mapping]]] = ..., truncated: bool = ..., complete: bool = ..., unfinished_tasks: _Optional[int] = ..., duplicate_task_ends: _Optional[int] = ..., malformed: _Optional[int] = ..., missing_files: _Optional[_Iterable[str]] = ..., completeness: _Optional[float] = ..., left_out: _Optional[int] = ..., odd_values: _Optional[int] = ...) -> None: ...
 
 class MalformedLine(_message.Message):
     __slots__ = ("file", "line", "reason")

@@ -24,6 +24,8 @@ def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
             ("Malformed lines", count(_malformed(evidence))),
             ("Tasks that started and have no end", count(evidence.get("unfinished_tasks"))),
             ("Task ends beyond the first of one task", count(evidence.get("duplicate_task_ends"))),
+            ("Details that had no room", count(evidence.get("left_out"))),
+            ("Values that should be numbers and are none", count(evidence.get("odd_values"))),
         ],
         "undecidable": [(clean(each.get("rule")), clean(each.get("reason"))) for each in _undecidable(analysis)],
         "limits": list(_limits(analysis, evidence)),
@@ -55,6 +57,9 @@ def _limits(analysis: Mapping[str, Any], evidence: Mapping[str, Any]) -> Iterato
         (whole(evidence.get("unfinished_tasks")), "Tasks without an end are in no sum and no distribution."),
         (whole(evidence.get("duplicate_task_ends")),
          "Some tasks ended more than once; each end counts, as Spark's own history does it."),
+        (whole(evidence.get("left_out")),
+         "Details of plans, accumulators and memory had no room; those tables are not whole."),
+        (whole(evidence.get("odd_values")), "Values that should be numbers are none; each was taken as absent."),
     )  # fmt: skip
     yield from (sentence for holds, sentence in sentences if holds)
     yield from _limits_of_metrics(analysis.get("stages") or ())

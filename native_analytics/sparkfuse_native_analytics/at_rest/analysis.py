@@ -138,6 +138,8 @@ def _evidence(application: Application) -> Object:
         "malformed": told["malformed"],
         "missing_files": list(log.missing),
         "completeness": application.completeness,
+        "left_out": told["left_out"],
+        "odd_values": told["odd_values"],
     }
 
 
