@@ -118,8 +118,10 @@ class Layout:
         }
 
     def write_addresses(self) -> None:
-        """Leave the addresses for other commands; removed when the stack stops."""
-        self.address_file.write_text(json.dumps(self.environment(), indent=2) + "\n")
+        """Leave the addresses for other commands, whole or not at all; removed when the stack stops."""
+        unfinished = self.address_file.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(self.environment(), indent=2) + "\n")
+        unfinished.replace(self.address_file)
 
 
 def addresses_of_running_stack(home: Path) -> dict[str, str]:
