@@ -1,0 +1,67 @@
+"""A job with a secret in every place where people put them; it fails where it is told to, and hangs at last.
+
+Usage: canary_job.py SECRETS.json. The secrets come by file, so that nothing but the job knows them.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession, functions
+
+secret = json.loads(Path(sys.argv[1]).read_text())
+spark = SparkSession.builder.appName(f"refresh orders token={secret['application name']}").getOrCreate()
+context = spark.sparkContext
+
+
+@functions.udf("int")
+def fails(number):
+    raise RuntimeError(
+        f"cannot connect to https://reader:{secret['user info of an address']}@db.example/orders"
+        f" with Authorization: Bearer {secret['bearer in an exception']}, key {secret['AWS key in an exception']},"
+        f" jwt {secret['JWT in an exception']}, -----BEGIN PRIVATE KEY-----\n{secret['PEM in an exception']}\n"
+        f"-----END PRIVATE KEY-----, password={secret['password in an exception']}"
+    )
+
+
+@contextlib.contextmanager
+def failing():
+    try:
+        yield
+    except Exception as error:  # each failure is what the test is about; the job goes on
+        print("failed as it should:", type(error).__name__)
+
+
+context.setJobDescription(f"nightly refresh with password={secret['job description']}")
+context.setJobGroup(f"orders api_key={secret['job group']}", "group")
+spark.range(1000).repartition(4).count()
+
+context.setLocalProperty("callSite.short", f"load secret={secret['call site']}")
+context.parallelize(range(8), 2).count()
+context.setLocalProperty("callSite.short", None)
+
+spark.range(100).createOrReplaceTempView("orders")
+spark.sql(
+    f"SELECT count(*) FROM orders WHERE cast(id AS string) IN ('{secret['SQL literal']}', '{secret['card in SQL']}')"
+).collect()
+context.setJobDescription(f"SELECT * FROM cards WHERE number = {secret['card number in a description']}")
+spark.sql("SELECT sum(id) FROM orders GROUP BY id % 7").collect()
+
+with failing():
+    spark.range(4).select(fails("id")).collect()
+with failing():
+    address = f"jdbc:postgresql://db.example/orders?user=etl&password={secret['JDBC address']}"
+    spark.read.format("jdbc").options(url=address, dbtable="orders", password=secret["JDBC option"]).load().count()
+
+context.setJobDescription(f"export access_key={secret['description of a job that hangs']}")
+
+
+def hang(number):
+    if number == 3:
+        time.sleep(600)
+    return number
+
+
+context.parallelize(range(8), 2).map(hang).count()

@@ -1,0 +1,200 @@
+"""Secrets that a job carries are found nowhere behind it: not in Kafka, the store, alerts, logs, the report."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
+from sparkfuse.stack.process import Process
+from tests.e2e.conftest import RunningStack
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(900)
+JOB = Path(__file__).parent / "jobs" / "canary.py"
+# Where the job's own code has them; what its configuration holds stands in CONFIGURATION.
+IN_CODE = {
+    "application name": "cnryAppName8f3K2",
+    "job description": "cnryJobDescr7Qx1",
+    "job group": "cnryJobGroup4Zt9",
+    "call site": "cnryCallSite2Wm6",
+    "SQL literal": "cnrySqlLiteral5Rb3",
+    "card in SQL": "4111-1111-1111-1111",
+    "card number in a description": "4012888888881881",
+    "user info of an address": "cnryUserInfo9Lp4",
+    "bearer in an exception": "cnryBearerText3Jh7",
+    "AWS key in an exception": "AKIACNRYAWSKEY123456",
+    "JWT in an exception": "eyJjbnJ5SldUaGVhZGVy.eyJjbnJ5SldUYm9keTEy.c2lnbmF0dXJl",
+    "PEM in an exception": "cnryPemBody6Vd8MIIEvQIBADANBg",
+    "password in an exception": "cnryExcPassword1Ng5",
+    "JDBC address": "cnryJdbcAddress0Ks2",
+    "JDBC option": "cnryJdbcOption8Fy6",
+    "description of a job that hangs": "cnryHangDescr3Uc9",
+}
+CONFIGURATION = {
+    "spark.hadoop.fs.s3a.secret.key": "cnryS3aSecret2Bx7",
+    "spark.hadoop.fs.azure.account.key.acct.dfs.core.windows.net": "cnryAzureKey5Tq1==",
+    "spark.my.service.api_key": "cnryApiKey9Mw3",
+    "spark.my.service.apikey": "cnryApikey4Hs8",
+    "spark.ssl.keyPassword": "cnryKeyPassword6Ea2",
+    "spark.my.passphrase": "cnryPassphrase1Dk5",
+    "spark.my.pwd": "cnryPwd7Yr4",
+    "spark.my.credential.value": "cnryCredential3Pz6",
+    "spark.my.jaas": 'ScramLoginModule required username="u" password="cnryJaas8Cn9";',
+    "spark.my.jdbc": "jdbc:sqlserver://db;user=u;pwd=cnryJdbcPwd2Xv1",
+    "spark.executorEnv.AUTHORIZATION": "Bearer cnryExecutorEnv5Gt7",
+    # Keys that pass by name, with a secret in their value all the same.
+    "spark.openlineage.parentJobName": "dag?token=cnryParentJob4Lf3",
+    "spark.sparkfuse.owner": "ask me, password=cnryOwner6Rj8",
+    "spark.yarn.queue": "etl secret=cnryQueue1Ok2",
+}
+IN_CONFIGURATION = {key: re.findall(r"cnry\w+", value)[0] for key, value in CONFIGURATION.items()}
+PLANTED: Mapping[str, str] = {**IN_CODE, **IN_CONFIGURATION}
+
+
+@dataclasses.dataclass
+class Watched:
+    """What the canary left behind, and the stack that watched it."""
+
+    stack: RunningStack
+    event_logs: Path
+
+
+@pytest.fixture(scope="module")
+def watched(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    """The canary has run until its last task hung and somebody was paged about it."""
+    folder = tmp_path_factory.mktemp("canary")
+    secrets, event_logs = folder / "secrets.json", folder / "event-logs"
+    secrets.write_text(json.dumps(IN_CODE))
+    event_logs.mkdir()
+    more = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_logs.as_uri(), **CONFIGURATION}
+    job: Process = stack.start_job("canary", JOB, (str(secrets),), **{**more, "spark.sparkfuse.job": ""})
+    try:
+        wait_for(lambda: _paged(stack) or job.exit_code() is not None, 300, "the page about the hanging canary")
+        assert job.exit_code() is None, job.last_lines(30)
+    finally:
+        job.stop()
+    wait_for(lambda: _stored(stack), 60, "the canary in the store")
+    return Watched(stack, event_logs)
+
+
+def _paged(stack: RunningStack) -> bool:
+    alerts = [alert for delivery in stack.receiver.deliveries for alert in delivery.payload["alerts"]]
+    return any("dag" in alert["labels"]["job_key"] and alert["labels"]["rule"] == "task_stuck" for alert in alerts)
+
+
+def _stored(stack: RunningStack) -> bool:
+    return any(each["job_key"].startswith("dag") and each["finished_tasks"] for each in stack.ask("runs"))
+
+
+def test_the_canary_carried_every_secret(watched: Watched) -> None:
+    """The search below can find something: Spark's own event log holds most of them, and the job's output failures."""
+    text = "".join(path.read_text() for path in watched.event_logs.rglob("*") if path.is_file())
+    found = {name for name, secret in PLANTED.items() if secret in text}
+
+    assert len(found) >= 20, sorted(found)
+    assert (watched.stack.home / "logs" / "job-canary.log").read_text().count("failed as it should") == 2
+
+
+def test_no_secret_is_in_kafka(watched: Watched) -> None:
+    """Every record of every topic, keys and headers too."""
+    records = list(_records(watched.stack.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"]))
+
+    assert len(records) > 100
+    assert _found(b"\n".join(records)) == []
+
+
+def test_no_secret_is_in_the_store(watched: Watched) -> None:
+    """Every row of every table."""
+    url = watched.stack.addresses["SPARKFUSE_CLICKHOUSE_URL"]
+    tables = _select(url, "SELECT name FROM system.tables WHERE database = currentDatabase() FORMAT TSV").split()
+    content = {table: _select(url, f"SELECT * FROM `{table}` FORMAT JSONEachRow") for table in tables}
+
+    assert content["facts"].count("\n") > 50
+    assert {table: _found(text.encode()) for table, text in content.items() if _found(text.encode())} == {}
+
+
+def test_no_secret_is_in_an_alert(watched: Watched) -> None:
+    """What reached the webhook."""
+    assert _found(json.dumps([each.payload for each in watched.stack.receiver.deliveries]).encode()) == []
+
+
+def test_no_secret_is_in_a_log(watched: Watched) -> None:
+    """What the stack's processes wrote; the job's own output is its own."""
+    logs = [path for path in watched.stack.home.rglob("*.log") if not path.name.startswith("job-")]
+
+    assert logs
+    assert {path.name: _found(path.read_bytes()) for path in logs if _found(path.read_bytes())} == {}
+
+
+def test_no_secret_is_in_what_is_made_of_the_event_log(watched: Watched, tmp_path: Path) -> None:
+    """`analyze` on the screen, as JSON and as the report, and `backfill` into Kafka."""
+    [log] = list(watched.event_logs.iterdir())
+    report = tmp_path / "report.html"
+    screen = _sparkfuse("analyze", str(log), "--html", str(report))
+    document = _sparkfuse("analyze", str(log), "--json")
+
+    assert "stage" in screen
+    assert json.loads(document)
+    assert _found(screen.encode()) == []
+    assert _found(document.encode()) == []
+    assert _found(report.read_bytes()) == []
+
+
+def _sparkfuse(*arguments: str) -> str:
+    command = [sys.executable, "-m", "sparkfuse.main", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr  # 1 tells of findings
+    return done.stdout + done.stderr
+
+
+def _found(content: bytes) -> list[str]:
+    """Which of the planted secrets are in it."""
+    return [name for name, secret in PLANTED.items() if secret.encode() in content]
+
+
+def _select(url: str, statement: str) -> str:
+    address = f"{url.rstrip('/')}/?{urllib.parse.urlencode({'query': statement})}"
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        return str(answer.read().decode(errors="replace"))  # ids are bytes
+
+
+def _records(bootstrap: str) -> Iterator[bytes]:
+    """Key, value and headers of each record that is there now."""
+    consumer = Consumer({
+        "bootstrap.servers": bootstrap,
+        "group.id": "canary",
+        "enable.partition.eof": True,
+        "enable.auto.commit": False,
+        "isolation.level": "read_uncommitted",
+    })  # fmt: skip
+    try:
+        topics = consumer.list_topics(timeout=20).topics.values()
+        places = [
+            TopicPartition(topic.topic, partition, OFFSET_BEGINNING)
+            for topic in topics
+            if topic.topic.startswith("sparkfuse.")
+            for partition in topic.partitions
+        ]
+        consumer.assign(places)
+        left = len(places)
+        while left:
+            record = consumer.poll(20)
+            assert record is not None, f"{left} partitions did not come to their end"
+            if record.error():
+                assert record.error().code() == KafkaError._PARTITION_EOF, record.error()
+                left -= 1
+                continue
+            headers = b"".join(value or b"" for _, value in record.headers() or [])
+            yield b"\n".join([record.key() or b"", record.value() or b"", headers])
+    finally:
+        consumer.close()
