@@ -1,4 +1,4 @@
-"""``python -m sparkfuse_rules.generate``: writes the compiled rules and the page on identity, or compares (--check)."""
+"""``python -m sparkfuse_rules.generate``: writes what follows from the rules' files, or compares it (--check)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sparkfuse_rules import identity_page
+from sparkfuse_rules import failures_page, identity_page
 from sparkfuse_rules.compiled import as_data, compile_at_rest
 from sparkfuse_rules.refusal import RuleRefused
 
@@ -19,7 +19,7 @@ PATH = ROOT / "rules" / "generated" / "at_rest.json"
 def made() -> dict[Path, str]:
     """What each file must hold. Raises RuleRefused."""
     rules = json.dumps(as_data(compile_at_rest()), indent=1, ensure_ascii=False) + "\n"
-    return {PATH: rules, identity_page.PATH: identity_page.page()}
+    return {PATH: rules, identity_page.PATH: identity_page.page(), failures_page.PATH: failures_page.page()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,6 +17,12 @@ from sparkfuse_rules.describe import readable_bytes, readable_duration
 Object = Mapping[str, Any]
 MOST_FINDINGS = 5
 MOST_STAGES = 8
+_RETRY = {
+    "transient": "; the same again may do",
+    "larger": "; the same again needs more memory",
+    "never": "; the same again will fail too",
+    "unknown": "",
+}
 MOST_FAILURES = 3
 NAME_LEAST = 24
 NOTHING = "-"
@@ -100,9 +106,17 @@ def _failures(analysis: Object) -> Iterator[Text]:
     failed = [job for job in analysis["jobs"] if job["result"] not in (None, "JobSucceeded")]
     for job in failed[:MOST_FAILURES]:
         reason = cause(job["failure_reason"] or _stage_failure(analysis, job) or "no reason was logged")
-        yield Text.assemble((" FAILED ", "bold white on red"), f" job {job['job_id']}: {reason}")
+        yield Text.assemble((" FAILED ", "bold white on red"), f" job {job['job_id']}{_of_what(job)}: {reason}")
     if len(failed) > MOST_FAILURES:
         yield Text(f"{_count(len(failed) - MOST_FAILURES, 'more job')} failed.")
+
+
+def _of_what(job: Object) -> str:
+    """Whose fault it is and whether the same again may do, where that is known."""
+    if job["failure_kind"] in (None, "unknown"):
+        return ""
+    kind, failure = (str(job[key]).replace("_", " ") for key in ("failure_kind", "failure"))
+    return f" ({kind}: {failure}{_RETRY[job['retry']]})"
 
 
 def cause(reason: str) -> str:

@@ -126,7 +126,7 @@ class ReadFile(_message.Message):
     def __init__(self, name: _Optional[str] = ..., codec: _Optional[str] = ..., bytes: _Optional[int] = ..., plain_bytes: _Optional[int] = ..., lines: _Optional[int] = ..., truncated: bool = ..., error: _Optional[str] = ...) -> None: ...
 
 class AnalysedJob(_message.Message):
-    __slots__ = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids")
+    __slots__ = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids", "failure_kind", "failure", "retry")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     SUBMITTED_MS_FIELD_NUMBER: _ClassVar[int]
@@ -134,6 +134,9 @@ class AnalysedJob(_message.Message):
     RESULT_FIELD_NUMBER: _ClassVar[int]
     FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
     STAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_KIND_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    RETRY_FIELD_NUMBER: _ClassVar[int]
     job_id: int
     description: str
     submitted_ms: int
@@ -141,7 +144,10 @@ class AnalysedJob(_message.Message):
     result: str
     failure_reason: str
     stage_ids: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, job_id: _Optional[int] = ..., description: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., result: _Optional[str] = ..., failure_reason: _Optional[str] = ..., stage_ids: _Optional[_Iterable[int]] = ...) -> None: ...
+    failure_kind: str
+    failure: str
+    retry: str
+    def __init__(self, job_id: _Optional[int] = ..., description: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., result: _Optional[str] = ..., failure_reason: _Optional[str] = ..., stage_ids: _Optional[_Iterable[int]] = ..., failure_kind: _Optional[str] = ..., failure: _Optional[str] = ..., retry: _Optional[str] = ...) -> None: ...
 
 class AnalysedStage(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "fingerprint", "name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics", "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records", "input_bytes", "input_records", "output_bytes", "output_records", "wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "job_id", "sql_execution_id", "started_tasks", "completeness", "baseline_runs", "expected_ms", "expected_p95_ms", "moved")

@@ -16,6 +16,7 @@ from sparkfuse_native_analytics.at_rest.expectations import application_expectat
 from sparkfuse_native_analytics.at_rest.history import History
 from sparkfuse_native_analytics.at_rest.judge import Finding, Rows, judge, undecidable
 from sparkfuse_rules.compiled import CompiledRule
+from sparkfuse_rules.knowledge.failures import classify
 
 Object = dict[str, Any]
 # How many applications are held to be judged at once, and how much their logs may take where they lie.
@@ -90,7 +91,7 @@ def _analysis(of: _Prepared, found: Sequence[Finding], rules: Sequence[CompiledR
     return {
         "application": _application(of.application, of.of_application),
         "evidence": _evidence(of.application),
-        "jobs": [{name: row[name] for name in _JOB} for row in tables["jobs"].to_pylist()],
+        "jobs": _jobs(of.application),
         "stages": _stages(of.application, of.of_stages),
         "executors": [{name: row[name] for name in _EXECUTOR} for row in tables["executors"].to_pylist()],
         "findings": [_finding(each) for each in found],
@@ -118,6 +119,25 @@ def _application(application: Application, expected: Mapping[str, Any]) -> Objec
         "elapsed_ms": application.row.get("elapsed_ms"),
         **{name: expected.get(name) for name in _EXPECTED},
     }
+
+
+def _jobs(application: Application) -> list[Object]:
+    reasons = _stage_failures(application)
+    found = []
+    for row in application.tables["jobs"].to_pylist():
+        job = {name: row[name] for name in _JOB} | {"failure_kind": None, "failure": None, "retry": None}
+        if row["result"] not in (None, "JobSucceeded"):
+            of_stages = (reasons[stage] for stage in row["stage_ids"] if stage in reasons)
+            failure = classify(None, row["failure_reason"] or next(of_stages, None))
+            job |= {"failure_kind": failure.kind, "failure": failure.reason, "retry": failure.retry}
+        found.append(job)
+    return found
+
+
+def _stage_failures(application: Application) -> Mapping[int, str]:
+    """Why stages failed, by stage id: the job's own text lacks in old logs."""
+    rows = application.tables["stages"].select(["stage_id", "failure_reason"]).to_pylist()
+    return {row["stage_id"]: row["failure_reason"] for row in rows if row["failure_reason"]}
 
 
 def _evidence(application: Application) -> Object:
