@@ -8,44 +8,61 @@ import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.contracts.TaskStarted;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
  * Keeps account of the running jobs and stages of this application, from what the driver's listener
- * saw and executors told; bounded. Safe for threads, each call is short.
+ * saw and executors told. Safe for threads, each call is short.
+ *
+ * <p>Bounded to a few megabytes: an ended stage is forgotten with its last task, and beyond the
+ * bounds the oldest stages and jobs are forgotten and running tasks only counted; {@link
+ * #forgotten} says how many that were.
  */
 public final class StageBook {
-  private static final int MOST_STAGES = 2_000;
+  static final int MOST_STAGES = 2_000;
+  static final int MOST_JOBS = 1_000;
+  static final int MOST_STAGES_OF_JOBS = 200_000;
+  static final int MOST_RUNNING = 20_000;
 
-  private final Map<Long, StageCounters> stages =
-      new LinkedHashMap<Long, StageCounters>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Long, StageCounters> eldest) {
-          return size() > MOST_STAGES;
-        }
-      };
-  private final TreeMap<Integer, Set<Integer>> stagesOfJobs = new TreeMap<>();
+  private final LinkedHashMap<Long, StageCounters> stages = new LinkedHashMap<>();
+
+  /** The stages of each running job, ascending. */
+  private final TreeMap<Integer, int[]> stagesOfJobs = new TreeMap<>();
+
+  private int stagesOfAllJobs;
+  private int running;
+  private long forgotten;
   private long succeededJobs;
   private long failedJobs;
   private boolean blind;
 
   public synchronized void jobStarted(JobStarted job) {
-    stagesOfJobs.put(job.getJobId(), new HashSet<>(job.getStageIdsList()));
+    int[] its = job.getStageIdsList().stream().mapToInt(Integer::intValue).sorted().toArray();
+    forgetJob(stagesOfJobs.put(job.getJobId(), its));
+    stagesOfAllJobs += its.length;
+    while (stagesOfJobs.size() > MOST_JOBS || stagesOfAllJobs > MOST_STAGES_OF_JOBS) {
+      forgetJob(stagesOfJobs.pollFirstEntry().getValue());
+      forgotten++;
+    }
   }
 
   public synchronized void jobEnded(JobEnded job) {
-    stagesOfJobs.remove(job.getJobId());
+    forgetJob(stagesOfJobs.remove(job.getJobId()));
     if (job.getSucceeded()) {
       succeededJobs++;
     } else {
       failedJobs++;
     }
+  }
+
+  private void forgetJob(int[] its) {
+    stagesOfAllJobs -= its == null ? 0 : its.length;
   }
 
   public synchronized void stageStarted(StageStarted stage) {
@@ -58,7 +75,13 @@ public final class StageBook {
     if (blind) {
       counters.markBlind();
     }
-    stages.put(key(stage.getStageId(), stage.getStageAttempt()), counters);
+    forgetStage(stages.put(key(stage.getStageId(), stage.getStageAttempt()), counters));
+    if (stages.size() > MOST_STAGES) {
+      Iterator<StageCounters> eldest = stages.values().iterator();
+      forgetStage(eldest.next());
+      eldest.remove();
+      forgotten++;
+    }
   }
 
   /** From now on events may be passed over (true) or not: what runs meanwhile is not whole. */
@@ -79,13 +102,27 @@ public final class StageBook {
     StageCounters counters = stages.get(key(stage.getStageId(), stage.getStageAttempt()));
     if (counters != null) {
       counters.end();
+      forgetIfOver(counters);
     }
+  }
+
+  /** A task that still runs when its stage has ended holds a slot, so its stage is kept. */
+  private void forgetIfOver(StageCounters counters) {
+    if (counters.ended() && counters.runningTasks().isEmpty()) {
+      stages.remove(key(counters.stageId, counters.attempt));
+    }
+  }
+
+  private void forgetStage(StageCounters counters) {
+    running -= counters == null ? 0 : counters.runningTasks().size();
   }
 
   public synchronized void taskStarted(TaskStarted task) {
     StageCounters counters = stages.get(key(task.getStageId(), task.getStageAttempt()));
     if (counters != null) {
-      counters.taskStarted(task.getTaskId());
+      boolean room = running < MOST_RUNNING;
+      running += counters.taskStarted(task.getTaskId(), room) ? 1 : 0;
+      forgotten += room ? 0 : 1;
     }
   }
 
@@ -99,8 +136,14 @@ public final class StageBook {
   public synchronized void taskEnded(TaskEnded task) {
     StageCounters counters = stages.get(key(task.getStageId(), task.getStageAttempt()));
     if (counters != null) {
-      counters.taskEnded(task, System.currentTimeMillis());
+      running -= counters.taskEnded(task, System.currentTimeMillis()) ? 1 : 0;
+      forgetIfOver(counters);
     }
+  }
+
+  /** Jobs, stages and running tasks that found no room. */
+  public synchronized long forgotten() {
+    return forgotten;
   }
 
   /** The running job with the lowest id that uses a stage, or null. */
@@ -114,7 +157,7 @@ public final class StageBook {
     List<Integer> jobs = new ArrayList<>();
     stagesOfJobs.forEach(
         (job, its) -> {
-          if (its.contains(stageId)) {
+          if (Arrays.binarySearch(its, stageId) >= 0) {
             jobs.add(job);
           }
         });

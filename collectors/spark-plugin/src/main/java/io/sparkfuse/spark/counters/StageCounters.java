@@ -14,10 +14,10 @@ import java.util.Set;
  * they end. Guarded by its {@link StageBook}.
  */
 final class StageCounters {
-  private static final int MOST_RUNNING = 100_000;
-
   private static final class Running {
-    TaskTally tally = new TaskTally();
+    /** Null until its first progress: most tasks end before it. */
+    TaskTally tally;
+
     long ageMs;
     long stalledMs;
   }
@@ -27,6 +27,10 @@ final class StageCounters {
   private final int tasks;
   private final long submittedMs;
   private final Map<Long, Running> running = new HashMap<>();
+
+  /** Running tasks that found no room: they are counted, not known. */
+  private int unknown;
+
   private final TaskTally finished = new TaskTally();
   private long succeeded;
   private long failed;
@@ -43,10 +47,13 @@ final class StageCounters {
     this.lastFinishMs = submittedMs;
   }
 
-  void taskStarted(long taskId) {
-    if (running.size() < MOST_RUNNING) {
-      running.put(taskId, new Running());
+  /** {@code room} says whether the task may be remembered; returns whether it was. */
+  boolean taskStarted(long taskId, boolean room) {
+    if (room) {
+      return running.put(taskId, new Running()) == null;
     }
+    unknown++;
+    return false;
   }
 
   void taskProgressed(TaskProgress progress) {
@@ -58,8 +65,10 @@ final class StageCounters {
     }
   }
 
-  void taskEnded(TaskEnded task, long nowMs) {
-    running.remove(task.getTaskId());
+  /** Returns whether the task was remembered as a running one. */
+  boolean taskEnded(TaskEnded task, long nowMs) {
+    boolean known = running.remove(task.getTaskId()) != null;
+    unknown -= !known && unknown > 0 ? 1 : 0;
     finished.add(TaskTally.of(task));
     lastFinishMs = Math.max(lastFinishMs, nowMs);
     switch (task.getOutcome()) {
@@ -72,6 +81,7 @@ final class StageCounters {
       default:
         failed++;
     }
+    return known;
   }
 
   void end() {
@@ -100,7 +110,9 @@ final class StageCounters {
     long oldest = 0;
     long stalled = 0;
     for (Running task : running.values()) {
-      now.add(task.tally);
+      if (task.tally != null) {
+        now.add(task.tally);
+      }
       oldest = Math.max(oldest, task.ageMs);
       stalled = Math.max(stalled, task.stalledMs);
     }
@@ -112,7 +124,7 @@ final class StageCounters {
     columns.put("succeeded_tasks", succeeded);
     columns.put("failed_tasks", failed);
     columns.put("killed_tasks", killed);
-    columns.put("running_tasks", (long) running.size());
+    columns.put("running_tasks", (long) running.size() + unknown);
     columns.put("running_age_max_ms", oldest);
     columns.put("running_stalled_max_ms", stalled);
     columns.put("finished_cpu_ms", finished.cpuNs / 1_000_000);

@@ -99,4 +99,45 @@ class StageBookTest {
     assertEquals(5, book.firstJob(3));
     assertEquals(1, book.succeededJobs());
   }
+
+  @Test
+  void anEndedStageIsForgottenWithItsLastTask() {
+    book.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
+    end(11, "success", 0);
+    assertEquals(Arrays.asList(12L), book.runningTasks());
+    end(12, "killed", 0);
+    assertEquals(Collections.emptyList(), book.runningTasks());
+    assertEquals(0, book.forgotten(), "it was over");
+  }
+
+  @Test
+  void beyondTheBoundRunningTasksAreCountedAndTheirEndsToo() {
+    for (long task = 100; task < 100 + StageBook.MOST_RUNNING; task++) {
+      start(task);
+    }
+    assertEquals(StageBook.MOST_RUNNING + 2, book.columns(3, 1, 1_000).get("running_tasks"));
+    assertEquals(2, book.forgotten());
+    for (long task = 100; task < 100 + StageBook.MOST_RUNNING; task++) {
+      end(task, "success", 0);
+    }
+    assertEquals(2, book.columns(3, 1, 1_000).get("running_tasks"));
+    assertEquals(Arrays.asList(11L, 12L), book.runningTasks(3));
+    start(50);
+    assertEquals(2, book.forgotten(), "there is room again");
+  }
+
+  @Test
+  void manyStagesAndJobsThatNeverEndAreForgottenOldestFirst() {
+    for (int i = 10; i < 10 + 2 * StageBook.MOST_STAGES; i++) {
+      book.stageStarted(StageStarted.newBuilder().setStageId(i).setStageAttempt(0).build());
+    }
+    assertEquals(Collections.emptyMap(), book.columns(3, 1, 1_000));
+    assertEquals(Collections.emptyList(), book.runningTasks(3));
+    for (int i = 10; i < 10 + 2 * StageBook.MOST_JOBS; i++) {
+      book.jobStarted(JobStarted.newBuilder().setJobId(i).addStageIds(i).build());
+    }
+    assertEquals(StageBook.MOST_JOBS, book.runningJobs().size());
+    assertEquals(Collections.emptyList(), book.jobsOf(3));
+    assertEquals(StageBook.MOST_STAGES + 1 + StageBook.MOST_JOBS + 2, book.forgotten());
+  }
 }
