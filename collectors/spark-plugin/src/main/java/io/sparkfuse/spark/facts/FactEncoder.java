@@ -7,7 +7,8 @@ import io.sparkfuse.spark.transport.Lane;
 import java.util.Arrays;
 
 /**
- * Makes the record of a fact: envelope, event id, scrubbed text, Protobuf bytes.
+ * Makes the record of a fact: envelope, event id, scrubbed text, Protobuf bytes, at most {@link
+ * FactCutter#MOST_BYTES} of them.
  *
  * <p>One for each thread that encodes; callbacks never do.
  */
@@ -16,6 +17,7 @@ public final class FactEncoder {
 
   private final EventIds eventIds = new EventIds();
   private final String collector;
+  private volatile long cutFacts;
 
   public FactEncoder(String collector) {
     this.collector = collector;
@@ -32,7 +34,18 @@ public final class FactEncoder {
         .setCollector(collector)
         .setLane(lane.text())
         .setSeq(seq);
-    return fact.setEventId(eventIds.of(fact)).build().toByteArray();
+    Fact whole = fact.setEventId(eventIds.of(fact)).build();
+    if (whole.getSerializedSize() > FactCutter.MOST_BYTES) {
+      Fact.Builder cut = FactCutter.cut(whole).toBuilder();
+      whole = cut.setEventId(eventIds.of(cut)).build(); // which may be made of what was cut
+      cutFacts++; // by one thread
+    }
+    return whole.toByteArray();
+  }
+
+  /** Facts that had to be cut; may be asked by any thread. */
+  public long cutFacts() {
+    return cutFacts;
   }
 
   /** A record of {@link #encode} without its event id, which is its first field. */

@@ -3,6 +3,7 @@ package io.sparkfuse.spark.transport;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.facts.FactEncoder;
+import io.sparkfuse.spark.facts.FactOutlet;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.settings.PluginSettings;
@@ -16,7 +17,7 @@ import java.util.List;
  * <p>Facts of executors are gauges, so one that goes both ways does no harm. Used by the sampler's
  * thread only.
  */
-public final class ExecutorOutlet {
+public final class ExecutorOutlet implements FactOutlet {
   /** Of the client's memory, when it comes to that. */
   public static final int CLIENT_BYTES = 4 << 20;
 
@@ -54,12 +55,12 @@ public final class ExecutorOutlet {
     this.patienceMs = (long) (settings.executorPatienceMs * (1 + Math.random() / 2));
   }
 
-  /** Whether facts are wanted and it is known whose they are; before that nothing can be sent. */
+  @Override
   public boolean ready() {
     return link.wanted() && link.application() != null;
   }
 
-  /** Takes the facts of one pass, whose kinds and times are set; returns at once. */
+  @Override
   public void send(List<Fact.Builder> facts) {
     Application application = link.application();
     byte[][] batch = new byte[facts.size()][];

@@ -78,6 +78,11 @@ public final class Sender {
     return deliveries;
   }
 
+  /** Facts that were cut to fit into a record. */
+  public long cutFacts() {
+    return encoder.cutFacts();
+  }
+
   /** closed, open or half-open: whether records go to the broker. */
   public String breakerState() {
     return breaker.state();
