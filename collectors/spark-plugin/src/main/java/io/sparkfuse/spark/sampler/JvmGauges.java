@@ -1,6 +1,8 @@
 package io.sparkfuse.spark.sampler;
 
+import com.sun.management.UnixOperatingSystemMXBean;
 import io.sparkfuse.contracts.ExecutorSample;
+import java.lang.management.BufferPoolMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
@@ -10,7 +12,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 
-/** Reads memory, collections and CPU of this JVM. Used by one thread. */
+/**
+ * Reads memory, collections, CPU, buffers, files and threads of this JVM. Used by one thread.
+ *
+ * <p>Collectors that run beside the application do not count as time in collections.
+ */
 final class JvmGauges {
   private static final Path STATUS = Paths.get("/proc/self/status");
   private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
@@ -36,7 +42,9 @@ final class JvmGauges {
             .setGcCount(gcCount())
             .setGcMs(gcMs)
             .setGcDeltaMs(Math.max(0, gcMs - gcMsBefore));
-    cpu(sample);
+    system(sample);
+    buffers(sample);
+    sample.setThreads(threads.getThreadCount());
     long resident = residentBytes();
     if (resident >= 0) {
       sample.setRssBytes(resident);
@@ -51,18 +59,36 @@ final class JvmGauges {
     return threads.isThreadCpuTimeSupported() ? threads.getThreadCpuTime(thread.getId()) : -1;
   }
 
-  private static void cpu(ExecutorSample.Builder sample) {
+  private static void system(ExecutorSample.Builder sample) {
     java.lang.management.OperatingSystemMXBean system =
         ManagementFactory.getOperatingSystemMXBean();
     if (system instanceof com.sun.management.OperatingSystemMXBean) {
       sample.setCpuNs(((com.sun.management.OperatingSystemMXBean) system).getProcessCpuTime());
+    }
+    if (system instanceof UnixOperatingSystemMXBean) {
+      UnixOperatingSystemMXBean unix = (UnixOperatingSystemMXBean) system;
+      sample
+          .setOpenFiles(unix.getOpenFileDescriptorCount())
+          .setMaxOpenFiles(unix.getMaxFileDescriptorCount());
+    }
+  }
+
+  private static void buffers(ExecutorSample.Builder sample) {
+    for (BufferPoolMXBean pool : ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class)) {
+      if (pool.getName().equals("direct")) {
+        sample.setDirectMemoryBytes(pool.getMemoryUsed());
+      } else if (pool.getName().startsWith("mapped")) { // the JVM has a second one for NVM
+        sample.setMappedMemoryBytes(sample.getMappedMemoryBytes() + pool.getMemoryUsed());
+      }
     }
   }
 
   private static long gcMs() {
     long sum = 0;
     for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
-      sum += Math.max(0, collector.getCollectionTime());
+      if (!GcPauses.concurrent(collector.getName())) {
+        sum += Math.max(0, collector.getCollectionTime());
+      }
     }
     return sum;
   }
@@ -70,7 +96,9 @@ final class JvmGauges {
   private static long gcCount() {
     long sum = 0;
     for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
-      sum += Math.max(0, collector.getCollectionCount());
+      if (!GcPauses.concurrent(collector.getName())) {
+        sum += Math.max(0, collector.getCollectionCount());
+      }
     }
     return sum;
   }

@@ -6,9 +6,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * CPU and memory of the Python workers below this JVM, from Linux' /proc; zero where there is none.
@@ -22,6 +26,8 @@ final class PythonWorkers {
 
   private static final long PAGE_BYTES = 4_096;
   private static final int MOST_GENERATIONS = 6;
+  private static final int MOST_DESCRIBED = 4;
+  private static final String UNSEEN = "; Python frames cannot be seen from here";
 
   /** Without workers the process table is only read on every so many passes. */
   private static final int REST_PASSES = 3;
@@ -29,8 +35,11 @@ final class PythonWorkers {
   private final Path proc;
   private final String ownPid;
   private Map<String, Long> cpuBefore = new HashMap<>();
+  private List<String> still = new ArrayList<>();
   private long[] deltas = new long[0];
   private long residentBytes;
+  private long cpuNs;
+  private int count;
   private int rest;
 
   PythonWorkers() {
@@ -50,21 +59,85 @@ final class PythonWorkers {
     rest = REST_PASSES;
     Map<String, String[]> table = table();
     Map<String, Long> cpuNow = new HashMap<>();
+    Set<String> parents = new HashSet<>();
     residentBytes = 0;
     for (Map.Entry<String, String[]> process : table.entrySet()) {
       if (isOurs(process.getKey(), table)) {
         String[] stat = process.getValue();
-        cpuNow.put(process.getKey(), (Long.parseLong(stat[11]) + Long.parseLong(stat[12])));
+        cpuNow.put(process.getKey(), Long.parseLong(stat[11]) + Long.parseLong(stat[12]));
         residentBytes += Long.parseLong(stat[21]) * PAGE_BYTES;
+        parents.add(stat[1]);
       }
     }
+    List<String> stillNow = new ArrayList<>();
+    count = 0;
+    cpuNow.forEach(
+        (pid, ticks) -> {
+          if (!isDaemon(pid, table.get(pid)[1], parents)) {
+            count++;
+            if (ticks.equals(cpuBefore.get(pid))) {
+              stillNow.add(pid);
+            }
+          }
+        });
     deltas = deltas(cpuNow);
+    cpuNs += Arrays.stream(deltas).sum();
     cpuBefore = cpuNow;
+    still = stillNow;
   }
 
   /** Resident memory of all workers. */
   long residentBytes() {
     return residentBytes;
+  }
+
+  /** Workers alive, without the daemon that forks them. */
+  int count() {
+    return count;
+  }
+
+  /** CPU that workers were seen to use so far, those that have ended among them. */
+  long cpuNs() {
+    return cpuNs;
+  }
+
+  /**
+   * What the system tells of the workers that used no CPU since the pass before: which of them
+   * serves which task cannot be seen, nor what Python does there; null when there is none.
+   */
+  String describeStill() {
+    StringBuilder out = new StringBuilder();
+    int told = 0;
+    for (String pid : still) {
+      String line = told < MOST_DESCRIBED ? describe(pid) : null;
+      if (line != null) {
+        out.append(told++ == 0 ? "" : "; or ").append(line);
+      }
+    }
+    if (told == 0) {
+      return null;
+    }
+    int more = still.size() - told;
+    return out + (more > 0 ? "; or one of " + more + " more" : "") + UNSEEN;
+  }
+
+  /** Process id, state and the kernel's wait channel; null when it is gone. */
+  private String describe(String pid) {
+    try {
+      Path folder = proc.resolve(pid);
+      String stat = text(folder.resolve("stat"));
+      String state = stat.substring(stat.lastIndexOf(')') + 2).substring(0, 1);
+      String line = "pid " + pid + ", state " + state;
+      Path channel = folder.resolve("wchan");
+      String where = Files.isReadable(channel) ? text(channel).trim() : "0";
+      return where.isEmpty() || where.equals("0") ? line : line + ", waits in " + where;
+    } catch (IOException | RuntimeException gone) {
+      return null;
+    }
+  }
+
+  private static String text(Path path) throws IOException {
+    return new String(Files.readAllBytes(path), StandardCharsets.ISO_8859_1);
   }
 
   /**
@@ -95,6 +168,18 @@ final class PythonWorkers {
     return found;
   }
 
+  /** A child of the JVM that forks workers, or is there to. */
+  private boolean isDaemon(String pid, String parent, Set<String> parents) {
+    if (!parent.equals(ownPid)) {
+      return false;
+    }
+    try {
+      return parents.contains(pid) || text(proc.resolve(pid).resolve("cmdline")).contains("daemon");
+    } catch (IOException gone) {
+      return false;
+    }
+  }
+
   private boolean isOurs(String pid, Map<String, String[]> table) {
     String[] stat = table.get(pid);
     if (!stat[0].startsWith("python") && !stat[0].startsWith("pypy")) {
@@ -117,8 +202,7 @@ final class PythonWorkers {
     for (String name : names == null ? new String[0] : names) {
       if (Character.isDigit(name.charAt(0))) {
         try {
-          byte[] bytes = Files.readAllBytes(proc.resolve(name).resolve("stat"));
-          table.put(name, fields(new String(bytes, StandardCharsets.ISO_8859_1)));
+          table.put(name, fields(text(proc.resolve(name).resolve("stat"))));
         } catch (IOException gone) { // it ended between the two looks
         }
       }

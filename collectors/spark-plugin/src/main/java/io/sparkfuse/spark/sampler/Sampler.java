@@ -3,10 +3,10 @@ package io.sparkfuse.spark.sampler;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.spark.facts.FactOutlet;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.settings.PluginSettings;
-import io.sparkfuse.spark.transport.ExecutorOutlet;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
@@ -15,7 +15,7 @@ import org.apache.spark.TaskContext;
 
 /**
  * Looks at this JVM and its running tasks every few seconds, from one daemon thread of low
- * priority.
+ * priority. In the driver of a cluster there are no tasks, only the JVM.
  *
  * <p>Task threads put themselves into a map and take themselves out, nothing more.
  */
@@ -24,9 +24,11 @@ public final class Sampler implements TaskEar {
   private final PluginSettings settings;
   private final String executorId;
   private final Supplier<String> host;
-  private final ExecutorOutlet outlet;
+  private final FactOutlet outlet;
   private final Faults faults;
   private final JvmGauges gauges = new JvmGauges();
+  private final GcPauses pauses;
+  private final SparkMemory memory;
   private final PythonWorkers python = new PythonWorkers();
   private final TaskWatch watch;
   private final Thread thread;
@@ -36,13 +38,15 @@ public final class Sampler implements TaskEar {
       PluginSettings settings,
       String executorId,
       Supplier<String> host,
-      ExecutorOutlet outlet,
+      FactOutlet outlet,
       Faults faults) {
     this.settings = settings;
     this.executorId = executorId;
     this.host = host;
     this.outlet = outlet;
     this.faults = faults;
+    this.pauses = new GcPauses(faults);
+    this.memory = new SparkMemory(faults);
     this.watch =
         new TaskWatch(gauges, python, faults, settings.stackAfterMs, settings.pythonGraceMs);
     this.thread = DaemonThreads.of("sampler", faults, this::run);
@@ -51,12 +55,16 @@ public final class Sampler implements TaskEar {
 
   @Override
   public void start() {
+    pauses.listen();
+    memory.start();
     thread.start();
   }
 
   @Override
   public void stop() {
     stopped = true;
+    pauses.stop();
+    memory.stop();
     thread.interrupt();
   }
 
@@ -86,8 +94,13 @@ public final class Sampler implements TaskEar {
       } catch (Throwable fault) {
         faults.caught(fault);
       }
-      rest(settings.sampleIntervalMs - (System.currentTimeMillis() - began));
+      rest(jittered(settings.sampleIntervalMs) - (System.currentTimeMillis() - began));
     }
+  }
+
+  /** Within a tenth, so that executors that once fell into step do not stay in it. */
+  private static long jittered(long ms) {
+    return (long) (ms * (0.9 + 0.2 * Math.random()));
   }
 
   private void rest(long ms) {
@@ -97,7 +110,7 @@ public final class Sampler implements TaskEar {
     }
   }
 
-  private void pass(long nowMs) {
+  private void pass(long nowMs) throws InterruptedException {
     if (!outlet.ready()) {
       return;
     }
@@ -109,7 +122,11 @@ public final class Sampler implements TaskEar {
         .setExecutorId(executorId)
         .setHost(hostNow)
         .setRunningTasks(tasks.size())
-        .setPythonRssBytes(python.residentBytes());
+        .setPythonRssBytes(python.residentBytes())
+        .setPythonWorkers(python.count())
+        .setPythonCpuNs(python.cpuNs());
+    pauses.moveTo(sample);
+    memory.copyTo(sample);
     List<Fact.Builder> facts = new ArrayList<>(tasks.size() + 1);
     facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setExecutorSample(sample));
     for (TaskProgress.Builder task : tasks) {

@@ -88,6 +88,10 @@ final class TaskWatch {
     task.reading().copyTo(progress);
     if (stack != null && task.stalledMs(nowMs) >= stackAfterMs) {
       progress.setStack(stack.text());
+      String worker = stack.inPython() ? python.describeStill() : null;
+      if (worker != null) {
+        progress.setPythonWorker(worker);
+      }
     }
     return progress;
   }

@@ -1,6 +1,7 @@
 package io.sparkfuse.spark.sampler;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -23,6 +24,47 @@ class PythonWorkersTest {
             + ticks
             + " 0 0 0 20 0 1 0 5 999 50 18446744073709551615";
     Files.write(folder.resolve("stat"), stat.getBytes(StandardCharsets.US_ASCII));
+    Files.write(folder.resolve("cmdline"), "python3".getBytes(StandardCharsets.US_ASCII));
+  }
+
+  @Test
+  void theDaemonIsNoWorkerAndTheOthersAreDescribedWhenTheyStandStill() throws Exception {
+    process(10, "java", 1, 5);
+    process(20, "python3", 10, 7);
+    PythonWorkers workers = new PythonWorkers(proc, "10");
+    byte[] daemon = "python3\0-m\0pyspark.daemon".getBytes(StandardCharsets.US_ASCII);
+    Files.write(proc.resolve("20/cmdline"), daemon);
+    workers.look(true);
+
+    assertEquals(0, workers.count(), "a daemon that has no worker yet");
+    assertNull(workers.describeStill());
+
+    process(21, "python3", 20, 100);
+    process(22, "python3", 20, 30);
+    workers.look(true);
+    process(22, "python3", 20, 31);
+    byte[] channel = "hrtimer_nanosleep".getBytes(StandardCharsets.US_ASCII);
+    Files.write(proc.resolve("21/wchan"), channel);
+    workers.look(true);
+
+    assertEquals(2, workers.count());
+    assertEquals(1_380_000_000, workers.cpuNs());
+    assertEquals(
+        "pid 21, state S, waits in hrtimer_nanosleep; Python frames cannot be seen from here",
+        workers.describeStill());
+  }
+
+  @Test
+  void theCpuOfWorkersThatEndedIsNotLost() throws Exception {
+    process(10, "java", 1, 5);
+    process(20, "python3", 10, 100);
+    PythonWorkers workers = new PythonWorkers(proc, "10");
+    workers.look(true);
+    Files.delete(proc.resolve("20/stat"));
+    workers.look(true);
+
+    assertEquals(0, workers.count());
+    assertEquals(1_000_000_000, workers.cpuNs());
   }
 
   @Test

@@ -1,0 +1,82 @@
+package io.sparkfuse.spark.sampler;
+
+import io.sparkfuse.contracts.ExecutorSample;
+import io.sparkfuse.spark.listener.ScalaAccess;
+import io.sparkfuse.spark.safety.DaemonThreads;
+import io.sparkfuse.spark.safety.Faults;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkEnv;
+
+/**
+ * Reads how much memory Spark uses for blocks and for execution.
+ *
+ * <p>Spark's memory manager answers under a lock that a task may hold while it drops blocks to
+ * disk. So a thread of its own asks, and when there is no answer in time the columns stay absent:
+ * the sampler must go on just then.
+ */
+final class SparkMemory {
+  private static final long PATIENCE_MS = 50;
+
+  private final Semaphore asked = new Semaphore(0);
+  private final Semaphore answered = new Semaphore(0);
+  private final Faults faults;
+  private volatile boolean stopped;
+  private volatile boolean waiting;
+  private volatile long storageBytes;
+  private volatile long executionBytes;
+
+  SparkMemory(Faults faults) {
+    this.faults = faults;
+  }
+
+  void start() {
+    DaemonThreads.of("memory", faults, this::run).start();
+  }
+
+  void stop() {
+    stopped = true;
+    asked.release();
+  }
+
+  /** Adds what Spark's memory manager says now, if it says it in time. */
+  void copyTo(ExecutorSample.Builder sample) throws InterruptedException {
+    if (!waiting) {
+      waiting = true;
+      answered.drainPermits();
+      asked.release();
+    }
+    if (answered.tryAcquire(PATIENCE_MS, TimeUnit.MILLISECONDS)) {
+      if (storageBytes >= 0) {
+        sample.setStorageMemoryUsedBytes(storageBytes);
+      }
+      if (executionBytes >= 0) {
+        sample.setExecutionMemoryUsedBytes(executionBytes);
+      }
+    }
+  }
+
+  private void run() {
+    while (!stopped && faults.on()) {
+      try {
+        asked.acquire();
+        read();
+      } catch (Throwable fault) {
+        faults.caught(fault);
+      }
+      waiting = false;
+      answered.release();
+    }
+  }
+
+  private void read() {
+    storageBytes = -1;
+    executionBytes = -1;
+    SparkEnv environment = SparkEnv.get();
+    if (environment != null) { // null while Spark stops
+      Object manager = ScalaAccess.get(environment, "memoryManager");
+      storageBytes = ScalaAccess.number(manager, "storageMemoryUsed", -1);
+      executionBytes = ScalaAccess.number(manager, "executionMemoryUsed", -1);
+    }
+  }
+}
