@@ -4,6 +4,7 @@ import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.listener.CallbackTimes;
 import io.sparkfuse.spark.listener.DroppedEvents;
+import io.sparkfuse.spark.listener.SparkfuseListener;
 import io.sparkfuse.spark.safety.CollectorBreaker;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.transport.FactQueue;
@@ -17,25 +18,26 @@ final class CollectorState {
 
   private final FactQueue queue;
   private final CollectorBreaker breaker;
-  private final CallbackTimes times;
+  private final SparkfuseListener listener;
   private final DroppedEvents droppedEvents;
   private final Faults faults;
 
   CollectorState(
       FactQueue queue,
       CollectorBreaker breaker,
-      CallbackTimes times,
+      SparkfuseListener listener,
       DroppedEvents droppedEvents,
       Faults faults) {
     this.queue = queue;
     this.breaker = breaker;
-    this.times = times;
+    this.listener = listener;
     this.droppedEvents = droppedEvents;
     this.faults = faults;
   }
 
   /** The fact to be sent now, on the lane that is dropped last. */
   Outgoing now(Sender sender, long senderFaults) {
+    CallbackTimes times = listener.times();
     CollectorHealth.Builder health =
         CollectorHealth.newBuilder()
             .setQueued(sender.waiting())
@@ -46,6 +48,7 @@ final class CollectorState {
             .setSendErrors(sender.deliveries().failed())
             .setFaults(faults.count() + senderFaults)
             .setPassedOver(queue.passedOver())
+            .setCutFacts(sender.cutFacts() + listener.forgottenExecutions())
             .setCallbackP99Ns(times.quantile(0.99))
             .setCallbackP999Ns(times.quantile(0.999))
             .setCallbackMaxNs(times.longest());

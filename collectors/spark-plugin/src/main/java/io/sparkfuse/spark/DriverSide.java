@@ -17,6 +17,8 @@ import io.sparkfuse.spark.safety.HeapGauge;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.safety.QuietKafka;
 import io.sparkfuse.spark.safety.Strain;
+import io.sparkfuse.spark.sampler.DriverOutlet;
+import io.sparkfuse.spark.sampler.Sampler;
 import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.DriverAnswer;
 import io.sparkfuse.spark.transport.FactQueue;
@@ -25,11 +27,16 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.storage.BlockManagerId;
 
 /** The plugin in the driver: listener, sender, hook, and the ear for its executors. */
 final class DriverSide implements DriverPlugin {
+  /** What Spark calls the driver where it speaks of executors. */
+  private static final String DRIVER = "driver";
+
   private final DriverParts parts;
   private final Faults faults = new Faults("the driver's plugin");
   // Apart from those of callbacks: a listener that is switched off must still be told of.
@@ -45,6 +52,7 @@ final class DriverSide implements DriverPlugin {
   private Guard guard;
   private FuseState fuse;
   private SignalWatch watch;
+  private Sampler sampler;
   private volatile Application application;
 
   DriverSide(DriverParts parts) {
@@ -113,7 +121,7 @@ final class DriverSide implements DriverPlugin {
   private void startSender() {
     DroppedEvents droppedEvents = new DroppedEvents(context);
     CollectorState state =
-        new CollectorState(queue, breaker, listener.times(), droppedEvents, faults);
+        new CollectorState(queue, breaker, listener, droppedEvents, faults);
     Sender made =
         new Sender(
             queue,
@@ -133,12 +141,30 @@ final class DriverSide implements DriverPlugin {
     try {
       if (sender != null) {
         application = parts.application(settings, context, appId);
+        sampleDriver();
         watch =
             SignalWatch.start(settings, application, fuse, breaker, book, context, queue, faults);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
     }
+  }
+
+  /** In local mode the driver is also the executor, which samples this JVM already. */
+  private void sampleDriver() {
+    if (!context.isLocal()) {
+      DriverOutlet outlet =
+          new DriverOutlet(parts.recorder(queue), () -> breaker.level() != Level.NOTHING);
+      sampler = new Sampler(settings, DRIVER, this::host, outlet, faults);
+      sampler.start();
+    }
+  }
+
+  private String host() {
+    SparkEnv environment = SparkEnv.get(); // null while Spark stops
+    BlockManagerId blockManager =
+        environment == null ? null : environment.blockManager().blockManagerId();
+    return blockManager == null ? context.conf().get("spark.driver.host", "") : blockManager.host();
   }
 
   /** Takes facts that an executor made; the answer tells it whose it is and whether to go on. */
@@ -183,6 +209,9 @@ final class DriverSide implements DriverPlugin {
       }
       long untilNs = System.nanoTime() + parts.shutdownMs() * 1_000_000;
       guard.stop();
+      if (sampler != null) {
+        sampler.stop();
+      }
       if (watch != null) {
         watch.stop(300);
       }

@@ -1,20 +1,23 @@
 package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.ApplicationStarted;
+import io.sparkfuse.contracts.SparkConfiguration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.SparkConf;
 import scala.Tuple2;
 
 /**
- * Says what an application is; of its configuration only the keys that identity is made of, so that
- * no secret leaves by this door.
+ * Says what an application is; of its configuration only the keys that identity is made of and
+ * those that explain how it ran, so that no secret leaves by this door.
  */
 final class ApplicationFacts {
   private static final int MOST_CHARS = 512;
+  private static final int MOST_SETTINGS = 300;
 
   /** The keys that rules/sparkfuse_rules/knowledge/identity.py reads. */
   private static final List<String> ALLOWED =
@@ -45,19 +48,32 @@ final class ApplicationFacts {
         .setSparkVersion(sparkVersion)
         .setPluginVersion(pluginVersion)
         .setMaster(conf.get("spark.master", ""))
-        .putAllProperties(allowed(conf))
+        .putAllProperties(identity(conf))
+        .putAllConfiguration(configuration(conf))
         .build();
   }
 
-  static Map<String, String> allowed(SparkConf conf) {
+  private static Map<String, String> identity(SparkConf conf) {
     Map<String, String> properties = new LinkedHashMap<>();
     for (Tuple2<String, String> pair : conf.getAll()) {
       if (ALLOWED.contains(pair._1())) {
-        String value = pair._2();
-        properties.put(
-            pair._1(), value.length() > MOST_CHARS ? value.substring(0, MOST_CHARS) : value);
+        properties.put(pair._1(), cut(pair._2()));
       }
     }
     return properties;
+  }
+
+  private static Map<String, String> configuration(SparkConf conf) {
+    Map<String, String> settings = new TreeMap<>();
+    for (Tuple2<String, String> pair : conf.getAll()) {
+      if (settings.size() < MOST_SETTINGS && SparkConfiguration.allows(pair._1())) {
+        settings.put(pair._1(), cut(pair._2()));
+      }
+    }
+    return settings;
+  }
+
+  private static String cut(String value) {
+    return value.length() > MOST_CHARS ? value.substring(0, MOST_CHARS) : value;
   }
 }

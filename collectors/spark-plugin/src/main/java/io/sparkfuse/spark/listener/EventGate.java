@@ -7,8 +7,6 @@ import java.util.function.Supplier;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerApplicationStart;
 import org.apache.spark.scheduler.SparkListenerEvent;
-import org.apache.spark.scheduler.SparkListenerExecutorAdded;
-import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
@@ -54,6 +52,9 @@ public final class EventGate {
     if (lane != null) {
       passOver.accept(lane);
     }
+    if (SqlFacts.makesTwo(event)) {
+      passOver.accept(Lane.BULK);
+    }
   }
 
   private static boolean few(SparkListenerEvent event) {
@@ -73,11 +74,8 @@ public final class EventGate {
             || event instanceof SparkListenerStageCompleted
             || event instanceof SparkListenerJobStart
             || event instanceof SparkListenerJobEnd
-            || event instanceof SparkListenerExecutorAdded
-            || event instanceof SparkListenerExecutorRemoved
             || event instanceof SparkListenerApplicationStart
-            || event instanceof SparkListenerApplicationEnd
-            || event.getClass().getName().startsWith(SQL);
-    return counts ? Lane.RESERVED : null;
+            || event instanceof SparkListenerApplicationEnd;
+    return counts ? Lane.RESERVED : RareEvents.lane(event);
   }
 }

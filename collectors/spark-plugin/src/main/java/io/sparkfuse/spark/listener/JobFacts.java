@@ -3,6 +3,7 @@ package io.sparkfuse.spark.listener;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.spark.facts.SecretScrubber;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
 import java.util.stream.Collectors;
@@ -14,6 +15,8 @@ import org.apache.spark.scheduler.StageInfo;
 /** Copies what Spark says of a job. */
 final class JobFacts {
   private static final int MOST_STAGES = 4_096;
+  private static final int MOST_TAGS = 64;
+  private static final int MOST_TAG_CHARS = 256;
 
   private JobFacts() {}
 
@@ -29,19 +32,7 @@ final class JobFacts {
             .addAllStageIds(stages);
     Properties properties = event.properties();
     if (properties != null) {
-      String callSite = properties.getProperty("callSite.short");
-      String description = properties.getProperty("spark.job.description", callSite);
-      if (description != null) {
-        fact.setDescription(SecretScrubber.cut(description));
-      }
-      String group = properties.getProperty("spark.jobGroup.id");
-      if (group != null) {
-        fact.setJobGroup(SecretScrubber.cut(group));
-      }
-      Long execution = StageFacts.sqlExecution(properties);
-      if (execution != null) {
-        fact.setSqlExecutionId(execution);
-      }
+      copyLabels(properties, fact);
     }
     return fact.build();
   }
@@ -58,5 +49,28 @@ final class JobFacts {
       fact.setFailureReason(SecretScrubber.cut(String.valueOf(((Throwable) failure).getMessage())));
     }
     return fact.build();
+  }
+
+  private static void copyLabels(Properties properties, JobStarted.Builder fact) {
+    String callSite = properties.getProperty("callSite.short");
+    String description = properties.getProperty("spark.job.description", callSite);
+    if (description != null) {
+      fact.setDescription(SecretScrubber.cut(description));
+    }
+    String group = properties.getProperty("spark.jobGroup.id");
+    if (group != null) {
+      fact.setJobGroup(SecretScrubber.cut(group));
+    }
+    Long execution = StageFacts.sqlExecution(properties);
+    if (execution != null) {
+      fact.setSqlExecutionId(execution);
+    }
+    String tags = properties.getProperty("spark.job.tags"); // Spark 3.5
+    if (tags != null) {
+      Arrays.stream(tags.split(",", MOST_TAGS + 1))
+          .limit(MOST_TAGS)
+          .filter(tag -> !tag.isEmpty() && tag.length() <= MOST_TAG_CHARS)
+          .forEach(fact::addJobTags);
+    }
   }
 }

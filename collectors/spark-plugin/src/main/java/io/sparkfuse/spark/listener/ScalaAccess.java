@@ -15,8 +15,14 @@ import java.util.concurrent.ConcurrentHashMap;
  * are walked as Iterable, which is the same in both.
  */
 public final class ScalaAccess {
-  private static final ConcurrentHashMap<String, Object> GETTERS = new ConcurrentHashMap<>();
   private static final Object MISSING = new Object();
+  private static final ClassValue<ConcurrentHashMap<String, Object>> GETTERS =
+      new ClassValue<ConcurrentHashMap<String, Object>>() {
+        @Override
+        protected ConcurrentHashMap<String, Object> computeValue(Class<?> type) {
+          return new ConcurrentHashMap<>();
+        }
+      };
 
   private ScalaAccess() {}
 
@@ -25,9 +31,12 @@ public final class ScalaAccess {
     if (target == null) {
       return null;
     }
-    Object found =
-        GETTERS.computeIfAbsent(
-            target.getClass().getName() + '#' + getter, key -> find(target.getClass(), getter));
+    ConcurrentHashMap<String, Object> getters = GETTERS.get(target.getClass());
+    Object found = getters.get(getter);
+    if (found == null) {
+      found = find(target.getClass(), getter);
+      getters.put(getter, found);
+    }
     if (found == MISSING) {
       return null;
     }
@@ -66,6 +75,17 @@ public final class ScalaAccess {
   public static Object option(Object option) {
     boolean defined = option instanceof scala.Option && ((scala.Option<?>) option).isDefined();
     return defined ? ((scala.Option<?>) option).get() : null;
+  }
+
+  /** The value of a getter as a text, or null when there is none. */
+  public static String text(Object target, String getter) {
+    Object value = get(target, getter);
+    return value == null ? null : value.toString();
+  }
+
+  /** The number that a getter gives, or {@code otherwise}. */
+  public static long number(Object target, String getter, long otherwise) {
+    return number(get(target, getter), otherwise);
   }
 
   /** A number, or {@code otherwise}. */

@@ -1,8 +1,6 @@
 package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.ApplicationEnded;
-import io.sparkfuse.contracts.ExecutorAdded;
-import io.sparkfuse.contracts.ExecutorRemoved;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
@@ -11,7 +9,6 @@ import io.sparkfuse.contracts.StageStarted;
 import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.contracts.TaskStarted;
 import io.sparkfuse.spark.counters.StageBook;
-import io.sparkfuse.spark.facts.SecretScrubber;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.transport.Lane;
 import org.apache.spark.SparkConf;
@@ -19,8 +16,6 @@ import org.apache.spark.SparkFirehoseListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerApplicationStart;
 import org.apache.spark.scheduler.SparkListenerEvent;
-import org.apache.spark.scheduler.SparkListenerExecutorAdded;
-import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
@@ -46,6 +41,8 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   private final Faults faults;
   private final String pluginVersion;
   private final CallbackTimes times = new CallbackTimes();
+  private final SqlBook sqlBook = new SqlBook();
+  private final RareEvents rareEvents;
 
   /** {@code pluginVersion} is told in the first fact; {@code book} is kept up to date. */
   public SparkfuseListener(
@@ -61,6 +58,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     this.gate = gate;
     this.faults = faults;
     this.pluginVersion = pluginVersion;
+    this.rareEvents = new RareEvents(recorder, new SqlFacts(sqlBook, recorder));
   }
 
   @Override
@@ -96,6 +94,11 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     return times;
   }
 
+  /** SQL executions whose metrics found no room until their end. */
+  public long forgottenExecutions() {
+    return sqlBook.forgotten();
+  }
+
   private void copy(SparkListenerEvent event) {
     if (event instanceof SparkListenerTaskEnd) {
       taskEnded((SparkListenerTaskEnd) event);
@@ -109,19 +112,12 @@ public final class SparkfuseListener extends SparkFirehoseListener {
       jobStarted((SparkListenerJobStart) event);
     } else if (event instanceof SparkListenerJobEnd) {
       jobEnded((SparkListenerJobEnd) event);
-    } else if (event instanceof SparkListenerExecutorAdded) {
-      executorAdded((SparkListenerExecutorAdded) event);
-    } else if (event instanceof SparkListenerExecutorRemoved) {
-      executorRemoved((SparkListenerExecutorRemoved) event);
     } else if (event instanceof SparkListenerApplicationStart) {
       applicationStarted((SparkListenerApplicationStart) event);
     } else if (event instanceof SparkListenerApplicationEnd) {
       applicationEnded((SparkListenerApplicationEnd) event);
     } else {
-      Fact.Builder sql = SqlFacts.of(event);
-      if (sql != null) {
-        recorder.record(Lane.RESERVED, sql);
-      }
+      rareEvents.copy(event);
     }
   }
 
@@ -141,12 +137,15 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     Integer firstJob = book.firstJob(event.stageInfo().stageId());
     StageStarted stage = StageFacts.started(event.stageInfo(), event.properties(), firstJob);
     book.stageStarted(stage);
+    Long execution = stage.hasSqlExecutionId() ? stage.getSqlExecutionId() : null;
+    sqlBook.stageStarted(stage.getStageId(), stage.getStageAttempt(), execution);
     recorder.record(Lane.RESERVED, at(stage.getSubmittedMs()).setStageStarted(stage));
   }
 
   private void stageEnded(SparkListenerStageCompleted event) {
     StageEnded stage = StageFacts.ended(event.stageInfo());
     book.stageEnded(stage);
+    sqlBook.stageEnded(event.stageInfo());
     recorder.record(Lane.RESERVED, at(stage.getCompletedMs()).setStageEnded(stage));
   }
 
@@ -160,25 +159,6 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     JobEnded job = JobFacts.ended(event);
     book.jobEnded(job);
     recorder.record(Lane.RESERVED, at(job.getCompletedMs()).setJobEnded(job));
-  }
-
-  private void executorAdded(SparkListenerExecutorAdded event) {
-    ExecutorAdded.Builder executor =
-        ExecutorAdded.newBuilder()
-            .setExecutorId(event.executorId())
-            .setHost(event.executorInfo().executorHost())
-            .setCores(event.executorInfo().totalCores())
-            .setAddedMs(event.time());
-    recorder.record(Lane.RESERVED, at(event.time()).setExecutorAdded(executor));
-  }
-
-  private void executorRemoved(SparkListenerExecutorRemoved event) {
-    ExecutorRemoved.Builder executor =
-        ExecutorRemoved.newBuilder()
-            .setExecutorId(event.executorId())
-            .setRemovedMs(event.time())
-            .setReason(SecretScrubber.cut(String.valueOf(event.reason())));
-    recorder.record(Lane.RESERVED, at(event.time()).setExecutorRemoved(executor));
   }
 
   private void applicationStarted(SparkListenerApplicationStart event) {

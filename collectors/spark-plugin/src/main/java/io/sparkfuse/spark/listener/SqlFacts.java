@@ -2,9 +2,11 @@ package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.SqlEnded;
+import io.sparkfuse.contracts.SqlMetrics;
+import io.sparkfuse.contracts.SqlPlan;
 import io.sparkfuse.contracts.SqlStarted;
 import io.sparkfuse.spark.facts.SecretScrubber;
-import java.util.ArrayList;
+import io.sparkfuse.spark.transport.Lane;
 import java.util.List;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
@@ -12,66 +14,137 @@ import org.apache.spark.scheduler.SparkListenerEvent;
  * Copies what Spark SQL says of an execution, by reflection: the jar is built without Spark SQL.
  */
 final class SqlFacts {
-  private static final String UI = "org.apache.spark.sql.execution.ui.";
-  private static final String START = UI + "SparkListenerSQLExecutionStart";
-  private static final String END = UI + "SparkListenerSQLExecutionEnd";
+  static final String PREFIX = "org.apache.spark.sql.execution.ui.SparkListener";
 
   /** Beyond this a plan says no more of which job it is. */
-  private static final int MOST_NODES = 256;
+  private static final int MOST_NAMES = 256;
 
-  private static final int MOST_DEPTH = 200;
+  private static final int MOST_UPDATED_METRICS = 4_096;
 
-  private SqlFacts() {}
+  private final SqlBook book;
+  private final FactRecorder recorder;
 
-  /** The fact that an event of Spark SQL is, or null for any other event. */
-  static Fact.Builder of(SparkListenerEvent event) {
+  SqlFacts(SqlBook book, FactRecorder recorder) {
+    this.book = book;
+    this.recorder = recorder;
+  }
+
+  /** The lane of the first fact that an event of this class becomes, or null. */
+  static Lane lane(String type) {
+    switch (type.substring(PREFIX.length())) {
+      case "SQLExecutionStart":
+      case "SQLExecutionEnd":
+        return Lane.RESERVED;
+      case "SQLAdaptiveExecutionUpdate":
+        return Lane.BULK;
+      default:
+        return null;
+    }
+  }
+
+  /** Whether an event becomes a second fact, on the bulk lane: the plan, or the metrics. */
+  static boolean makesTwo(SparkListenerEvent event) {
     String type = event.getClass().getName();
-    if (type.equals(START)) {
-      SqlStarted started = started(event);
-      return Fact.newBuilder().setEventTimeMs(started.getStartedMs()).setSqlStarted(started);
-    }
-    if (type.equals(END)) {
-      SqlEnded ended = ended(event);
-      return Fact.newBuilder().setEventTimeMs(ended.getEndedMs()).setSqlEnded(ended);
-    }
-    return null;
+    return type.startsWith(PREFIX) && lane(type) == Lane.RESERVED;
   }
 
-  private static SqlStarted started(SparkListenerEvent event) {
-    List<String> nodes = new ArrayList<>();
-    collect(ScalaAccess.get(event, "sparkPlanInfo"), nodes, 0);
-    return SqlStarted.newBuilder()
-        .setSqlExecutionId(ScalaAccess.number(ScalaAccess.get(event, "executionId"), -1))
-        .setStartedMs(time(event))
-        .setDescription(SecretScrubber.cut(String.valueOf(ScalaAccess.get(event, "description"))))
-        .addAllPlanNodes(nodes)
-        .build();
+  /** Records the facts that an event is; events of other classes are passed over. */
+  void copy(SparkListenerEvent event) {
+    long executionId = ScalaAccess.number(event, "executionId", -1);
+    switch (event.getClass().getName().substring(PREFIX.length())) {
+      case "SQLExecutionStart":
+        started(event, executionId);
+        break;
+      case "SQLAdaptiveExecutionUpdate":
+        replanned(event, executionId, System.currentTimeMillis());
+        break;
+      case "SQLAdaptiveSQLMetricUpdates":
+        expectMetrics(event, executionId);
+        break;
+      case "DriverAccumUpdates":
+        book.driverUpdated(executionId, ScalaAccess.get(event, "accumUpdates"));
+        break;
+      case "SQLExecutionEnd":
+        ended(event, executionId);
+        break;
+      default: // what says nothing of how it runs
+    }
   }
 
-  private static SqlEnded ended(SparkListenerEvent event) {
+  private void started(SparkListenerEvent event, long executionId) {
+    long startedMs = time(event);
+    SqlBook.Execution execution = book.started(executionId);
+    SqlPlan plan = copyPlan(event, executionId, execution);
+    List<String> names = plan.getNodeNamesList();
+    SqlStarted.Builder fact =
+        SqlStarted.newBuilder()
+            .setSqlExecutionId(executionId)
+            .setStartedMs(startedMs)
+            .setDescription(
+                SecretScrubber.cut(String.valueOf(ScalaAccess.text(event, "description"))))
+            .addAllPlanNodes(names.subList(0, Math.min(names.size(), MOST_NAMES)));
+    Object root = ScalaAccess.option(ScalaAccess.get(event, "rootExecutionId"));
+    if (root != null) { // Spark 3.4
+      fact.setRootExecutionId(ScalaAccess.number(root, -1));
+    }
+    recorder.record(Lane.RESERVED, at(startedMs).setSqlStarted(fact));
+    recorder.record(Lane.BULK, at(startedMs).setSqlPlan(plan));
+  }
+
+  /** A re-plan has no time of its own; one of an execution that is not known has no number. */
+  private void replanned(SparkListenerEvent event, long executionId, long nowMs) {
+    SqlBook.Execution execution = book.of(executionId);
+    if (execution != null) {
+      recorder.record(Lane.BULK, at(nowMs).setSqlPlan(copyPlan(event, executionId, execution)));
+    }
+  }
+
+  private SqlPlan copyPlan(
+      SparkListenerEvent event, long executionId, SqlBook.Execution execution) {
+    SqlPlan.Builder plan =
+        SqlPlan.newBuilder().setSqlExecutionId(executionId).setPlanVersion(execution.nextVersion());
+    SqlPlan made =
+        SqlPlanCopy.copy(ScalaAccess.get(event, "sparkPlanInfo"), plan, execution::expect);
+    book.bound();
+    return made;
+  }
+
+  /**
+   * A re-planned subquery tells its metrics without a plan; the next plan of the whole names them.
+   */
+  private void expectMetrics(SparkListenerEvent event, long executionId) {
+    SqlBook.Execution execution = book.of(executionId);
+    if (execution == null) {
+      return;
+    }
+    Object metrics = ScalaAccess.get(event, "sqlPlanMetrics");
+    for (Object metric : ScalaAccess.list(metrics, MOST_UPDATED_METRICS)) {
+      execution.expect(ScalaAccess.number(metric, "accumulatorId", -1));
+    }
+    book.bound();
+  }
+
+  private void ended(SparkListenerEvent event, long executionId) {
+    long endedMs = time(event);
+    SqlMetrics metrics = book.ended(executionId);
+    if (metrics != null) {
+      recorder.record(Lane.BULK, at(endedMs).setSqlMetrics(metrics));
+    }
     SqlEnded.Builder fact =
-        SqlEnded.newBuilder()
-            .setSqlExecutionId(ScalaAccess.number(ScalaAccess.get(event, "executionId"), -1))
-            .setEndedMs(time(event));
+        SqlEnded.newBuilder().setSqlExecutionId(executionId).setEndedMs(endedMs);
     Object failure = ScalaAccess.option(ScalaAccess.get(event, "errorMessage"));
     // Spark says Some("") of an execution that ended well.
     if (failure != null && !failure.toString().isEmpty()) {
       fact.setFailureReason(SecretScrubber.cut(failure.toString()));
     }
-    return fact.build();
+    recorder.record(Lane.RESERVED, at(endedMs).setSqlEnded(fact));
   }
 
   private static long time(SparkListenerEvent event) {
-    return ScalaAccess.number(ScalaAccess.get(event, "time"), System.currentTimeMillis());
+    return ScalaAccess.number(event, "time", System.currentTimeMillis());
   }
 
-  private static void collect(Object node, List<String> names, int depth) {
-    if (node == null || names.size() >= MOST_NODES || depth > MOST_DEPTH) {
-      return;
-    }
-    names.add(String.valueOf(ScalaAccess.get(node, "nodeName")));
-    for (Object child : ScalaAccess.list(ScalaAccess.get(node, "children"), MOST_NODES)) {
-      collect(child, names, depth + 1);
-    }
+  private static Fact.Builder at(long eventTimeMs) {
+    return Fact.newBuilder().setEventTimeMs(eventTimeMs);
   }
 }

@@ -18,6 +18,7 @@ final class StageFacts {
   private static final int MOST_PARENTS = 256;
   private static final int MOST_RDDS = 256;
   private static final int MOST_SCOPES = 64;
+  private static final int MOST_SCOPE_CHARS = 200;
   private static final Pattern CODEGEN_ID = Pattern.compile("\\s*\\(\\d+\\)$");
 
   private StageFacts() {}
@@ -30,6 +31,7 @@ final class StageFacts {
             .setStageAttempt(stage.attemptNumber())
             .setName(SecretScrubber.cut(stage.name()))
             .setNumTasks(stage.numTasks())
+            .setResourceProfileId(stage.resourceProfileId())
             .addAllParentStageIds(parents(stage))
             .addAllScopeNames(scopes(stage));
     Object submitted = ScalaAccess.option(stage.submissionTime());
@@ -86,7 +88,8 @@ final class StageFacts {
       Object scope = ScalaAccess.option(((RDDInfo) rdd).scope());
       Object name = ScalaAccess.get(scope, "name");
       if (name != null && names.size() < MOST_SCOPES) {
-        names.add(CODEGEN_ID.matcher(name.toString()).replaceFirst(""));
+        String scopeName = CODEGEN_ID.matcher(name.toString()).replaceFirst("");
+        names.add(scopeName.substring(0, Math.min(scopeName.length(), MOST_SCOPE_CHARS)));
       }
     }
     return names;

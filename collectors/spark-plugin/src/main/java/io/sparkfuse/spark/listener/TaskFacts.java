@@ -2,12 +2,6 @@ package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.contracts.TaskStarted;
-import io.sparkfuse.spark.facts.SecretScrubber;
-import org.apache.spark.ExceptionFailure;
-import org.apache.spark.Success$;
-import org.apache.spark.TaskEndReason;
-import org.apache.spark.TaskFailedReason;
-import org.apache.spark.TaskKilled;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
@@ -48,11 +42,14 @@ final class TaskFacts {
             .setLaunchedMs(task.launchTime())
             .setFinishedMs(task.finishTime())
             .setDurationMs(Math.max(0, task.finishTime() - task.launchTime()));
-    outcome(fact, event.reason());
+    if (task.gettingResultTime() > 0) {
+      fact.setGettingResultMs(Math.max(0, task.finishTime() - task.gettingResultTime()));
+    }
+    TaskOutcome.copy(event.reason(), fact);
     TaskMetrics metrics = event.taskMetrics();
     fact.setHasMetrics(metrics != null);
     if (metrics != null) {
-      metrics(fact, metrics);
+      TaskCounters.copy(metrics, fact);
     }
     return fact.build();
   }
@@ -60,47 +57,5 @@ final class TaskFacts {
   /** Spark's index counts the tasks of an attempt; a partition keeps its number in all attempts. */
   private static int index(TaskInfo task) {
     return task.partitionId() >= 0 ? task.partitionId() : task.index();
-  }
-
-  private static void outcome(TaskEnded.Builder fact, TaskEndReason reason) {
-    if (reason == Success$.MODULE$) {
-      fact.setOutcome("success");
-      return;
-    }
-    fact.setOutcome(reason instanceof TaskKilled ? "killed" : "failed");
-    if (reason instanceof ExceptionFailure) {
-      ExceptionFailure failure = (ExceptionFailure) reason;
-      fact.setFailureClass(failure.className());
-      fact.setFailureReason(text(failure.description()));
-    } else {
-      fact.setFailureClass(reason.getClass().getSimpleName().replace("$", ""));
-      if (reason instanceof TaskFailedReason) {
-        fact.setFailureReason(text(((TaskFailedReason) reason).toErrorString()));
-      }
-    }
-  }
-
-  private static String text(String reason) {
-    return reason == null ? "" : SecretScrubber.cut(reason);
-  }
-
-  private static void metrics(TaskEnded.Builder fact, TaskMetrics metrics) {
-    fact.setRunMs(metrics.executorRunTime())
-        .setCpuNs(metrics.executorCpuTime())
-        .setGcMs(metrics.jvmGCTime())
-        .setDeserializeMs(metrics.executorDeserializeTime())
-        .setResultBytes(metrics.resultSize())
-        .setPeakExecutionMemoryBytes(metrics.peakExecutionMemory())
-        .setMemorySpilledBytes(metrics.memoryBytesSpilled())
-        .setDiskSpilledBytes(metrics.diskBytesSpilled())
-        .setInputBytes(metrics.inputMetrics().bytesRead())
-        .setInputRecords(metrics.inputMetrics().recordsRead())
-        .setOutputBytes(metrics.outputMetrics().bytesWritten())
-        .setOutputRecords(metrics.outputMetrics().recordsWritten())
-        .setShuffleReadBytes(metrics.shuffleReadMetrics().totalBytesRead())
-        .setShuffleReadRecords(metrics.shuffleReadMetrics().recordsRead())
-        .setFetchWaitMs(metrics.shuffleReadMetrics().fetchWaitTime())
-        .setShuffleWriteBytes(metrics.shuffleWriteMetrics().bytesWritten())
-        .setShuffleWriteRecords(metrics.shuffleWriteMetrics().recordsWritten());
   }
 }

@@ -5,23 +5,26 @@ import io.sparkfuse.spark.facts.FactOutlet;
 import io.sparkfuse.spark.listener.FactRecorder;
 import io.sparkfuse.spark.transport.Lane;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /** Puts the samples of the driver's own JVM into the driver's queue. */
 public final class DriverOutlet implements FactOutlet {
   private final FactRecorder recorder;
+  private final BooleanSupplier wanted;
 
-  public DriverOutlet(FactRecorder recorder) {
+  /** {@code wanted} says whether the collector is on. */
+  public DriverOutlet(FactRecorder recorder, BooleanSupplier wanted) {
     this.recorder = recorder;
+    this.wanted = wanted;
   }
 
-  /** The sender waits until it knows the application. */
   @Override
   public boolean ready() {
-    return true;
+    return wanted.getAsBoolean();
   }
 
   @Override
-  public void send(List<Fact.Builder> facts, long nowMs) {
+  public void send(List<Fact.Builder> facts) {
     facts.forEach(fact -> recorder.record(Lane.BULK, fact));
   }
 }

@@ -1,0 +1,33 @@
+package io.sparkfuse.spark.listener;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Finds the exit code in the reason that Spark gives for a lost executor.
+ *
+ * <p>No event carries the code as a number; each cluster manager words it in its own way: "Command
+ * exited with code 1" (standalone), "Exit status: 143" (YARN), "exited with exit code 137(SIGKILL,
+ * possible container OOM)" (Kubernetes), "Unknown executor exit code (137)" (Spark itself).
+ */
+final class ExitCodes {
+  /** The code stands near the beginning; what follows are diagnostics of any length. */
+  private static final int MOST_CHARS = 4_096;
+
+  private static final Pattern CODE =
+      Pattern.compile(
+          "(?i)\\bexit(?:ed)?(?: +with)?(?: +exit)?[ _]?(?:code|status|value)"
+              + "(?: +is)? *[:=(]? *(-?[0-9]{1,9})\\b");
+
+  private ExitCodes() {}
+
+  /** The first exit code that a reason names, or null. */
+  static Integer in(String reason) {
+    if (reason == null) {
+      return null;
+    }
+    int end = Math.min(reason.length(), MOST_CHARS);
+    Matcher found = CODE.matcher(reason).region(0, end);
+    return found.find() ? Integer.valueOf(found.group(1)) : null;
+  }
+}

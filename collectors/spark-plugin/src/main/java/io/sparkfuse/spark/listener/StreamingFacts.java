@@ -1,0 +1,96 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.StreamingEnded;
+import io.sparkfuse.contracts.StreamingStarted;
+import io.sparkfuse.spark.facts.SecretScrubber;
+import io.sparkfuse.spark.transport.Lane;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import org.apache.spark.scheduler.SparkListenerEvent;
+
+/** Copies what structured streaming says of its queries, by reflection. */
+final class StreamingFacts {
+  static final String PREFIX = "org.apache.spark.sql.streaming.StreamingQueryListener$";
+  private static final int MOST_NAME_CHARS = 256;
+
+  private StreamingFacts() {}
+
+  /** The lane of the fact that an event of this class becomes, or null. */
+  static Lane lane(String type) {
+    switch (type.substring(PREFIX.length())) {
+      case "QueryStartedEvent":
+      case "QueryTerminatedEvent":
+        return Lane.RESERVED;
+      case "QueryProgressEvent":
+      case "QueryIdleEvent":
+        return Lane.BULK;
+      default:
+        return null;
+    }
+  }
+
+  /** Records the fact that an event is; events of other classes are passed over. */
+  static void copy(SparkListenerEvent event, FactRecorder recorder) {
+    switch (event.getClass().getName().substring(PREFIX.length())) {
+      case "QueryStartedEvent":
+        recorder.record(Lane.RESERVED, started(event));
+        break;
+      case "QueryProgressEvent":
+        recorder.record(Lane.BULK, StreamingBatch.of(ScalaAccess.get(event, "progress")));
+        break;
+      case "QueryIdleEvent":
+        recorder.record(Lane.BULK, StreamingBatch.idle(event));
+        break;
+      case "QueryTerminatedEvent":
+        recorder.record(Lane.RESERVED, ended(event, System.currentTimeMillis()));
+        break;
+      default: // of a version to come
+    }
+  }
+
+  private static Fact.Builder started(Object event) {
+    long startedMs = moment(ScalaAccess.text(event, "timestamp"), System.currentTimeMillis());
+    StreamingStarted.Builder fact =
+        StreamingStarted.newBuilder()
+            .setQueryId(String.valueOf(ScalaAccess.get(event, "id")))
+            .setRunId(String.valueOf(ScalaAccess.get(event, "runId")))
+            .setStartedMs(startedMs);
+    String name = name(event);
+    if (name != null) {
+      fact.setName(name);
+    }
+    return Fact.newBuilder().setEventTimeMs(startedMs).setStreamingStarted(fact);
+  }
+
+  /** The event has no time of its own. */
+  private static Fact.Builder ended(Object event, long nowMs) {
+    StreamingEnded.Builder fact =
+        StreamingEnded.newBuilder()
+            .setQueryId(String.valueOf(ScalaAccess.get(event, "id")))
+            .setRunId(String.valueOf(ScalaAccess.get(event, "runId")))
+            .setEndedMs(nowMs);
+    Object failure = ScalaAccess.option(ScalaAccess.get(event, "exception"));
+    if (failure != null) {
+      fact.setFailureReason(SecretScrubber.cut(failure.toString()));
+    }
+    return Fact.newBuilder().setEventTimeMs(nowMs).setStreamingEnded(fact);
+  }
+
+  /** The name that the user gave a query, or null. */
+  static String name(Object holder) {
+    String name = ScalaAccess.text(holder, "name");
+    return name == null || name.length() <= MOST_NAME_CHARS
+        ? name
+        : name.substring(0, MOST_NAME_CHARS);
+  }
+
+  /** A moment in ISO 8601 as milliseconds since 1970, or {@code otherwise}. */
+  static long moment(String iso, long otherwise) {
+    try {
+      return iso == null ? otherwise : Instant.parse(iso).toEpochMilli();
+    } catch (DateTimeParseException foreign) {
+      return otherwise;
+    }
+  }
+}

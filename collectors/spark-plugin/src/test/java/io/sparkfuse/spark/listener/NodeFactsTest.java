@@ -1,0 +1,54 @@
+package io.sparkfuse.spark.listener;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.NodeEvent;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorBlacklisted;
+import org.apache.spark.scheduler.SparkListenerExecutorExcluded;
+import org.apache.spark.scheduler.SparkListenerExecutorExcludedForStage;
+import org.apache.spark.scheduler.SparkListenerExecutorUnexcluded;
+import org.apache.spark.scheduler.SparkListenerNodeBlacklistedForStage;
+import org.apache.spark.scheduler.SparkListenerNodeExcluded;
+import org.apache.spark.scheduler.SparkListenerNodeUnblacklisted;
+import org.junit.jupiter.api.Test;
+
+class NodeFactsTest {
+  private final NodeFacts facts = new NodeFacts();
+
+  private NodeEvent told(SparkListenerEvent event) {
+    assertTrue(NodeFacts.knows(event.getClass().getName()));
+    return facts.of(event).getNodeEvent();
+  }
+
+  @Test
+  void theyAreKnownByAllTheirNames() {
+    NodeEvent executor = told(new SparkListenerExecutorExcludedForStage(9, "4", 2, 7, 1));
+
+    assertEquals("excluded", executor.getEvent());
+    assertEquals("4", executor.getExecutorId());
+    assertEquals(7, executor.getStageId());
+    assertEquals(2, executor.getTaskFailures());
+    assertEquals(9, executor.getHappenedMs());
+    assertFalse(executor.hasHost(), "the event does not say it");
+    NodeEvent node = told(new SparkListenerNodeBlacklistedForStage(9, "w4", 1, 7, 0));
+    assertEquals("w4", node.getHost());
+    assertFalse(node.hasTaskFailures(), "it counts executors");
+    assertEquals("excluded", told(new SparkListenerNodeExcluded(9, "w5", 1)).getEvent());
+    assertEquals("taken back", told(new SparkListenerExecutorUnexcluded(9, "4")).getEvent());
+    assertEquals("taken back", told(new SparkListenerNodeUnblacklisted(9, "w4")).getEvent());
+    assertFalse(NodeFacts.knows(SparkListenerExecutorAdded.class.getName()));
+  }
+
+  @Test
+  void oneThatSparkPostsUnderBothNamesIsToldOnce() {
+    assertNotNull(facts.of(new SparkListenerExecutorBlacklisted(9, "4", 2)));
+    assertNull(facts.of(new SparkListenerExecutorExcluded(9, "4", 2)));
+    assertNotNull(facts.of(new SparkListenerExecutorExcluded(10, "4", 2)));
+  }
+}
