@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.collectors.spark_runs import ENVIRONMENTS, Facts, SparkRun, create_topics
+from tests.integration.collectors.spark_runs import Facts, SparkRun, create_topics
 
 JOBS = Path(__file__).parent / "jobs"
 
@@ -41,7 +40,3 @@ def run_job(tmp_path: Path) -> Iterator[Callable[..., SparkRun]]:
     yield start
     for run in runs:
         run.stop()
-    for version in ENVIRONMENTS.values():
-        # Where a local cluster keeps its executors' files: nothing in the configuration moves it.
-        for work in version.parents[1].glob("lib/python*/site-packages/pyspark/work"):
-            shutil.rmtree(work)

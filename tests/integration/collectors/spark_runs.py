@@ -44,6 +44,7 @@ class SparkRun:
         python = str(ENVIRONMENTS[version])
         environment = {
             **os.environ,
+            "SPARK_HOME": str(_home_of_its_own(ENVIRONMENTS[version], log.parent / f"spark-of-{log.stem}")),
             "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell",
             "PYSPARK_PYTHON": python,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "cli"), str(script.parent)]),
@@ -90,6 +91,19 @@ class SparkRun:
         self._reader.join(10)
         self._process.stdout.close()
         self._output.close()
+
+
+def _home_of_its_own(python: Path, home: Path) -> Path:
+    """An installation of Spark by links: a local cluster keeps its executors' files below it, whatever is configured.
+
+    So runs beside each other in one environment do not share them, and nothing is left there.
+    """
+    [installed] = python.parents[1].glob("lib/python*/site-packages/pyspark")
+    home.mkdir()
+    for entry in installed.iterdir():
+        if entry.name != "work":
+            (home / entry.name).symlink_to(entry)
+    return home
 
 
 def create_topics(bootstrap: str, prefix: str) -> None:

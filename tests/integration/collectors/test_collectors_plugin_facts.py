@@ -71,7 +71,11 @@ def _executors_speak(facts, master: str) -> None:
         # In local mode Spark's scheduler and its block manager may know the one host by two names.
         return {(fact.executor_id, "" if master.startswith("local[") else fact.host) for fact in facts.of(kind)}
 
-    assert seen("executor_sample") == seen("task_progress") == seen("executor_added") == seen("task_started")
+    executors = seen("executor_added")
+    drivers = {(executor, host) for executor, host in seen("executor_sample") if executor == "driver"}
+    assert drivers, "the driver's JVM is sampled on a cluster as well"
+    assert seen("executor_sample") | executors == executors | drivers
+    assert seen("executor_sample") >= seen("task_progress") == executors == seen("task_started")
 
 
 def _what_identity_needs_and_no_secret(facts, version: str, log: str) -> None:
