@@ -120,8 +120,7 @@ final class DriverSide implements DriverPlugin {
 
   private void startSender() {
     DroppedEvents droppedEvents = new DroppedEvents(context);
-    CollectorState state =
-        new CollectorState(queue, breaker, listener, droppedEvents, faults);
+    CollectorState state = new CollectorState(queue, breaker, listener, droppedEvents, faults);
     Sender made =
         new Sender(
             queue,

@@ -1,15 +1,16 @@
 package io.sparkfuse.spark;
 
-import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.listener.CallbackTimes;
+import io.sparkfuse.spark.listener.EventGate;
 import io.sparkfuse.spark.listener.SparkfuseListener;
+import io.sparkfuse.spark.safety.CollectorBreaker.Level;
 import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.Deliveries;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.Lane;
-import io.sparkfuse.spark.transport.Outgoing;
 import io.sparkfuse.spark.transport.RecordSink;
 import io.sparkfuse.spark.transport.Sender;
 import java.lang.management.ManagementFactory;
@@ -34,14 +35,18 @@ class ListenerBench {
   private static final int TASKS = Integer.getInteger("bench.tasks", 100_000);
   private static final int STAGE_TASKS = 1_000;
 
-  private final FactQueue queue = new FactQueue(20_000, 16L << 20, 4_000);
+  private final SparkConf conf = new SparkConf(false);
+  private final DriverParts parts = new DriverParts();
+  private final PluginSettings settings = parts.settings(conf);
+  private final FactQueue queue = parts.queue(settings);
   private final SparkfuseListener listener =
       new SparkfuseListener(
-          new SparkConf(false), this::record, new StageBook(), new Faults("bench"), "bench");
-
-  private void record(Lane lane, Fact.Builder fact) {
-    queue.offer(Outgoing.fact(lane, fact, fact.buildPartial().getSerializedSize()));
-  }
+          conf,
+          parts.recorder(queue),
+          new StageBook(),
+          new EventGate(() -> Level.ALL, queue::passOver),
+          new Faults("bench"),
+          "bench");
 
   private static TaskInfo info(int task) {
     return new TaskInfo(
@@ -89,6 +94,7 @@ class ListenerBench {
     Sender sender =
         new Sender(
             queue,
+            parts.backlogBytes(settings),
             ListenerBench::everything,
             () -> application,
             "bench",
@@ -122,7 +128,7 @@ class ListenerBench {
         times.quantile(0.999),
         times.longest(),
         allocated / (2L * TASKS),
-        queue.dropped(Lane.BULK));
+        queue.dropped(Lane.BULK) + queue.dropped(Lane.RESERVED));
   }
 
   /** A broker that takes everything at once. */
