@@ -4,6 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.facts.WarmUp;
 import io.sparkfuse.spark.hook.FuseState;
 import io.sparkfuse.spark.hook.SignalWatch;
 import io.sparkfuse.spark.listener.DroppedEvents;
@@ -11,6 +12,7 @@ import io.sparkfuse.spark.listener.EventGate;
 import io.sparkfuse.spark.listener.SparkfuseListener;
 import io.sparkfuse.spark.safety.CollectorBreaker;
 import io.sparkfuse.spark.safety.CollectorBreaker.Level;
+import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.Guard;
 import io.sparkfuse.spark.safety.HeapGauge;
@@ -81,6 +83,7 @@ final class DriverSide implements DriverPlugin {
     Fuse.install(fuse);
     queue = parts.queue(settings);
     breaker = new CollectorBreaker(strain(), settings.breakerPauseMs, this::levelChanged);
+    DaemonThreads.of("warm-up", senderFaults, WarmUp::run).start();
     listener =
         new SparkfuseListener(
             context.conf(),

@@ -1,0 +1,12 @@
+package io.sparkfuse.spark.facts;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+
+import org.junit.jupiter.api.Test;
+
+class WarmUpTest {
+  @Test
+  void anEmptyFactOfEachKindCanBeMadeARecord() {
+    assertDoesNotThrow(WarmUp::run);
+  }
+}
