@@ -17,7 +17,8 @@ def broken(_):
 
 
 try:
-    context.parallelize([1, 2], 2).map(broken).collect()
+    # One task: a second one might be killed after Spark was asked what it counted.
+    context.parallelize([1], 1).map(broken).collect()
 except Exception:
     print("FAILED", flush=True)
 
