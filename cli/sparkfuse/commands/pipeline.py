@@ -24,6 +24,9 @@ TEND_SECONDS = 0.2
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder for state and logs.")]
 FreePorts = Annotated[bool, typer.Option("--free-ports", help="Pick free ports instead of the usual ones.")]
 Webhook = Annotated[str, typer.Option("--webhook", help="Where to post notifications; they are shown here without it.")]
+Ships = Annotated[
+    list[str] | None, typer.Option("--ship", help="Follow this folder of event logs, too; may be repeated.")
+]
 Only = Annotated[str, typer.Option("--only", help="Run just the cases whose title contains this.")]
 
 
@@ -33,13 +36,15 @@ def add_to(application: typer.Typer) -> None:
     application.command()(demo)
 
 
-def up(home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: Webhook = "") -> None:
+def up(
+    home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: Webhook = "", ships: Ships = None
+) -> None:
     """Start Kafka, the Flink jobs, the store, Alertmanager and the rest; Ctrl-C stops all.
 
     A part whose address the environment gives (SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL,
     SPARKFUSE_ALERTMANAGER_URLS) is used as it is and not started.
     """
-    from sparkfuse.stack import stack
+    from sparkfuse.stack import services, stack
     from sparkfuse_alertmanager.receiver import Receiver
 
     _terminate_like_interrupt()
@@ -50,6 +55,8 @@ def up(home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: 
         console.print(f"{name}: {event}", markup=False, highlight=False)
 
     with Receiver() as receiver, stack.running(layout, report, webhook or receiver.url) as supervisor:
+        if ships:
+            supervisor.start(services.shipper(layout, ships))
         _say_how_to_use(console, layout)
         shown = -1
         while True:

@@ -6,11 +6,11 @@ import json
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
-from sparkfuse.stack.process import Service
+from sparkfuse.stack.process import Service, always_ready
 
 START_SECONDS = 300.0
 """A Flink job starts in ten seconds on a quiet machine; a busy one may take twenty times as long."""
@@ -78,6 +78,12 @@ def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
         component("sender", "sparkfuse_alertmanager.sender", ports.sender_metrics, layout, more),
         component("breaker", "sparkfuse_native_analytics.breaker", ports.breaker_metrics, layout, more),
     ]
+
+
+def shipper(layout: Layout, folders: Sequence[str]) -> Service:
+    """The shipper of event logs, following these folders."""
+    command = python_module("sparkfuse.main", "ship", *folders, "--home", str(layout.home))
+    return Service("ship", command, layout.environment(), always_ready, 60, stop_seconds=20)
 
 
 def write_json(path: Path, content: object) -> None:

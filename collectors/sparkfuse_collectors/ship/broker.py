@@ -101,11 +101,17 @@ class Broker:
                 self._produce(f"{self._prefix}.{topic}", key, value)
             self._until_done("commit", lambda: self._producer.commit_transaction(ANSWER_SECONDS))
         except _Abortable:
-            # What is still on its way must be told of before the transaction can be given up.
-            self._producer.flush(ANSWER_SECONDS)
-            self._until_done("abort", lambda: self._producer.abort_transaction(ANSWER_SECONDS))
+            self._give_up()
             return False
         return True
+
+    def _give_up(self) -> None:
+        # What is still on its way must be told of before the transaction can be given up.
+        self._producer.flush(ANSWER_SECONDS)
+        try:
+            self._until_done("abort", lambda: self._producer.abort_transaction(ANSWER_SECONDS))
+        except _Abortable as error:
+            raise BrokerLost("the transaction can neither be ended nor given up") from error
 
     def _produce(self, topic: str, key: bytes | None, value: bytes | None) -> None:
         while True:
@@ -117,6 +123,7 @@ class Broker:
                     raise Stopped from None
             except KafkaException as error:
                 self._raise(error.args[0])
+                self._producer.poll(0.1)
             else:
                 return
 
@@ -155,7 +162,7 @@ class Broker:
             raise BrokerLost(error.str())
 
 
-_WAITED_FOR = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._STATE}  # noqa: SLF001
+_WAITED_FOR = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
 
 
 class _Abortable(Exception):

@@ -61,16 +61,20 @@ def ship(options: Options, settings: Settings, histories: Histories, stop: threa
     files = [files_of(place) for place in options.places]
     _serve_metrics(settings)
     _log.info("following %s as %s", ", ".join(each.shown(each.root) for each in files), options.name)
+    begun = threading.Event()
     while not stop.is_set():
         try:
-            _ship(options, settings, files, histories, metrics, stop)
+            _ship(options, settings, files, histories, metrics, stop, begun)
         except BrokerLost as lost:
             _log.warning("beginning again at the last positions: %s", lost)
-            stop.wait(RETRY_SECONDS)
         except KafkaException as error:
-            raise Unavailable(f"Kafka at {settings.kafka_bootstrap}: {error.args[0].str()}") from error
+            # At its start a person waits for the answer; later nobody does, and the broker comes back.
+            if not begun.is_set():
+                raise Unavailable(f"Kafka at {settings.kafka_bootstrap}: {error.args[0].str()}") from error
+            _log.warning("beginning again at the last positions: %s", error.args[0].str())
         else:
             return
+        stop.wait(RETRY_SECONDS)
 
 
 def _ship(
@@ -80,6 +84,7 @@ def _ship(
     histories: Histories,
     metrics: ShipMetrics,
     stop: threading.Event,
+    begun: threading.Event,
 ) -> None:
     bootstrap, prefix = settings.kafka_bootstrap, settings.topic_prefix
     broker = Broker(bootstrap, prefix, options.name, stop, metrics.kafka_error)
@@ -87,6 +92,7 @@ def _ship(
         broker.start()
         # Behind the fence: what an earlier shipper of the name had open is committed or given up by now.
         positions = read_positions(bootstrap, prefix, options.name, metrics.kafka_error)
+        begun.set()
         shipper = Shipper(options.name, options.cluster, options.tenant)
         work = Work(files, shipper, broker, metrics, stop, positions, histories, options.ages, options.pace)
         work.run(once=options.once)
