@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from sparkfuse_contracts.generated.fact_pb2 import Fact
-from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS
 
 ROOT = Path(__file__).parents[3]
 JAVA = ROOT / "collectors/spark-plugin/src/main/java/io/sparkfuse/spark"
@@ -30,11 +29,13 @@ def test_the_event_id_of_every_kind_is_documented():
     assert rows == kinds
 
 
-def test_the_plugin_lets_pass_what_identity_reads():
-    """The allow-list in Java is the list in the rules, and the application's name."""
-    source = (JAVA / "listener/ApplicationFacts.java").read_text().partition("ALLOWED =")[2].partition(";")[0]
+def test_the_plugin_has_no_list_of_settings_of_its_own():
+    """What may leave the driver is asked of the generated class, which contracts holds to the one list."""
+    source = (JAVA / "listener/ApplicationFacts.java").read_text()
 
-    assert set(re.findall(r'"(spark\.[^"]+)"', source)) == {*PROPERTY_KEYS, "spark.app.name"}
+    assert "SparkConfiguration.identifies(" in source
+    assert "SparkConfiguration.allows(" in source
+    assert set(re.findall(r'"(spark\.[^"]+)"', source)) == {"spark.master"}
 
 
 def test_the_reason_of_a_cancelled_action_is_read_as_it_is_written():

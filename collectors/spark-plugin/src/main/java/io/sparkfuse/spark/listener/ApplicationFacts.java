@@ -2,10 +2,7 @@ package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.ApplicationStarted;
 import io.sparkfuse.contracts.SparkConfiguration;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.SparkConf;
@@ -18,25 +15,6 @@ import scala.Tuple2;
 final class ApplicationFacts {
   private static final int MOST_CHARS = 512;
   private static final int MOST_SETTINGS = 300;
-
-  /** The keys that rules/sparkfuse_rules/knowledge/identity.py reads. */
-  private static final List<String> ALLOWED =
-      Collections.unmodifiableList(
-          Arrays.asList(
-              "spark.app.name",
-              "spark.sparkfuse.job",
-              "spark.openlineage.parentJobNamespace",
-              "spark.openlineage.parentJobName",
-              "spark.openlineage.parentRunId",
-              "spark.openlineage.rootParentJobNamespace",
-              "spark.openlineage.rootParentJobName",
-              "spark.openlineage.rootParentRunId",
-              "spark.databricks.job.id",
-              "spark.databricks.job.runId",
-              "spark.databricks.clusterUsageTags.clusterName",
-              "spark.kubernetes.namespace",
-              "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name",
-              "spark.kubernetes.driver.label.sparkoperator.k8s.io/submission-id"));
 
   private ApplicationFacts() {}
 
@@ -56,7 +34,7 @@ final class ApplicationFacts {
   private static Map<String, String> identity(SparkConf conf) {
     Map<String, String> properties = new LinkedHashMap<>();
     for (Tuple2<String, String> pair : conf.getAll()) {
-      if (ALLOWED.contains(pair._1())) {
+      if (SparkConfiguration.identifies(pair._1())) {
         properties.put(pair._1(), cut(pair._2()));
       }
     }
