@@ -14,6 +14,8 @@ public final class SettingKeys {
   public static final String CLUSTER = PREFIX + "cluster";
   public static final String TENANT = PREFIX + "tenant";
   public static final String JOB = PREFIX + "job";
+  public static final String OWNER = PREFIX + "owner";
+  public static final String TEAM = PREFIX + "team";
   public static final String QUEUE_FACTS = PREFIX + "queue.facts";
   public static final String QUEUE_BYTES = PREFIX + "queue.bytes";
   public static final String QUEUE_RESERVED = PREFIX + "queue.reserved";
@@ -42,6 +44,8 @@ public final class SettingKeys {
               CLUSTER,
               TENANT,
               JOB,
+              OWNER,
+              TEAM,
               QUEUE_FACTS,
               QUEUE_BYTES,
               QUEUE_RESERVED,
