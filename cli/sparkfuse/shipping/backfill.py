@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sparkfuse.shipping.history import Made
 from sparkfuse.shipping.learning import LearningHistories
-from sparkfuse_collectors.logs.files import Files, LocalFiles, files_of
+from sparkfuse_collectors.logs.files import Files, files_of
 from sparkfuse_collectors.logs.find import FoundLog, find_logs
 from sparkfuse_collectors.ship.broker import Batch, Broker
 from sparkfuse_collectors.ship.tail import DONE
@@ -19,6 +19,7 @@ from sparkfuse_contracts.generated.history_pb2 import HistoryRow
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+from sparkfuse_native_analytics.event_logs.places import without_credentials
 
 DEFAULT_NAME = "backfill"
 BATCH_BYTES = 4 * 1024 * 1024
@@ -120,15 +121,32 @@ class Backfill:
 
 
 def logs_behind(place: str) -> Iterator[tuple[Files, FoundLog]]:
-    """The logs behind a folder, a single file or a URL. Raises LogUnreadable when there is nothing to look at."""
-    path = Path(place.removeprefix("file://"))
+    """The logs behind a folder, a single file or a URL. Raises LogUnreadable when there is none."""
+    place = place.removeprefix("file://")
+    none = True
     try:
-        if "://" not in place.removeprefix("file://") and path.is_file():
-            files: Files = LocalFiles(str(path.absolute().parent))
-            yield from ((files, found) for found in find_logs(files) if found.place == str(path.absolute()))
-            return
-        files = files_of(place)
-        for found in find_logs(files):
+        for files, found in _in_folder(place) if not Path(place).is_file() else _in_parent(place):
+            none = False
             yield files, found
+        if none and "://" in place:  # a single object
+            for files, found in _in_parent(place):
+                none = False
+                yield files, found
     except OSError as error:
         raise LogUnreadable(f"{place}: cannot be read: {error}") from error
+    if none:
+        raise LogUnreadable(f"{without_credentials(place)}: there is no event log")
+
+
+def _in_folder(place: str) -> Iterator[tuple[Files, FoundLog]]:
+    files = files_of(place)
+    for found in find_logs(files):
+        yield files, found
+
+
+def _in_parent(place: str) -> Iterator[tuple[Files, FoundLog]]:
+    whole = place if "://" in place else str(Path(place).absolute())
+    files = files_of(whole.rpartition("/")[0])
+    for found in find_logs(files):
+        if files.shown(found.place) == whole:
+            yield files, found

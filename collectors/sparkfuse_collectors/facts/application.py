@@ -25,6 +25,8 @@ MOST_HELD = 10_000
 MOST_CHARS = 512
 MOST_SETTINGS = 300
 MOST_NODE_EVENTS = 128
+# The one setting that Spark writes into its log when nobody set it.
+_ADDED_BY_SPARK = ("spark.scheduler.mode", "FIFO")
 _NODE_EVENT = re.compile(r"(?:Executor|Node)(?:Excluded|Unexcluded|Blacklisted|Unblacklisted)(?:ForStage)?")
 
 
@@ -264,5 +266,7 @@ def identity_properties(properties: Mapping[str, str]) -> dict[str, str]:
 def configuration(properties: Mapping[str, str]) -> dict[str, str]:
     """The settings that explain how it ran: an allow-list, because anything else may be a secret."""
     allows = allowed_configuration().allows
-    keys = sorted(key for key in properties if allows(key))[:MOST_SETTINGS]
+    keys = sorted(key for key in properties if allows(key) and (key, properties[key]) != _ADDED_BY_SPARK)[
+        :MOST_SETTINGS
+    ]
     return {key: scrub(str(properties[key])[:MOST_CHARS]) for key in keys}

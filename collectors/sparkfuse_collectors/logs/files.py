@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol
 from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 from sparkfuse_native_analytics.event_logs.places import remote_files, without_credentials
 
+READ_AHEAD = 1024 * 1024
+
 
 class Item(NamedTuple):
     """A file or folder. ``identity`` changes when another file takes the name, where the place can tell; else empty."""
@@ -23,6 +25,14 @@ class Item(NamedTuple):
     size_bytes: int
     modified_ms: int
     identity: str
+
+
+class Ahead(NamedTuple):
+    """Bytes of a file that were read in one request, because each costs a journey."""
+
+    path: str
+    begin: int
+    content: bytes
 
 
 class Files(Protocol):
@@ -95,6 +105,9 @@ class RemoteFiles:
     def __init__(self, url: str) -> None:
         self._files, self._root = remote_files(url)
         self._protocol = url.partition("://")[0]
+        # As the last look had them: stores refuse to read at the end of a file; what grew since is for the next look.
+        self._sizes: dict[str, int] = {}
+        self._ahead = Ahead("", 0, b"")
 
     @property
     def root(self) -> str:
@@ -108,12 +121,23 @@ class RemoteFiles:
         for info in _told(lambda: self._files.ls(folder, detail=True)):
             path = str(info["name"])
             if path.rstrip("/") != folder.rstrip("/"):  # a mark that somebody made for the folder itself
-                yield _item(path, info)
+                item = _item(path, info)
+                if self._sizes.get(path) != item.size_bytes:
+                    self._sizes[path] = item.size_bytes
+                    self._ahead = Ahead("", 0, b"")
+                yield item
 
     def read(self, path: str, offset: int, size: int) -> bytes:
         """Some bytes of a file."""
-        content: bytes = _told(lambda: self._files.cat_file(path, start=offset, end=offset + size))
-        return content
+        known = self._sizes.get(path, 0)
+        if offset >= known:
+            return b""
+        ahead = self._ahead
+        if ahead.path != path or not ahead.begin <= offset < ahead.begin + len(ahead.content):
+            end = min(known, offset + max(size, READ_AHEAD))
+            content: bytes = _told(lambda: self._files.cat_file(path, start=offset, end=end))
+            ahead = self._ahead = Ahead(path, offset, content)
+        return ahead.content[offset - ahead.begin :][:size]
 
     def identity(self, path: str) -> str:  # noqa: ARG002  an object has none
         """Nothing: a store writes an object anew to make it longer."""

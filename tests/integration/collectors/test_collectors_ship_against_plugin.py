@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from google.protobuf import json_format
 
 from sparkfuse_collectors.facts.application import EVENTS, ApplicationFacts
 from sparkfuse_collectors.facts.record import Encoder, Origin
@@ -71,6 +72,23 @@ def by_id(facts: list[Fact]) -> dict[bytes, Fact]:
     return found
 
 
+def difference(live: Fact, logged: Fact) -> dict[str, tuple[object, object]]:
+    """The fields of the two that are not equal, with what each of them has."""
+    one, other = (json_format.MessageToDict(fact, preserving_proto_field_name=True) for fact in (live, logged))
+    kind = name(live)
+    pairs = [(one, other), (one.pop(kind, {}), other.pop(kind, {}))]
+    return {
+        field: (left.get(field), right.get(field))
+        for left, right in pairs
+        for field in {**left, **right}
+        if left.get(field) != right.get(field)
+    }
+
+
+def name(fact: Fact) -> str:
+    return str(fact.WhichOneof("kind"))
+
+
 @pytest.mark.parametrize("version", ["spark35", "spark4"])
 @pytest.mark.parametrize("script", ["whole_job.py", "streaming_job.py"])
 def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path, version: str, script: str):
@@ -88,5 +106,5 @@ def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path,
     assert {fact.WhichOneof("kind") for fact in logged.values()} == {fact.WhichOneof("kind") for fact in live.values()}
     assert [live[each] for each in live.keys() - logged.keys()] == []
     assert [logged[each] for each in logged.keys() - live.keys()] == []
-    for each, fact in live.items():
-        assert logged[each] == fact
+    found = {name(fact): difference(fact, logged[each]) for each, fact in live.items() if fact != logged[each]}
+    assert found == {}

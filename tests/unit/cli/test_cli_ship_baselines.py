@@ -5,15 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import fsspec
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from sparkfuse.shipping.backfill import logs_behind
 from sparkfuse.shipping.baselines import Lessons, taught_by
 from sparkfuse.shipping.history import Made
 from sparkfuse.shipping.learning import LearningHistories
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 from sparkfuse_stream_jobs.detect import baselines as detect
 from sparkfuse_stream_jobs.detect.identify import Lesson
 from sparkfuse_stream_jobs.detect.memory import HeldCell
@@ -69,6 +73,25 @@ def test_detect_does_not_count_a_run_twice_that_its_seed_has() -> None:
 
     assert runs(taught) == ["a", "b"]
     assert taught.samples[1].cpu_ms == 500
+
+
+def test_backfill_finds_files_folders_and_objects(tmp_path: Path) -> None:
+    """A path may be a log, a folder of logs, or an object in a store; where there is none it says so."""
+    (tmp_path / "app-1").write_bytes(b"x")
+    (tmp_path / "app-2").write_bytes(b"x")
+    fsspec.filesystem("memory").pipe_file("/found/app-3", b"x")
+
+    def names(place: str) -> list[str]:
+        return sorted(found.name.rpartition("/")[2] for _, found in logs_behind(place))
+
+    assert names(str(tmp_path)) == ["app-1", "app-2"]
+    assert names(f"file://{tmp_path}/app-2") == ["app-2"]
+    assert names("memory://found") == names("memory://found/app-3") == ["app-3"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(LogUnreadable, match="there is no event log"):
+        names(str(tmp_path / "empty"))
+    with pytest.raises(LogUnreadable, match="there is no such folder"):
+        names(str(tmp_path / "nowhere"))
 
 
 class InstantMakers:

@@ -9,9 +9,10 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import fsspec
 import pytest
 
-from sparkfuse_collectors.logs.files import LocalFiles
+from sparkfuse_collectors.logs.files import LocalFiles, files_of
 from sparkfuse_collectors.logs.find import find_logs
 from sparkfuse_collectors.logs.lines import OpenReaders
 from sparkfuse_collectors.ship.tail import LogTail
@@ -311,6 +312,29 @@ def test_a_packed_log_that_grows_byte_by_byte(folder: Folder, log: Path) -> None
     assert [fact.event_id for fact in grown.facts if kind(fact) != "collector_health"] == told
     assert len(set(told)) == len(told)
     assert grown.holes == {}
+
+
+def test_follows_a_store_that_fsspec_reads() -> None:
+    """A log in a store grows as one on a disk does, under its URL, and nothing is read beyond its end."""
+    store = fsspec.filesystem("memory")
+    store.pipe_file("/spark-logs/app-1.inprogress", header() + task(1) + task(2)[:20])
+    files, readers = files_of("memory://spark-logs"), OpenReaders()
+    (found,) = find_logs(files)
+    tail = LogTail(found.name, SHIPPER)
+    tail.saw(found, NOW)
+    first = tail.read(files, readers, TURN, NOW).records
+    store.pipe_file("/spark-logs/app-1", header() + task(1) + task(2) + END)
+    store.rm("/spark-logs/app-1.inprogress")
+    (found,) = find_logs(files)
+    tail.saw(found, NOW)
+    second = tail.read(files, readers, TURN, NOW).records
+
+    kinds = [kind(Fact.FromString(record)) for record in first + second]
+    assert [name for name in kinds if name != "collector_health"] == [
+        "application_started", "job_started", "task_ended", "task_ended", "application_ended",
+    ]  # fmt: skip
+    assert files.shown(found.place) == "memory://spark-logs/app-1"
+    assert tail.state == "done"
 
 
 def test_watched_applications_are_followed_in_silence(folder: Folder) -> None:
