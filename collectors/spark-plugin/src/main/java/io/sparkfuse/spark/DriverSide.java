@@ -99,13 +99,13 @@ final class DriverSide implements DriverPlugin {
 
   private Strain strain() {
     Strain.Gauges gauges =
-        new Strain.Gauges(HeapGauge::freeShare, HeapGauge::gcMs, this::callbackP99Ns);
+        new Strain.Gauges(HeapGauge::freeShare, HeapGauge::gcMs, this::callbackNs);
     return new Strain(
         gauges, settings.leastFreeHeap, settings.mostGcShare, settings.callbackBudgetNs);
   }
 
-  private long callbackP99Ns() {
-    return listener == null ? 0 : listener.times().windowQuantile(0.99);
+  private long callbackNs() {
+    return listener == null ? 0 : listener.times().cost();
   }
 
   private void levelChanged(Level now) {

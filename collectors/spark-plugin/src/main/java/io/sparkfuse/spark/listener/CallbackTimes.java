@@ -1,80 +1,67 @@
 package io.sparkfuse.spark.listener;
 
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicLongArray;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 
-/** Times of callbacks in a log-linear histogram: 8 buckets for each power of two, 12.5 % error. */
+/**
+ * How long callbacks take: all by the clock, and one in {@link #CPU_EVERY} by the CPU it used too,
+ * because on a busy machine a callback of microseconds may wait for milliseconds to go on.
+ *
+ * <p>Callbacks come from one thread; the figures may be read by any.
+ */
 public final class CallbackTimes {
-  /** Fewer callbacks than this say nothing about a short time. */
-  static final long LEAST = 500;
+  static final int CPU_EVERY = 4;
 
-  private static final int PARTS = 8;
-  private final AtomicLongArray buckets = new AtomicLongArray(64 * PARTS);
-  private final AtomicLong longest = new AtomicLong();
-  private long[] atLastWindow = new long[64 * PARTS];
+  /** Fewer say nothing: the first ones load classes. */
+  static final long LEAST = 1_000;
 
-  /** Adds one time in nanoseconds; no allocation, no lock. */
-  void add(long nanos) {
-    long value = Math.max(PARTS, nanos);
-    int power = 63 - Long.numberOfLeadingZeros(value);
-    int part = (int) ((value >>> (power - 3)) & (PARTS - 1));
-    buckets.incrementAndGet(power * PARTS + part);
-    if (nanos > longest.get()) { // callbacks come from one thread, so nothing is overtaken
-      longest.set(nanos);
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+  private final TimeHistogram wall = new TimeHistogram();
+  private final TimeHistogram cpu = new TimeHistogram();
+  private final boolean cpuKnown = THREADS.isCurrentThreadCpuTimeSupported();
+  private long calls;
+  private long beganNs;
+  private long beganCpuNs;
+  private volatile long longestNs;
+
+  /** A callback begins. */
+  void begin() {
+    calls++;
+    beganCpuNs = measuresCpu() ? THREADS.getCurrentThreadCpuTime() : 0;
+    beganNs = System.nanoTime();
+  }
+
+  /** It ends. */
+  void end() {
+    long nanos = System.nanoTime() - beganNs;
+    wall.add(nanos);
+    if (nanos > longestNs) {
+      longestNs = nanos;
+    }
+    if (measuresCpu()) {
+      cpu.add(THREADS.getCurrentThreadCpuTime() - beganCpuNs);
     }
   }
 
-  /** The upper edge of the bucket in which the quantile lies, 0 when there is none. */
-  public long quantile(double share) {
-    return quantile(share, counts());
+  private boolean measuresCpu() {
+    return cpuKnown && calls % CPU_EVERY == 0;
   }
 
-  /** The longest time so far. */
+  /** The quantile of all times by the clock (ns). */
+  public long quantile(double share) {
+    return wall.quantile(share);
+  }
+
+  /** The longest time by the clock (ns). */
   public long longest() {
-    return longest.get();
+    return longestNs;
   }
 
   /**
-   * The quantile of what came since the last window ended, and ends this one; 0 while they are
-   * fewer than {@link #LEAST}, and then the window goes on.
+   * What a callback costs since it was asked last (ns): the 99th percentile by CPU or the median by
+   * the clock, which shows one that waits, whichever is longer; 0 while they are too few.
    */
-  public synchronized long windowQuantile(double share) {
-    long[] now = counts();
-    long[] window = new long[now.length];
-    long total = 0;
-    for (int i = 0; i < now.length; i++) {
-      window[i] = now[i] - atLastWindow[i];
-      total += window[i];
-    }
-    if (total < LEAST) {
-      return 0;
-    }
-    atLastWindow = now;
-    return quantile(share, window);
-  }
-
-  private long[] counts() {
-    long[] counts = new long[buckets.length()];
-    for (int i = 0; i < counts.length; i++) {
-      counts[i] = buckets.get(i);
-    }
-    return counts;
-  }
-
-  private static long quantile(double share, long[] counts) {
-    long total = 0;
-    for (long count : counts) {
-      total += count;
-    }
-    long wanted = (long) Math.ceil(total * share);
-    long seen = 0;
-    for (int i = 0; i < counts.length && total > 0; i++) {
-      seen += counts[i];
-      if (seen >= wanted) {
-        int power = i / PARTS;
-        return (1L << power) + ((i % PARTS + 1L) << (power - 3));
-      }
-    }
-    return 0;
+  public long cost() {
+    return Math.max(cpu.windowQuantile(0.99, LEAST), wall.windowQuantile(0.5, LEAST));
   }
 }

@@ -63,7 +63,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
 
   @Override
   public void onEvent(SparkListenerEvent event) {
-    long began = System.nanoTime();
+    times.begin();
     boolean interruptedBefore = Thread.currentThread().isInterrupted();
     try {
       if (gate.passes(event, faults.on())) {
@@ -77,7 +77,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
       // Spark silently removes a listener that leaves its thread interrupted.
       Thread.interrupted();
     }
-    times.add(System.nanoTime() - began);
+    times.end();
   }
 
   /** Leaves a hole; it may be one too many, when the fact was queued before the fault. */

@@ -34,7 +34,7 @@ public final class CollectorBreaker {
   }
 
   public static final String SWITCHED_OFF = "switched off";
-  static final long PROBE_MS = 10_000;
+  static final long PROBE_MS = 21_000;
   static final long MOST_PAUSE_MS = 600_000;
 
   private final Strain strain;

@@ -13,25 +13,25 @@ public final class Strain {
   public static final class Gauges {
     final DoubleSupplier freeHeapShare;
     final LongSupplier gcMs;
-    final LongSupplier callbackP99Ns;
+    final LongSupplier callbackNs;
 
     /**
      * Share of the heap that was free after the last collection (0 to 1), time in collections since
-     * the JVM began (ms), and the 99th percentile of callbacks since it was asked last (ns; 0 when
-     * they were too few to say).
+     * the JVM began (ms), and what a callback cost since it was asked last (ns; 0 when they were
+     * too few to say).
      */
-    public Gauges(DoubleSupplier freeHeapShare, LongSupplier gcMs, LongSupplier callbackP99Ns) {
+    public Gauges(DoubleSupplier freeHeapShare, LongSupplier gcMs, LongSupplier callbackNs) {
       this.freeHeapShare = freeHeapShare;
       this.gcMs = gcMs;
-      this.callbackP99Ns = callbackP99Ns;
+      this.callbackNs = callbackNs;
     }
   }
 
   /** Over how long the share of collections is taken: one long pause is no state. */
-  static final long WINDOW_MS = 30_000;
+  static final long WINDOW_MS = 60_000;
 
   /** Before so long nothing is said about it: a JVM that starts collects often. */
-  static final long LEAST_WINDOW_MS = 10_000;
+  static final long LEAST_WINDOW_MS = 20_000;
 
   private final Gauges gauges;
   private final double leastFreeHeap;
@@ -49,7 +49,7 @@ public final class Strain {
 
   /** heap, gc or callbacks, or null when all is well. */
   synchronized String trouble(long nowMs) {
-    long p99Ns = gauges.callbackP99Ns.getAsLong();
+    long costNs = gauges.callbackNs.getAsLong();
     boolean gc = gcShare(nowMs) > mostGcShare;
     if (gauges.freeHeapShare.getAsDouble() < leastFreeHeap) {
       return "heap";
@@ -57,13 +57,13 @@ public final class Strain {
     if (gc) {
       return "gc";
     }
-    return p99Ns > callbackBudgetNs ? "callbacks" : null;
+    return costNs > callbackBudgetNs ? "callbacks" : null;
   }
 
   /** What was before does not count any more. */
   synchronized void forget() {
     collections.clear();
-    gauges.callbackP99Ns.getAsLong();
+    gauges.callbackNs.getAsLong();
   }
 
   private double gcShare(long nowMs) {

@@ -202,7 +202,10 @@ public final class Sender {
     if (!breaker.allows(nowMs())) {
       return false;
     }
-    RecordSink sink = sinks.get();
+    RecordSink sink = sinks.get(nowMs());
+    if (sink == null && !sinks.failed()) { // it is being made: that takes seconds on a busy machine
+      return false;
+    }
     boolean taken = false;
     try {
       taken = sink != null && sink.send(topic, application.get().id, value);

@@ -9,12 +9,16 @@ import io.sparkfuse.spark.safety.PluginLog;
  * for half a minute when the name service does, and the sender must go on emptying the queue.
  */
 final class SinkOpening {
+  private static final long RETRY_MS = 1_000;
+
   private final RecordSink.Factory sinks;
   private final Deliveries deliveries;
   private final Faults faults;
   private RecordSink sink;
   private boolean underWay;
+  private boolean failed;
   private boolean closed;
+  private long nextTryMs;
 
   SinkOpening(RecordSink.Factory sinks, Deliveries deliveries, Faults faults) {
     this.sinks = sinks;
@@ -22,13 +26,22 @@ final class SinkOpening {
     this.faults = faults;
   }
 
-  /** The sink, or null while it is being opened; the first call, and one after a drop, begins. */
-  synchronized RecordSink get() {
-    if (sink == null && !underWay && !closed) {
+  /**
+   * The sink, or null while it is being opened; the first call begins, and one after a drop. Times
+   * are of a clock that never goes back.
+   */
+  synchronized RecordSink get(long nowMs) {
+    if (sink == null && !underWay && !closed && (!failed || nowMs >= nextTryMs)) {
       underWay = true;
+      nextTryMs = nowMs + RETRY_MS;
       DaemonThreads.of("connect", faults, this::open).start();
     }
     return sink;
+  }
+
+  /** Whether the last try ended without a sink. */
+  synchronized boolean failed() {
+    return failed;
   }
 
   /** Forgets the sink and gives it, or null; the next {@link #get} opens another. */
@@ -59,6 +72,7 @@ final class SinkOpening {
   /** Whether the sink is still wanted. */
   private synchronized boolean opened(RecordSink made) {
     underWay = false;
+    failed = made == null;
     if (closed) {
       return made == null;
     }

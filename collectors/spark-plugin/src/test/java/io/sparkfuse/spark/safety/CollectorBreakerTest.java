@@ -81,11 +81,11 @@ class CollectorBreakerTest {
 
   @Test
   void must_do_06_collectionsOpenItButNotOneLongPause() {
-    pass(20_000, 0.02);
-    gcMs += 1_000;
+    pass(40_000, 0.02);
+    gcMs += 2_000;
     pass(1_000, 0);
     assertIs("closed", "", Level.ALL);
-    pass(30_000, 0.3);
+    pass(60_000, 0.3);
 
     assertIs("open", "gc", Level.FEW);
   }

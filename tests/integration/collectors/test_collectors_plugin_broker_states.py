@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.integration.collectors.broker_states import STATES, broker_in_state
+
+PLUGIN_STOP_SECONDS = 2
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("state", STATES)
+def test_must_do_05_and_14_a_job_does_not_feel_the_state_of_the_broker(
+    run_job, facts, topics, kafka_bootstrap, tmp_path, state
+):
+    """The result is right and stopping stays within the plugin's budget; what was not delivered is said."""
+    with broker_in_state(state, kafka_bootstrap, tmp_path) as settings:
+        job = run_job(
+            "spark35",
+            "small_job.py",
+            settings["spark.sparkfuse.kafka.bootstrap"],
+            topics,
+            **{key.replace(".", "__"): value for key, value in settings.items()},
+        )
+        stopped = float(job.said("STOPPED"))
+
+        assert job.ended() == 0
+    assert job.said("SUM") == "9900"
+    assert stopped < PLUGIN_STOP_SECONDS + 3, "Spark itself takes up to 3 s on a loaded machine"
+    kinds = Counter(fact.WhichOneof("kind") for fact in facts.all())
+    if state == "up":
+        assert kinds["application_ended"] == 1
+        assert "did not reach Kafka" not in job.text()
+    elif state == "slow":
+        assert kinds["job_ended"] > 0, "slow is not away"
+    else:
+        assert not kinds
+        assert "records did not reach Kafka" in job.text()

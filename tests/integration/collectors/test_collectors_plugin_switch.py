@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_native_analytics.breaker.keys import ensure_key_pair
+from tests.waiting import wait_for
+
+
+def collector(order: str, app_id: str, start_ms: str, key: Path, bootstrap: str, prefix: str, wait: int) -> dict:
+    """What `sparkfuse collector` says, and its exit code."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sparkfuse.main",
+            "collector",
+            order,
+            app_id,
+            "--started-ms",
+            start_ms,
+            "--key",
+            str(key),
+            "--wait",
+            str(wait),
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "SPARKFUSE_KAFKA_BOOTSTRAP": bootstrap, "SPARKFUSE_TOPIC_PREFIX": prefix},
+    )
+    assert done.stdout, done.stderr
+    return {"exit": done.returncode, **json.loads(done.stdout)}
+
+
+@pytest.mark.timeout(600)
+def test_must_do_07_the_command_line_switches_a_running_collector_off_and_on(
+    run_job, facts, topics, kafka_bootstrap, tmp_path
+):
+    """With the fuse off too; not with a stranger's key and not for another run; what is passed over is a hole."""
+    private, public = ensure_key_pair(tmp_path / "keys")
+    stranger, _ = ensure_key_pair(tmp_path / "stranger")
+    flag = tmp_path / "flag"
+    job = run_job(
+        "spark35",
+        "steady_job.py",
+        kafka_bootstrap,
+        topics,
+        spark__test__flag=str(flag),
+        spark__sparkfuse__fuse="off",
+        spark__sparkfuse__fuse__publicKeys=str(public),
+        spark__sparkfuse__health__interval="200ms",
+    )
+    app_id, start_ms, _pid = job.said("APPLICATION").split()
+    wait_for(lambda: facts.of("job_ended"), 120, "the first job")
+
+    def ask(order: str, key: Path = private, start: str = start_ms, wait: int = 60) -> dict:
+        return collector(order, app_id, start, key, kafka_bootstrap, topics, wait)
+
+    def breaker() -> tuple[str, str]:
+        health = facts.of("collector_health")[-1]
+        return health.breaker, health.breaker_reason
+
+    # The hook reads from the end of the topic, so its first orders must wait until it reads.
+    first = wait_for(
+        lambda: (answer := ask("off", stranger, wait=5))["outcome"] != "unanswered" and answer, 120, "a receipt"
+    )
+    assert (first["exit"], first["outcome"]) == (1, "refused")
+    assert ask("off", start="1")["outcome"] == "refused"
+    assert breaker() == ("closed", "")
+    assert ask("off")["outcome"] == "acted"
+    wait_for(lambda: breaker() == ("open", "switched off"), 60, "the state in the collector's health")
+    passed_over = facts.of("collector_health")[-1].passed_over
+    wait_for(lambda: facts.of("collector_health")[-1].passed_over > passed_over + 20, 60, "passed-over events")
+    jobs = len(facts.of("job_ended"))
+    assert ask("on")["exit"] == 0
+    wait_for(lambda: len(facts.of("job_ended")) > jobs + 1, 60, "jobs that are told of again")
+    flag.touch()
+    job.said("STOPPED")
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    assert breaker() == ("closed", "")
+    numbers = next(seen for (_, lane), seen in facts.numbers().items() if lane == "reserved")
+    assert max(numbers) + 1 - len(numbers) > 10, "holes"
+    assert len(set(numbers)) == len(numbers)
