@@ -25,6 +25,8 @@ PLUGIN_JAR := $(PLUGIN)/target/sparkfuse-spark-plugin.jar
 FUNCTIONS_JAR := build/flink-libs/sparkfuse-flink-functions.jar
 JAVA_POMS := $(PLUGIN)/pom.xml $(FUNCTIONS)/pom.xml
 ENVIRONMENTS := codegen spark35 spark4
+# Made when they are asked for: CI keeps to the two of ENVIRONMENTS.
+MATRIX := spark33 spark34 spark35 spark40 spark4
 
 java_sources = $1/pom.xml $(shell find $1/src -type f 2>/dev/null) $(CONTRACTS_JAVA)
 
@@ -53,6 +55,10 @@ test: test-java test-kernel | setup ## run all tests: Java's, Rust's, then Pytho
 .PHONY: test-unit
 test-unit: | setup ## run the tests that start nothing
 	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
+
+.PHONY: test-matrix
+test-matrix: $(MATRIX:%=$(STAMPS)/env-%) | setup ## run the core of the plugin's tests on Spark 3.3, 3.4, 3.5, 4.0 and the newest (half a GB each)
+	$(BIN)/python -m pytest tests/matrix $(PYTEST_ARGS)
 
 .PHONY: chaos
 chaos: | setup ## kill real parts while they work, and look that nothing is lost or told twice
@@ -143,6 +149,10 @@ bench-parse: | setup ## measure the event log reader against cat and DuckDB (on 
 .PHONY: bench-ship
 bench-ship: | setup ## measure the shipper's memory and CPU with 10,000 open logs (ARGS="--logs N --codec zstd")
 	$(BIN)/python tests/bench/bench_ship.py $(ARGS)
+
+.PHONY: bench-plugin
+bench-plugin: | setup ## measure what the Spark plugin costs a job, cell by cell (on a quiet machine; ARGS says which)
+	$(BIN)/python -m tests.bench.bench_plugin $(ARGS)
 
 .PHONY: bench-windows
 bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)

@@ -16,7 +16,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the folder it stands in, so that `-m "not e2e"` needs no word in the file."""
     for item in items:
         folder = item.path.relative_to(ROOT / "tests").parts[0]
-        if folder in {"integration", "e2e", "chaos"}:
+        if folder in {"integration", "e2e", "chaos", "matrix"}:
             item.add_marker(folder)
 
 

@@ -17,7 +17,9 @@ from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
 JAR = ROOT / "collectors/spark-plugin/target/sparkfuse-spark-plugin.jar"
-ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in ("spark35", "spark4")}
+VERSIONS = ("spark33", "spark34", "spark35", "spark40", "spark4")
+ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in VERSIONS}
+"""Only spark35 and spark4 are made by `make setup`; `make test-matrix` makes the others."""
 SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "600m",

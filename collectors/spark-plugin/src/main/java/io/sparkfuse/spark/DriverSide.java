@@ -221,6 +221,8 @@ final class DriverSide implements DriverPlugin {
       if (abandoned > 0) {
         PluginLog.warn("Sparkfuse: " + abandoned + " records did not reach Kafka");
       }
+      long tookMs = parts.shutdownMs() - (untilNs - System.nanoTime()) / 1_000_000;
+      PluginLog.info("Sparkfuse: " + listener.times() + "; stopped in " + tookMs + " ms");
     } catch (Throwable fault) {
       faults.caught(fault);
     }

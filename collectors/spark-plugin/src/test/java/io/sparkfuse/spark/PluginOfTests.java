@@ -94,6 +94,20 @@ public final class PluginOfTests implements SparkPlugin {
       };
     }
 
+    /** Takes everything and keeps nothing. */
+    RecordSink openAndForget(Deliveries deliveries) {
+      return new RecordSink() {
+        @Override
+        public boolean send(String topic, String key, byte[] value) {
+          DeliveriesOfTests.acknowledge(deliveries);
+          return true;
+        }
+
+        @Override
+        public void close(long budgetMs) {}
+      };
+    }
+
     List<Fact> facts() {
       synchronized (facts) {
         return new ArrayList<>(facts);

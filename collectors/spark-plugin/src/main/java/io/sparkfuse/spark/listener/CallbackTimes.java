@@ -2,6 +2,7 @@ package io.sparkfuse.spark.listener;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.util.Locale;
 
 /**
  * How long callbacks take: all by the clock, and one in {@link #CPU_EVERY} by the CPU it used too,
@@ -55,6 +56,18 @@ public final class CallbackTimes {
   /** The longest time by the clock (ns). */
   public long longest() {
     return longestNs;
+  }
+
+  /** The figures in one line, for the log. */
+  @Override
+  public String toString() {
+    return String.format(
+        Locale.ROOT,
+        "%d callbacks, p99 %d ns, p99.9 %d ns, longest %d ns",
+        calls,
+        quantile(0.99),
+        quantile(0.999),
+        longestNs);
   }
 
   /**

@@ -1,0 +1,153 @@
+package io.sparkfuse.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.OperatingSystemMXBean;
+import io.sparkfuse.contracts.ExecutorSample;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.facts.FactEncoder;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.FactQueue;
+import io.sparkfuse.spark.transport.Lane;
+import io.sparkfuse.spark.transport.RecordSink;
+import java.lang.management.ManagementFactory;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.api.plugin.SparkPlugin;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A thousand executors that speak to one driver by Spark's plugin endpoint, each with a sample and
+ * eight tasks' progress in a batch.
+ */
+class RpcLoadTest {
+  private static final int EXECUTORS = 1_000;
+  private static final int TASKS = 8;
+
+  private static final AtomicLong FORWARDED = new AtomicLong();
+  private static volatile PluginContext executorContext;
+
+  /** The driver's side as it is, and an executor's side that only keeps its way to the driver. */
+  public static final class LoadedPlugin implements SparkPlugin {
+    @Override
+    public DriverPlugin driverPlugin() {
+      return new DriverSide(
+          new DriverParts() {
+            @Override
+            void forward(FactQueue queue, byte[] fact) {
+              super.forward(queue, fact);
+              FORWARDED.incrementAndGet();
+            }
+
+            @Override
+            RecordSink.Factory sinks(PluginSettings settings, String collector) {
+              return new PluginOfTests.Memory()::openAndForget;
+            }
+          });
+    }
+
+    @Override
+    public ExecutorPlugin executorPlugin() {
+      return new ExecutorPlugin() {
+        @Override
+        public void init(PluginContext context, Map<String, String> extraConf) {
+          executorContext = context;
+        }
+      };
+    }
+  }
+
+  private static JavaSparkContext spark() {
+    FORWARDED.set(0);
+    SparkConf conf =
+        new SparkConf(false)
+            .setMaster("local[2]")
+            .setAppName("load")
+            .set("spark.ui.enabled", "false")
+            .set("spark.driver.host", "127.0.0.1")
+            .set("spark.plugins", LoadedPlugin.class.getName());
+    return new JavaSparkContext(conf);
+  }
+
+  private static byte[][] batch(FactEncoder encoder, Application application, int executor) {
+    long now = System.currentTimeMillis();
+    byte[][] batch = new byte[1 + TASKS][];
+    ExecutorSample.Builder sample =
+        ExecutorSample.newBuilder()
+            .setExecutorId("" + executor)
+            .setHost("worker-" + executor)
+            .setHeapUsedBytes(now)
+            .setCpuNs(now * 1_000);
+    Fact.Builder first = Fact.newBuilder().setEventTimeMs(now).setExecutorSample(sample);
+    batch[0] = encoder.encode(first, application, Lane.BULK, 0);
+    for (int task = 1; task <= TASKS; task++) {
+      TaskProgress.Builder progress =
+          TaskProgress.newBuilder()
+              .setTaskId((long) executor * TASKS + task)
+              .setExecutorId("" + executor)
+              .setHost("worker-" + executor)
+              .setInputBytes(now)
+              .setShuffleReadBytes(now)
+              .setActivity("moving");
+      Fact.Builder fact = Fact.newBuilder().setEventTimeMs(now).setTaskProgress(progress);
+      batch[task] = encoder.encode(fact, application, Lane.BULK, task);
+    }
+    return batch;
+  }
+
+  @Test
+  void aThousandExecutorsAreHeardByOneDriver() throws Exception {
+    try (JavaSparkContext spark = spark()) {
+      Application application = new Application("c", "t", spark.sc().applicationId(), 0, 1);
+      FactEncoder encoder = new FactEncoder("executor-test");
+      for (int executor = 0; executor < EXECUTORS; executor++) {
+        Object answer = executorContext.ask(batch(encoder, application, executor));
+
+        assertEquals(application.id, Application.ofLine(answer).id);
+      }
+      assertEquals(EXECUTORS * (1L + TASKS), FORWARDED.get());
+      PluginOfTests.assertJobIsRight(spark);
+    }
+  }
+
+  /** Prints how many batches a second the endpoint takes at most, and what one costs. */
+  @Test
+  @Tag("long")
+  void howMuchTheDriverCanHear() throws Exception {
+    OperatingSystemMXBean system =
+        (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    try (JavaSparkContext spark = spark()) {
+      Application application = new Application("c", "t", spark.sc().applicationId(), 0, 1);
+      FactEncoder encoder = new FactEncoder("executor-test");
+      byte[][][] batches = new byte[EXECUTORS][][];
+      for (int executor = 0; executor < EXECUTORS; executor++) {
+        batches[executor] = batch(encoder, application, executor);
+      }
+      for (int round = 0; round < 3; round++) {
+        long asked = 0;
+        long began = System.nanoTime();
+        long cpu = system.getProcessCpuTime();
+        while (System.nanoTime() - began < 10_000_000_000L) {
+          executorContext.ask(batches[(int) (asked++ % EXECUTORS)]);
+        }
+        double seconds = (System.nanoTime() - began) / 1e9;
+        double cpuUs = (system.getProcessCpuTime() - cpu) / 1e3 / asked;
+        System.out.printf(
+            "RPC %.0f batches/s, %.0f facts/s, %.0f us of CPU a batch; 1,000 executors every 5 s:"
+                + " 200 batches/s, %.1f %% of a core%n",
+            asked / seconds, asked * (1 + TASKS) / seconds, cpuUs, 200 * cpuUs / 1e4);
+
+        assertTrue(asked > 200 * seconds, "a thousand executors every 5 s");
+      }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package io.sparkfuse.spark.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.spark.settings.PluginSettings;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Properties;
+import org.apache.spark.SparkConf;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class KafkaClientSettingsTest {
+  private static Properties producer(String file) {
+    SparkConf conf = new SparkConf(false).set("spark.sparkfuse.kafka.configFile", file);
+    return KafkaClientSettings.producer(PluginSettings.of(conf), "test", 4 << 20);
+  }
+
+  @Test
+  void must_do_05_theOwnersFileGivesSecurityAndCannotLoosenTheBounds(@TempDir Path folder)
+      throws Exception {
+    Path file = folder.resolve("client.properties");
+    Files.write(
+        file,
+        Arrays.asList(
+            "security.protocol=SSL",
+            "compression.type=zstd",
+            "max.block.ms=60000",
+            "buffer.memory=1073741824",
+            "delivery.timeout.ms=2000000000",
+            "acks=0",
+            "enable.idempotence=false",
+            "bootstrap.servers=elsewhere:1"));
+    Properties all = producer(file.toString());
+
+    assertEquals("SSL", all.get("security.protocol"));
+    assertEquals("zstd", all.get("compression.type"));
+    assertTrue(Long.parseLong(all.getProperty("max.block.ms")) <= 200);
+    assertTrue(Long.parseLong(all.getProperty("buffer.memory")) <= 16 << 20);
+    assertTrue(Long.parseLong(all.getProperty("delivery.timeout.ms")) <= 300_000);
+    assertEquals("all", all.get("acks"));
+    assertEquals("true", all.get("enable.idempotence"));
+    assertNotEquals("elsewhere:1", all.get("bootstrap.servers"));
+  }
+
+  @Test
+  void must_do_05_aFileThatCannotBeReadLeavesTheBounds(@TempDir Path folder) {
+    for (String file : new String[] {folder.toString(), folder.resolve("none").toString()}) {
+      Properties all = producer(file);
+
+      assertEquals("200", all.getProperty("max.block.ms"));
+      assertEquals("131072", all.getProperty("batch.size"));
+    }
+  }
+}

@@ -1,0 +1,220 @@
+"""What the Spark plugin costs: time in callbacks, wall time of jobs with against without it, time to stop.
+
+``python tests/bench/bench_plugin.py --part wall --kind tiny --state refused --pairs 8`` measures one cell, keeps it in
+``build/bench-plugin.json`` beside those before, and prints all; ``--write`` puts them into the section "Spark plugin"
+of docs/benchmarks.md. A cell is some minutes, so that each fits into one command. Needs a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime as dt
+import itertools
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tests.bench.bench_windows import broker
+from tests.integration.collectors.broker_states import STATES, broker_in_state
+from tests.integration.collectors.spark_runs import ENVIRONMENTS, SETTINGS, create_topics
+
+ROOT = Path(__file__).parents[2]
+JOB = Path(__file__).parent / "jobs" / "plugin_job.py"
+KEPT = ROOT / "build" / "bench-plugin.json"
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+HEADING = "## Spark plugin"
+TASKS = {"ordinary": 40, "tiny": 100_000}
+# Student's t for a two-sided interval of 95 %, by degrees of freedom; beyond them the normal's.
+T95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26, 11: 2.20, 14: 2.14, 19: 2.09}
+SHOWS_FIGURES = """\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %m%n
+logger.sparkfuse.name = io.sparkfuse
+logger.sparkfuse.level = info
+"""
+_FIGURES = re.compile(
+    r"Sparkfuse: (\d+) callbacks, p99 (\d+) ns, p99.9 (\d+) ns, longest (\d+) ns; stopped in (\d+) ms"
+)
+
+
+def main() -> None:
+    """Measure one part and print what is kept."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=["wall", "callbacks", "none"], default="none", help="what to measure now")
+    parser.add_argument("--state", choices=STATES, default="up", help="state of the broker")
+    parser.add_argument("--kind", choices=sorted(TASKS), default="ordinary", help="kind of job")
+    parser.add_argument("--pairs", type=int, default=8, help="alternating pairs of processes, with and without")
+    parser.add_argument("--runs", type=int, default=3, help="timed runs in each process")
+    parser.add_argument("--tasks", type=int, help="tasks of a run, else 40 ordinary or 100,000 tiny ones")
+    parser.add_argument("--version", choices=sorted(ENVIRONMENTS), default="spark35")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    options = parser.parse_args()
+    if options.part != "none":
+        measure(options)
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    text = tables(kept)
+    print(text)
+    if options.write:
+        write(text)
+
+
+def measure(options: argparse.Namespace) -> None:
+    """One cell, kept under its name."""
+    tasks = options.tasks or TASKS[options.kind]
+    load = os.getloadavg()[0]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        real_broker(Path(folder), options.state) as bootstrap,
+        broker_in_state(options.state, bootstrap, Path(folder)) as addresses,
+    ):
+        plugin = {**addresses, "spark.sparkfuse.topic.prefix": "bench"}
+        runner = Runner(options.version, options.kind, tasks, options.runs, Path(folder))
+        cell = wall(runner, plugin, options.pairs) if options.part == "wall" else callbacks(runner, plugin)
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    name = f"{options.part} {options.kind} {options.state}"
+    kept[name] = {**cell, "load": round(load, 1), "tasks": tasks, "day": dt.datetime.now(dt.UTC).date().isoformat()}
+    KEPT.parent.mkdir(exist_ok=True)
+    KEPT.write_text(json.dumps(kept, indent=2) + "\n")
+
+
+@contextlib.contextmanager
+def real_broker(folder: Path, state: str) -> Iterator[str]:
+    """A broker for the states that have one; without one it does not take its share of the machine."""
+    if state in ("up", "slow", "auth-fail"):
+        with broker(folder) as bootstrap:
+            create_topics(bootstrap, "bench")
+            yield bootstrap
+    else:
+        yield ""
+
+
+class Runner:
+    """Starts the job in a process of its own, with the plugin or without."""
+
+    def __init__(self, version: str, kind: str, tasks: int, runs: int, folder: Path) -> None:
+        self._python = str(ENVIRONMENTS[version])
+        self._log = folder / "log4j2.properties"
+        self._log.write_text(SHOWS_FIGURES)
+        self._bench = {"spark.bench.kind": kind, "spark.bench.tasks": str(tasks), "spark.bench.runs": str(runs)}
+
+    def run(self, plugin: Mapping[str, str] | None) -> dict[str, float]:
+        """Seconds of a run (the mean), seconds to stop, and the plugin's own figures."""
+        settings = {
+            **SETTINGS, "spark.driver.memory": "1g", "spark.sparkfuse.sample.interval": "5s", **self._bench,
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{self._log}", **(plugin or {}),
+        }  # fmt: skip
+        del settings["spark.log.level"]
+        if plugin is None:
+            for key in ("spark.plugins", "spark.jars"):
+                del settings[key]
+        options = " ".join(f"--conf '{key}={value}'" for key, value in settings.items())
+        environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell", "PYSPARK_PYTHON": self._python}
+        done = subprocess.run(
+            [self._python, str(JOB)], env=environment, capture_output=True, text=True, check=True, timeout=1_800
+        )
+        said = [line.split() for line in done.stdout.splitlines()]
+        found = {
+            "run": statistics.mean(float(words[1]) for words in said if words[:1] == ["RUN"]),
+            "stop": next(float(words[1]) for words in said if words[:1] == ["STOPPED"]),
+        }
+        figures = _FIGURES.search(done.stderr)
+        if figures:
+            names = ("callbacks", "p99_ns", "p999_ns", "longest_ns", "plugin_stop_ms")
+            found |= dict(zip(names, map(float, figures.groups()), strict=True))
+        elif plugin is not None:
+            raise SystemExit(f"the plugin told no figures:\n{done.stderr[-2000:]}")
+        return found
+
+
+def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, float]:
+    """The ratio of wall times over alternating pairs, its interval, and what stopping took more."""
+    ratios, stops, own = [], [], []
+    for number in range(pairs):
+        order = (plugin, None) if number % 2 else (None, plugin)
+        both = {each is not None: runner.run(each) for each in order}
+        ratios.append(math.log(both[True]["run"] / both[False]["run"]))
+        stops.append(both[True]["stop"] - both[False]["stop"])
+        own.append(both[True])
+        print(f"pair {number + 1}: {both[False]['run']:.2f} s without, {both[True]['run']:.2f} s with", flush=True)
+    mean = statistics.mean(ratios)
+    freedom = max((each for each in T95 if each <= pairs - 1), default=1)
+    spread = T95[freedom] * statistics.stdev(ratios) / math.sqrt(pairs) if pairs > 1 else math.inf
+    return {
+        "pairs": pairs,
+        "slowdown": math.expm1(mean),
+        "low": math.expm1(mean - spread),
+        "high": math.expm1(mean + spread),
+        "stop_more_s": statistics.median(stops),
+        "stop_most_s": max(stops),
+        "plugin_stop_most_ms": max(each["plugin_stop_ms"] for each in own),
+        "p99_ns": statistics.median(each["p99_ns"] for each in own),
+        "p999_ns": statistics.median(each["p999_ns"] for each in own),
+    }
+
+
+def callbacks(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
+    """The plugin's own figures of one process."""
+    return runner.run(plugin)
+
+
+def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
+    """All cells that were measured so far."""
+    lines = [
+        "| job | broker | slowdown | 95 % interval | pairs | stop takes more, at most | callbacks p99, p99.9 | load |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]  # fmt: skip
+    for kind, state in itertools.product(TASKS, STATES):
+        cell = kept.get(f"wall {kind} {state}")
+        if cell:
+            lines.append(
+                f"| {cell['tasks']} {kind} tasks | {state} | {cell['slowdown']:+.1%} | {cell['low']:+.1%} to "
+                f"{cell['high']:+.1%} | {cell['pairs']} | {cell['stop_more_s']:+.2f} s, {cell['stop_most_s']:+.2f} s | "
+                f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us | {cell['load']} |"
+            )
+    for state in STATES:
+        cell = kept.get(f"callbacks tiny {state}")
+        if cell:
+            lines.append(
+                f"| {cell['callbacks']:.0f} callbacks | {state} | | | | in all {cell['plugin_stop_ms']:.0f} ms"
+                f" | {cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us, "
+                f"longest {cell['longest_ns'] / 1e6:.1f} ms | {cell['load']} |"
+            )
+    return "\n".join(lines)
+
+
+def write(text: str) -> None:
+    """Put the section into docs/benchmarks.md, in the place of the one before."""
+    day = time.strftime("%Y-%m-%d")
+    section = "\n".join((
+        HEADING, "",
+        f"`make bench-plugin ARGS=...` (`tests/bench/bench_plugin.py`), {day}, 2 cores, local[2], Spark 3.5.",
+        "With and without the plugin in processes that take turns; a pair gives the ratio of the means of its runs.",
+        "The interval is Student's over the logarithms of the ratios.",
+        "Callback times are by the clock, as the plugin counts them itself.",
+        "The load is the machine's before the cell began: at more than 2 the callbacks wait for a core.", "",
+        text,
+    ))  # fmt: skip
+    kept = DOCUMENT.read_text()
+    pattern = re.compile(rf"^{HEADING}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    if pattern.search(kept):
+        kept = pattern.sub(lambda _: section + "\n\n", kept)
+    else:
+        kept = kept.rstrip("\n") + "\n\n" + section + "\n"
+    DOCUMENT.write_text(kept.rstrip("\n") + "\n")
+
+
+if __name__ == "__main__":
+    main()

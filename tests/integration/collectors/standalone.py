@@ -1,0 +1,50 @@
+"""A standalone master with one worker, as two processes of an environment's Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from sparkfuse.stack.process import Process, Service
+from tests.integration.collectors.spark_runs import ENVIRONMENTS
+from tests.waiting import wait_for
+
+START_SECONDS = 120
+
+
+@contextlib.contextmanager
+def standalone_master(version: str, folder: Path) -> Iterator[str]:
+    """The address of a master whose one worker has registered; its executors' files go into the folder."""
+    home = next(ENVIRONMENTS[version].parents[1].glob("lib/python*/site-packages/pyspark"))
+    port, master_ui, worker_ui = _free_ports(3)
+    address = f"spark://127.0.0.1:{port}"
+    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
+    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2", "--memory", "1g"]
+    commands = {
+        "master": [*master, "--webui-port", str(master_ui)],
+        "worker": [*worker, "--webui-port", str(worker_ui), "--work-dir", str(folder / "work"), address],
+    }
+    environment = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": str(ENVIRONMENTS[version]), "SPARK_LOCAL_IP": "127.0.0.1"}
+    java = ["java", "-Xmx256m", "-cp", f"{home}/jars/*"]
+    processes: list[Process] = []
+    try:
+        for name, command in commands.items():
+            log = folder / f"{name}.log"
+            processes.append(Process(Service(name, [*java, *command], {**os.environ, **environment}), log))
+            sign = {"master": "I have been elected leader", "worker": "Successfully registered with master"}[name]
+            wait_for(lambda log=log, sign=sign: sign in log.read_text(), START_SECONDS, f"'{sign}'")
+        yield address
+    finally:
+        for process in reversed(processes):
+            process.stop()
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

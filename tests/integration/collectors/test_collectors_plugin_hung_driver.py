@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.waiting import wait_for
+
+
+@pytest.mark.timeout(600)
+def test_must_do_10_a_stopped_driver_does_not_silence_its_executors(run_job, facts, topics, kafka_bootstrap, tmp_path):
+    """SIGSTOP: the executors go on telling, to the broker directly; SIGCONT: by the driver again, and the job ends."""
+    flag = tmp_path / "flag"
+    job = run_job(
+        "spark35",
+        "steady_job.py",
+        kafka_bootstrap,
+        topics,
+        spark__master="local-cluster[2,1,700]",
+        spark__executor__memory="600m",
+        spark__test__flag=str(flag),
+        spark__sparkfuse__executor__patience="2s",
+    )
+    driver = int(job.said("APPLICATION").split()[2])
+
+    def samples() -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {"0": [], "1": []}
+        for fact in facts.all():
+            if fact.WhichOneof("kind") == "executor_sample":
+                found[fact.executor_sample.executor_id].append(fact.event_time_ms)
+        return found
+
+    wait_for(lambda: all(len(seen) > 5 for seen in samples().values()), 120, "samples of both executors")
+    os.kill(driver, signal.SIGSTOP)
+    try:
+        before = samples()
+        # What the driver had in its hands lies still with it: what comes now, and is young, came directly.
+        wait_for(
+            lambda: all(seen[-1] > before[name][-1] + 8_000 for name, seen in samples().items()),
+            120,
+            "samples of both executors that are seconds younger than the stop",
+        )
+        silent = {fact.collector for fact in facts.all() if fact.collector.startswith("driver")}
+        health = len(facts.of("collector_health"))
+        count = {name: len(seen) for name, seen in samples().items()}
+        wait_for(lambda: all(len(seen) > count[name] + 5 for name, seen in samples().items()), 60, "more of them")
+        assert len(facts.of("collector_health")) == health, "the driver is silent"
+        assert silent
+    finally:
+        os.kill(driver, signal.SIGCONT)
+    wait_for(lambda: len(facts.of("collector_health")) > health + 1, 60, "the driver's next signs of life")
+    flag.touch()
+    job.said("STOPPED")
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    for (collector, lane), numbers in facts.numbers().items():
+        # One batch may have gone both ways, or have been in the call that never came back: gauges, with their numbers.
+        if collector.startswith("driver"):
+            assert numbers == list(range(len(numbers))), (collector, lane)

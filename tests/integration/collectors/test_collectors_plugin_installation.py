@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.collectors.spark_runs import JAR, ROOT
+from tests.integration.collectors.standalone import standalone_master
+
+VERSION = "0.1.0"
+POM = ROOT / "collectors/spark-plugin/target/dependency-reduced-pom.xml"
+ONLY_LOCAL = """\
+<ivysettings>
+  <settings defaultResolver="local"/>
+  <resolvers><ibiblio name="local" m2compatible="true" root="file://{repository}"/></resolvers>
+</ivysettings>
+"""
+
+
+def by_jars(_folder: Path) -> dict[str, str]:
+    return {"spark.jars": str(JAR)}
+
+
+def by_packages(folder: Path) -> dict[str, str]:
+    """A Maven repository in a folder, and no other one."""
+    place = folder / "repository/io/sparkfuse/sparkfuse-spark-plugin" / VERSION
+    place.mkdir(parents=True)
+    shutil.copy(JAR, place / f"sparkfuse-spark-plugin-{VERSION}.jar")
+    shutil.copy(POM, place / f"sparkfuse-spark-plugin-{VERSION}.pom")
+    settings = folder / "ivysettings.xml"
+    settings.write_text(ONLY_LOCAL.format(repository=folder / "repository"))
+    return {
+        "spark.jars": "",
+        "spark.jars.packages": f"io.sparkfuse:sparkfuse-spark-plugin:{VERSION}",
+        "spark.jars.ivySettings": str(settings),
+        "spark.jars.ivy": str(folder / "ivy"),
+    }
+
+
+def by_class_path(_folder: Path) -> dict[str, str]:
+    return {"spark.jars": "", "spark.driver.extraClassPath": str(JAR), "spark.executor.extraClassPath": str(JAR)}
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with standalone_master("spark35", tmp_path_factory.mktemp("standalone")) as address:
+        yield address
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("master", ["local-cluster", "standalone"])
+@pytest.mark.parametrize("way", [by_jars, by_packages, by_class_path], ids=lambda way: way.__name__)
+def test_it_is_installed_this_way(run_job, facts, topics, kafka_bootstrap, tmp_path, request, way, master):
+    """Driver and executors both find the plugin: each tells of itself, and nothing is missing of the job."""
+    address = request.getfixturevalue("standalone") if master == "standalone" else "local-cluster[1,1,700]"
+    flag = tmp_path / "flag"
+    flag.touch()
+    settings = way(tmp_path) | {
+        "spark.master": address,
+        "spark.executor.memory": "600m",
+        "spark.cores.max": "1",
+        "spark.test.flag": str(flag),
+    }
+    job = run_job(
+        "spark35",
+        "steady_job.py",
+        kafka_bootstrap,
+        topics,
+        **{key.replace(".", "__"): value for key, value in settings.items()},
+    )
+    job.said("STOPPED")
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    assert len(facts.of("application_ended")) == 1
+    assert len(facts.of("task_ended")) == 4 + 4 + 1
+    assert {sample.executor_id for sample in facts.of("executor_sample")} == {"0"}
+    assert facts.of("collector_health")[-1].faults == 0

@@ -1,0 +1,84 @@
+"""The core of the plugin's promises on every Spark that it supports: `make test-matrix`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.integration.collectors.spark_runs import ENVIRONMENTS
+from tests.waiting import wait_for
+
+VERSIONS = {"spark33": "3.3", "spark34": "3.4", "spark35": "3.5", "spark40": "4.0", "spark4": "4."}
+TASKS_OF_A_STAGE = 20
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    if not ENVIRONMENTS[request.param].exists():
+        pytest.skip(f"no environment {request.param}: make test-matrix makes it")
+    return request.param
+
+
+@pytest.mark.timeout(600)
+def test_must_do_08_one_jar_tells_all_of_a_job(run_job, facts, topics, kafka_bootstrap, tmp_path, version):
+    """On executors of their own: nothing is missing, doubled or wrong, and nothing was thrown."""
+    flag = tmp_path / "flag"
+    job = run_job(
+        version,
+        "steady_job.py",
+        kafka_bootstrap,
+        topics,
+        spark__master="local-cluster[1,2,700]",
+        spark__executor__memory="600m",
+        spark__test__flag=str(flag),
+        spark__test__tasks=str(TASKS_OF_A_STAGE),
+    )
+    wait_for(lambda: facts.of("executor_sample") and facts.of("task_ended"), 240, "facts of driver and executor")
+    flag.touch()
+    job.said("STOPPED")
+    kinds = Counter(fact.WhichOneof("kind") for fact in facts.all())
+    stages = [line for line in job.lines if line.startswith("ENDED")]
+    tasks = len(stages) * TASKS_OF_A_STAGE
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    assert facts.of("application_started")[0].spark_version.startswith(VERSIONS[version])
+    assert kinds["application_started"] == kinds["application_ended"] == 1
+    assert kinds["task_ended"] == kinds["task_started"]
+    assert kinds["task_ended"] >= tasks + 4
+    assert kinds["job_started"] == kinds["job_ended"] > len(stages)
+    assert kinds["stage_started"] == kinds["stage_ended"] >= kinds["job_ended"]
+    assert kinds["sql_started"] == kinds["sql_ended"] >= 1
+    assert all(stage.succeeded for stage in facts.of("stage_ended"))
+    assert all(task.has_metrics and task.outcome == "success" for task in facts.of("task_ended"))
+    for lane, numbers in facts.numbers().items():
+        assert numbers == list(range(len(numbers))), lane
+    health = facts.of("collector_health")[-1]
+    assert (health.faults, health.dropped_bulk, health.dropped_reserved, health.passed_over) == (0, 0, 0, 0)
+    assert health.HasField("spark_dropped_events")
+
+
+@pytest.mark.timeout(600)
+def test_must_do_07_a_file_switches_it_off_while_a_job_runs(run_job, facts, topics, kafka_bootstrap, tmp_path, version):
+    """In local mode; the job goes on and ends right."""
+    flag, switch = tmp_path / "flag", tmp_path / "off"
+    job = run_job(
+        version,
+        "steady_job.py",
+        kafka_bootstrap,
+        topics,
+        spark__test__flag=str(flag),
+        spark__sparkfuse__switchFile=str(switch),
+        spark__sparkfuse__health__interval="200ms",
+    )
+    wait_for(lambda: facts.of("task_ended"), 240, "facts")
+    switch.touch()
+    wait_for(lambda: facts.of("collector_health")[-1].breaker_reason == "switched off", 60, "its health")
+    wait_for(lambda: facts.of("collector_health")[-1].passed_over > 20, 60, "passed-over events")
+    flag.touch()
+    job.said("STOPPED")
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    assert len(facts.of("application_ended")) == 1

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+JAR = Path(__file__).parents[3] / "collectors/spark-plugin/target/sparkfuse-spark-plugin.jar"
+MOST_BYTES = 10_000_000
+
+
+@pytest.fixture(scope="module")
+def entries() -> list[str]:
+    with zipfile.ZipFile(JAR) as jar:
+        return [entry.filename for entry in jar.infolist() if not entry.is_dir()]
+
+
+def test_must_do_08_no_class_of_others_is_on_the_users_class_path(entries: list[str]) -> None:
+    """Every class is ours or moved to our name space, and so is every service that a loader would find."""
+    ours = ("io/sparkfuse/", "META-INF/", "LICENSE", "NOTICE")
+    strangers = [name for name in entries if not name.startswith(ours)]
+    services = [name for name in entries if name.startswith("META-INF/services/")]
+    hidden = [name for name in entries if name.startswith("META-INF/") and name.endswith(".class")]
+
+    assert strangers == []
+    assert hidden == []
+    assert [name for name in services if "io.sparkfuse." not in name] == []
+    assert "io/sparkfuse/spark/SparkfusePlugin.class" in entries
+
+
+def test_must_do_08_no_name_of_a_moved_class_is_left_in_a_service_or_class() -> None:
+    """A class that is loaded by its old name would be the user's, in another version, or none."""
+    left = []
+    with zipfile.ZipFile(JAR) as jar:
+        for entry in jar.infolist():
+            content = jar.read(entry) if entry.filename.endswith(".class") or "services/" in entry.filename else b""
+            if b"Lorg/apache/kafka/" in content or b"Lcom/google/protobuf/" in content:
+                left.append(entry.filename)
+
+    assert left == []
+
+
+def test_must_do_08_our_classes_use_no_scala_but_what_spark_hands_out() -> None:
+    """Collections of Scala have other descriptors in 2.12 and 2.13; only these classes are the same in both."""
+    allowed = {b"scala/Option", b"scala/Tuple2", b"scala/collection/Iterable", b"scala/collection/Iterator"}
+    allowed |= {b"scala/Function0", b"scala/Product", b"scala/Serializable", b"scala/Enumeration", b"scala/Enumeration$Value"}
+    used = set()
+    with zipfile.ZipFile(JAR) as jar:
+        for entry in jar.infolist():
+            if entry.filename.startswith("io/sparkfuse/spark/") and entry.filename.endswith(".class"):
+                used |= {name for name in _class_names(jar.read(entry)) if name.startswith(b"scala/")}
+
+    assert used <= allowed
+
+
+def _class_names(content: bytes) -> set[bytes]:
+    """The classes that a class file's constant pool names (JVM specification, 4.4)."""
+    count = int.from_bytes(content[8:10], "big")
+    texts, classes, place, number = {}, [], 10, 1
+    sizes = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+    while number < count:
+        tag = content[place]
+        if tag == 1:
+            length = int.from_bytes(content[place + 1 : place + 3], "big")
+            texts[number] = content[place + 3 : place + 3 + length]
+            place += 3 + length
+        else:
+            if tag == 7:
+                classes.append(int.from_bytes(content[place + 1 : place + 3], "big"))
+            place += 1 + sizes[tag]
+        number += 2 if tag in (5, 6) else 1
+    return {texts[each] for each in classes}
+
+
+def test_the_jar_stays_small(entries: list[str]) -> None:
+    """Every executor of every job loads it."""
+    assert JAR.stat().st_size < MOST_BYTES
+    assert not [name for name in entries if name.endswith((".proto", ".json"))]
