@@ -43,7 +43,13 @@ def test_must_do_08_no_name_of_a_moved_class_is_left_in_a_service_or_class() -> 
 def test_must_do_08_our_classes_use_no_scala_but_what_spark_hands_out() -> None:
     """Collections of Scala have other descriptors in 2.12 and 2.13; only these classes are the same in both."""
     allowed = {b"scala/Option", b"scala/Tuple2", b"scala/collection/Iterable", b"scala/collection/Iterator"}
-    allowed |= {b"scala/Function0", b"scala/Product", b"scala/Serializable", b"scala/Enumeration", b"scala/Enumeration$Value"}
+    allowed |= {
+        b"scala/Function0",
+        b"scala/Product",
+        b"scala/Serializable",
+        b"scala/Enumeration",
+        b"scala/Enumeration$Value",
+    }
     used = set()
     with zipfile.ZipFile(JAR) as jar:
         for entry in jar.infolist():
@@ -57,7 +63,7 @@ def _class_names(content: bytes) -> set[bytes]:
     """The classes that a class file's constant pool names (JVM specification, 4.4)."""
     count = int.from_bytes(content[8:10], "big")
     texts, classes, place, number = {}, [], 10, 1
-    sizes = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+    sizes = dict.fromkeys((3, 4, 9, 10, 11, 12, 17, 18), 4) | dict.fromkeys((7, 8, 16, 19, 20), 2) | {5: 8, 6: 8, 15: 3}
     while number < count:
         tag = content[place]
         if tag == 1:

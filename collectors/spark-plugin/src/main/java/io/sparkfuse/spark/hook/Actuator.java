@@ -87,9 +87,9 @@ final class Actuator {
   }
 
   private static void await(BooleanSupplier done) {
-    long until = System.currentTimeMillis() + CANCEL_MS;
+    long beganNs = System.nanoTime();
     try {
-      while (!done.getAsBoolean() && System.currentTimeMillis() < until) {
+      while (!done.getAsBoolean() && (System.nanoTime() - beganNs) / 1_000_000 < CANCEL_MS) {
         Thread.sleep(20);
       }
     } catch (InterruptedException stopped) {

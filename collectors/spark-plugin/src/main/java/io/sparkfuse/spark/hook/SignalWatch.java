@@ -127,8 +127,8 @@ public final class SignalWatch {
       consumer = opened;
       while (!stopped()) {
         assign(opened);
-        long recheckMs = System.currentTimeMillis() + RECHECK_MS;
-        while (!stopped() && System.currentTimeMillis() < recheckMs) {
+        long beganNs = System.nanoTime();
+        while (!stopped() && (System.nanoTime() - beganNs) / 1_000_000 < RECHECK_MS) {
           opened.poll(Duration.ofMillis(500)).forEach(this::receive);
         }
       }

@@ -89,12 +89,13 @@ public final class Sampler implements TaskEar {
     rest((long) (Math.random() * settings.sampleIntervalMs));
     while (!stopped && faults.on()) {
       long began = System.currentTimeMillis();
+      long beganNs = System.nanoTime(); // the other clock may jump
       try {
         pass(began);
       } catch (Throwable fault) {
         faults.caught(fault);
       }
-      rest(jittered(settings.sampleIntervalMs) - (System.currentTimeMillis() - began));
+      rest(jittered(settings.sampleIntervalMs) - (System.nanoTime() - beganNs) / 1_000_000);
     }
   }
 
