@@ -27,7 +27,7 @@ def test_must_do_10_a_stopped_driver_does_not_silence_its_executors(run_job, fac
     def samples() -> dict[str, list[int]]:
         found: dict[str, list[int]] = {"0": [], "1": []}
         for fact in facts.all():
-            if fact.WhichOneof("kind") == "executor_sample":
+            if fact.WhichOneof("kind") == "executor_sample" and fact.executor_sample.executor_id in found:
                 found[fact.executor_sample.executor_id].append(fact.event_time_ms)
         return found
 

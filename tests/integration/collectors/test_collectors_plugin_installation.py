@@ -76,5 +76,5 @@ def test_it_is_installed_this_way(run_job, facts, topics, kafka_bootstrap, tmp_p
     assert job.said("SUM") == "499500"
     assert len(facts.of("application_ended")) == 1
     assert len(facts.of("task_ended")) == 4 + 4 + 1
-    assert {sample.executor_id for sample in facts.of("executor_sample")} == {"0"}
+    assert "0" in {sample.executor_id for sample in facts.of("executor_sample")}
     assert facts.of("collector_health")[-1].faults == 0
