@@ -23,6 +23,8 @@ from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
 
 ANSWER_SECONDS = 10.0
+# A broker that was just started loads its transactions for some seconds.
+START_SECONDS = 30.0
 TRANSACTION_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 10.0
 _log = logging.getLogger("sparkfuse.ship")
@@ -78,9 +80,13 @@ class Broker:
             "error_cb": on_error,
         })  # fmt: skip
 
-    def start(self) -> None:
-        """Fence an earlier shipper of the name, and end what it left open. Raises Stopped, Fenced, BrokerLost."""
-        self._until_done("start", lambda: self._producer.init_transactions(ANSWER_SECONDS))
+    def start(self, patience_seconds: float | None = START_SECONDS) -> None:
+        """Fence an earlier shipper of the name, and end what it left open; None waits for as long as it takes.
+
+        Raises KafkaException when no broker answers in that time, Stopped, Fenced, BrokerLost.
+        """
+        until = None if patience_seconds is None else time.monotonic() + patience_seconds
+        self._until_done("start", lambda: self._producer.init_transactions(ANSWER_SECONDS), until)
 
     def send(self, batch: Batch) -> None:
         """All of the batch, or nothing of it. Raises Stopped, Fenced, BrokerLost."""
@@ -127,7 +133,7 @@ class Broker:
             else:
                 return
 
-    def _until_done(self, what: str, work: Callable[[], object]) -> None:
+    def _until_done(self, what: str, work: Callable[[], object], until: float | None = None) -> None:
         wait = 0.2
         told = False
         while True:
@@ -135,6 +141,8 @@ class Broker:
                 work()
             except KafkaException as error:
                 self._raise(error.args[0])
+                if until is not None and time.monotonic() > until:
+                    raise
                 if not told:
                     _log.warning(
                         "Kafka does not answer (%s: %s); nothing moves until it does", what, error.args[0].str()

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from prometheus_client import start_http_server
 
 from sparkfuse_collectors.logs.files import Files, files_of
-from sparkfuse_collectors.ship.broker import Broker, BrokerLost, Stopped, read_positions
+from sparkfuse_collectors.ship.broker import START_SECONDS, Broker, BrokerLost, Stopped, read_positions
 from sparkfuse_collectors.ship.folders import Ages
 from sparkfuse_collectors.ship.metrics import ShipMetrics
 from sparkfuse_collectors.ship.shipper import Histories, Pace, Work
@@ -89,7 +89,7 @@ def _ship(
     bootstrap, prefix = settings.kafka_bootstrap, settings.topic_prefix
     broker = Broker(bootstrap, prefix, options.name, stop, metrics.kafka_error)
     try:
-        broker.start()
+        broker.start(None if begun.is_set() else START_SECONDS)
         # Behind the fence: what an earlier shipper of the name had open is committed or given up by now.
         positions = read_positions(bootstrap, prefix, options.name, metrics.kafka_error)
         begun.set()

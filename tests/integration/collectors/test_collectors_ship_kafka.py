@@ -103,6 +103,55 @@ def test_kills_lose_nothing_and_double_nothing(
     assert holes(facts.all()) == {}
 
 
+def test_the_one_that_starts_later_fences_the_earlier(
+    kafka_bootstrap: str, prefix: str, folder: Path, tmp_path: Path
+) -> None:
+    """Of two shippers of one name the earlier ends, with a sentence and a code of its own."""
+    (folder / "app-1.inprogress").write_bytes(b"".join(Template(LOGS / "runs" / "healthy-1.zstd").lines("a", 1)[:20]))
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    first = Shipping(kafka_bootstrap, prefix, tmp_path / "first", str(folder), "--look", "0.05")
+    second = Shipping(kafka_bootstrap, prefix, tmp_path / "second", str(folder), "--look", "0.05")
+    first.start()
+    done = {str(folder / "app-1"): "live"}
+    wait_for(lambda: _states(kafka_bootstrap, prefix) == done, WAIT_SECONDS, "the first one's position")
+    second.start()
+    wait_for(lambda: "following" in second.log.read_text(), WAIT_SECONDS, "the second one")
+
+    def fenced() -> bool:
+        with (folder / "app-1.inprogress").open("ab") as log:
+            log.write(b'{"Event":"SparkListenerJobEnd"}\n')
+        return first.process is not None and first.process.poll() is not None
+
+    wait_for(fenced, WAIT_SECONDS, "the end of the first one")
+
+    assert first.ended()[0] == 4
+    assert "another shipper of this name has started" in first.log.read_text()
+    assert second.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["/no/such/folder"], 3, "there is no such folder"),
+        ([".", "--name", "a b"], 2, "--name 'a b' must be letters"),
+        ([".", "--cluster", "a|b"], 2, "--cluster 'a|b' must be"),
+    ],
+    ids=["folder", "name", "cluster"],
+)
+def test_what_a_person_can_mend_is_one_sentence(
+    kafka_bootstrap: str, prefix: str, tmp_path: Path, arguments: list[str], code: int, sentence: str
+) -> None:
+    """Wrong options and missing folders end it before the first record, without a trace."""
+    shipping = Shipping(kafka_bootstrap, prefix, tmp_path, *arguments)
+    shipping.start()
+
+    assert shipping.ended()[0] == code
+    said = shipping.log.read_text()
+    assert sentence in said
+    assert "Traceback" not in said
+
+
 def _states(bootstrap: str, prefix: str) -> dict[str, str]:
     positions = Committed(bootstrap, f"{prefix}.positions")
     try:
