@@ -190,6 +190,9 @@ final class PythonWorkers {
       if (parent.equals(ownPid)) {
         return true;
       }
+      if (table.get(parent)[0].equals("java")) { // an executor that a driver started beside itself
+        return false;
+      }
       parent = table.get(parent)[1];
     }
     return false;

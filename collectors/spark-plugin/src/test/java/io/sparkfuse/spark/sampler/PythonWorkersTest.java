@@ -75,6 +75,8 @@ class PythonWorkersTest {
     process(22, "python3", 20, 30);
     process(30, "python3", 1, 1_000);
     process(31, "bash", 10, 1_000);
+    process(40, "java", 10, 1_000);
+    process(41, "python3", 40, 1_000);
     PythonWorkers workers = new PythonWorkers(proc, "10");
     workers.look(true);
     process(21, "python3 a) b(", 20, 140);
