@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,13 +26,15 @@ def standalone_master(version: str, folder: Path) -> Iterator[str]:
         "master": [*master, "--webui-port", str(master_ui)],
         "worker": [*worker, "--webui-port", str(worker_ui), "--work-dir", str(folder / "work"), address],
     }
-    environment = {"SPARK_HOME": str(home), "PYSPARK_PYTHON": str(ENVIRONMENTS[version]), "SPARK_LOCAL_IP": "127.0.0.1"}
+    scala = next(home.glob("jars/spark-core_*.jar")).name.split("_")[1].split("-")[0]
+    # What bin/load-spark-env.sh would set: without it a worker looks for a build of Spark's own.
+    environment = {"SPARK_HOME": str(home), "SPARK_SCALA_VERSION": scala, "SPARK_LOCAL_IP": "127.0.0.1"}
     java = ["java", "-Xmx256m", "-cp", f"{home}/jars/*"]
     processes: list[Process] = []
     try:
         for name, command in commands.items():
             log = folder / f"{name}.log"
-            processes.append(Process(Service(name, [*java, *command], {**os.environ, **environment}), log))
+            processes.append(Process(Service(name, [*java, *command], environment), log))
             sign = {"master": "I have been elected leader", "worker": "Successfully registered with master"}[name]
             wait_for(lambda log=log, sign=sign: sign in log.read_text(), START_SECONDS, f"'{sign}'")
         yield address
