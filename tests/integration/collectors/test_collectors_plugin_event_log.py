@@ -89,6 +89,10 @@ def _tasks(facts, events) -> None:
             row["failure_reason"] = _capped(row["failure_reason"])
         live = {name: value for name, value in told[end].items() if name not in ONLY_LIVE}
         assert live == row, end
+    starts = [(event["Stage ID"], event["Task Info"]) for event in logged_facts.of(events, "SparkListenerTaskStart")]
+    assert [(task.stage_id, task.task_id, task.launched_ms, task.locality) for task in facts.of("task_started")] == [
+        (stage, info["Task ID"], info["Launch Time"], info["Locality"]) for stage, info in starts
+    ]
     # What the job was made for did happen, so that equality says something.
     rows = list(told.values())
     for counter in ("disk_spilled_bytes", "output_records", "input_bytes", "remote_shuffle_read_bytes",
@@ -158,9 +162,10 @@ def _plans(facts, events) -> None:
     assert metrics == logged_facts.sql_metrics(events)
     assert any(metrics.values())
     starts = logged_facts.of(events, "SparkListenerSQLExecutionStart")
-    assert [start.root_execution_id for start in facts.of("sql_started")] == [
-        start["rootExecutionId"] for start in starts
+    roots = [
+        start.root_execution_id if start.HasField("root_execution_id") else None for start in facts.of("sql_started")
     ]
+    assert roots == [start.get("rootExecutionId") for start in starts], "absent before Spark 3.4"
     ends = logged_facts.of(events, "SparkListenerSQLExecutionEnd")
     assert [(end.sql_execution_id, end.ended_ms) for end in facts.of("sql_ended")] == [
         (end["executionId"], end["time"]) for end in ends
