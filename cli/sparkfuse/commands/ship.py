@@ -78,7 +78,7 @@ def ship(
     from sparkfuse_collectors.ship.shipper import Pace
 
     settings = _settings(home)
-    with _said_plainly():
+    with _said_plainly(settings):
         ages, pace = Ages(ended=ended_within, abandoned=abandoned_after), Pace(look_seconds=look)
         options = Options(tuple(places), name, cluster, tenant, once, ages, pace)
         stop = _stopped_by_signals()
@@ -106,7 +106,7 @@ def backfill(
     """
     settings = _settings(home)
     console = Console(stderr=True)
-    with _said_plainly():
+    with _said_plainly(settings):
         summary = _backfill(settings, paths, name, (cluster, tenant), workers, again, console)
     if as_json:
         print_json(_document(summary))
@@ -161,12 +161,12 @@ def _stopped_by_signals() -> threading.Event:
 
 
 @contextmanager
-def _said_plainly() -> Iterator[None]:
+def _said_plainly(settings: Settings) -> Iterator[None]:
     """What a person can mend becomes one sentence and an exit code."""
     from confluent_kafka import KafkaException
 
     from sparkfuse_collectors.ship.broker import BrokerLost, Fenced, Stopped
-    from sparkfuse_collectors.ship.process import OptionRefused, Unavailable
+    from sparkfuse_collectors.ship.process import OptionRefused, Unavailable, why_no_kafka
     from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -177,7 +177,7 @@ def _said_plainly() -> Iterator[None]:
     except (LogUnreadable, Unavailable, BrokerLost) as error:
         raise StartFailure(str(error), MISSING) from error
     except KafkaException as error:
-        raise StartFailure(f"no Kafka broker answers: {error}", MISSING) from error
+        raise StartFailure(why_no_kafka(settings.kafka_bootstrap, error), MISSING) from error
     except Fenced as fenced:
         raise StartFailure(str(fenced), FENCED) from fenced
     except Stopped as stopped:

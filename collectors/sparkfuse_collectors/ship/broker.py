@@ -27,6 +27,7 @@ ANSWER_SECONDS = 10.0
 START_SECONDS = 30.0
 TRANSACTION_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 10.0
+WAITED_FOR = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
 _log = logging.getLogger("sparkfuse.ship")
 
 
@@ -166,11 +167,8 @@ class Broker:
             raise BrokerLost(error.str())
         if error.txn_requires_abort():
             raise _Abortable
-        if not error.retriable() and error.code() not in _WAITED_FOR:
+        if not error.retriable() and error.code() not in WAITED_FOR:
             raise BrokerLost(error.str())
-
-
-_WAITED_FOR = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
 
 
 class _Abortable(Exception):

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from prometheus_client import start_http_server
 
 from sparkfuse_collectors.logs.files import Files, files_of
-from sparkfuse_collectors.ship.broker import START_SECONDS, Broker, BrokerLost, Stopped, read_positions
+from sparkfuse_collectors.ship.broker import START_SECONDS, WAITED_FOR, Broker, BrokerLost, Stopped, read_positions
 from sparkfuse_collectors.ship.folders import Ages
 from sparkfuse_collectors.ship.metrics import ShipMetrics
 from sparkfuse_collectors.ship.shipper import Histories, Pace, Work
@@ -70,11 +70,19 @@ def ship(options: Options, settings: Settings, histories: Histories, stop: threa
         except KafkaException as error:
             # At its start a person waits for the answer; later nobody does, and the broker comes back.
             if not begun.is_set():
-                raise Unavailable(f"Kafka at {settings.kafka_bootstrap}: {error.args[0].str()}") from error
+                raise Unavailable(why_no_kafka(settings.kafka_bootstrap, error)) from error
             _log.warning("beginning again at the last positions: %s", error.args[0].str())
         else:
             return
         stop.wait(RETRY_SECONDS)
+
+
+def why_no_kafka(bootstrap: str, error: KafkaException) -> str:
+    """One sentence for people of what stands in the way of Kafka."""
+    cause = error.args[0]
+    if cause.code() in WAITED_FOR:
+        return f"no Kafka broker answers at {bootstrap}: is SPARKFUSE_KAFKA_BOOTSTRAP right, and is it running?"
+    return f"Kafka at {bootstrap} refuses: {cause.str()}"
 
 
 def _ship(
