@@ -9,7 +9,7 @@ import threading
 from collections import defaultdict
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkfuse_contracts.generated.fact_pb2 import Fact
@@ -128,9 +128,18 @@ class TopicReader:
 
     def read(self) -> list[bytes]:
         """All records that the topic holds at this moment; those that come meanwhile are for the next call."""
-        ends = {part.partition: self._consumer.get_watermark_offsets(part, 20)[1] for part in self._partitions}
+        ends = wait_for(self._ends, 60, "the ends of the topic")
         wait_for(lambda: self._read_to(ends), 60, "the records that the topic holds")
         return self.values
+
+    def _ends(self) -> dict[int, int] | None:
+        """Where each partition ends; None while a topic that was just made has no leader yet."""
+        try:
+            return {part.partition: self._consumer.get_watermark_offsets(part, 20)[1] for part in self._partitions}
+        except KafkaException as error:
+            if not error.args[0].retriable() and error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:
+                raise
+            return None
 
     def _read_to(self, ends: dict[int, int]) -> bool:
         if all(self._next[number] >= end for number, end in ends.items()):
