@@ -1,6 +1,6 @@
 """Measures the shipper: memory with thousands of open logs, CPU for a fact, and how long a look at the folder takes.
 
-``python tests/bench/bench_ship.py [--logs 10000] [--rounds 3] [--codec plain|zstd]`` starts a broker of its own.
+``python tests/bench/bench_ship.py [--logs 10000] [--codec plain|zstd] [--tasks 500000]`` starts a broker of its own.
 """
 
 from __future__ import annotations
@@ -66,6 +66,25 @@ class Growing:
         return self._count * sum(line.startswith(marks) for line in lines)
 
 
+class OneBig:
+    """One log with many task starts and ends, whole from the beginning: what a fact of a task costs."""
+
+    def __init__(self, folder: Path, tasks: int) -> None:
+        lines = Template(LOGS / "runs" / "healthy-1.zstd").lines("app-big", 1_795_000_000_000)
+        head = [line for line in lines if b'"SparkListenerTask' not in line[:40] and b"ApplicationEnd" not in line[:60]]
+        told = [line for line in lines if b'"SparkListenerTask' in line[:40]]
+        rounds = tasks // (len(told) // 2)
+        self.facts = rounds * len(told)
+        with (folder / "app-big.inprogress").open("wb") as log:
+            log.writelines(head)
+            for _ in range(rounds):
+                log.writelines(told)
+        self.bytes = (folder / "app-big.inprogress").stat().st_size
+
+    def grow(self, turn: int) -> None:
+        """It is whole."""
+
+
 def status(process: int, name: str) -> int:
     """A value of /proc/<pid>/status in kB."""
     text = Path(f"/proc/{process}/status").read_text()
@@ -86,7 +105,7 @@ def metric(port: int, name: str) -> float:
 def measure(home: Path, bootstrap: str, options: argparse.Namespace) -> dict[str, object]:
     folder = home / "logs"
     folder.mkdir()
-    growing = Growing(folder, options.logs, options.rounds, options.codec)
+    growing = OneBig(folder, options.tasks) if options.tasks else _many(folder, options)
     growing.grow(0)
     port = Ports.free().loader_metrics
     environment = {
@@ -105,7 +124,7 @@ def measure(home: Path, bootstrap: str, options: argparse.Namespace) -> dict[str
             growing.grow(turn)
         wait_for(lambda: _facts(port) >= growing.facts, SECONDS, "all facts")
         return {
-            "logs": options.logs,
+            "logs": 1 if options.tasks else options.logs,
             "codec": options.codec,
             "log_mb": round(growing.bytes / 1e6, 1),
             "facts": int(_facts(port)),
@@ -119,6 +138,10 @@ def measure(home: Path, bootstrap: str, options: argparse.Namespace) -> dict[str
     finally:
         shipper.send_signal(signal.SIGTERM)
         shipper.wait(60)
+
+
+def _many(folder: Path, options: argparse.Namespace) -> Growing:
+    return Growing(folder, options.logs, options.rounds, options.codec)
 
 
 def _facts(port: int) -> float:
@@ -137,6 +160,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tasks", type=int, default=0, help="instead: one log with so many tasks")
     parser.add_argument("--codec", choices=["plain", "zstd"], default="plain")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sparkfuse-bench-") as name:
