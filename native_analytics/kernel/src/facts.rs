@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use thiserror::Error;
 
-use crate::columns::{Builder, Nulls, Places, Room};
+use crate::columns::{Builder, Nulls};
+use crate::places::Places;
 use crate::schema::{Plan, SchemaError, Slot};
+use crate::values::Room;
 use crate::wire::{Fault, Reader, WireType};
 
 /// Most bytes in one batch: Arrow counts text in 32 bits, and the choice columns add to what came in.

@@ -2,12 +2,14 @@
 //!
 //! `event_log` reads Spark's event logs.
 //! `wire` reads Protobuf's bytes, `schema` turns a message's descriptor into a table of columns,
-//! `columns` builds Arrow arrays, `facts` puts the three together, `python` is the thin face towards Python.
+//! `columns` builds Arrow arrays of `values` in their `places`, `facts` puts the three together, `python` is the thin face towards Python.
 
 pub mod columns;
 pub mod event_log;
 pub mod facts;
+pub mod places;
 #[cfg(feature = "python")]
 mod python;
 pub mod schema;
+pub mod values;
 pub mod wire;

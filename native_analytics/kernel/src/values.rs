@@ -1,0 +1,218 @@
+//! Values of one column, one behind the other, and Arrow arrays of them.
+
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+
+use crate::places::{last_end, spread_ends};
+use crate::schema::Kind;
+use crate::wire::{Fault, Piece, Reader};
+
+/// How much a column held: the next batch is likely to need as much, and growing costs a copy each time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Room {
+    values: usize,
+    bytes: usize,
+}
+
+/// One batch of huge texts is no reason to set as much aside for the next.
+const MOST_ROOM: usize = 16 << 20;
+
+/// Values of one type, one behind the other.
+#[derive(Debug)]
+pub enum Values {
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Uint32(Vec<u32>),
+    Uint64(Vec<u64>),
+    Float(Vec<f32>),
+    Double(Vec<f64>),
+    Bool(Vec<bool>),
+    Spans(Spans),
+}
+
+/// Does the same to the values of whichever type.
+macro_rules! of_any_type {
+    ($values:expr, $vector:ident => $vectors:expr, $spans:ident => $other:expr) => {
+        match $values {
+            Values::Int32($vector) => $vectors,
+            Values::Int64($vector) => $vectors,
+            Values::Uint32($vector) => $vectors,
+            Values::Uint64($vector) => $vectors,
+            Values::Float($vector) => $vectors,
+            Values::Double($vector) => $vectors,
+            Values::Bool($vector) => $vectors,
+            Values::Spans($spans) => $other,
+        }
+    };
+}
+
+impl Values {
+    pub fn new(kind: Kind) -> Values {
+        Values::with_room(kind, Room::default())
+    }
+
+    pub fn with_room(kind: Kind, room: Room) -> Values {
+        match kind {
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => Values::Int32(Vec::with_capacity(room.values)),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => Values::Int64(Vec::with_capacity(room.values)),
+            Kind::Uint32 | Kind::Fixed32 => Values::Uint32(Vec::with_capacity(room.values)),
+            Kind::Uint64 | Kind::Fixed64 => Values::Uint64(Vec::with_capacity(room.values)),
+            Kind::Float => Values::Float(Vec::with_capacity(room.values)),
+            Kind::Double => Values::Double(Vec::with_capacity(room.values)),
+            Kind::Bool => Values::Bool(Vec::with_capacity(room.values)),
+            Kind::Text | Kind::Binary => Values::Spans(Spans {
+                ends: Vec::with_capacity(room.values),
+                bytes: Vec::with_capacity(room.bytes),
+            }),
+        }
+    }
+
+    pub fn room(&self) -> Room {
+        Room {
+            values: self.len(),
+            bytes: of_any_type!(self, _vector => 0, spans => spans.bytes.len().min(MOST_ROOM)),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        of_any_type!(self, vector => vector.len(), spans => spans.len())
+    }
+
+    pub fn truncate(&mut self, length: usize) {
+        of_any_type!(self, vector => vector.truncate(length), spans => spans.truncate(length));
+    }
+
+    /// The values at the rows they belong to, and zeros between.
+    pub fn spread(self, filled: &[u32], rows: usize) -> Values {
+        match self {
+            Values::Int32(values) => Values::Int32(spread(&values, filled, rows)),
+            Values::Int64(values) => Values::Int64(spread(&values, filled, rows)),
+            Values::Uint32(values) => Values::Uint32(spread(&values, filled, rows)),
+            Values::Uint64(values) => Values::Uint64(spread(&values, filled, rows)),
+            Values::Float(values) => Values::Float(spread(&values, filled, rows)),
+            Values::Double(values) => Values::Double(spread(&values, filled, rows)),
+            Values::Bool(values) => Values::Bool(spread(&values, filled, rows)),
+            Values::Spans(spans) => Values::Spans(spans.spread(filled, rows)),
+        }
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, kind: Kind, reader: &mut Reader) -> Result<(), Fault> {
+        match self {
+            // Protobuf keeps the low 32 bits of a longer number.
+            Values::Int32(values) => values.push(match kind {
+                Kind::Sint32 => zigzag(u64::from(reader.varint()? as u32)) as i32,
+                Kind::Sfixed32 => i32::from_le_bytes(reader.fixed32()?),
+                _ => reader.varint()? as i32,
+            }),
+            Values::Int64(values) => values.push(match kind {
+                Kind::Sint64 => zigzag(reader.varint()?),
+                Kind::Sfixed64 => i64::from_le_bytes(reader.fixed64()?),
+                _ => reader.varint()? as i64,
+            }),
+            Values::Uint32(values) => values.push(match kind {
+                Kind::Fixed32 => u32::from_le_bytes(reader.fixed32()?),
+                _ => reader.varint()? as u32,
+            }),
+            Values::Uint64(values) => values.push(match kind {
+                Kind::Fixed64 => u64::from_le_bytes(reader.fixed64()?),
+                _ => reader.varint()?,
+            }),
+            Values::Float(values) => values.push(f32::from_le_bytes(reader.fixed32()?)),
+            Values::Double(values) => values.push(f64::from_le_bytes(reader.fixed64()?)),
+            Values::Bool(values) => values.push(reader.varint()? != 0),
+            Values::Spans(spans) if kind == Kind::Text => spans.push_piece(reader.text_piece()?),
+            Values::Spans(spans) => spans.push_piece(reader.piece()?),
+        }
+        Ok(())
+    }
+
+    pub fn finish(self, kind: Kind, nulls: Option<NullBuffer>) -> ArrayRef {
+        match self {
+            Values::Int32(values) => numbers::<Int32Type>(values, nulls),
+            Values::Int64(values) => numbers::<Int64Type>(values, nulls),
+            Values::Uint32(values) => numbers::<UInt32Type>(values, nulls),
+            Values::Uint64(values) => numbers::<UInt64Type>(values, nulls),
+            Values::Float(values) => numbers::<Float32Type>(values, nulls),
+            Values::Double(values) => numbers::<Float64Type>(values, nulls),
+            Values::Bool(values) => Arc::new(BooleanArray::new(values.into(), nulls)),
+            Values::Spans(spans) => spans.finish(kind, nulls),
+        }
+    }
+}
+
+pub fn spread<T: Copy + Default>(values: &[T], filled: &[u32], rows: usize) -> Vec<T> {
+    let mut all = vec![T::default(); rows];
+    for (value, row) in values.iter().zip(filled) {
+        all[*row as usize] = *value;
+    }
+    all
+}
+
+fn numbers<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls))
+}
+
+fn zigzag(value: u64) -> i64 {
+    ((value >> 1) as i64) ^ -((value & 1) as i64)
+}
+
+/// Pieces of one buffer. A batch is capped below 2 GiB, so that an end always fits (see `facts::MAX_BYTES`).
+#[derive(Debug, Default)]
+pub struct Spans {
+    ends: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Spans {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn get(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        &self.bytes[start..self.ends[index] as usize]
+    }
+
+    #[inline]
+    pub fn push(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+        self.ends.push(self.bytes.len() as i32);
+    }
+
+    #[inline]
+    pub fn push_piece(&mut self, piece: Piece<'_>) {
+        piece.append_to(&mut self.bytes);
+        self.ends.push(self.bytes.len() as i32);
+    }
+
+    pub fn spread(self, filled: &[u32], rows: usize) -> Spans {
+        Spans {
+            ends: spread_ends(&self.ends, filled, rows),
+            bytes: self.bytes,
+        }
+    }
+
+    pub fn truncate(&mut self, length: usize) {
+        self.ends.truncate(length);
+        self.bytes.truncate(last_end(&self.ends));
+    }
+
+    pub fn finish(self, kind: Kind, nulls: Option<NullBuffer>) -> ArrayRef {
+        let (offsets, bytes) = (offsets(self.ends), Buffer::from_vec(self.bytes));
+        match kind {
+            Kind::Text => Arc::new(StringArray::new(offsets, bytes, nulls)),
+            _ => Arc::new(BinaryArray::new(offsets, bytes, nulls)),
+        }
+    }
+}
+
+pub fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
+    let mut all = Vec::with_capacity(ends.len() + 1);
+    all.push(0);
+    all.extend(ends);
+    OffsetBuffer::new(ScalarBuffer::from(all))
+}
