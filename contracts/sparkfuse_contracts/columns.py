@@ -38,7 +38,7 @@ class View:
 
 @cache
 def view_specs() -> Mapping[str, View]:
-    """All views by name: stage_live, task_live, executor_live, app_live."""
+    """All views by name, such as stage_live and app_live."""
     views: Mapping[str, Any] = _content()["views"]
     return MappingProxyType({
         name: View(name, view["row"], view["message"], _columns(view["columns"])) for name, view in views.items()

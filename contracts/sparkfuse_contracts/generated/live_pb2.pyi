@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class LiveRow(_message.Message):
-    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "stage", "task", "executor", "application", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick")
+    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "stage", "task", "executor", "application", "failure", "job", "executor_loss", "host", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick")
     VIEW_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -24,6 +24,10 @@ class LiveRow(_message.Message):
     TASK_FIELD_NUMBER: _ClassVar[int]
     EXECUTOR_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_LOSS_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_STARTED_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_ENDED_FIELD_NUMBER: _ClassVar[int]
     JOB_STARTED_FIELD_NUMBER: _ClassVar[int]
@@ -52,6 +56,10 @@ class LiveRow(_message.Message):
     task: TaskLive
     executor: ExecutorLive
     application: AppLive
+    failure: FailureLive
+    job: JobLive
+    executor_loss: ExecutorLoss
+    host: HostLive
     application_started: _fact_pb2.ApplicationStarted
     application_ended: _fact_pb2.ApplicationEnded
     job_started: _fact_pb2.JobStarted
@@ -63,10 +71,10 @@ class LiveRow(_message.Message):
     executor_added: _fact_pb2.ExecutorAdded
     executor_removed: _fact_pb2.ExecutorRemoved
     tick: _fact_pb2.Tick
-    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ...) -> None: ...
+    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., failure: _Optional[_Union[FailureLive, _Mapping]] = ..., job: _Optional[_Union[JobLive, _Mapping]] = ..., executor_loss: _Optional[_Union[ExecutorLoss, _Mapping]] = ..., host: _Optional[_Union[HostLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ...) -> None: ...
 
 class StageLive(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "elapsed_ms", "job_id", "sql_execution_id", "failure_reason", "finished_tasks", "succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks", "finished_run_ms", "finished_cpu_ms", "finished_gc_ms", "finished_input_bytes", "finished_input_records", "finished_shuffle_read_bytes", "finished_shuffle_read_records", "finished_fetch_wait_ms", "finished_shuffle_write_bytes", "finished_shuffle_write_records", "finished_output_bytes", "finished_output_records", "finished_memory_spilled_bytes", "finished_disk_spilled_bytes", "finished_spilled_tasks", "finished_spilled_duration_ms", "finished_duration_ms", "duration_p50_ms", "duration_p95_ms", "duration_max_ms", "task_bytes_p50", "task_bytes_p95", "task_bytes_max", "running_tasks", "running_input_bytes", "running_input_records", "running_shuffle_read_bytes", "running_shuffle_read_records", "running_shuffle_write_bytes", "running_output_bytes", "running_memory_spilled_bytes", "running_disk_spilled_bytes", "running_cpu_ms", "running_age_max_ms", "running_stalled_max_ms", "running_untracked_tasks", "since_finish_ms", "disk_spilled_bytes", "memory_spilled_bytes", "work_bytes", "work_records", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms", "bytes_ratio", "lost_ms", "lost_share", "stage_fingerprint", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known")
+    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "elapsed_ms", "job_id", "sql_execution_id", "failure_reason", "finished_tasks", "succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks", "finished_run_ms", "finished_cpu_ms", "finished_gc_ms", "finished_input_bytes", "finished_input_records", "finished_shuffle_read_bytes", "finished_shuffle_read_records", "finished_fetch_wait_ms", "finished_shuffle_write_bytes", "finished_shuffle_write_records", "finished_output_bytes", "finished_output_records", "finished_memory_spilled_bytes", "finished_disk_spilled_bytes", "finished_spilled_tasks", "finished_spilled_duration_ms", "finished_duration_ms", "fetch_failed_tasks", "lost_tasks", "resubmitted_tasks", "duration_p50_ms", "duration_p95_ms", "duration_max_ms", "task_bytes_p50", "task_bytes_p95", "task_bytes_max", "running_tasks", "running_input_bytes", "running_input_records", "running_shuffle_read_bytes", "running_shuffle_read_records", "running_shuffle_write_bytes", "running_output_bytes", "running_memory_spilled_bytes", "running_disk_spilled_bytes", "running_cpu_ms", "running_age_max_ms", "running_stalled_max_ms", "running_untracked_tasks", "since_finish_ms", "disk_spilled_bytes", "memory_spilled_bytes", "work_bytes", "work_records", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms", "bytes_ratio", "lost_ms", "lost_share", "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_executor_id", "slowest_task_host", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share", "slowest_task_gc_ms", "stage_fingerprint", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known", "projected_ms", "projected_p95_ms", "judged_ms", "runs_python", "operator_rows_max")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +108,9 @@ class StageLive(_message.Message):
     FINISHED_SPILLED_TASKS_FIELD_NUMBER: _ClassVar[int]
     FINISHED_SPILLED_DURATION_MS_FIELD_NUMBER: _ClassVar[int]
     FINISHED_DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    FETCH_FAILED_TASKS_FIELD_NUMBER: _ClassVar[int]
+    LOST_TASKS_FIELD_NUMBER: _ClassVar[int]
+    RESUBMITTED_TASKS_FIELD_NUMBER: _ClassVar[int]
     DURATION_P50_MS_FIELD_NUMBER: _ClassVar[int]
     DURATION_P95_MS_FIELD_NUMBER: _ClassVar[int]
     DURATION_MAX_MS_FIELD_NUMBER: _ClassVar[int]
@@ -130,6 +141,15 @@ class StageLive(_message.Message):
     BYTES_RATIO_FIELD_NUMBER: _ClassVar[int]
     LOST_MS_FIELD_NUMBER: _ClassVar[int]
     LOST_SHARE_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_INDEX_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_MS_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_HOST_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_BYTES_RATIO_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_LOST_MS_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_LOST_SHARE_FIELD_NUMBER: _ClassVar[int]
+    SLOWEST_TASK_GC_MS_FIELD_NUMBER: _ClassVar[int]
     STAGE_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     BASELINE_RUNS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_MS_FIELD_NUMBER: _ClassVar[int]
@@ -138,6 +158,11 @@ class StageLive(_message.Message):
     EXPECTED_CPU_P95_MS_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
     WORK_KNOWN_FIELD_NUMBER: _ClassVar[int]
+    PROJECTED_MS_FIELD_NUMBER: _ClassVar[int]
+    PROJECTED_P95_MS_FIELD_NUMBER: _ClassVar[int]
+    JUDGED_MS_FIELD_NUMBER: _ClassVar[int]
+    RUNS_PYTHON_FIELD_NUMBER: _ClassVar[int]
+    OPERATOR_ROWS_MAX_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     name: str
@@ -171,6 +196,9 @@ class StageLive(_message.Message):
     finished_spilled_tasks: int
     finished_spilled_duration_ms: int
     finished_duration_ms: int
+    fetch_failed_tasks: int
+    lost_tasks: int
+    resubmitted_tasks: int
     duration_p50_ms: float
     duration_p95_ms: float
     duration_max_ms: int
@@ -201,6 +229,15 @@ class StageLive(_message.Message):
     bytes_ratio: float
     lost_ms: int
     lost_share: float
+    slowest_task_index: int
+    slowest_task_ms: int
+    slowest_task_bytes: int
+    slowest_task_executor_id: str
+    slowest_task_host: str
+    slowest_task_bytes_ratio: float
+    slowest_task_lost_ms: int
+    slowest_task_lost_share: float
+    slowest_task_gc_ms: int
     stage_fingerprint: str
     baseline_runs: int
     expected_ms: int
@@ -209,10 +246,15 @@ class StageLive(_message.Message):
     expected_cpu_p95_ms: int
     moved: str
     work_known: bool
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., status: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., failure_reason: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., succeeded_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., killed_tasks: _Optional[int] = ..., speculative_tasks: _Optional[int] = ..., finished_run_ms: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., finished_gc_ms: _Optional[int] = ..., finished_input_bytes: _Optional[int] = ..., finished_input_records: _Optional[int] = ..., finished_shuffle_read_bytes: _Optional[int] = ..., finished_shuffle_read_records: _Optional[int] = ..., finished_fetch_wait_ms: _Optional[int] = ..., finished_shuffle_write_bytes: _Optional[int] = ..., finished_shuffle_write_records: _Optional[int] = ..., finished_output_bytes: _Optional[int] = ..., finished_output_records: _Optional[int] = ..., finished_memory_spilled_bytes: _Optional[int] = ..., finished_disk_spilled_bytes: _Optional[int] = ..., finished_spilled_tasks: _Optional[int] = ..., finished_spilled_duration_ms: _Optional[int] = ..., finished_duration_ms: _Optional[int] = ..., duration_p50_ms: _Optional[float] = ..., duration_p95_ms: _Optional[float] = ..., duration_max_ms: _Optional[int] = ..., task_bytes_p50: _Optional[float] = ..., task_bytes_p95: _Optional[float] = ..., task_bytes_max: _Optional[int] = ..., running_tasks: _Optional[int] = ..., running_input_bytes: _Optional[int] = ..., running_input_records: _Optional[int] = ..., running_shuffle_read_bytes: _Optional[int] = ..., running_shuffle_read_records: _Optional[int] = ..., running_shuffle_write_bytes: _Optional[int] = ..., running_output_bytes: _Optional[int] = ..., running_memory_spilled_bytes: _Optional[int] = ..., running_disk_spilled_bytes: _Optional[int] = ..., running_cpu_ms: _Optional[int] = ..., running_age_max_ms: _Optional[int] = ..., running_stalled_max_ms: _Optional[int] = ..., running_untracked_tasks: _Optional[int] = ..., since_finish_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., biggest_task_index: _Optional[int] = ..., biggest_task_bytes: _Optional[int] = ..., biggest_task_ms: _Optional[int] = ..., bytes_ratio: _Optional[float] = ..., lost_ms: _Optional[int] = ..., lost_share: _Optional[float] = ..., stage_fingerprint: _Optional[str] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., expected_cpu_ms: _Optional[int] = ..., expected_cpu_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_known: bool = ...) -> None: ...
+    projected_ms: int
+    projected_p95_ms: int
+    judged_ms: int
+    runs_python: bool
+    operator_rows_max: int
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., status: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., failure_reason: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., succeeded_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., killed_tasks: _Optional[int] = ..., speculative_tasks: _Optional[int] = ..., finished_run_ms: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., finished_gc_ms: _Optional[int] = ..., finished_input_bytes: _Optional[int] = ..., finished_input_records: _Optional[int] = ..., finished_shuffle_read_bytes: _Optional[int] = ..., finished_shuffle_read_records: _Optional[int] = ..., finished_fetch_wait_ms: _Optional[int] = ..., finished_shuffle_write_bytes: _Optional[int] = ..., finished_shuffle_write_records: _Optional[int] = ..., finished_output_bytes: _Optional[int] = ..., finished_output_records: _Optional[int] = ..., finished_memory_spilled_bytes: _Optional[int] = ..., finished_disk_spilled_bytes: _Optional[int] = ..., finished_spilled_tasks: _Optional[int] = ..., finished_spilled_duration_ms: _Optional[int] = ..., finished_duration_ms: _Optional[int] = ..., fetch_failed_tasks: _Optional[int] = ..., lost_tasks: _Optional[int] = ..., resubmitted_tasks: _Optional[int] = ..., duration_p50_ms: _Optional[float] = ..., duration_p95_ms: _Optional[float] = ..., duration_max_ms: _Optional[int] = ..., task_bytes_p50: _Optional[float] = ..., task_bytes_p95: _Optional[float] = ..., task_bytes_max: _Optional[int] = ..., running_tasks: _Optional[int] = ..., running_input_bytes: _Optional[int] = ..., running_input_records: _Optional[int] = ..., running_shuffle_read_bytes: _Optional[int] = ..., running_shuffle_read_records: _Optional[int] = ..., running_shuffle_write_bytes: _Optional[int] = ..., running_output_bytes: _Optional[int] = ..., running_memory_spilled_bytes: _Optional[int] = ..., running_disk_spilled_bytes: _Optional[int] = ..., running_cpu_ms: _Optional[int] = ..., running_age_max_ms: _Optional[int] = ..., running_stalled_max_ms: _Optional[int] = ..., running_untracked_tasks: _Optional[int] = ..., since_finish_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., biggest_task_index: _Optional[int] = ..., biggest_task_bytes: _Optional[int] = ..., biggest_task_ms: _Optional[int] = ..., bytes_ratio: _Optional[float] = ..., lost_ms: _Optional[int] = ..., lost_share: _Optional[float] = ..., slowest_task_index: _Optional[int] = ..., slowest_task_ms: _Optional[int] = ..., slowest_task_bytes: _Optional[int] = ..., slowest_task_executor_id: _Optional[str] = ..., slowest_task_host: _Optional[str] = ..., slowest_task_bytes_ratio: _Optional[float] = ..., slowest_task_lost_ms: _Optional[int] = ..., slowest_task_lost_share: _Optional[float] = ..., slowest_task_gc_ms: _Optional[int] = ..., stage_fingerprint: _Optional[str] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., expected_cpu_ms: _Optional[int] = ..., expected_cpu_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_known: bool = ..., projected_ms: _Optional[int] = ..., projected_p95_ms: _Optional[int] = ..., judged_ms: _Optional[int] = ..., runs_python: bool = ..., operator_rows_max: _Optional[int] = ...) -> None: ...
 
 class TaskLive(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "age_ms", "stalled_ms", "cpu_since_progress_ms", "activity", "work_bytes", "work_records", "disk_spilled_bytes", "stack", "stage_name", "stage_fingerprint")
+    __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "age_ms", "stalled_ms", "cpu_since_progress_ms", "activity", "work_bytes", "work_records", "disk_spilled_bytes", "stack", "stage_name", "stage_fingerprint", "outlived_ms")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -230,6 +272,7 @@ class TaskLive(_message.Message):
     STACK_FIELD_NUMBER: _ClassVar[int]
     STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     STAGE_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    OUTLIVED_MS_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     task_id: int
@@ -247,10 +290,11 @@ class TaskLive(_message.Message):
     stack: str
     stage_name: str
     stage_fingerprint: str
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., age_ms: _Optional[int] = ..., stalled_ms: _Optional[int] = ..., cpu_since_progress_ms: _Optional[int] = ..., activity: _Optional[str] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., stack: _Optional[str] = ..., stage_name: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ...) -> None: ...
+    outlived_ms: int
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., task_index: _Optional[int] = ..., task_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., age_ms: _Optional[int] = ..., stalled_ms: _Optional[int] = ..., cpu_since_progress_ms: _Optional[int] = ..., activity: _Optional[str] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., stack: _Optional[str] = ..., stage_name: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ..., outlived_ms: _Optional[int] = ...) -> None: ...
 
 class ExecutorLive(_message.Message):
-    __slots__ = ("executor_id", "host", "heap_used_bytes", "heap_max_bytes", "non_heap_used_bytes", "gc_delta_ms", "interval_ms", "gc_share", "cpu_ns", "rss_bytes", "python_rss_bytes", "running_tasks")
+    __slots__ = ("executor_id", "host", "heap_used_bytes", "heap_max_bytes", "non_heap_used_bytes", "gc_delta_ms", "interval_ms", "gc_share", "cpu_ns", "rss_bytes", "python_rss_bytes", "running_tasks", "gc_pause_max_ms", "heap_after_gc_bytes", "direct_memory_bytes", "process_rss_bytes", "memory_limit_bytes", "silent_ms", "age_ms")
     EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     HEAP_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -263,6 +307,13 @@ class ExecutorLive(_message.Message):
     RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
     PYTHON_RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
     RUNNING_TASKS_FIELD_NUMBER: _ClassVar[int]
+    GC_PAUSE_MAX_MS_FIELD_NUMBER: _ClassVar[int]
+    HEAP_AFTER_GC_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DIRECT_MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PROCESS_RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_LIMIT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SILENT_MS_FIELD_NUMBER: _ClassVar[int]
+    AGE_MS_FIELD_NUMBER: _ClassVar[int]
     executor_id: str
     host: str
     heap_used_bytes: int
@@ -275,10 +326,17 @@ class ExecutorLive(_message.Message):
     rss_bytes: int
     python_rss_bytes: int
     running_tasks: int
-    def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., heap_used_bytes: _Optional[int] = ..., heap_max_bytes: _Optional[int] = ..., non_heap_used_bytes: _Optional[int] = ..., gc_delta_ms: _Optional[int] = ..., interval_ms: _Optional[int] = ..., gc_share: _Optional[float] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., python_rss_bytes: _Optional[int] = ..., running_tasks: _Optional[int] = ...) -> None: ...
+    gc_pause_max_ms: int
+    heap_after_gc_bytes: int
+    direct_memory_bytes: int
+    process_rss_bytes: int
+    memory_limit_bytes: int
+    silent_ms: int
+    age_ms: int
+    def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., heap_used_bytes: _Optional[int] = ..., heap_max_bytes: _Optional[int] = ..., non_heap_used_bytes: _Optional[int] = ..., gc_delta_ms: _Optional[int] = ..., interval_ms: _Optional[int] = ..., gc_share: _Optional[float] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., python_rss_bytes: _Optional[int] = ..., running_tasks: _Optional[int] = ..., gc_pause_max_ms: _Optional[int] = ..., heap_after_gc_bytes: _Optional[int] = ..., direct_memory_bytes: _Optional[int] = ..., process_rss_bytes: _Optional[int] = ..., memory_limit_bytes: _Optional[int] = ..., silent_ms: _Optional[int] = ..., age_ms: _Optional[int] = ...) -> None: ...
 
 class AppLive(_message.Message):
-    __slots__ = ("name", "status", "ended_ms", "elapsed_ms", "running_jobs", "succeeded_jobs", "failed_jobs", "running_stages", "ended_stages", "running_tasks", "finished_tasks", "failed_tasks", "executors", "disk_spilled_bytes", "facts_seen", "facts_expected", "facts_dropped", "user_name", "spark_version", "finished_cpu_ms", "work_bytes", "work_records", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known")
+    __slots__ = ("name", "status", "ended_ms", "elapsed_ms", "running_jobs", "succeeded_jobs", "failed_jobs", "running_stages", "ended_stages", "running_tasks", "finished_tasks", "failed_tasks", "executors", "disk_spilled_bytes", "facts_seen", "facts_expected", "facts_dropped", "user_name", "spark_version", "finished_cpu_ms", "work_bytes", "work_records", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known", "idle_ms", "stalled_ms", "driver_silent_ms", "outlived_ms", "unfinished_tasks", "deadline_ms", "deadline_left_ms", "remaining_ms", "remaining_p95_ms", "late_chance", "deadline_source")
     NAME_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     ENDED_MS_FIELD_NUMBER: _ClassVar[int]
@@ -308,6 +366,17 @@ class AppLive(_message.Message):
     EXPECTED_CPU_P95_MS_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
     WORK_KNOWN_FIELD_NUMBER: _ClassVar[int]
+    IDLE_MS_FIELD_NUMBER: _ClassVar[int]
+    STALLED_MS_FIELD_NUMBER: _ClassVar[int]
+    DRIVER_SILENT_MS_FIELD_NUMBER: _ClassVar[int]
+    OUTLIVED_MS_FIELD_NUMBER: _ClassVar[int]
+    UNFINISHED_TASKS_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_LEFT_MS_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_MS_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_P95_MS_FIELD_NUMBER: _ClassVar[int]
+    LATE_CHANCE_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_SOURCE_FIELD_NUMBER: _ClassVar[int]
     name: str
     status: str
     ended_ms: int
@@ -337,4 +406,127 @@ class AppLive(_message.Message):
     expected_cpu_p95_ms: int
     moved: str
     work_known: bool
-    def __init__(self, name: _Optional[str] = ..., status: _Optional[str] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., running_jobs: _Optional[int] = ..., succeeded_jobs: _Optional[int] = ..., failed_jobs: _Optional[int] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., running_tasks: _Optional[int] = ..., finished_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., executors: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., facts_seen: _Optional[int] = ..., facts_expected: _Optional[int] = ..., facts_dropped: _Optional[int] = ..., user_name: _Optional[str] = ..., spark_version: _Optional[str] = ..., finished_cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., expected_cpu_ms: _Optional[int] = ..., expected_cpu_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_known: bool = ...) -> None: ...
+    idle_ms: int
+    stalled_ms: int
+    driver_silent_ms: int
+    outlived_ms: int
+    unfinished_tasks: int
+    deadline_ms: int
+    deadline_left_ms: int
+    remaining_ms: int
+    remaining_p95_ms: int
+    late_chance: float
+    deadline_source: str
+    def __init__(self, name: _Optional[str] = ..., status: _Optional[str] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., running_jobs: _Optional[int] = ..., succeeded_jobs: _Optional[int] = ..., failed_jobs: _Optional[int] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., running_tasks: _Optional[int] = ..., finished_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., executors: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., facts_seen: _Optional[int] = ..., facts_expected: _Optional[int] = ..., facts_dropped: _Optional[int] = ..., user_name: _Optional[str] = ..., spark_version: _Optional[str] = ..., finished_cpu_ms: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., expected_cpu_ms: _Optional[int] = ..., expected_cpu_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_known: bool = ..., idle_ms: _Optional[int] = ..., stalled_ms: _Optional[int] = ..., driver_silent_ms: _Optional[int] = ..., outlived_ms: _Optional[int] = ..., unfinished_tasks: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., deadline_left_ms: _Optional[int] = ..., remaining_ms: _Optional[int] = ..., remaining_p95_ms: _Optional[int] = ..., late_chance: _Optional[float] = ..., deadline_source: _Optional[str] = ...) -> None: ...
+
+class FailureLive(_message.Message):
+    __slots__ = ("stage_id", "stage_attempt", "stage_name", "stage_fingerprint", "failure_class", "failure_reason", "failed_tasks", "finished_tasks", "num_tasks", "task_index", "executor_id", "host", "hosts", "failing_tasks", "attempts_max", "failure_kind", "failure", "retry", "first_cause")
+    STAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_CLASS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    FAILED_TASKS_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_TASKS_FIELD_NUMBER: _ClassVar[int]
+    NUM_TASKS_FIELD_NUMBER: _ClassVar[int]
+    TASK_INDEX_FIELD_NUMBER: _ClassVar[int]
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    HOSTS_FIELD_NUMBER: _ClassVar[int]
+    FAILING_TASKS_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_MAX_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_KIND_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    RETRY_FIELD_NUMBER: _ClassVar[int]
+    FIRST_CAUSE_FIELD_NUMBER: _ClassVar[int]
+    stage_id: int
+    stage_attempt: int
+    stage_name: str
+    stage_fingerprint: str
+    failure_class: str
+    failure_reason: str
+    failed_tasks: int
+    finished_tasks: int
+    num_tasks: int
+    task_index: int
+    executor_id: str
+    host: str
+    hosts: int
+    failing_tasks: int
+    attempts_max: int
+    failure_kind: str
+    failure: str
+    retry: str
+    first_cause: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., stage_name: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ..., failure_class: _Optional[str] = ..., failure_reason: _Optional[str] = ..., failed_tasks: _Optional[int] = ..., finished_tasks: _Optional[int] = ..., num_tasks: _Optional[int] = ..., task_index: _Optional[int] = ..., executor_id: _Optional[str] = ..., host: _Optional[str] = ..., hosts: _Optional[int] = ..., failing_tasks: _Optional[int] = ..., attempts_max: _Optional[int] = ..., failure_kind: _Optional[str] = ..., failure: _Optional[str] = ..., retry: _Optional[str] = ..., first_cause: _Optional[str] = ...) -> None: ...
+
+class JobLive(_message.Message):
+    __slots__ = ("job_id", "description", "status", "elapsed_ms", "failure_reason", "failure_kind", "failure", "retry", "first_cause", "failed_stage_id")
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_KIND_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    RETRY_FIELD_NUMBER: _ClassVar[int]
+    FIRST_CAUSE_FIELD_NUMBER: _ClassVar[int]
+    FAILED_STAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    job_id: int
+    description: str
+    status: str
+    elapsed_ms: int
+    failure_reason: str
+    failure_kind: str
+    failure: str
+    retry: str
+    first_cause: str
+    failed_stage_id: int
+    def __init__(self, job_id: _Optional[int] = ..., description: _Optional[str] = ..., status: _Optional[str] = ..., elapsed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., failure_kind: _Optional[str] = ..., failure: _Optional[str] = ..., retry: _Optional[str] = ..., first_cause: _Optional[str] = ..., failed_stage_id: _Optional[int] = ...) -> None: ...
+
+class ExecutorLoss(_message.Message):
+    __slots__ = ("executor_id", "host", "removed_ms", "reason", "exit_code", "lived_ms", "failure_kind", "failure", "lost_executors", "peak_executors", "lost_alike")
+    EXECUTOR_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    LIVED_MS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_KIND_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    LOST_EXECUTORS_FIELD_NUMBER: _ClassVar[int]
+    PEAK_EXECUTORS_FIELD_NUMBER: _ClassVar[int]
+    LOST_ALIKE_FIELD_NUMBER: _ClassVar[int]
+    executor_id: str
+    host: str
+    removed_ms: int
+    reason: str
+    exit_code: int
+    lived_ms: int
+    failure_kind: str
+    failure: str
+    lost_executors: int
+    peak_executors: int
+    lost_alike: int
+    def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., removed_ms: _Optional[int] = ..., reason: _Optional[str] = ..., exit_code: _Optional[int] = ..., lived_ms: _Optional[int] = ..., failure_kind: _Optional[str] = ..., failure: _Optional[str] = ..., lost_executors: _Optional[int] = ..., peak_executors: _Optional[int] = ..., lost_alike: _Optional[int] = ...) -> None: ...
+
+class HostLive(_message.Message):
+    __slots__ = ("host", "applications", "failing_applications", "slow_applications", "storage_applications", "elsewhere_applications", "failure", "application_ids")
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
+    FAILING_APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
+    SLOW_APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
+    STORAGE_APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
+    ELSEWHERE_APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    APPLICATION_IDS_FIELD_NUMBER: _ClassVar[int]
+    host: str
+    applications: int
+    failing_applications: int
+    slow_applications: int
+    storage_applications: int
+    elsewhere_applications: int
+    failure: str
+    application_ids: str
+    def __init__(self, host: _Optional[str] = ..., applications: _Optional[int] = ..., failing_applications: _Optional[int] = ..., slow_applications: _Optional[int] = ..., storage_applications: _Optional[int] = ..., elsewhere_applications: _Optional[int] = ..., failure: _Optional[str] = ..., application_ids: _Optional[str] = ...) -> None: ...

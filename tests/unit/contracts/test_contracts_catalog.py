@@ -103,8 +103,11 @@ def test_topics() -> None:
 
 
 def test_views_say_type_unit_and_tags() -> None:
-    """Rules find each column of the four views, in the order and with the types of the message."""
-    assert set(columns.VIEWS) == {"stage_live", "task_live", "executor_live", "app_live"}
+    """Rules find each column of the views, in the order and with the types of the message."""
+    assert set(columns.VIEWS) == {
+        "stage_live", "task_live", "executor_live", "app_live", "failure_live", "job_live", "executor_loss",
+        "host_live",
+    }  # fmt: skip
     assert list(columns.VIEWS["stage_live"]) == [field.name for field in StageLive.DESCRIPTOR.fields]
     assert columns.VIEWS["stage_live"]["duration_p95_ms"] == columns.Column(
         "duration_p95_ms", "double", "ms", "95th percentile of the duration of tasks that ended well.", ("sketch",)

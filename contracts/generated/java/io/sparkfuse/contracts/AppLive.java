@@ -37,6 +37,7 @@ private static final long serialVersionUID = 0L;
     userName_ = "";
     sparkVersion_ = "";
     moved_ = "";
+    deadlineSource_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -53,6 +54,7 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
+  private int bitField1_;
   public static final int NAME_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object name_ = "";
@@ -503,7 +505,7 @@ private static final long serialVersionUID = 0L;
   private long factsSeen_ = 0L;
   /**
    * <pre>
-   * Facts that reached the broker. [count, live only]
+   * Facts that reached the broker; at rest the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -515,7 +517,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts that reached the broker. [count, live only]
+   * Facts that reached the broker; at rest the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -530,7 +532,7 @@ private static final long serialVersionUID = 0L;
   private long factsExpected_ = 0L;
   /**
    * <pre>
-   * Facts that the collectors numbered. [count, live only]
+   * Facts that the collectors numbered; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -542,7 +544,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts that the collectors numbered. [count, live only]
+   * Facts that the collectors numbered; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -706,7 +708,7 @@ private static final long serialVersionUID = 0L;
   private long finishedCpuMs_ = 0L;
   /**
    * <pre>
-   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * CPU of task threads, of ended tasks. [ms]
    * </pre>
    *
    * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -718,7 +720,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * CPU of task threads, of ended tasks. [ms]
    * </pre>
    *
    * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -733,7 +735,7 @@ private static final long serialVersionUID = 0L;
   private long workBytes_ = 0L;
   /**
    * <pre>
-   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * Input and shuffle bytes read by ended tasks. [bytes]
    * </pre>
    *
    * <code>optional int64 work_bytes = 21;</code>
@@ -745,7 +747,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * Input and shuffle bytes read by ended tasks. [bytes]
    * </pre>
    *
    * <code>optional int64 work_bytes = 21;</code>
@@ -760,7 +762,7 @@ private static final long serialVersionUID = 0L;
   private long workRecords_ = 0L;
   /**
    * <pre>
-   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * Input and shuffle records read by ended tasks. [count]
    * </pre>
    *
    * <code>optional int64 work_records = 22;</code>
@@ -772,7 +774,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * Input and shuffle records read by ended tasks. [count]
    * </pre>
    *
    * <code>optional int64 work_records = 22;</code>
@@ -787,7 +789,7 @@ private static final long serialVersionUID = 0L;
   private long baselineRuns_ = 0L;
   /**
    * <pre>
-   * Runs that the expectation rests on. [count, at rest only]
+   * Runs that the expectation rests on. [count, detect]
    * </pre>
    *
    * <code>optional int64 baseline_runs = 23;</code>
@@ -799,7 +801,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Runs that the expectation rests on. [count, at rest only]
+   * Runs that the expectation rests on. [count, detect]
    * </pre>
    *
    * <code>optional int64 baseline_runs = 23;</code>
@@ -814,7 +816,7 @@ private static final long serialVersionUID = 0L;
   private long expectedMs_ = 0L;
   /**
    * <pre>
-   * Expected duration for this amount of work. [ms, at rest only]
+   * Expected duration for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_ms = 24;</code>
@@ -826,7 +828,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Expected duration for this amount of work. [ms, at rest only]
+   * Expected duration for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_ms = 24;</code>
@@ -841,7 +843,7 @@ private static final long serialVersionUID = 0L;
   private long expectedP95Ms_ = 0L;
   /**
    * <pre>
-   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_p95_ms = 25;</code>
@@ -853,7 +855,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_p95_ms = 25;</code>
@@ -868,7 +870,7 @@ private static final long serialVersionUID = 0L;
   private long expectedCpuMs_ = 0L;
   /**
    * <pre>
-   * Expected CPU for this amount of work. [ms, at rest only]
+   * Expected CPU for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -880,7 +882,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Expected CPU for this amount of work. [ms, at rest only]
+   * Expected CPU for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -895,7 +897,7 @@ private static final long serialVersionUID = 0L;
   private long expectedCpuP95Ms_ = 0L;
   /**
    * <pre>
-   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -907,7 +909,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -923,7 +925,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object moved_ = "";
   /**
    * <pre>
-   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * What moved against the baseline: wall, cpu, both or none. [text, detect]
    * </pre>
    *
    * <code>optional string moved = 28;</code>
@@ -935,7 +937,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * What moved against the baseline: wall, cpu, both or none. [text, detect]
    * </pre>
    *
    * <code>optional string moved = 28;</code>
@@ -958,7 +960,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * What moved against the baseline: wall, cpu, both or none. [text, detect]
    * </pre>
    *
    * <code>optional string moved = 28;</code>
@@ -983,7 +985,7 @@ private static final long serialVersionUID = 0L;
   private boolean workKnown_ = false;
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
@@ -995,7 +997,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
@@ -1004,6 +1006,337 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public boolean getWorkKnown() {
     return workKnown_;
+  }
+
+  public static final int IDLE_MS_FIELD_NUMBER = 30;
+  private long idleMs_ = 0L;
+  /**
+   * <pre>
+   * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 idle_ms = 30;</code>
+   * @return Whether the idleMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasIdleMs() {
+    return ((bitField0_ & 0x20000000) != 0);
+  }
+  /**
+   * <pre>
+   * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 idle_ms = 30;</code>
+   * @return The idleMs.
+   */
+  @java.lang.Override
+  public long getIdleMs() {
+    return idleMs_;
+  }
+
+  public static final int STALLED_MS_FIELD_NUMBER = 31;
+  private long stalledMs_ = 0L;
+  /**
+   * <pre>
+   * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 stalled_ms = 31;</code>
+   * @return Whether the stalledMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasStalledMs() {
+    return ((bitField0_ & 0x40000000) != 0);
+  }
+  /**
+   * <pre>
+   * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 stalled_ms = 31;</code>
+   * @return The stalledMs.
+   */
+  @java.lang.Override
+  public long getStalledMs() {
+    return stalledMs_;
+  }
+
+  public static final int DRIVER_SILENT_MS_FIELD_NUMBER = 32;
+  private long driverSilentMs_ = 0L;
+  /**
+   * <pre>
+   * Time since the driver's collector was last heard. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 driver_silent_ms = 32;</code>
+   * @return Whether the driverSilentMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasDriverSilentMs() {
+    return ((bitField0_ & 0x80000000) != 0);
+  }
+  /**
+   * <pre>
+   * Time since the driver's collector was last heard. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 driver_silent_ms = 32;</code>
+   * @return The driverSilentMs.
+   */
+  @java.lang.Override
+  public long getDriverSilentMs() {
+    return driverSilentMs_;
+  }
+
+  public static final int OUTLIVED_MS_FIELD_NUMBER = 33;
+  private long outlivedMs_ = 0L;
+  /**
+   * <pre>
+   * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 33;</code>
+   * @return Whether the outlivedMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasOutlivedMs() {
+    return ((bitField1_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 33;</code>
+   * @return The outlivedMs.
+   */
+  @java.lang.Override
+  public long getOutlivedMs() {
+    return outlivedMs_;
+  }
+
+  public static final int UNFINISHED_TASKS_FIELD_NUMBER = 34;
+  private long unfinishedTasks_ = 0L;
+  /**
+   * <pre>
+   * Tasks that started and of which no end was seen, though the application ended. [count]
+   * </pre>
+   *
+   * <code>optional int64 unfinished_tasks = 34;</code>
+   * @return Whether the unfinishedTasks field is set.
+   */
+  @java.lang.Override
+  public boolean hasUnfinishedTasks() {
+    return ((bitField1_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Tasks that started and of which no end was seen, though the application ended. [count]
+   * </pre>
+   *
+   * <code>optional int64 unfinished_tasks = 34;</code>
+   * @return The unfinishedTasks.
+   */
+  @java.lang.Override
+  public long getUnfinishedTasks() {
+    return unfinishedTasks_;
+  }
+
+  public static final int DEADLINE_MS_FIELD_NUMBER = 35;
+  private long deadlineMs_ = 0L;
+  /**
+   * <pre>
+   * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_ms = 35;</code>
+   * @return Whether the deadlineMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeadlineMs() {
+    return ((bitField1_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_ms = 35;</code>
+   * @return The deadlineMs.
+   */
+  @java.lang.Override
+  public long getDeadlineMs() {
+    return deadlineMs_;
+  }
+
+  public static final int DEADLINE_LEFT_MS_FIELD_NUMBER = 36;
+  private long deadlineLeftMs_ = 0L;
+  /**
+   * <pre>
+   * Time that is left until then, negative behind it. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_left_ms = 36;</code>
+   * @return Whether the deadlineLeftMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeadlineLeftMs() {
+    return ((bitField1_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Time that is left until then, negative behind it. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_left_ms = 36;</code>
+   * @return The deadlineLeftMs.
+   */
+  @java.lang.Override
+  public long getDeadlineLeftMs() {
+    return deadlineLeftMs_;
+  }
+
+  public static final int REMAINING_MS_FIELD_NUMBER = 37;
+  private long remainingMs_ = 0L;
+  /**
+   * <pre>
+   * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_ms = 37;</code>
+   * @return Whether the remainingMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasRemainingMs() {
+    return ((bitField1_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_ms = 37;</code>
+   * @return The remainingMs.
+   */
+  @java.lang.Override
+  public long getRemainingMs() {
+    return remainingMs_;
+  }
+
+  public static final int REMAINING_P95_MS_FIELD_NUMBER = 38;
+  private long remainingP95Ms_ = 0L;
+  /**
+   * <pre>
+   * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_p95_ms = 38;</code>
+   * @return Whether the remainingP95Ms field is set.
+   */
+  @java.lang.Override
+  public boolean hasRemainingP95Ms() {
+    return ((bitField1_ & 0x00000020) != 0);
+  }
+  /**
+   * <pre>
+   * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_p95_ms = 38;</code>
+   * @return The remainingP95Ms.
+   */
+  @java.lang.Override
+  public long getRemainingP95Ms() {
+    return remainingP95Ms_;
+  }
+
+  public static final int LATE_CHANCE_FIELD_NUMBER = 39;
+  private double lateChance_ = 0D;
+  /**
+   * <pre>
+   * Chance that it ends behind its deadline. [ratio, live only, detect]
+   * </pre>
+   *
+   * <code>optional double late_chance = 39;</code>
+   * @return Whether the lateChance field is set.
+   */
+  @java.lang.Override
+  public boolean hasLateChance() {
+    return ((bitField1_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * Chance that it ends behind its deadline. [ratio, live only, detect]
+   * </pre>
+   *
+   * <code>optional double late_chance = 39;</code>
+   * @return The lateChance.
+   */
+  @java.lang.Override
+  public double getLateChance() {
+    return lateChance_;
+  }
+
+  public static final int DEADLINE_SOURCE_FIELD_NUMBER = 40;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object deadlineSource_ = "";
+  /**
+   * <pre>
+   * setting (spark.sparkfuse.deadline) or history. [text, detect]
+   * </pre>
+   *
+   * <code>optional string deadline_source = 40;</code>
+   * @return Whether the deadlineSource field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeadlineSource() {
+    return ((bitField1_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * setting (spark.sparkfuse.deadline) or history. [text, detect]
+   * </pre>
+   *
+   * <code>optional string deadline_source = 40;</code>
+   * @return The deadlineSource.
+   */
+  @java.lang.Override
+  public java.lang.String getDeadlineSource() {
+    java.lang.Object ref = deadlineSource_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        deadlineSource_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * setting (spark.sparkfuse.deadline) or history. [text, detect]
+   * </pre>
+   *
+   * <code>optional string deadline_source = 40;</code>
+   * @return The bytes for deadlineSource.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getDeadlineSourceBytes() {
+    java.lang.Object ref = deadlineSource_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      deadlineSource_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -1106,6 +1439,39 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x10000000) != 0)) {
       output.writeBool(29, workKnown_);
+    }
+    if (((bitField0_ & 0x20000000) != 0)) {
+      output.writeInt64(30, idleMs_);
+    }
+    if (((bitField0_ & 0x40000000) != 0)) {
+      output.writeInt64(31, stalledMs_);
+    }
+    if (((bitField0_ & 0x80000000) != 0)) {
+      output.writeInt64(32, driverSilentMs_);
+    }
+    if (((bitField1_ & 0x00000001) != 0)) {
+      output.writeInt64(33, outlivedMs_);
+    }
+    if (((bitField1_ & 0x00000002) != 0)) {
+      output.writeInt64(34, unfinishedTasks_);
+    }
+    if (((bitField1_ & 0x00000004) != 0)) {
+      output.writeInt64(35, deadlineMs_);
+    }
+    if (((bitField1_ & 0x00000008) != 0)) {
+      output.writeInt64(36, deadlineLeftMs_);
+    }
+    if (((bitField1_ & 0x00000010) != 0)) {
+      output.writeInt64(37, remainingMs_);
+    }
+    if (((bitField1_ & 0x00000020) != 0)) {
+      output.writeInt64(38, remainingP95Ms_);
+    }
+    if (((bitField1_ & 0x00000040) != 0)) {
+      output.writeDouble(39, lateChance_);
+    }
+    if (((bitField1_ & 0x00000080) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 40, deadlineSource_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1226,6 +1592,49 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x10000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(29, workKnown_);
+    }
+    if (((bitField0_ & 0x20000000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(30, idleMs_);
+    }
+    if (((bitField0_ & 0x40000000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(31, stalledMs_);
+    }
+    if (((bitField0_ & 0x80000000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(32, driverSilentMs_);
+    }
+    if (((bitField1_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(33, outlivedMs_);
+    }
+    if (((bitField1_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(34, unfinishedTasks_);
+    }
+    if (((bitField1_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(35, deadlineMs_);
+    }
+    if (((bitField1_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(36, deadlineLeftMs_);
+    }
+    if (((bitField1_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(37, remainingMs_);
+    }
+    if (((bitField1_ & 0x00000020) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(38, remainingP95Ms_);
+    }
+    if (((bitField1_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(39, lateChance_);
+    }
+    if (((bitField1_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(40, deadlineSource_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1387,6 +1796,62 @@ private static final long serialVersionUID = 0L;
       if (getWorkKnown()
           != other.getWorkKnown()) return false;
     }
+    if (hasIdleMs() != other.hasIdleMs()) return false;
+    if (hasIdleMs()) {
+      if (getIdleMs()
+          != other.getIdleMs()) return false;
+    }
+    if (hasStalledMs() != other.hasStalledMs()) return false;
+    if (hasStalledMs()) {
+      if (getStalledMs()
+          != other.getStalledMs()) return false;
+    }
+    if (hasDriverSilentMs() != other.hasDriverSilentMs()) return false;
+    if (hasDriverSilentMs()) {
+      if (getDriverSilentMs()
+          != other.getDriverSilentMs()) return false;
+    }
+    if (hasOutlivedMs() != other.hasOutlivedMs()) return false;
+    if (hasOutlivedMs()) {
+      if (getOutlivedMs()
+          != other.getOutlivedMs()) return false;
+    }
+    if (hasUnfinishedTasks() != other.hasUnfinishedTasks()) return false;
+    if (hasUnfinishedTasks()) {
+      if (getUnfinishedTasks()
+          != other.getUnfinishedTasks()) return false;
+    }
+    if (hasDeadlineMs() != other.hasDeadlineMs()) return false;
+    if (hasDeadlineMs()) {
+      if (getDeadlineMs()
+          != other.getDeadlineMs()) return false;
+    }
+    if (hasDeadlineLeftMs() != other.hasDeadlineLeftMs()) return false;
+    if (hasDeadlineLeftMs()) {
+      if (getDeadlineLeftMs()
+          != other.getDeadlineLeftMs()) return false;
+    }
+    if (hasRemainingMs() != other.hasRemainingMs()) return false;
+    if (hasRemainingMs()) {
+      if (getRemainingMs()
+          != other.getRemainingMs()) return false;
+    }
+    if (hasRemainingP95Ms() != other.hasRemainingP95Ms()) return false;
+    if (hasRemainingP95Ms()) {
+      if (getRemainingP95Ms()
+          != other.getRemainingP95Ms()) return false;
+    }
+    if (hasLateChance() != other.hasLateChance()) return false;
+    if (hasLateChance()) {
+      if (java.lang.Double.doubleToLongBits(getLateChance())
+          != java.lang.Double.doubleToLongBits(
+              other.getLateChance())) return false;
+    }
+    if (hasDeadlineSource() != other.hasDeadlineSource()) return false;
+    if (hasDeadlineSource()) {
+      if (!getDeadlineSource()
+          .equals(other.getDeadlineSource())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1538,6 +2003,60 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
           getWorkKnown());
     }
+    if (hasIdleMs()) {
+      hash = (37 * hash) + IDLE_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getIdleMs());
+    }
+    if (hasStalledMs()) {
+      hash = (37 * hash) + STALLED_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getStalledMs());
+    }
+    if (hasDriverSilentMs()) {
+      hash = (37 * hash) + DRIVER_SILENT_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDriverSilentMs());
+    }
+    if (hasOutlivedMs()) {
+      hash = (37 * hash) + OUTLIVED_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getOutlivedMs());
+    }
+    if (hasUnfinishedTasks()) {
+      hash = (37 * hash) + UNFINISHED_TASKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getUnfinishedTasks());
+    }
+    if (hasDeadlineMs()) {
+      hash = (37 * hash) + DEADLINE_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDeadlineMs());
+    }
+    if (hasDeadlineLeftMs()) {
+      hash = (37 * hash) + DEADLINE_LEFT_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDeadlineLeftMs());
+    }
+    if (hasRemainingMs()) {
+      hash = (37 * hash) + REMAINING_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getRemainingMs());
+    }
+    if (hasRemainingP95Ms()) {
+      hash = (37 * hash) + REMAINING_P95_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getRemainingP95Ms());
+    }
+    if (hasLateChance()) {
+      hash = (37 * hash) + LATE_CHANCE_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          java.lang.Double.doubleToLongBits(getLateChance()));
+    }
+    if (hasDeadlineSource()) {
+      hash = (37 * hash) + DEADLINE_SOURCE_FIELD_NUMBER;
+      hash = (53 * hash) + getDeadlineSource().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1673,6 +2192,7 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
+      bitField1_ = 0;
       name_ = "";
       status_ = "";
       endedMs_ = 0L;
@@ -1702,6 +2222,17 @@ private static final long serialVersionUID = 0L;
       expectedCpuP95Ms_ = 0L;
       moved_ = "";
       workKnown_ = false;
+      idleMs_ = 0L;
+      stalledMs_ = 0L;
+      driverSilentMs_ = 0L;
+      outlivedMs_ = 0L;
+      unfinishedTasks_ = 0L;
+      deadlineMs_ = 0L;
+      deadlineLeftMs_ = 0L;
+      remainingMs_ = 0L;
+      remainingP95Ms_ = 0L;
+      lateChance_ = 0D;
+      deadlineSource_ = "";
       return this;
     }
 
@@ -1729,6 +2260,7 @@ private static final long serialVersionUID = 0L;
     public io.sparkfuse.contracts.AppLive buildPartial() {
       io.sparkfuse.contracts.AppLive result = new io.sparkfuse.contracts.AppLive(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      if (bitField1_ != 0) { buildPartial1(result); }
       onBuilt();
       return result;
     }
@@ -1852,7 +2384,57 @@ private static final long serialVersionUID = 0L;
         result.workKnown_ = workKnown_;
         to_bitField0_ |= 0x10000000;
       }
+      if (((from_bitField0_ & 0x20000000) != 0)) {
+        result.idleMs_ = idleMs_;
+        to_bitField0_ |= 0x20000000;
+      }
+      if (((from_bitField0_ & 0x40000000) != 0)) {
+        result.stalledMs_ = stalledMs_;
+        to_bitField0_ |= 0x40000000;
+      }
+      if (((from_bitField0_ & 0x80000000) != 0)) {
+        result.driverSilentMs_ = driverSilentMs_;
+        to_bitField0_ |= 0x80000000;
+      }
       result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartial1(io.sparkfuse.contracts.AppLive result) {
+      int from_bitField1_ = bitField1_;
+      int to_bitField1_ = 0;
+      if (((from_bitField1_ & 0x00000001) != 0)) {
+        result.outlivedMs_ = outlivedMs_;
+        to_bitField1_ |= 0x00000001;
+      }
+      if (((from_bitField1_ & 0x00000002) != 0)) {
+        result.unfinishedTasks_ = unfinishedTasks_;
+        to_bitField1_ |= 0x00000002;
+      }
+      if (((from_bitField1_ & 0x00000004) != 0)) {
+        result.deadlineMs_ = deadlineMs_;
+        to_bitField1_ |= 0x00000004;
+      }
+      if (((from_bitField1_ & 0x00000008) != 0)) {
+        result.deadlineLeftMs_ = deadlineLeftMs_;
+        to_bitField1_ |= 0x00000008;
+      }
+      if (((from_bitField1_ & 0x00000010) != 0)) {
+        result.remainingMs_ = remainingMs_;
+        to_bitField1_ |= 0x00000010;
+      }
+      if (((from_bitField1_ & 0x00000020) != 0)) {
+        result.remainingP95Ms_ = remainingP95Ms_;
+        to_bitField1_ |= 0x00000020;
+      }
+      if (((from_bitField1_ & 0x00000040) != 0)) {
+        result.lateChance_ = lateChance_;
+        to_bitField1_ |= 0x00000040;
+      }
+      if (((from_bitField1_ & 0x00000080) != 0)) {
+        result.deadlineSource_ = deadlineSource_;
+        to_bitField1_ |= 0x00000080;
+      }
+      result.bitField1_ |= to_bitField1_;
     }
 
     @java.lang.Override
@@ -1963,6 +2545,41 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasWorkKnown()) {
         setWorkKnown(other.getWorkKnown());
+      }
+      if (other.hasIdleMs()) {
+        setIdleMs(other.getIdleMs());
+      }
+      if (other.hasStalledMs()) {
+        setStalledMs(other.getStalledMs());
+      }
+      if (other.hasDriverSilentMs()) {
+        setDriverSilentMs(other.getDriverSilentMs());
+      }
+      if (other.hasOutlivedMs()) {
+        setOutlivedMs(other.getOutlivedMs());
+      }
+      if (other.hasUnfinishedTasks()) {
+        setUnfinishedTasks(other.getUnfinishedTasks());
+      }
+      if (other.hasDeadlineMs()) {
+        setDeadlineMs(other.getDeadlineMs());
+      }
+      if (other.hasDeadlineLeftMs()) {
+        setDeadlineLeftMs(other.getDeadlineLeftMs());
+      }
+      if (other.hasRemainingMs()) {
+        setRemainingMs(other.getRemainingMs());
+      }
+      if (other.hasRemainingP95Ms()) {
+        setRemainingP95Ms(other.getRemainingP95Ms());
+      }
+      if (other.hasLateChance()) {
+        setLateChance(other.getLateChance());
+      }
+      if (other.hasDeadlineSource()) {
+        deadlineSource_ = other.deadlineSource_;
+        bitField1_ |= 0x00000080;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -2135,6 +2752,61 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x10000000;
               break;
             } // case 232
+            case 240: {
+              idleMs_ = input.readInt64();
+              bitField0_ |= 0x20000000;
+              break;
+            } // case 240
+            case 248: {
+              stalledMs_ = input.readInt64();
+              bitField0_ |= 0x40000000;
+              break;
+            } // case 248
+            case 256: {
+              driverSilentMs_ = input.readInt64();
+              bitField0_ |= 0x80000000;
+              break;
+            } // case 256
+            case 264: {
+              outlivedMs_ = input.readInt64();
+              bitField1_ |= 0x00000001;
+              break;
+            } // case 264
+            case 272: {
+              unfinishedTasks_ = input.readInt64();
+              bitField1_ |= 0x00000002;
+              break;
+            } // case 272
+            case 280: {
+              deadlineMs_ = input.readInt64();
+              bitField1_ |= 0x00000004;
+              break;
+            } // case 280
+            case 288: {
+              deadlineLeftMs_ = input.readInt64();
+              bitField1_ |= 0x00000008;
+              break;
+            } // case 288
+            case 296: {
+              remainingMs_ = input.readInt64();
+              bitField1_ |= 0x00000010;
+              break;
+            } // case 296
+            case 304: {
+              remainingP95Ms_ = input.readInt64();
+              bitField1_ |= 0x00000020;
+              break;
+            } // case 304
+            case 313: {
+              lateChance_ = input.readDouble();
+              bitField1_ |= 0x00000040;
+              break;
+            } // case 313
+            case 322: {
+              deadlineSource_ = input.readBytes();
+              bitField1_ |= 0x00000080;
+              break;
+            } // case 322
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2151,6 +2823,7 @@ private static final long serialVersionUID = 0L;
       return this;
     }
     private int bitField0_;
+    private int bitField1_;
 
     private java.lang.Object name_ = "";
     /**
@@ -3035,7 +3708,7 @@ private static final long serialVersionUID = 0L;
     private long factsSeen_ ;
     /**
      * <pre>
-     * Facts that reached the broker. [count, live only]
+     * Facts that reached the broker; at rest the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -3047,7 +3720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that reached the broker. [count, live only]
+     * Facts that reached the broker; at rest the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -3059,7 +3732,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that reached the broker. [count, live only]
+     * Facts that reached the broker; at rest the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -3075,7 +3748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that reached the broker. [count, live only]
+     * Facts that reached the broker; at rest the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -3091,7 +3764,7 @@ private static final long serialVersionUID = 0L;
     private long factsExpected_ ;
     /**
      * <pre>
-     * Facts that the collectors numbered. [count, live only]
+     * Facts that the collectors numbered; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -3103,7 +3776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered. [count, live only]
+     * Facts that the collectors numbered; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -3115,7 +3788,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered. [count, live only]
+     * Facts that the collectors numbered; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -3131,7 +3804,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered. [count, live only]
+     * Facts that the collectors numbered; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -3411,7 +4084,7 @@ private static final long serialVersionUID = 0L;
     private long finishedCpuMs_ ;
     /**
      * <pre>
-     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * CPU of task threads, of ended tasks. [ms]
      * </pre>
      *
      * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -3423,7 +4096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * CPU of task threads, of ended tasks. [ms]
      * </pre>
      *
      * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -3435,7 +4108,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * CPU of task threads, of ended tasks. [ms]
      * </pre>
      *
      * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -3451,7 +4124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU of task threads, of ended tasks. [ms, at rest only]
+     * CPU of task threads, of ended tasks. [ms]
      * </pre>
      *
      * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -3467,7 +4140,7 @@ private static final long serialVersionUID = 0L;
     private long workBytes_ ;
     /**
      * <pre>
-     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * Input and shuffle bytes read by ended tasks. [bytes]
      * </pre>
      *
      * <code>optional int64 work_bytes = 21;</code>
@@ -3479,7 +4152,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * Input and shuffle bytes read by ended tasks. [bytes]
      * </pre>
      *
      * <code>optional int64 work_bytes = 21;</code>
@@ -3491,7 +4164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * Input and shuffle bytes read by ended tasks. [bytes]
      * </pre>
      *
      * <code>optional int64 work_bytes = 21;</code>
@@ -3507,7 +4180,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+     * Input and shuffle bytes read by ended tasks. [bytes]
      * </pre>
      *
      * <code>optional int64 work_bytes = 21;</code>
@@ -3523,7 +4196,7 @@ private static final long serialVersionUID = 0L;
     private long workRecords_ ;
     /**
      * <pre>
-     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * Input and shuffle records read by ended tasks. [count]
      * </pre>
      *
      * <code>optional int64 work_records = 22;</code>
@@ -3535,7 +4208,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * Input and shuffle records read by ended tasks. [count]
      * </pre>
      *
      * <code>optional int64 work_records = 22;</code>
@@ -3547,7 +4220,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * Input and shuffle records read by ended tasks. [count]
      * </pre>
      *
      * <code>optional int64 work_records = 22;</code>
@@ -3563,7 +4236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Input and shuffle records read by ended tasks. [count, at rest only]
+     * Input and shuffle records read by ended tasks. [count]
      * </pre>
      *
      * <code>optional int64 work_records = 22;</code>
@@ -3579,7 +4252,7 @@ private static final long serialVersionUID = 0L;
     private long baselineRuns_ ;
     /**
      * <pre>
-     * Runs that the expectation rests on. [count, at rest only]
+     * Runs that the expectation rests on. [count, detect]
      * </pre>
      *
      * <code>optional int64 baseline_runs = 23;</code>
@@ -3591,7 +4264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Runs that the expectation rests on. [count, at rest only]
+     * Runs that the expectation rests on. [count, detect]
      * </pre>
      *
      * <code>optional int64 baseline_runs = 23;</code>
@@ -3603,7 +4276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Runs that the expectation rests on. [count, at rest only]
+     * Runs that the expectation rests on. [count, detect]
      * </pre>
      *
      * <code>optional int64 baseline_runs = 23;</code>
@@ -3619,7 +4292,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Runs that the expectation rests on. [count, at rest only]
+     * Runs that the expectation rests on. [count, detect]
      * </pre>
      *
      * <code>optional int64 baseline_runs = 23;</code>
@@ -3635,7 +4308,7 @@ private static final long serialVersionUID = 0L;
     private long expectedMs_ ;
     /**
      * <pre>
-     * Expected duration for this amount of work. [ms, at rest only]
+     * Expected duration for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_ms = 24;</code>
@@ -3647,7 +4320,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Expected duration for this amount of work. [ms, at rest only]
+     * Expected duration for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_ms = 24;</code>
@@ -3659,7 +4332,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Expected duration for this amount of work. [ms, at rest only]
+     * Expected duration for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_ms = 24;</code>
@@ -3675,7 +4348,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Expected duration for this amount of work. [ms, at rest only]
+     * Expected duration for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_ms = 24;</code>
@@ -3691,7 +4364,7 @@ private static final long serialVersionUID = 0L;
     private long expectedP95Ms_ ;
     /**
      * <pre>
-     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_p95_ms = 25;</code>
@@ -3703,7 +4376,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_p95_ms = 25;</code>
@@ -3715,7 +4388,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_p95_ms = 25;</code>
@@ -3731,7 +4404,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_p95_ms = 25;</code>
@@ -3747,7 +4420,7 @@ private static final long serialVersionUID = 0L;
     private long expectedCpuMs_ ;
     /**
      * <pre>
-     * Expected CPU for this amount of work. [ms, at rest only]
+     * Expected CPU for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -3759,7 +4432,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Expected CPU for this amount of work. [ms, at rest only]
+     * Expected CPU for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -3771,7 +4444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Expected CPU for this amount of work. [ms, at rest only]
+     * Expected CPU for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -3787,7 +4460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Expected CPU for this amount of work. [ms, at rest only]
+     * Expected CPU for this amount of work. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -3803,7 +4476,7 @@ private static final long serialVersionUID = 0L;
     private long expectedCpuP95Ms_ ;
     /**
      * <pre>
-     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -3815,7 +4488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -3827,7 +4500,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -3843,7 +4516,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+     * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -3859,7 +4532,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object moved_ = "";
     /**
      * <pre>
-     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * What moved against the baseline: wall, cpu, both or none. [text, detect]
      * </pre>
      *
      * <code>optional string moved = 28;</code>
@@ -3870,7 +4543,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * What moved against the baseline: wall, cpu, both or none. [text, detect]
      * </pre>
      *
      * <code>optional string moved = 28;</code>
@@ -3892,7 +4565,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * What moved against the baseline: wall, cpu, both or none. [text, detect]
      * </pre>
      *
      * <code>optional string moved = 28;</code>
@@ -3913,7 +4586,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * What moved against the baseline: wall, cpu, both or none. [text, detect]
      * </pre>
      *
      * <code>optional string moved = 28;</code>
@@ -3930,7 +4603,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * What moved against the baseline: wall, cpu, both or none. [text, detect]
      * </pre>
      *
      * <code>optional string moved = 28;</code>
@@ -3944,7 +4617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+     * What moved against the baseline: wall, cpu, both or none. [text, detect]
      * </pre>
      *
      * <code>optional string moved = 28;</code>
@@ -3963,7 +4636,7 @@ private static final long serialVersionUID = 0L;
     private boolean workKnown_ ;
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -3975,7 +4648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -3987,7 +4660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -4003,7 +4676,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -4012,6 +4685,670 @@ private static final long serialVersionUID = 0L;
     public Builder clearWorkKnown() {
       bitField0_ = (bitField0_ & ~0x10000000);
       workKnown_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long idleMs_ ;
+    /**
+     * <pre>
+     * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 idle_ms = 30;</code>
+     * @return Whether the idleMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasIdleMs() {
+      return ((bitField0_ & 0x20000000) != 0);
+    }
+    /**
+     * <pre>
+     * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 idle_ms = 30;</code>
+     * @return The idleMs.
+     */
+    @java.lang.Override
+    public long getIdleMs() {
+      return idleMs_;
+    }
+    /**
+     * <pre>
+     * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 idle_ms = 30;</code>
+     * @param value The idleMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setIdleMs(long value) {
+
+      idleMs_ = value;
+      bitField0_ |= 0x20000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 idle_ms = 30;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearIdleMs() {
+      bitField0_ = (bitField0_ & ~0x20000000);
+      idleMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long stalledMs_ ;
+    /**
+     * <pre>
+     * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 stalled_ms = 31;</code>
+     * @return Whether the stalledMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasStalledMs() {
+      return ((bitField0_ & 0x40000000) != 0);
+    }
+    /**
+     * <pre>
+     * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 stalled_ms = 31;</code>
+     * @return The stalledMs.
+     */
+    @java.lang.Override
+    public long getStalledMs() {
+      return stalledMs_;
+    }
+    /**
+     * <pre>
+     * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 stalled_ms = 31;</code>
+     * @param value The stalledMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setStalledMs(long value) {
+
+      stalledMs_ = value;
+      bitField0_ |= 0x40000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 stalled_ms = 31;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearStalledMs() {
+      bitField0_ = (bitField0_ & ~0x40000000);
+      stalledMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long driverSilentMs_ ;
+    /**
+     * <pre>
+     * Time since the driver's collector was last heard. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 driver_silent_ms = 32;</code>
+     * @return Whether the driverSilentMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasDriverSilentMs() {
+      return ((bitField0_ & 0x80000000) != 0);
+    }
+    /**
+     * <pre>
+     * Time since the driver's collector was last heard. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 driver_silent_ms = 32;</code>
+     * @return The driverSilentMs.
+     */
+    @java.lang.Override
+    public long getDriverSilentMs() {
+      return driverSilentMs_;
+    }
+    /**
+     * <pre>
+     * Time since the driver's collector was last heard. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 driver_silent_ms = 32;</code>
+     * @param value The driverSilentMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDriverSilentMs(long value) {
+
+      driverSilentMs_ = value;
+      bitField0_ |= 0x80000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time since the driver's collector was last heard. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 driver_silent_ms = 32;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDriverSilentMs() {
+      bitField0_ = (bitField0_ & ~0x80000000);
+      driverSilentMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long outlivedMs_ ;
+    /**
+     * <pre>
+     * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 33;</code>
+     * @return Whether the outlivedMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasOutlivedMs() {
+      return ((bitField1_ & 0x00000001) != 0);
+    }
+    /**
+     * <pre>
+     * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 33;</code>
+     * @return The outlivedMs.
+     */
+    @java.lang.Override
+    public long getOutlivedMs() {
+      return outlivedMs_;
+    }
+    /**
+     * <pre>
+     * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 33;</code>
+     * @param value The outlivedMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOutlivedMs(long value) {
+
+      outlivedMs_ = value;
+      bitField1_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 33;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOutlivedMs() {
+      bitField1_ = (bitField1_ & ~0x00000001);
+      outlivedMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long unfinishedTasks_ ;
+    /**
+     * <pre>
+     * Tasks that started and of which no end was seen, though the application ended. [count]
+     * </pre>
+     *
+     * <code>optional int64 unfinished_tasks = 34;</code>
+     * @return Whether the unfinishedTasks field is set.
+     */
+    @java.lang.Override
+    public boolean hasUnfinishedTasks() {
+      return ((bitField1_ & 0x00000002) != 0);
+    }
+    /**
+     * <pre>
+     * Tasks that started and of which no end was seen, though the application ended. [count]
+     * </pre>
+     *
+     * <code>optional int64 unfinished_tasks = 34;</code>
+     * @return The unfinishedTasks.
+     */
+    @java.lang.Override
+    public long getUnfinishedTasks() {
+      return unfinishedTasks_;
+    }
+    /**
+     * <pre>
+     * Tasks that started and of which no end was seen, though the application ended. [count]
+     * </pre>
+     *
+     * <code>optional int64 unfinished_tasks = 34;</code>
+     * @param value The unfinishedTasks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setUnfinishedTasks(long value) {
+
+      unfinishedTasks_ = value;
+      bitField1_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tasks that started and of which no end was seen, though the application ended. [count]
+     * </pre>
+     *
+     * <code>optional int64 unfinished_tasks = 34;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearUnfinishedTasks() {
+      bitField1_ = (bitField1_ & ~0x00000002);
+      unfinishedTasks_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long deadlineMs_ ;
+    /**
+     * <pre>
+     * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_ms = 35;</code>
+     * @return Whether the deadlineMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeadlineMs() {
+      return ((bitField1_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_ms = 35;</code>
+     * @return The deadlineMs.
+     */
+    @java.lang.Override
+    public long getDeadlineMs() {
+      return deadlineMs_;
+    }
+    /**
+     * <pre>
+     * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_ms = 35;</code>
+     * @param value The deadlineMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeadlineMs(long value) {
+
+      deadlineMs_ = value;
+      bitField1_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_ms = 35;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeadlineMs() {
+      bitField1_ = (bitField1_ & ~0x00000004);
+      deadlineMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long deadlineLeftMs_ ;
+    /**
+     * <pre>
+     * Time that is left until then, negative behind it. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_left_ms = 36;</code>
+     * @return Whether the deadlineLeftMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeadlineLeftMs() {
+      return ((bitField1_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Time that is left until then, negative behind it. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_left_ms = 36;</code>
+     * @return The deadlineLeftMs.
+     */
+    @java.lang.Override
+    public long getDeadlineLeftMs() {
+      return deadlineLeftMs_;
+    }
+    /**
+     * <pre>
+     * Time that is left until then, negative behind it. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_left_ms = 36;</code>
+     * @param value The deadlineLeftMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeadlineLeftMs(long value) {
+
+      deadlineLeftMs_ = value;
+      bitField1_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time that is left until then, negative behind it. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 deadline_left_ms = 36;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeadlineLeftMs() {
+      bitField1_ = (bitField1_ & ~0x00000008);
+      deadlineLeftMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long remainingMs_ ;
+    /**
+     * <pre>
+     * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_ms = 37;</code>
+     * @return Whether the remainingMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasRemainingMs() {
+      return ((bitField1_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_ms = 37;</code>
+     * @return The remainingMs.
+     */
+    @java.lang.Override
+    public long getRemainingMs() {
+      return remainingMs_;
+    }
+    /**
+     * <pre>
+     * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_ms = 37;</code>
+     * @param value The remainingMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemainingMs(long value) {
+
+      remainingMs_ = value;
+      bitField1_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_ms = 37;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemainingMs() {
+      bitField1_ = (bitField1_ & ~0x00000010);
+      remainingMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long remainingP95Ms_ ;
+    /**
+     * <pre>
+     * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_p95_ms = 38;</code>
+     * @return Whether the remainingP95Ms field is set.
+     */
+    @java.lang.Override
+    public boolean hasRemainingP95Ms() {
+      return ((bitField1_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_p95_ms = 38;</code>
+     * @return The remainingP95Ms.
+     */
+    @java.lang.Override
+    public long getRemainingP95Ms() {
+      return remainingP95Ms_;
+    }
+    /**
+     * <pre>
+     * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_p95_ms = 38;</code>
+     * @param value The remainingP95Ms to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRemainingP95Ms(long value) {
+
+      remainingP95Ms_ = value;
+      bitField1_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 remaining_p95_ms = 38;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRemainingP95Ms() {
+      bitField1_ = (bitField1_ & ~0x00000020);
+      remainingP95Ms_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private double lateChance_ ;
+    /**
+     * <pre>
+     * Chance that it ends behind its deadline. [ratio, live only, detect]
+     * </pre>
+     *
+     * <code>optional double late_chance = 39;</code>
+     * @return Whether the lateChance field is set.
+     */
+    @java.lang.Override
+    public boolean hasLateChance() {
+      return ((bitField1_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Chance that it ends behind its deadline. [ratio, live only, detect]
+     * </pre>
+     *
+     * <code>optional double late_chance = 39;</code>
+     * @return The lateChance.
+     */
+    @java.lang.Override
+    public double getLateChance() {
+      return lateChance_;
+    }
+    /**
+     * <pre>
+     * Chance that it ends behind its deadline. [ratio, live only, detect]
+     * </pre>
+     *
+     * <code>optional double late_chance = 39;</code>
+     * @param value The lateChance to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLateChance(double value) {
+
+      lateChance_ = value;
+      bitField1_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Chance that it ends behind its deadline. [ratio, live only, detect]
+     * </pre>
+     *
+     * <code>optional double late_chance = 39;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLateChance() {
+      bitField1_ = (bitField1_ & ~0x00000040);
+      lateChance_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object deadlineSource_ = "";
+    /**
+     * <pre>
+     * setting (spark.sparkfuse.deadline) or history. [text, detect]
+     * </pre>
+     *
+     * <code>optional string deadline_source = 40;</code>
+     * @return Whether the deadlineSource field is set.
+     */
+    public boolean hasDeadlineSource() {
+      return ((bitField1_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * setting (spark.sparkfuse.deadline) or history. [text, detect]
+     * </pre>
+     *
+     * <code>optional string deadline_source = 40;</code>
+     * @return The deadlineSource.
+     */
+    public java.lang.String getDeadlineSource() {
+      java.lang.Object ref = deadlineSource_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          deadlineSource_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * setting (spark.sparkfuse.deadline) or history. [text, detect]
+     * </pre>
+     *
+     * <code>optional string deadline_source = 40;</code>
+     * @return The bytes for deadlineSource.
+     */
+    public com.google.protobuf.ByteString
+        getDeadlineSourceBytes() {
+      java.lang.Object ref = deadlineSource_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        deadlineSource_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * setting (spark.sparkfuse.deadline) or history. [text, detect]
+     * </pre>
+     *
+     * <code>optional string deadline_source = 40;</code>
+     * @param value The deadlineSource to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeadlineSource(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      deadlineSource_ = value;
+      bitField1_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * setting (spark.sparkfuse.deadline) or history. [text, detect]
+     * </pre>
+     *
+     * <code>optional string deadline_source = 40;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDeadlineSource() {
+      deadlineSource_ = getDefaultInstance().getDeadlineSource();
+      bitField1_ = (bitField1_ & ~0x00000080);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * setting (spark.sparkfuse.deadline) or history. [text, detect]
+     * </pre>
+     *
+     * <code>optional string deadline_source = 40;</code>
+     * @param value The bytes for deadlineSource to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDeadlineSourceBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      deadlineSource_ = value;
+      bitField1_ |= 0x00000080;
       onChanged();
       return this;
     }

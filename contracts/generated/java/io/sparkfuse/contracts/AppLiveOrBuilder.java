@@ -298,7 +298,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Facts that reached the broker. [count, live only]
+   * Facts that reached the broker; at rest the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -307,7 +307,7 @@ public interface AppLiveOrBuilder extends
   boolean hasFactsSeen();
   /**
    * <pre>
-   * Facts that reached the broker. [count, live only]
+   * Facts that reached the broker; at rest the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -317,7 +317,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Facts that the collectors numbered. [count, live only]
+   * Facts that the collectors numbered; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -326,7 +326,7 @@ public interface AppLiveOrBuilder extends
   boolean hasFactsExpected();
   /**
    * <pre>
-   * Facts that the collectors numbered. [count, live only]
+   * Facts that the collectors numbered; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -413,7 +413,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * CPU of task threads, of ended tasks. [ms]
    * </pre>
    *
    * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -422,7 +422,7 @@ public interface AppLiveOrBuilder extends
   boolean hasFinishedCpuMs();
   /**
    * <pre>
-   * CPU of task threads, of ended tasks. [ms, at rest only]
+   * CPU of task threads, of ended tasks. [ms]
    * </pre>
    *
    * <code>optional int64 finished_cpu_ms = 20;</code>
@@ -432,7 +432,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * Input and shuffle bytes read by ended tasks. [bytes]
    * </pre>
    *
    * <code>optional int64 work_bytes = 21;</code>
@@ -441,7 +441,7 @@ public interface AppLiveOrBuilder extends
   boolean hasWorkBytes();
   /**
    * <pre>
-   * Input and shuffle bytes read by ended tasks. [bytes, at rest only]
+   * Input and shuffle bytes read by ended tasks. [bytes]
    * </pre>
    *
    * <code>optional int64 work_bytes = 21;</code>
@@ -451,7 +451,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * Input and shuffle records read by ended tasks. [count]
    * </pre>
    *
    * <code>optional int64 work_records = 22;</code>
@@ -460,7 +460,7 @@ public interface AppLiveOrBuilder extends
   boolean hasWorkRecords();
   /**
    * <pre>
-   * Input and shuffle records read by ended tasks. [count, at rest only]
+   * Input and shuffle records read by ended tasks. [count]
    * </pre>
    *
    * <code>optional int64 work_records = 22;</code>
@@ -470,7 +470,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Runs that the expectation rests on. [count, at rest only]
+   * Runs that the expectation rests on. [count, detect]
    * </pre>
    *
    * <code>optional int64 baseline_runs = 23;</code>
@@ -479,7 +479,7 @@ public interface AppLiveOrBuilder extends
   boolean hasBaselineRuns();
   /**
    * <pre>
-   * Runs that the expectation rests on. [count, at rest only]
+   * Runs that the expectation rests on. [count, detect]
    * </pre>
    *
    * <code>optional int64 baseline_runs = 23;</code>
@@ -489,7 +489,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Expected duration for this amount of work. [ms, at rest only]
+   * Expected duration for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_ms = 24;</code>
@@ -498,7 +498,7 @@ public interface AppLiveOrBuilder extends
   boolean hasExpectedMs();
   /**
    * <pre>
-   * Expected duration for this amount of work. [ms, at rest only]
+   * Expected duration for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_ms = 24;</code>
@@ -508,7 +508,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_p95_ms = 25;</code>
@@ -517,7 +517,7 @@ public interface AppLiveOrBuilder extends
   boolean hasExpectedP95Ms();
   /**
    * <pre>
-   * Duration that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * Duration that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_p95_ms = 25;</code>
@@ -527,7 +527,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Expected CPU for this amount of work. [ms, at rest only]
+   * Expected CPU for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -536,7 +536,7 @@ public interface AppLiveOrBuilder extends
   boolean hasExpectedCpuMs();
   /**
    * <pre>
-   * Expected CPU for this amount of work. [ms, at rest only]
+   * Expected CPU for this amount of work. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_ms = 26;</code>
@@ -546,7 +546,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -555,7 +555,7 @@ public interface AppLiveOrBuilder extends
   boolean hasExpectedCpuP95Ms();
   /**
    * <pre>
-   * CPU that 19 of 20 runs with this amount of work stay below. [ms, at rest only]
+   * CPU that 19 of 20 runs with this amount of work stay below. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_cpu_p95_ms = 27;</code>
@@ -565,7 +565,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * What moved against the baseline: wall, cpu, both or none. [text, detect]
    * </pre>
    *
    * <code>optional string moved = 28;</code>
@@ -574,7 +574,7 @@ public interface AppLiveOrBuilder extends
   boolean hasMoved();
   /**
    * <pre>
-   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * What moved against the baseline: wall, cpu, both or none. [text, detect]
    * </pre>
    *
    * <code>optional string moved = 28;</code>
@@ -583,7 +583,7 @@ public interface AppLiveOrBuilder extends
   java.lang.String getMoved();
   /**
    * <pre>
-   * What moved against the baseline: wall, cpu, both or none. [text, at rest only]
+   * What moved against the baseline: wall, cpu, both or none. [text, detect]
    * </pre>
    *
    * <code>optional string moved = 28;</code>
@@ -594,7 +594,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
@@ -603,11 +603,230 @@ public interface AppLiveOrBuilder extends
   boolean hasWorkKnown();
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, at rest only]
+   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
    * @return The workKnown.
    */
   boolean getWorkKnown();
+
+  /**
+   * <pre>
+   * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 idle_ms = 30;</code>
+   * @return Whether the idleMs field is set.
+   */
+  boolean hasIdleMs();
+  /**
+   * <pre>
+   * Time since the last job ended, or since the start before the first; absent while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 idle_ms = 30;</code>
+   * @return The idleMs.
+   */
+  long getIdleMs();
+
+  /**
+   * <pre>
+   * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 stalled_ms = 31;</code>
+   * @return Whether the stalledMs field is set.
+   */
+  boolean hasStalledMs();
+  /**
+   * <pre>
+   * Time in which no task ended and no counter of a running task moved, while a job runs. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 stalled_ms = 31;</code>
+   * @return The stalledMs.
+   */
+  long getStalledMs();
+
+  /**
+   * <pre>
+   * Time since the driver's collector was last heard. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 driver_silent_ms = 32;</code>
+   * @return Whether the driverSilentMs field is set.
+   */
+  boolean hasDriverSilentMs();
+  /**
+   * <pre>
+   * Time since the driver's collector was last heard. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 driver_silent_ms = 32;</code>
+   * @return The driverSilentMs.
+   */
+  long getDriverSilentMs();
+
+  /**
+   * <pre>
+   * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 33;</code>
+   * @return Whether the outlivedMs field is set.
+   */
+  boolean hasOutlivedMs();
+  /**
+   * <pre>
+   * How long ago the application ended, though its processes still speak; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 33;</code>
+   * @return The outlivedMs.
+   */
+  long getOutlivedMs();
+
+  /**
+   * <pre>
+   * Tasks that started and of which no end was seen, though the application ended. [count]
+   * </pre>
+   *
+   * <code>optional int64 unfinished_tasks = 34;</code>
+   * @return Whether the unfinishedTasks field is set.
+   */
+  boolean hasUnfinishedTasks();
+  /**
+   * <pre>
+   * Tasks that started and of which no end was seen, though the application ended. [count]
+   * </pre>
+   *
+   * <code>optional int64 unfinished_tasks = 34;</code>
+   * @return The unfinishedTasks.
+   */
+  long getUnfinishedTasks();
+
+  /**
+   * <pre>
+   * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_ms = 35;</code>
+   * @return Whether the deadlineMs field is set.
+   */
+  boolean hasDeadlineMs();
+  /**
+   * <pre>
+   * When it is to be done: by spark.sparkfuse.deadline, else by the bound that 19 of 20 of its earlier runs keep. [ms since epoch, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_ms = 35;</code>
+   * @return The deadlineMs.
+   */
+  long getDeadlineMs();
+
+  /**
+   * <pre>
+   * Time that is left until then, negative behind it. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_left_ms = 36;</code>
+   * @return Whether the deadlineLeftMs field is set.
+   */
+  boolean hasDeadlineLeftMs();
+  /**
+   * <pre>
+   * Time that is left until then, negative behind it. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 deadline_left_ms = 36;</code>
+   * @return The deadlineLeftMs.
+   */
+  long getDeadlineLeftMs();
+
+  /**
+   * <pre>
+   * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_ms = 37;</code>
+   * @return Whether the remainingMs field is set.
+   */
+  boolean hasRemainingMs();
+  /**
+   * <pre>
+   * How long it will still run, by its earlier runs with this much work and by the progress of its stages. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_ms = 37;</code>
+   * @return The remainingMs.
+   */
+  long getRemainingMs();
+
+  /**
+   * <pre>
+   * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_p95_ms = 38;</code>
+   * @return Whether the remainingP95Ms field is set.
+   */
+  boolean hasRemainingP95Ms();
+  /**
+   * <pre>
+   * The same at the bound that 19 of 20 runs stay below. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 remaining_p95_ms = 38;</code>
+   * @return The remainingP95Ms.
+   */
+  long getRemainingP95Ms();
+
+  /**
+   * <pre>
+   * Chance that it ends behind its deadline. [ratio, live only, detect]
+   * </pre>
+   *
+   * <code>optional double late_chance = 39;</code>
+   * @return Whether the lateChance field is set.
+   */
+  boolean hasLateChance();
+  /**
+   * <pre>
+   * Chance that it ends behind its deadline. [ratio, live only, detect]
+   * </pre>
+   *
+   * <code>optional double late_chance = 39;</code>
+   * @return The lateChance.
+   */
+  double getLateChance();
+
+  /**
+   * <pre>
+   * setting (spark.sparkfuse.deadline) or history. [text, detect]
+   * </pre>
+   *
+   * <code>optional string deadline_source = 40;</code>
+   * @return Whether the deadlineSource field is set.
+   */
+  boolean hasDeadlineSource();
+  /**
+   * <pre>
+   * setting (spark.sparkfuse.deadline) or history. [text, detect]
+   * </pre>
+   *
+   * <code>optional string deadline_source = 40;</code>
+   * @return The deadlineSource.
+   */
+  java.lang.String getDeadlineSource();
+  /**
+   * <pre>
+   * setting (spark.sparkfuse.deadline) or history. [text, detect]
+   * </pre>
+   *
+   * <code>optional string deadline_source = 40;</code>
+   * @return The bytes for deadlineSource.
+   */
+  com.google.protobuf.ByteString
+      getDeadlineSourceBytes();
 }

@@ -442,6 +442,195 @@ private static final long serialVersionUID = 0L;
     return runningTasks_;
   }
 
+  public static final int GC_PAUSE_MAX_MS_FIELD_NUMBER = 13;
+  private long gcPauseMaxMs_ = 0L;
+  /**
+   * <pre>
+   * Longest single pause of a collection since the sample before. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 13;</code>
+   * @return Whether the gcPauseMaxMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasGcPauseMaxMs() {
+    return ((bitField0_ & 0x00001000) != 0);
+  }
+  /**
+   * <pre>
+   * Longest single pause of a collection since the sample before. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 13;</code>
+   * @return The gcPauseMaxMs.
+   */
+  @java.lang.Override
+  public long getGcPauseMaxMs() {
+    return gcPauseMaxMs_;
+  }
+
+  public static final int HEAP_AFTER_GC_BYTES_FIELD_NUMBER = 14;
+  private long heapAfterGcBytes_ = 0L;
+  /**
+   * <pre>
+   * Heap that was still in use behind the last collection. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 heap_after_gc_bytes = 14;</code>
+   * @return Whether the heapAfterGcBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasHeapAfterGcBytes() {
+    return ((bitField0_ & 0x00002000) != 0);
+  }
+  /**
+   * <pre>
+   * Heap that was still in use behind the last collection. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 heap_after_gc_bytes = 14;</code>
+   * @return The heapAfterGcBytes.
+   */
+  @java.lang.Override
+  public long getHeapAfterGcBytes() {
+    return heapAfterGcBytes_;
+  }
+
+  public static final int DIRECT_MEMORY_BYTES_FIELD_NUMBER = 15;
+  private long directMemoryBytes_ = 0L;
+  /**
+   * <pre>
+   * Off-heap buffers (direct memory). [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 15;</code>
+   * @return Whether the directMemoryBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasDirectMemoryBytes() {
+    return ((bitField0_ & 0x00004000) != 0);
+  }
+  /**
+   * <pre>
+   * Off-heap buffers (direct memory). [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 15;</code>
+   * @return The directMemoryBytes.
+   */
+  @java.lang.Override
+  public long getDirectMemoryBytes() {
+    return directMemoryBytes_;
+  }
+
+  public static final int PROCESS_RSS_BYTES_FIELD_NUMBER = 16;
+  private long processRssBytes_ = 0L;
+  /**
+   * <pre>
+   * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 process_rss_bytes = 16;</code>
+   * @return Whether the processRssBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasProcessRssBytes() {
+    return ((bitField0_ & 0x00008000) != 0);
+  }
+  /**
+   * <pre>
+   * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 process_rss_bytes = 16;</code>
+   * @return The processRssBytes.
+   */
+  @java.lang.Override
+  public long getProcessRssBytes() {
+    return processRssBytes_;
+  }
+
+  public static final int MEMORY_LIMIT_BYTES_FIELD_NUMBER = 17;
+  private long memoryLimitBytes_ = 0L;
+  /**
+   * <pre>
+   * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 17;</code>
+   * @return Whether the memoryLimitBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasMemoryLimitBytes() {
+    return ((bitField0_ & 0x00010000) != 0);
+  }
+  /**
+   * <pre>
+   * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 17;</code>
+   * @return The memoryLimitBytes.
+   */
+  @java.lang.Override
+  public long getMemoryLimitBytes() {
+    return memoryLimitBytes_;
+  }
+
+  public static final int SILENT_MS_FIELD_NUMBER = 18;
+  private long silentMs_ = 0L;
+  /**
+   * <pre>
+   * Time since the last sample arrived. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 silent_ms = 18;</code>
+   * @return Whether the silentMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasSilentMs() {
+    return ((bitField0_ & 0x00020000) != 0);
+  }
+  /**
+   * <pre>
+   * Time since the last sample arrived. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 silent_ms = 18;</code>
+   * @return The silentMs.
+   */
+  @java.lang.Override
+  public long getSilentMs() {
+    return silentMs_;
+  }
+
+  public static final int AGE_MS_FIELD_NUMBER = 19;
+  private long ageMs_ = 0L;
+  /**
+   * <pre>
+   * Time since the executor joined. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 age_ms = 19;</code>
+   * @return Whether the ageMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasAgeMs() {
+    return ((bitField0_ & 0x00040000) != 0);
+  }
+  /**
+   * <pre>
+   * Time since the executor joined. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 age_ms = 19;</code>
+   * @return The ageMs.
+   */
+  @java.lang.Override
+  public long getAgeMs() {
+    return ageMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -491,6 +680,27 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000800) != 0)) {
       output.writeInt32(12, runningTasks_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      output.writeInt64(13, gcPauseMaxMs_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      output.writeInt64(14, heapAfterGcBytes_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      output.writeInt64(15, directMemoryBytes_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      output.writeInt64(16, processRssBytes_);
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      output.writeInt64(17, memoryLimitBytes_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      output.writeInt64(18, silentMs_);
+    }
+    if (((bitField0_ & 0x00040000) != 0)) {
+      output.writeInt64(19, ageMs_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -546,6 +756,34 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000800) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(12, runningTasks_);
+    }
+    if (((bitField0_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(13, gcPauseMaxMs_);
+    }
+    if (((bitField0_ & 0x00002000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(14, heapAfterGcBytes_);
+    }
+    if (((bitField0_ & 0x00004000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(15, directMemoryBytes_);
+    }
+    if (((bitField0_ & 0x00008000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(16, processRssBytes_);
+    }
+    if (((bitField0_ & 0x00010000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(17, memoryLimitBytes_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(18, silentMs_);
+    }
+    if (((bitField0_ & 0x00040000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(19, ageMs_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -623,6 +861,41 @@ private static final long serialVersionUID = 0L;
       if (getRunningTasks()
           != other.getRunningTasks()) return false;
     }
+    if (hasGcPauseMaxMs() != other.hasGcPauseMaxMs()) return false;
+    if (hasGcPauseMaxMs()) {
+      if (getGcPauseMaxMs()
+          != other.getGcPauseMaxMs()) return false;
+    }
+    if (hasHeapAfterGcBytes() != other.hasHeapAfterGcBytes()) return false;
+    if (hasHeapAfterGcBytes()) {
+      if (getHeapAfterGcBytes()
+          != other.getHeapAfterGcBytes()) return false;
+    }
+    if (hasDirectMemoryBytes() != other.hasDirectMemoryBytes()) return false;
+    if (hasDirectMemoryBytes()) {
+      if (getDirectMemoryBytes()
+          != other.getDirectMemoryBytes()) return false;
+    }
+    if (hasProcessRssBytes() != other.hasProcessRssBytes()) return false;
+    if (hasProcessRssBytes()) {
+      if (getProcessRssBytes()
+          != other.getProcessRssBytes()) return false;
+    }
+    if (hasMemoryLimitBytes() != other.hasMemoryLimitBytes()) return false;
+    if (hasMemoryLimitBytes()) {
+      if (getMemoryLimitBytes()
+          != other.getMemoryLimitBytes()) return false;
+    }
+    if (hasSilentMs() != other.hasSilentMs()) return false;
+    if (hasSilentMs()) {
+      if (getSilentMs()
+          != other.getSilentMs()) return false;
+    }
+    if (hasAgeMs() != other.hasAgeMs()) return false;
+    if (hasAgeMs()) {
+      if (getAgeMs()
+          != other.getAgeMs()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -690,6 +963,41 @@ private static final long serialVersionUID = 0L;
     if (hasRunningTasks()) {
       hash = (37 * hash) + RUNNING_TASKS_FIELD_NUMBER;
       hash = (53 * hash) + getRunningTasks();
+    }
+    if (hasGcPauseMaxMs()) {
+      hash = (37 * hash) + GC_PAUSE_MAX_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getGcPauseMaxMs());
+    }
+    if (hasHeapAfterGcBytes()) {
+      hash = (37 * hash) + HEAP_AFTER_GC_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getHeapAfterGcBytes());
+    }
+    if (hasDirectMemoryBytes()) {
+      hash = (37 * hash) + DIRECT_MEMORY_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getDirectMemoryBytes());
+    }
+    if (hasProcessRssBytes()) {
+      hash = (37 * hash) + PROCESS_RSS_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getProcessRssBytes());
+    }
+    if (hasMemoryLimitBytes()) {
+      hash = (37 * hash) + MEMORY_LIMIT_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getMemoryLimitBytes());
+    }
+    if (hasSilentMs()) {
+      hash = (37 * hash) + SILENT_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getSilentMs());
+    }
+    if (hasAgeMs()) {
+      hash = (37 * hash) + AGE_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getAgeMs());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -838,6 +1146,13 @@ private static final long serialVersionUID = 0L;
       rssBytes_ = 0L;
       pythonRssBytes_ = 0L;
       runningTasks_ = 0;
+      gcPauseMaxMs_ = 0L;
+      heapAfterGcBytes_ = 0L;
+      directMemoryBytes_ = 0L;
+      processRssBytes_ = 0L;
+      memoryLimitBytes_ = 0L;
+      silentMs_ = 0L;
+      ageMs_ = 0L;
       return this;
     }
 
@@ -920,6 +1235,34 @@ private static final long serialVersionUID = 0L;
         result.runningTasks_ = runningTasks_;
         to_bitField0_ |= 0x00000800;
       }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.gcPauseMaxMs_ = gcPauseMaxMs_;
+        to_bitField0_ |= 0x00001000;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.heapAfterGcBytes_ = heapAfterGcBytes_;
+        to_bitField0_ |= 0x00002000;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.directMemoryBytes_ = directMemoryBytes_;
+        to_bitField0_ |= 0x00004000;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.processRssBytes_ = processRssBytes_;
+        to_bitField0_ |= 0x00008000;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.memoryLimitBytes_ = memoryLimitBytes_;
+        to_bitField0_ |= 0x00010000;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.silentMs_ = silentMs_;
+        to_bitField0_ |= 0x00020000;
+      }
+      if (((from_bitField0_ & 0x00040000) != 0)) {
+        result.ageMs_ = ageMs_;
+        to_bitField0_ |= 0x00040000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -974,6 +1317,27 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasRunningTasks()) {
         setRunningTasks(other.getRunningTasks());
+      }
+      if (other.hasGcPauseMaxMs()) {
+        setGcPauseMaxMs(other.getGcPauseMaxMs());
+      }
+      if (other.hasHeapAfterGcBytes()) {
+        setHeapAfterGcBytes(other.getHeapAfterGcBytes());
+      }
+      if (other.hasDirectMemoryBytes()) {
+        setDirectMemoryBytes(other.getDirectMemoryBytes());
+      }
+      if (other.hasProcessRssBytes()) {
+        setProcessRssBytes(other.getProcessRssBytes());
+      }
+      if (other.hasMemoryLimitBytes()) {
+        setMemoryLimitBytes(other.getMemoryLimitBytes());
+      }
+      if (other.hasSilentMs()) {
+        setSilentMs(other.getSilentMs());
+      }
+      if (other.hasAgeMs()) {
+        setAgeMs(other.getAgeMs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1061,6 +1425,41 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000800;
               break;
             } // case 96
+            case 104: {
+              gcPauseMaxMs_ = input.readInt64();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 104
+            case 112: {
+              heapAfterGcBytes_ = input.readInt64();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 112
+            case 120: {
+              directMemoryBytes_ = input.readInt64();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
+            case 128: {
+              processRssBytes_ = input.readInt64();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
+            case 136: {
+              memoryLimitBytes_ = input.readInt64();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 136
+            case 144: {
+              silentMs_ = input.readInt64();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 144
+            case 152: {
+              ageMs_ = input.readInt64();
+              bitField0_ |= 0x00040000;
+              break;
+            } // case 152
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1842,6 +2241,398 @@ private static final long serialVersionUID = 0L;
     public Builder clearRunningTasks() {
       bitField0_ = (bitField0_ & ~0x00000800);
       runningTasks_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long gcPauseMaxMs_ ;
+    /**
+     * <pre>
+     * Longest single pause of a collection since the sample before. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 13;</code>
+     * @return Whether the gcPauseMaxMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasGcPauseMaxMs() {
+      return ((bitField0_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * Longest single pause of a collection since the sample before. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 13;</code>
+     * @return The gcPauseMaxMs.
+     */
+    @java.lang.Override
+    public long getGcPauseMaxMs() {
+      return gcPauseMaxMs_;
+    }
+    /**
+     * <pre>
+     * Longest single pause of a collection since the sample before. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 13;</code>
+     * @param value The gcPauseMaxMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setGcPauseMaxMs(long value) {
+
+      gcPauseMaxMs_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Longest single pause of a collection since the sample before. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 gc_pause_max_ms = 13;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearGcPauseMaxMs() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      gcPauseMaxMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long heapAfterGcBytes_ ;
+    /**
+     * <pre>
+     * Heap that was still in use behind the last collection. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 heap_after_gc_bytes = 14;</code>
+     * @return Whether the heapAfterGcBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasHeapAfterGcBytes() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * Heap that was still in use behind the last collection. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 heap_after_gc_bytes = 14;</code>
+     * @return The heapAfterGcBytes.
+     */
+    @java.lang.Override
+    public long getHeapAfterGcBytes() {
+      return heapAfterGcBytes_;
+    }
+    /**
+     * <pre>
+     * Heap that was still in use behind the last collection. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 heap_after_gc_bytes = 14;</code>
+     * @param value The heapAfterGcBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setHeapAfterGcBytes(long value) {
+
+      heapAfterGcBytes_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Heap that was still in use behind the last collection. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 heap_after_gc_bytes = 14;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearHeapAfterGcBytes() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      heapAfterGcBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long directMemoryBytes_ ;
+    /**
+     * <pre>
+     * Off-heap buffers (direct memory). [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 15;</code>
+     * @return Whether the directMemoryBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasDirectMemoryBytes() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * Off-heap buffers (direct memory). [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 15;</code>
+     * @return The directMemoryBytes.
+     */
+    @java.lang.Override
+    public long getDirectMemoryBytes() {
+      return directMemoryBytes_;
+    }
+    /**
+     * <pre>
+     * Off-heap buffers (direct memory). [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 15;</code>
+     * @param value The directMemoryBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDirectMemoryBytes(long value) {
+
+      directMemoryBytes_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Off-heap buffers (direct memory). [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 direct_memory_bytes = 15;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDirectMemoryBytes() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      directMemoryBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long processRssBytes_ ;
+    /**
+     * <pre>
+     * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 process_rss_bytes = 16;</code>
+     * @return Whether the processRssBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasProcessRssBytes() {
+      return ((bitField0_ & 0x00008000) != 0);
+    }
+    /**
+     * <pre>
+     * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 process_rss_bytes = 16;</code>
+     * @return The processRssBytes.
+     */
+    @java.lang.Override
+    public long getProcessRssBytes() {
+      return processRssBytes_;
+    }
+    /**
+     * <pre>
+     * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 process_rss_bytes = 16;</code>
+     * @param value The processRssBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setProcessRssBytes(long value) {
+
+      processRssBytes_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 process_rss_bytes = 16;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearProcessRssBytes() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      processRssBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long memoryLimitBytes_ ;
+    /**
+     * <pre>
+     * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 17;</code>
+     * @return Whether the memoryLimitBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasMemoryLimitBytes() {
+      return ((bitField0_ & 0x00010000) != 0);
+    }
+    /**
+     * <pre>
+     * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 17;</code>
+     * @return The memoryLimitBytes.
+     */
+    @java.lang.Override
+    public long getMemoryLimitBytes() {
+      return memoryLimitBytes_;
+    }
+    /**
+     * <pre>
+     * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 17;</code>
+     * @param value The memoryLimitBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setMemoryLimitBytes(long value) {
+
+      memoryLimitBytes_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+     * </pre>
+     *
+     * <code>optional int64 memory_limit_bytes = 17;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearMemoryLimitBytes() {
+      bitField0_ = (bitField0_ & ~0x00010000);
+      memoryLimitBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long silentMs_ ;
+    /**
+     * <pre>
+     * Time since the last sample arrived. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 silent_ms = 18;</code>
+     * @return Whether the silentMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasSilentMs() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * Time since the last sample arrived. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 silent_ms = 18;</code>
+     * @return The silentMs.
+     */
+    @java.lang.Override
+    public long getSilentMs() {
+      return silentMs_;
+    }
+    /**
+     * <pre>
+     * Time since the last sample arrived. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 silent_ms = 18;</code>
+     * @param value The silentMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSilentMs(long value) {
+
+      silentMs_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time since the last sample arrived. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 silent_ms = 18;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSilentMs() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      silentMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long ageMs_ ;
+    /**
+     * <pre>
+     * Time since the executor joined. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 age_ms = 19;</code>
+     * @return Whether the ageMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasAgeMs() {
+      return ((bitField0_ & 0x00040000) != 0);
+    }
+    /**
+     * <pre>
+     * Time since the executor joined. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 age_ms = 19;</code>
+     * @return The ageMs.
+     */
+    @java.lang.Override
+    public long getAgeMs() {
+      return ageMs_;
+    }
+    /**
+     * <pre>
+     * Time since the executor joined. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 age_ms = 19;</code>
+     * @param value The ageMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setAgeMs(long value) {
+
+      ageMs_ = value;
+      bitField0_ |= 0x00040000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time since the executor joined. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 age_ms = 19;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearAgeMs() {
+      bitField0_ = (bitField0_ & ~0x00040000);
+      ageMs_ = 0L;
       onChanged();
       return this;
     }

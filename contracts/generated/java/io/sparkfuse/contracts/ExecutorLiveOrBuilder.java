@@ -257,4 +257,137 @@ public interface ExecutorLiveOrBuilder extends
    * @return The runningTasks.
    */
   int getRunningTasks();
+
+  /**
+   * <pre>
+   * Longest single pause of a collection since the sample before. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 13;</code>
+   * @return Whether the gcPauseMaxMs field is set.
+   */
+  boolean hasGcPauseMaxMs();
+  /**
+   * <pre>
+   * Longest single pause of a collection since the sample before. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 gc_pause_max_ms = 13;</code>
+   * @return The gcPauseMaxMs.
+   */
+  long getGcPauseMaxMs();
+
+  /**
+   * <pre>
+   * Heap that was still in use behind the last collection. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 heap_after_gc_bytes = 14;</code>
+   * @return Whether the heapAfterGcBytes field is set.
+   */
+  boolean hasHeapAfterGcBytes();
+  /**
+   * <pre>
+   * Heap that was still in use behind the last collection. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 heap_after_gc_bytes = 14;</code>
+   * @return The heapAfterGcBytes.
+   */
+  long getHeapAfterGcBytes();
+
+  /**
+   * <pre>
+   * Off-heap buffers (direct memory). [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 15;</code>
+   * @return Whether the directMemoryBytes field is set.
+   */
+  boolean hasDirectMemoryBytes();
+  /**
+   * <pre>
+   * Off-heap buffers (direct memory). [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 direct_memory_bytes = 15;</code>
+   * @return The directMemoryBytes.
+   */
+  long getDirectMemoryBytes();
+
+  /**
+   * <pre>
+   * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 process_rss_bytes = 16;</code>
+   * @return Whether the processRssBytes field is set.
+   */
+  boolean hasProcessRssBytes();
+  /**
+   * <pre>
+   * rss_bytes + python_rss_bytes: what the container is charged for. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 process_rss_bytes = 16;</code>
+   * @return The processRssBytes.
+   */
+  long getProcessRssBytes();
+
+  /**
+   * <pre>
+   * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 17;</code>
+   * @return Whether the memoryLimitBytes field is set.
+   */
+  boolean hasMemoryLimitBytes();
+  /**
+   * <pre>
+   * What the container may have: heap, overhead, off-heap and Python as its resource profile says; absent where Spark sets no limit. [bytes, live only]
+   * </pre>
+   *
+   * <code>optional int64 memory_limit_bytes = 17;</code>
+   * @return The memoryLimitBytes.
+   */
+  long getMemoryLimitBytes();
+
+  /**
+   * <pre>
+   * Time since the last sample arrived. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 silent_ms = 18;</code>
+   * @return Whether the silentMs field is set.
+   */
+  boolean hasSilentMs();
+  /**
+   * <pre>
+   * Time since the last sample arrived. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 silent_ms = 18;</code>
+   * @return The silentMs.
+   */
+  long getSilentMs();
+
+  /**
+   * <pre>
+   * Time since the executor joined. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 age_ms = 19;</code>
+   * @return Whether the ageMs field is set.
+   */
+  boolean hasAgeMs();
+  /**
+   * <pre>
+   * Time since the executor joined. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 age_ms = 19;</code>
+   * @return The ageMs.
+   */
+  long getAgeMs();
 }

@@ -51,6 +51,26 @@ public final class Live extends com.google.protobuf.GeneratedFile {
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_sparkfuse_contracts_AppLive_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_FailureLive_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_FailureLive_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_JobLive_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_JobLive_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_ExecutorLoss_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_ExecutorLoss_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_sparkfuse_contracts_HostLive_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_sparkfuse_contracts_HostLive_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -61,7 +81,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
   static {
     java.lang.String[] descriptorData = {
       "\n\nlive.proto\022\023sparkfuse.contracts\032\nfact." +
-      "proto\"\306\010\n\007LiveRow\022\014\n\004view\030\001 \001(\t\022\017\n\007clust" +
+      "proto\"\223\n\n\007LiveRow\022\014\n\004view\030\001 \001(\t\022\017\n\007clust" +
       "er\030\002 \001(\t\022\016\n\006tenant\030\003 \001(\t\022\016\n\006app_id\030\004 \001(\t" +
       "\022\023\n\013app_attempt\030\005 \001(\005\022\024\n\014app_start_ms\030\006 " +
       "\001(\003\022\025\n\rwindow_end_ms\030\007 \001(\003\022\017\n\007row_seq\030\010 " +
@@ -72,46 +92,53 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "use.contracts.TaskLiveH\000\0225\n\010executor\030\026 \001" +
       "(\0132!.sparkfuse.contracts.ExecutorLiveH\000\022" +
       "3\n\013application\030\027 \001(\0132\034.sparkfuse.contrac" +
-      "ts.AppLiveH\000\022F\n\023application_started\030\036 \001(" +
-      "\0132\'.sparkfuse.contracts.ApplicationStart" +
-      "edH\000\022B\n\021application_ended\030\037 \001(\0132%.sparkf" +
-      "use.contracts.ApplicationEndedH\000\0226\n\013job_" +
-      "started\030  \001(\0132\037.sparkfuse.contracts.JobS" +
-      "tartedH\000\0222\n\tjob_ended\030! \001(\0132\035.sparkfuse." +
-      "contracts.JobEndedH\000\0226\n\013sql_started\030\" \001(" +
-      "\0132\037.sparkfuse.contracts.SqlStartedH\000\0222\n\t" +
-      "sql_ended\030# \001(\0132\035.sparkfuse.contracts.Sq" +
-      "lEndedH\000\022:\n\rstage_started\030$ \001(\0132!.sparkf" +
-      "use.contracts.StageStartedH\000\0226\n\013stage_en" +
-      "ded\030% \001(\0132\037.sparkfuse.contracts.StageEnd" +
-      "edH\000\022<\n\016executor_added\030& \001(\0132\".sparkfuse" +
-      ".contracts.ExecutorAddedH\000\022@\n\020executor_r" +
-      "emoved\030\' \001(\0132$.sparkfuse.contracts.Execu" +
-      "torRemovedH\000\022)\n\004tick\030( \001(\0132\031.sparkfuse.c" +
-      "ontracts.TickH\000B\005\n\003row\"\204\017\n\tStageLive\022\020\n\010" +
-      "stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\014\n" +
-      "\004name\030\003 \001(\t\022\021\n\tnum_tasks\030\004 \001(\005\022\016\n\006status" +
-      "\030\005 \001(\t\022\024\n\014submitted_ms\030\006 \001(\003\022\024\n\014complete" +
-      "d_ms\030\007 \001(\003\022\022\n\nelapsed_ms\030\010 \001(\003\022\016\n\006job_id" +
-      "\030\t \001(\005\022\030\n\020sql_execution_id\030\n \001(\003\022\026\n\016fail" +
-      "ure_reason\030\013 \001(\t\022\026\n\016finished_tasks\030\024 \001(\003" +
-      "\022\027\n\017succeeded_tasks\030\025 \001(\003\022\024\n\014failed_task" +
-      "s\030\026 \001(\003\022\024\n\014killed_tasks\030\027 \001(\003\022\031\n\021specula" +
-      "tive_tasks\030\030 \001(\003\022\027\n\017finished_run_ms\030\031 \001(" +
-      "\003\022\027\n\017finished_cpu_ms\030\032 \001(\003\022\026\n\016finished_g" +
-      "c_ms\030\033 \001(\003\022\034\n\024finished_input_bytes\030\034 \001(\003" +
-      "\022\036\n\026finished_input_records\030\035 \001(\003\022#\n\033fini" +
-      "shed_shuffle_read_bytes\030\036 \001(\003\022%\n\035finishe" +
-      "d_shuffle_read_records\030\037 \001(\003\022\036\n\026finished" +
-      "_fetch_wait_ms\030  \001(\003\022$\n\034finished_shuffle" +
-      "_write_bytes\030! \001(\003\022&\n\036finished_shuffle_w" +
-      "rite_records\030\" \001(\003\022\035\n\025finished_output_by" +
-      "tes\030# \001(\003\022\037\n\027finished_output_records\030$ \001" +
-      "(\003\022%\n\035finished_memory_spilled_bytes\030% \001(" +
-      "\003\022#\n\033finished_disk_spilled_bytes\030& \001(\003\022\036" +
-      "\n\026finished_spilled_tasks\030\' \001(\003\022$\n\034finish" +
-      "ed_spilled_duration_ms\030( \001(\003\022\034\n\024finished" +
-      "_duration_ms\030) \001(\003\022\027\n\017duration_p50_ms\0302 " +
+      "ts.AppLiveH\000\0223\n\007failure\030\030 \001(\0132 .sparkfus" +
+      "e.contracts.FailureLiveH\000\022+\n\003job\030\031 \001(\0132\034" +
+      ".sparkfuse.contracts.JobLiveH\000\022:\n\rexecut" +
+      "or_loss\030\032 \001(\0132!.sparkfuse.contracts.Exec" +
+      "utorLossH\000\022-\n\004host\030\033 \001(\0132\035.sparkfuse.con" +
+      "tracts.HostLiveH\000\022F\n\023application_started" +
+      "\030\036 \001(\0132\'.sparkfuse.contracts.Application" +
+      "StartedH\000\022B\n\021application_ended\030\037 \001(\0132%.s" +
+      "parkfuse.contracts.ApplicationEndedH\000\0226\n" +
+      "\013job_started\030  \001(\0132\037.sparkfuse.contracts" +
+      ".JobStartedH\000\0222\n\tjob_ended\030! \001(\0132\035.spark" +
+      "fuse.contracts.JobEndedH\000\0226\n\013sql_started" +
+      "\030\" \001(\0132\037.sparkfuse.contracts.SqlStartedH" +
+      "\000\0222\n\tsql_ended\030# \001(\0132\035.sparkfuse.contrac" +
+      "ts.SqlEndedH\000\022:\n\rstage_started\030$ \001(\0132!.s" +
+      "parkfuse.contracts.StageStartedH\000\0226\n\013sta" +
+      "ge_ended\030% \001(\0132\037.sparkfuse.contracts.Sta" +
+      "geEndedH\000\022<\n\016executor_added\030& \001(\0132\".spar" +
+      "kfuse.contracts.ExecutorAddedH\000\022@\n\020execu" +
+      "tor_removed\030\' \001(\0132$.sparkfuse.contracts." +
+      "ExecutorRemovedH\000\022)\n\004tick\030( \001(\0132\031.sparkf" +
+      "use.contracts.TickH\000B\005\n\003row\"\315\022\n\tStageLiv" +
+      "e\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001" +
+      "(\005\022\014\n\004name\030\003 \001(\t\022\021\n\tnum_tasks\030\004 \001(\005\022\016\n\006s" +
+      "tatus\030\005 \001(\t\022\024\n\014submitted_ms\030\006 \001(\003\022\024\n\014com" +
+      "pleted_ms\030\007 \001(\003\022\022\n\nelapsed_ms\030\010 \001(\003\022\016\n\006j" +
+      "ob_id\030\t \001(\005\022\030\n\020sql_execution_id\030\n \001(\003\022\026\n" +
+      "\016failure_reason\030\013 \001(\t\022\026\n\016finished_tasks\030" +
+      "\024 \001(\003\022\027\n\017succeeded_tasks\030\025 \001(\003\022\024\n\014failed" +
+      "_tasks\030\026 \001(\003\022\024\n\014killed_tasks\030\027 \001(\003\022\031\n\021sp" +
+      "eculative_tasks\030\030 \001(\003\022\027\n\017finished_run_ms" +
+      "\030\031 \001(\003\022\027\n\017finished_cpu_ms\030\032 \001(\003\022\026\n\016finis" +
+      "hed_gc_ms\030\033 \001(\003\022\034\n\024finished_input_bytes\030" +
+      "\034 \001(\003\022\036\n\026finished_input_records\030\035 \001(\003\022#\n" +
+      "\033finished_shuffle_read_bytes\030\036 \001(\003\022%\n\035fi" +
+      "nished_shuffle_read_records\030\037 \001(\003\022\036\n\026fin" +
+      "ished_fetch_wait_ms\030  \001(\003\022$\n\034finished_sh" +
+      "uffle_write_bytes\030! \001(\003\022&\n\036finished_shuf" +
+      "fle_write_records\030\" \001(\003\022\035\n\025finished_outp" +
+      "ut_bytes\030# \001(\003\022\037\n\027finished_output_record" +
+      "s\030$ \001(\003\022%\n\035finished_memory_spilled_bytes" +
+      "\030% \001(\003\022#\n\033finished_disk_spilled_bytes\030& " +
+      "\001(\003\022\036\n\026finished_spilled_tasks\030\' \001(\003\022$\n\034f" +
+      "inished_spilled_duration_ms\030( \001(\003\022\034\n\024fin" +
+      "ished_duration_ms\030) \001(\003\022\032\n\022fetch_failed_" +
+      "tasks\030* \001(\003\022\022\n\nlost_tasks\030+ \001(\003\022\031\n\021resub" +
+      "mitted_tasks\030, \001(\003\022\027\n\017duration_p50_ms\0302 " +
       "\001(\001\022\027\n\017duration_p95_ms\0303 \001(\001\022\027\n\017duration" +
       "_max_ms\0304 \001(\003\022\026\n\016task_bytes_p50\0305 \001(\001\022\026\n" +
       "\016task_bytes_p95\0306 \001(\001\022\026\n\016task_bytes_max\030" +
@@ -132,44 +159,91 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "k_index\030U \001(\005\022\032\n\022biggest_task_bytes\030V \001(" +
       "\003\022\027\n\017biggest_task_ms\030W \001(\003\022\023\n\013bytes_rati" +
       "o\030X \001(\001\022\017\n\007lost_ms\030Y \001(\003\022\022\n\nlost_share\030Z" +
-      " \001(\001\022\031\n\021stage_fingerprint\030d \001(\t\022\025\n\rbasel" +
-      "ine_runs\030e \001(\003\022\023\n\013expected_ms\030f \001(\003\022\027\n\017e" +
-      "xpected_p95_ms\030g \001(\003\022\027\n\017expected_cpu_ms\030" +
-      "h \001(\003\022\033\n\023expected_cpu_p95_ms\030i \001(\003\022\r\n\005mo" +
-      "ved\030j \001(\t\022\022\n\nwork_known\030k \001(\010\"\352\002\n\010TaskLi" +
-      "ve\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 " +
-      "\001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004 \001(\005" +
-      "\022\024\n\014task_attempt\030\005 \001(\005\022\023\n\013executor_id\030\006 " +
-      "\001(\t\022\014\n\004host\030\007 \001(\t\022\016\n\006age_ms\030\010 \001(\003\022\022\n\nsta" +
-      "lled_ms\030\t \001(\003\022\035\n\025cpu_since_progress_ms\030\n" +
-      " \001(\003\022\020\n\010activity\030\013 \001(\t\022\022\n\nwork_bytes\030\014 \001" +
-      "(\003\022\024\n\014work_records\030\r \001(\003\022\032\n\022disk_spilled" +
-      "_bytes\030\016 \001(\003\022\r\n\005stack\030\017 \001(\t\022\022\n\nstage_nam" +
-      "e\030\020 \001(\t\022\031\n\021stage_fingerprint\030\021 \001(\t\"\217\002\n\014E" +
-      "xecutorLive\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host" +
-      "\030\002 \001(\t\022\027\n\017heap_used_bytes\030\003 \001(\003\022\026\n\016heap_" +
-      "max_bytes\030\004 \001(\003\022\033\n\023non_heap_used_bytes\030\005" +
-      " \001(\003\022\023\n\013gc_delta_ms\030\006 \001(\003\022\023\n\013interval_ms" +
-      "\030\007 \001(\003\022\020\n\010gc_share\030\010 \001(\001\022\016\n\006cpu_ns\030\t \001(\003" +
-      "\022\021\n\trss_bytes\030\n \001(\003\022\030\n\020python_rss_bytes\030" +
-      "\013 \001(\003\022\025\n\rrunning_tasks\030\014 \001(\005\"\200\005\n\007AppLive" +
-      "\022\014\n\004name\030\001 \001(\t\022\016\n\006status\030\002 \001(\t\022\020\n\010ended_" +
-      "ms\030\003 \001(\003\022\022\n\nelapsed_ms\030\004 \001(\003\022\024\n\014running_" +
-      "jobs\030\005 \001(\003\022\026\n\016succeeded_jobs\030\006 \001(\003\022\023\n\013fa" +
-      "iled_jobs\030\007 \001(\003\022\026\n\016running_stages\030\010 \001(\003\022" +
-      "\024\n\014ended_stages\030\t \001(\003\022\025\n\rrunning_tasks\030\n" +
-      " \001(\003\022\026\n\016finished_tasks\030\013 \001(\003\022\024\n\014failed_t" +
-      "asks\030\014 \001(\003\022\021\n\texecutors\030\r \001(\003\022\032\n\022disk_sp" +
-      "illed_bytes\030\016 \001(\003\022\022\n\nfacts_seen\030\017 \001(\003\022\026\n" +
-      "\016facts_expected\030\020 \001(\003\022\025\n\rfacts_dropped\030\021" +
-      " \001(\003\022\021\n\tuser_name\030\022 \001(\t\022\025\n\rspark_version" +
-      "\030\023 \001(\t\022\027\n\017finished_cpu_ms\030\024 \001(\003\022\022\n\nwork_" +
-      "bytes\030\025 \001(\003\022\024\n\014work_records\030\026 \001(\003\022\025\n\rbas" +
-      "eline_runs\030\027 \001(\003\022\023\n\013expected_ms\030\030 \001(\003\022\027\n" +
-      "\017expected_p95_ms\030\031 \001(\003\022\027\n\017expected_cpu_m" +
-      "s\030\032 \001(\003\022\033\n\023expected_cpu_p95_ms\030\033 \001(\003\022\r\n\005" +
-      "moved\030\034 \001(\t\022\022\n\nwork_known\030\035 \001(\010B\032\n\026io.sp" +
-      "arkfuse.contractsP\001"
+      " \001(\001\022\032\n\022slowest_task_index\030[ \001(\005\022\027\n\017slow" +
+      "est_task_ms\030\\ \001(\003\022\032\n\022slowest_task_bytes\030" +
+      "] \001(\003\022 \n\030slowest_task_executor_id\030^ \001(\t\022" +
+      "\031\n\021slowest_task_host\030_ \001(\t\022 \n\030slowest_ta" +
+      "sk_bytes_ratio\030` \001(\001\022\034\n\024slowest_task_los" +
+      "t_ms\030a \001(\003\022\037\n\027slowest_task_lost_share\030b " +
+      "\001(\001\022\032\n\022slowest_task_gc_ms\030c \001(\003\022\031\n\021stage" +
+      "_fingerprint\030d \001(\t\022\025\n\rbaseline_runs\030e \001(" +
+      "\003\022\023\n\013expected_ms\030f \001(\003\022\027\n\017expected_p95_m" +
+      "s\030g \001(\003\022\027\n\017expected_cpu_ms\030h \001(\003\022\033\n\023expe" +
+      "cted_cpu_p95_ms\030i \001(\003\022\r\n\005moved\030j \001(\t\022\022\n\n" +
+      "work_known\030k \001(\010\022\024\n\014projected_ms\030l \001(\003\022\030" +
+      "\n\020projected_p95_ms\030m \001(\003\022\021\n\tjudged_ms\030n " +
+      "\001(\003\022\023\n\013runs_python\030o \001(\010\022\031\n\021operator_row" +
+      "s_max\030p \001(\003\"\377\002\n\010TaskLive\022\020\n\010stage_id\030\001 \001" +
+      "(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\017\n\007task_id\030\003 \001" +
+      "(\003\022\022\n\ntask_index\030\004 \001(\005\022\024\n\014task_attempt\030\005" +
+      " \001(\005\022\023\n\013executor_id\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022" +
+      "\016\n\006age_ms\030\010 \001(\003\022\022\n\nstalled_ms\030\t \001(\003\022\035\n\025c" +
+      "pu_since_progress_ms\030\n \001(\003\022\020\n\010activity\030\013" +
+      " \001(\t\022\022\n\nwork_bytes\030\014 \001(\003\022\024\n\014work_records" +
+      "\030\r \001(\003\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\r\n\005st" +
+      "ack\030\017 \001(\t\022\022\n\nstage_name\030\020 \001(\t\022\031\n\021stage_f" +
+      "ingerprint\030\021 \001(\t\022\023\n\013outlived_ms\030\022 \001(\003\"\274\003" +
+      "\n\014ExecutorLive\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004h" +
+      "ost\030\002 \001(\t\022\027\n\017heap_used_bytes\030\003 \001(\003\022\026\n\016he" +
+      "ap_max_bytes\030\004 \001(\003\022\033\n\023non_heap_used_byte" +
+      "s\030\005 \001(\003\022\023\n\013gc_delta_ms\030\006 \001(\003\022\023\n\013interval" +
+      "_ms\030\007 \001(\003\022\020\n\010gc_share\030\010 \001(\001\022\016\n\006cpu_ns\030\t " +
+      "\001(\003\022\021\n\trss_bytes\030\n \001(\003\022\030\n\020python_rss_byt" +
+      "es\030\013 \001(\003\022\025\n\rrunning_tasks\030\014 \001(\005\022\027\n\017gc_pa" +
+      "use_max_ms\030\r \001(\003\022\033\n\023heap_after_gc_bytes\030" +
+      "\016 \001(\003\022\033\n\023direct_memory_bytes\030\017 \001(\003\022\031\n\021pr" +
+      "ocess_rss_bytes\030\020 \001(\003\022\032\n\022memory_limit_by" +
+      "tes\030\021 \001(\003\022\021\n\tsilent_ms\030\022 \001(\003\022\016\n\006age_ms\030\023" +
+      " \001(\003\"\373\006\n\007AppLive\022\014\n\004name\030\001 \001(\t\022\016\n\006status" +
+      "\030\002 \001(\t\022\020\n\010ended_ms\030\003 \001(\003\022\022\n\nelapsed_ms\030\004" +
+      " \001(\003\022\024\n\014running_jobs\030\005 \001(\003\022\026\n\016succeeded_" +
+      "jobs\030\006 \001(\003\022\023\n\013failed_jobs\030\007 \001(\003\022\026\n\016runni" +
+      "ng_stages\030\010 \001(\003\022\024\n\014ended_stages\030\t \001(\003\022\025\n" +
+      "\rrunning_tasks\030\n \001(\003\022\026\n\016finished_tasks\030\013" +
+      " \001(\003\022\024\n\014failed_tasks\030\014 \001(\003\022\021\n\texecutors\030" +
+      "\r \001(\003\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\022\n\nfac" +
+      "ts_seen\030\017 \001(\003\022\026\n\016facts_expected\030\020 \001(\003\022\025\n" +
+      "\rfacts_dropped\030\021 \001(\003\022\021\n\tuser_name\030\022 \001(\t\022" +
+      "\025\n\rspark_version\030\023 \001(\t\022\027\n\017finished_cpu_m" +
+      "s\030\024 \001(\003\022\022\n\nwork_bytes\030\025 \001(\003\022\024\n\014work_reco" +
+      "rds\030\026 \001(\003\022\025\n\rbaseline_runs\030\027 \001(\003\022\023\n\013expe" +
+      "cted_ms\030\030 \001(\003\022\027\n\017expected_p95_ms\030\031 \001(\003\022\027" +
+      "\n\017expected_cpu_ms\030\032 \001(\003\022\033\n\023expected_cpu_" +
+      "p95_ms\030\033 \001(\003\022\r\n\005moved\030\034 \001(\t\022\022\n\nwork_know" +
+      "n\030\035 \001(\010\022\017\n\007idle_ms\030\036 \001(\003\022\022\n\nstalled_ms\030\037" +
+      " \001(\003\022\030\n\020driver_silent_ms\030  \001(\003\022\023\n\013outliv" +
+      "ed_ms\030! \001(\003\022\030\n\020unfinished_tasks\030\" \001(\003\022\023\n" +
+      "\013deadline_ms\030# \001(\003\022\030\n\020deadline_left_ms\030$" +
+      " \001(\003\022\024\n\014remaining_ms\030% \001(\003\022\030\n\020remaining_" +
+      "p95_ms\030& \001(\003\022\023\n\013late_chance\030\' \001(\001\022\027\n\017dea" +
+      "dline_source\030( \001(\t\"\223\003\n\013FailureLive\022\020\n\010st" +
+      "age_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\022\n\ns" +
+      "tage_name\030\003 \001(\t\022\031\n\021stage_fingerprint\030\004 \001" +
+      "(\t\022\025\n\rfailure_class\030\005 \001(\t\022\026\n\016failure_rea" +
+      "son\030\006 \001(\t\022\024\n\014failed_tasks\030\007 \001(\003\022\026\n\016finis" +
+      "hed_tasks\030\010 \001(\003\022\021\n\tnum_tasks\030\t \001(\005\022\022\n\nta" +
+      "sk_index\030\n \001(\005\022\023\n\013executor_id\030\013 \001(\t\022\014\n\004h" +
+      "ost\030\014 \001(\t\022\r\n\005hosts\030\r \001(\003\022\025\n\rfailing_task" +
+      "s\030\016 \001(\003\022\024\n\014attempts_max\030\017 \001(\003\022\024\n\014failure" +
+      "_kind\030\020 \001(\t\022\017\n\007failure\030\021 \001(\t\022\r\n\005retry\030\022 " +
+      "\001(\t\022\023\n\013first_cause\030\023 \001(\t\"\316\001\n\007JobLive\022\016\n\006" +
+      "job_id\030\001 \001(\005\022\023\n\013description\030\002 \001(\t\022\016\n\006sta" +
+      "tus\030\003 \001(\t\022\022\n\nelapsed_ms\030\004 \001(\003\022\026\n\016failure" +
+      "_reason\030\005 \001(\t\022\024\n\014failure_kind\030\006 \001(\t\022\017\n\007f" +
+      "ailure\030\007 \001(\t\022\r\n\005retry\030\010 \001(\t\022\023\n\013first_cau" +
+      "se\030\t \001(\t\022\027\n\017failed_stage_id\030\n \001(\005\"\345\001\n\014Ex" +
+      "ecutorLoss\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host\030" +
+      "\002 \001(\t\022\022\n\nremoved_ms\030\003 \001(\003\022\016\n\006reason\030\004 \001(" +
+      "\t\022\021\n\texit_code\030\005 \001(\005\022\020\n\010lived_ms\030\006 \001(\003\022\024" +
+      "\n\014failure_kind\030\007 \001(\t\022\017\n\007failure\030\010 \001(\t\022\026\n" +
+      "\016lost_executors\030\t \001(\003\022\026\n\016peak_executors\030" +
+      "\n \001(\003\022\022\n\nlost_alike\030\013 \001(\003\"\317\001\n\010HostLive\022\014" +
+      "\n\004host\030\001 \001(\t\022\024\n\014applications\030\002 \001(\003\022\034\n\024fa" +
+      "iling_applications\030\003 \001(\003\022\031\n\021slow_applica" +
+      "tions\030\004 \001(\003\022\034\n\024storage_applications\030\005 \001(" +
+      "\003\022\036\n\026elsewhere_applications\030\006 \001(\003\022\017\n\007fai" +
+      "lure\030\007 \001(\t\022\027\n\017application_ids\030\010 \001(\tB\032\n\026i" +
+      "o.sparkfuse.contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -181,31 +255,55 @@ public final class Live extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_LiveRow_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_LiveRow_descriptor,
-        new java.lang.String[] { "View", "Cluster", "Tenant", "AppId", "AppAttempt", "AppStartMs", "WindowEndMs", "RowSeq", "Completeness", "JobKey", "RunKey", "Owner", "Team", "Stage", "Task", "Executor", "Application", "ApplicationStarted", "ApplicationEnded", "JobStarted", "JobEnded", "SqlStarted", "SqlEnded", "StageStarted", "StageEnded", "ExecutorAdded", "ExecutorRemoved", "Tick", "Row", });
+        new java.lang.String[] { "View", "Cluster", "Tenant", "AppId", "AppAttempt", "AppStartMs", "WindowEndMs", "RowSeq", "Completeness", "JobKey", "RunKey", "Owner", "Team", "Stage", "Task", "Executor", "Application", "Failure", "Job", "ExecutorLoss", "Host", "ApplicationStarted", "ApplicationEnded", "JobStarted", "JobEnded", "SqlStarted", "SqlEnded", "StageStarted", "StageEnded", "ExecutorAdded", "ExecutorRemoved", "Tick", "Row", });
     internal_static_sparkfuse_contracts_StageLive_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_sparkfuse_contracts_StageLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_StageLive_descriptor,
-        new java.lang.String[] { "StageId", "StageAttempt", "Name", "NumTasks", "Status", "SubmittedMs", "CompletedMs", "ElapsedMs", "JobId", "SqlExecutionId", "FailureReason", "FinishedTasks", "SucceededTasks", "FailedTasks", "KilledTasks", "SpeculativeTasks", "FinishedRunMs", "FinishedCpuMs", "FinishedGcMs", "FinishedInputBytes", "FinishedInputRecords", "FinishedShuffleReadBytes", "FinishedShuffleReadRecords", "FinishedFetchWaitMs", "FinishedShuffleWriteBytes", "FinishedShuffleWriteRecords", "FinishedOutputBytes", "FinishedOutputRecords", "FinishedMemorySpilledBytes", "FinishedDiskSpilledBytes", "FinishedSpilledTasks", "FinishedSpilledDurationMs", "FinishedDurationMs", "DurationP50Ms", "DurationP95Ms", "DurationMaxMs", "TaskBytesP50", "TaskBytesP95", "TaskBytesMax", "RunningTasks", "RunningInputBytes", "RunningInputRecords", "RunningShuffleReadBytes", "RunningShuffleReadRecords", "RunningShuffleWriteBytes", "RunningOutputBytes", "RunningMemorySpilledBytes", "RunningDiskSpilledBytes", "RunningCpuMs", "RunningAgeMaxMs", "RunningStalledMaxMs", "RunningUntrackedTasks", "SinceFinishMs", "DiskSpilledBytes", "MemorySpilledBytes", "WorkBytes", "WorkRecords", "BiggestTaskIndex", "BiggestTaskBytes", "BiggestTaskMs", "BytesRatio", "LostMs", "LostShare", "StageFingerprint", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", });
+        new java.lang.String[] { "StageId", "StageAttempt", "Name", "NumTasks", "Status", "SubmittedMs", "CompletedMs", "ElapsedMs", "JobId", "SqlExecutionId", "FailureReason", "FinishedTasks", "SucceededTasks", "FailedTasks", "KilledTasks", "SpeculativeTasks", "FinishedRunMs", "FinishedCpuMs", "FinishedGcMs", "FinishedInputBytes", "FinishedInputRecords", "FinishedShuffleReadBytes", "FinishedShuffleReadRecords", "FinishedFetchWaitMs", "FinishedShuffleWriteBytes", "FinishedShuffleWriteRecords", "FinishedOutputBytes", "FinishedOutputRecords", "FinishedMemorySpilledBytes", "FinishedDiskSpilledBytes", "FinishedSpilledTasks", "FinishedSpilledDurationMs", "FinishedDurationMs", "FetchFailedTasks", "LostTasks", "ResubmittedTasks", "DurationP50Ms", "DurationP95Ms", "DurationMaxMs", "TaskBytesP50", "TaskBytesP95", "TaskBytesMax", "RunningTasks", "RunningInputBytes", "RunningInputRecords", "RunningShuffleReadBytes", "RunningShuffleReadRecords", "RunningShuffleWriteBytes", "RunningOutputBytes", "RunningMemorySpilledBytes", "RunningDiskSpilledBytes", "RunningCpuMs", "RunningAgeMaxMs", "RunningStalledMaxMs", "RunningUntrackedTasks", "SinceFinishMs", "DiskSpilledBytes", "MemorySpilledBytes", "WorkBytes", "WorkRecords", "BiggestTaskIndex", "BiggestTaskBytes", "BiggestTaskMs", "BytesRatio", "LostMs", "LostShare", "SlowestTaskIndex", "SlowestTaskMs", "SlowestTaskBytes", "SlowestTaskExecutorId", "SlowestTaskHost", "SlowestTaskBytesRatio", "SlowestTaskLostMs", "SlowestTaskLostShare", "SlowestTaskGcMs", "StageFingerprint", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "ProjectedMs", "ProjectedP95Ms", "JudgedMs", "RunsPython", "OperatorRowsMax", });
     internal_static_sparkfuse_contracts_TaskLive_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_sparkfuse_contracts_TaskLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_TaskLive_descriptor,
-        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "AgeMs", "StalledMs", "CpuSinceProgressMs", "Activity", "WorkBytes", "WorkRecords", "DiskSpilledBytes", "Stack", "StageName", "StageFingerprint", });
+        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "AgeMs", "StalledMs", "CpuSinceProgressMs", "Activity", "WorkBytes", "WorkRecords", "DiskSpilledBytes", "Stack", "StageName", "StageFingerprint", "OutlivedMs", });
     internal_static_sparkfuse_contracts_ExecutorLive_descriptor =
       getDescriptor().getMessageTypes().get(3);
     internal_static_sparkfuse_contracts_ExecutorLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_ExecutorLive_descriptor,
-        new java.lang.String[] { "ExecutorId", "Host", "HeapUsedBytes", "HeapMaxBytes", "NonHeapUsedBytes", "GcDeltaMs", "IntervalMs", "GcShare", "CpuNs", "RssBytes", "PythonRssBytes", "RunningTasks", });
+        new java.lang.String[] { "ExecutorId", "Host", "HeapUsedBytes", "HeapMaxBytes", "NonHeapUsedBytes", "GcDeltaMs", "IntervalMs", "GcShare", "CpuNs", "RssBytes", "PythonRssBytes", "RunningTasks", "GcPauseMaxMs", "HeapAfterGcBytes", "DirectMemoryBytes", "ProcessRssBytes", "MemoryLimitBytes", "SilentMs", "AgeMs", });
     internal_static_sparkfuse_contracts_AppLive_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_sparkfuse_contracts_AppLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_AppLive_descriptor,
-        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", "FinishedCpuMs", "WorkBytes", "WorkRecords", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", });
+        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", "FinishedCpuMs", "WorkBytes", "WorkRecords", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "IdleMs", "StalledMs", "DriverSilentMs", "OutlivedMs", "UnfinishedTasks", "DeadlineMs", "DeadlineLeftMs", "RemainingMs", "RemainingP95Ms", "LateChance", "DeadlineSource", });
+    internal_static_sparkfuse_contracts_FailureLive_descriptor =
+      getDescriptor().getMessageTypes().get(5);
+    internal_static_sparkfuse_contracts_FailureLive_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_FailureLive_descriptor,
+        new java.lang.String[] { "StageId", "StageAttempt", "StageName", "StageFingerprint", "FailureClass", "FailureReason", "FailedTasks", "FinishedTasks", "NumTasks", "TaskIndex", "ExecutorId", "Host", "Hosts", "FailingTasks", "AttemptsMax", "FailureKind", "Failure", "Retry", "FirstCause", });
+    internal_static_sparkfuse_contracts_JobLive_descriptor =
+      getDescriptor().getMessageTypes().get(6);
+    internal_static_sparkfuse_contracts_JobLive_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_JobLive_descriptor,
+        new java.lang.String[] { "JobId", "Description", "Status", "ElapsedMs", "FailureReason", "FailureKind", "Failure", "Retry", "FirstCause", "FailedStageId", });
+    internal_static_sparkfuse_contracts_ExecutorLoss_descriptor =
+      getDescriptor().getMessageTypes().get(7);
+    internal_static_sparkfuse_contracts_ExecutorLoss_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_ExecutorLoss_descriptor,
+        new java.lang.String[] { "ExecutorId", "Host", "RemovedMs", "Reason", "ExitCode", "LivedMs", "FailureKind", "Failure", "LostExecutors", "PeakExecutors", "LostAlike", });
+    internal_static_sparkfuse_contracts_HostLive_descriptor =
+      getDescriptor().getMessageTypes().get(8);
+    internal_static_sparkfuse_contracts_HostLive_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_sparkfuse_contracts_HostLive_descriptor,
+        new java.lang.String[] { "Host", "Applications", "FailingApplications", "SlowApplications", "StorageApplications", "ElsewhereApplications", "Failure", "ApplicationIds", });
     descriptor.resolveAllFeaturesImmutable();
     io.sparkfuse.contracts.FactOuterClass.getDescriptor();
   }

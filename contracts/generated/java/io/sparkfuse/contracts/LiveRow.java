@@ -66,6 +66,10 @@ private static final long serialVersionUID = 0L;
     TASK(21),
     EXECUTOR(22),
     APPLICATION(23),
+    FAILURE(24),
+    JOB(25),
+    EXECUTOR_LOSS(26),
+    HOST(27),
     APPLICATION_STARTED(30),
     APPLICATION_ENDED(31),
     JOB_STARTED(32),
@@ -98,6 +102,10 @@ private static final long serialVersionUID = 0L;
         case 21: return TASK;
         case 22: return EXECUTOR;
         case 23: return APPLICATION;
+        case 24: return FAILURE;
+        case 25: return JOB;
+        case 26: return EXECUTOR_LOSS;
+        case 27: return HOST;
         case 30: return APPLICATION_STARTED;
         case 31: return APPLICATION_ENDED;
         case 32: return JOB_STARTED;
@@ -129,7 +137,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object view_ = "";
   /**
    * <pre>
-   * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+   * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
    * </pre>
    *
    * <code>optional string view = 1;</code>
@@ -141,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+   * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
    * </pre>
    *
    * <code>optional string view = 1;</code>
@@ -164,7 +172,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+   * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
    * </pre>
    *
    * <code>optional string view = 1;</code>
@@ -871,6 +879,130 @@ private static final long serialVersionUID = 0L;
     return io.sparkfuse.contracts.AppLive.getDefaultInstance();
   }
 
+  public static final int FAILURE_FIELD_NUMBER = 24;
+  /**
+   * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+   * @return Whether the failure field is set.
+   */
+  @java.lang.Override
+  public boolean hasFailure() {
+    return rowCase_ == 24;
+  }
+  /**
+   * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+   * @return The failure.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.FailureLive getFailure() {
+    if (rowCase_ == 24) {
+       return (io.sparkfuse.contracts.FailureLive) row_;
+    }
+    return io.sparkfuse.contracts.FailureLive.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.FailureLiveOrBuilder getFailureOrBuilder() {
+    if (rowCase_ == 24) {
+       return (io.sparkfuse.contracts.FailureLive) row_;
+    }
+    return io.sparkfuse.contracts.FailureLive.getDefaultInstance();
+  }
+
+  public static final int JOB_FIELD_NUMBER = 25;
+  /**
+   * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+   * @return Whether the job field is set.
+   */
+  @java.lang.Override
+  public boolean hasJob() {
+    return rowCase_ == 25;
+  }
+  /**
+   * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+   * @return The job.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.JobLive getJob() {
+    if (rowCase_ == 25) {
+       return (io.sparkfuse.contracts.JobLive) row_;
+    }
+    return io.sparkfuse.contracts.JobLive.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.JobLiveOrBuilder getJobOrBuilder() {
+    if (rowCase_ == 25) {
+       return (io.sparkfuse.contracts.JobLive) row_;
+    }
+    return io.sparkfuse.contracts.JobLive.getDefaultInstance();
+  }
+
+  public static final int EXECUTOR_LOSS_FIELD_NUMBER = 26;
+  /**
+   * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+   * @return Whether the executorLoss field is set.
+   */
+  @java.lang.Override
+  public boolean hasExecutorLoss() {
+    return rowCase_ == 26;
+  }
+  /**
+   * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+   * @return The executorLoss.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.ExecutorLoss getExecutorLoss() {
+    if (rowCase_ == 26) {
+       return (io.sparkfuse.contracts.ExecutorLoss) row_;
+    }
+    return io.sparkfuse.contracts.ExecutorLoss.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.ExecutorLossOrBuilder getExecutorLossOrBuilder() {
+    if (rowCase_ == 26) {
+       return (io.sparkfuse.contracts.ExecutorLoss) row_;
+    }
+    return io.sparkfuse.contracts.ExecutorLoss.getDefaultInstance();
+  }
+
+  public static final int HOST_FIELD_NUMBER = 27;
+  /**
+   * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+   * @return Whether the host field is set.
+   */
+  @java.lang.Override
+  public boolean hasHost() {
+    return rowCase_ == 27;
+  }
+  /**
+   * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+   * @return The host.
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.HostLive getHost() {
+    if (rowCase_ == 27) {
+       return (io.sparkfuse.contracts.HostLive) row_;
+    }
+    return io.sparkfuse.contracts.HostLive.getDefaultInstance();
+  }
+  /**
+   * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+   */
+  @java.lang.Override
+  public io.sparkfuse.contracts.HostLiveOrBuilder getHostOrBuilder() {
+    if (rowCase_ == 27) {
+       return (io.sparkfuse.contracts.HostLive) row_;
+    }
+    return io.sparkfuse.contracts.HostLive.getDefaultInstance();
+  }
+
   public static final int APPLICATION_STARTED_FIELD_NUMBER = 30;
   /**
    * <code>.sparkfuse.contracts.ApplicationStarted application_started = 30;</code>
@@ -1277,6 +1409,18 @@ private static final long serialVersionUID = 0L;
     if (rowCase_ == 23) {
       output.writeMessage(23, (io.sparkfuse.contracts.AppLive) row_);
     }
+    if (rowCase_ == 24) {
+      output.writeMessage(24, (io.sparkfuse.contracts.FailureLive) row_);
+    }
+    if (rowCase_ == 25) {
+      output.writeMessage(25, (io.sparkfuse.contracts.JobLive) row_);
+    }
+    if (rowCase_ == 26) {
+      output.writeMessage(26, (io.sparkfuse.contracts.ExecutorLoss) row_);
+    }
+    if (rowCase_ == 27) {
+      output.writeMessage(27, (io.sparkfuse.contracts.HostLive) row_);
+    }
     if (rowCase_ == 30) {
       output.writeMessage(30, (io.sparkfuse.contracts.ApplicationStarted) row_);
     }
@@ -1378,6 +1522,22 @@ private static final long serialVersionUID = 0L;
     if (rowCase_ == 23) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(23, (io.sparkfuse.contracts.AppLive) row_);
+    }
+    if (rowCase_ == 24) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(24, (io.sparkfuse.contracts.FailureLive) row_);
+    }
+    if (rowCase_ == 25) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(25, (io.sparkfuse.contracts.JobLive) row_);
+    }
+    if (rowCase_ == 26) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(26, (io.sparkfuse.contracts.ExecutorLoss) row_);
+    }
+    if (rowCase_ == 27) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(27, (io.sparkfuse.contracts.HostLive) row_);
     }
     if (rowCase_ == 30) {
       size += com.google.protobuf.CodedOutputStream
@@ -1522,6 +1682,22 @@ private static final long serialVersionUID = 0L;
         if (!getApplication()
             .equals(other.getApplication())) return false;
         break;
+      case 24:
+        if (!getFailure()
+            .equals(other.getFailure())) return false;
+        break;
+      case 25:
+        if (!getJob()
+            .equals(other.getJob())) return false;
+        break;
+      case 26:
+        if (!getExecutorLoss()
+            .equals(other.getExecutorLoss())) return false;
+        break;
+      case 27:
+        if (!getHost()
+            .equals(other.getHost())) return false;
+        break;
       case 30:
         if (!getApplicationStarted()
             .equals(other.getApplicationStarted())) return false;
@@ -1652,6 +1828,22 @@ private static final long serialVersionUID = 0L;
       case 23:
         hash = (37 * hash) + APPLICATION_FIELD_NUMBER;
         hash = (53 * hash) + getApplication().hashCode();
+        break;
+      case 24:
+        hash = (37 * hash) + FAILURE_FIELD_NUMBER;
+        hash = (53 * hash) + getFailure().hashCode();
+        break;
+      case 25:
+        hash = (37 * hash) + JOB_FIELD_NUMBER;
+        hash = (53 * hash) + getJob().hashCode();
+        break;
+      case 26:
+        hash = (37 * hash) + EXECUTOR_LOSS_FIELD_NUMBER;
+        hash = (53 * hash) + getExecutorLoss().hashCode();
+        break;
+      case 27:
+        hash = (37 * hash) + HOST_FIELD_NUMBER;
+        hash = (53 * hash) + getHost().hashCode();
         break;
       case 30:
         hash = (37 * hash) + APPLICATION_STARTED_FIELD_NUMBER;
@@ -1860,6 +2052,18 @@ private static final long serialVersionUID = 0L;
       if (applicationBuilder_ != null) {
         applicationBuilder_.clear();
       }
+      if (failureBuilder_ != null) {
+        failureBuilder_.clear();
+      }
+      if (jobBuilder_ != null) {
+        jobBuilder_.clear();
+      }
+      if (executorLossBuilder_ != null) {
+        executorLossBuilder_.clear();
+      }
+      if (hostBuilder_ != null) {
+        hostBuilder_.clear();
+      }
       if (applicationStartedBuilder_ != null) {
         applicationStartedBuilder_.clear();
       }
@@ -2004,6 +2208,22 @@ private static final long serialVersionUID = 0L;
           applicationBuilder_ != null) {
         result.row_ = applicationBuilder_.build();
       }
+      if (rowCase_ == 24 &&
+          failureBuilder_ != null) {
+        result.row_ = failureBuilder_.build();
+      }
+      if (rowCase_ == 25 &&
+          jobBuilder_ != null) {
+        result.row_ = jobBuilder_.build();
+      }
+      if (rowCase_ == 26 &&
+          executorLossBuilder_ != null) {
+        result.row_ = executorLossBuilder_.build();
+      }
+      if (rowCase_ == 27 &&
+          hostBuilder_ != null) {
+        result.row_ = hostBuilder_.build();
+      }
       if (rowCase_ == 30 &&
           applicationStartedBuilder_ != null) {
         result.row_ = applicationStartedBuilder_.build();
@@ -2132,6 +2352,22 @@ private static final long serialVersionUID = 0L;
         }
         case APPLICATION: {
           mergeApplication(other.getApplication());
+          break;
+        }
+        case FAILURE: {
+          mergeFailure(other.getFailure());
+          break;
+        }
+        case JOB: {
+          mergeJob(other.getJob());
+          break;
+        }
+        case EXECUTOR_LOSS: {
+          mergeExecutorLoss(other.getExecutorLoss());
+          break;
+        }
+        case HOST: {
+          mergeHost(other.getHost());
           break;
         }
         case APPLICATION_STARTED: {
@@ -2301,6 +2537,34 @@ private static final long serialVersionUID = 0L;
               rowCase_ = 23;
               break;
             } // case 186
+            case 194: {
+              input.readMessage(
+                  internalGetFailureFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              rowCase_ = 24;
+              break;
+            } // case 194
+            case 202: {
+              input.readMessage(
+                  internalGetJobFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              rowCase_ = 25;
+              break;
+            } // case 202
+            case 210: {
+              input.readMessage(
+                  internalGetExecutorLossFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              rowCase_ = 26;
+              break;
+            } // case 210
+            case 218: {
+              input.readMessage(
+                  internalGetHostFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              rowCase_ = 27;
+              break;
+            } // case 218
             case 242: {
               input.readMessage(
                   internalGetApplicationStartedFieldBuilder().getBuilder(),
@@ -2413,7 +2677,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object view_ = "";
     /**
      * <pre>
-     * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+     * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
      * </pre>
      *
      * <code>optional string view = 1;</code>
@@ -2424,7 +2688,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+     * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
      * </pre>
      *
      * <code>optional string view = 1;</code>
@@ -2446,7 +2710,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+     * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
      * </pre>
      *
      * <code>optional string view = 1;</code>
@@ -2467,7 +2731,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+     * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
      * </pre>
      *
      * <code>optional string view = 1;</code>
@@ -2484,7 +2748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+     * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
      * </pre>
      *
      * <code>optional string view = 1;</code>
@@ -2498,7 +2762,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+     * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
      * </pre>
      *
      * <code>optional string view = 1;</code>
@@ -4088,6 +4352,574 @@ private static final long serialVersionUID = 0L;
       rowCase_ = 23;
       onChanged();
       return applicationBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.FailureLive, io.sparkfuse.contracts.FailureLive.Builder, io.sparkfuse.contracts.FailureLiveOrBuilder> failureBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     * @return Whether the failure field is set.
+     */
+    @java.lang.Override
+    public boolean hasFailure() {
+      return rowCase_ == 24;
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     * @return The failure.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.FailureLive getFailure() {
+      if (failureBuilder_ == null) {
+        if (rowCase_ == 24) {
+          return (io.sparkfuse.contracts.FailureLive) row_;
+        }
+        return io.sparkfuse.contracts.FailureLive.getDefaultInstance();
+      } else {
+        if (rowCase_ == 24) {
+          return failureBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.FailureLive.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     */
+    public Builder setFailure(io.sparkfuse.contracts.FailureLive value) {
+      if (failureBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        row_ = value;
+        onChanged();
+      } else {
+        failureBuilder_.setMessage(value);
+      }
+      rowCase_ = 24;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     */
+    public Builder setFailure(
+        io.sparkfuse.contracts.FailureLive.Builder builderForValue) {
+      if (failureBuilder_ == null) {
+        row_ = builderForValue.build();
+        onChanged();
+      } else {
+        failureBuilder_.setMessage(builderForValue.build());
+      }
+      rowCase_ = 24;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     */
+    public Builder mergeFailure(io.sparkfuse.contracts.FailureLive value) {
+      if (failureBuilder_ == null) {
+        if (rowCase_ == 24 &&
+            row_ != io.sparkfuse.contracts.FailureLive.getDefaultInstance()) {
+          row_ = io.sparkfuse.contracts.FailureLive.newBuilder((io.sparkfuse.contracts.FailureLive) row_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          row_ = value;
+        }
+        onChanged();
+      } else {
+        if (rowCase_ == 24) {
+          failureBuilder_.mergeFrom(value);
+        } else {
+          failureBuilder_.setMessage(value);
+        }
+      }
+      rowCase_ = 24;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     */
+    public Builder clearFailure() {
+      if (failureBuilder_ == null) {
+        if (rowCase_ == 24) {
+          rowCase_ = 0;
+          row_ = null;
+          onChanged();
+        }
+      } else {
+        if (rowCase_ == 24) {
+          rowCase_ = 0;
+          row_ = null;
+        }
+        failureBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     */
+    public io.sparkfuse.contracts.FailureLive.Builder getFailureBuilder() {
+      return internalGetFailureFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.FailureLiveOrBuilder getFailureOrBuilder() {
+      if ((rowCase_ == 24) && (failureBuilder_ != null)) {
+        return failureBuilder_.getMessageOrBuilder();
+      } else {
+        if (rowCase_ == 24) {
+          return (io.sparkfuse.contracts.FailureLive) row_;
+        }
+        return io.sparkfuse.contracts.FailureLive.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.FailureLive, io.sparkfuse.contracts.FailureLive.Builder, io.sparkfuse.contracts.FailureLiveOrBuilder> 
+        internalGetFailureFieldBuilder() {
+      if (failureBuilder_ == null) {
+        if (!(rowCase_ == 24)) {
+          row_ = io.sparkfuse.contracts.FailureLive.getDefaultInstance();
+        }
+        failureBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.FailureLive, io.sparkfuse.contracts.FailureLive.Builder, io.sparkfuse.contracts.FailureLiveOrBuilder>(
+                (io.sparkfuse.contracts.FailureLive) row_,
+                getParentForChildren(),
+                isClean());
+        row_ = null;
+      }
+      rowCase_ = 24;
+      onChanged();
+      return failureBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.JobLive, io.sparkfuse.contracts.JobLive.Builder, io.sparkfuse.contracts.JobLiveOrBuilder> jobBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     * @return Whether the job field is set.
+     */
+    @java.lang.Override
+    public boolean hasJob() {
+      return rowCase_ == 25;
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     * @return The job.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.JobLive getJob() {
+      if (jobBuilder_ == null) {
+        if (rowCase_ == 25) {
+          return (io.sparkfuse.contracts.JobLive) row_;
+        }
+        return io.sparkfuse.contracts.JobLive.getDefaultInstance();
+      } else {
+        if (rowCase_ == 25) {
+          return jobBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.JobLive.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     */
+    public Builder setJob(io.sparkfuse.contracts.JobLive value) {
+      if (jobBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        row_ = value;
+        onChanged();
+      } else {
+        jobBuilder_.setMessage(value);
+      }
+      rowCase_ = 25;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     */
+    public Builder setJob(
+        io.sparkfuse.contracts.JobLive.Builder builderForValue) {
+      if (jobBuilder_ == null) {
+        row_ = builderForValue.build();
+        onChanged();
+      } else {
+        jobBuilder_.setMessage(builderForValue.build());
+      }
+      rowCase_ = 25;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     */
+    public Builder mergeJob(io.sparkfuse.contracts.JobLive value) {
+      if (jobBuilder_ == null) {
+        if (rowCase_ == 25 &&
+            row_ != io.sparkfuse.contracts.JobLive.getDefaultInstance()) {
+          row_ = io.sparkfuse.contracts.JobLive.newBuilder((io.sparkfuse.contracts.JobLive) row_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          row_ = value;
+        }
+        onChanged();
+      } else {
+        if (rowCase_ == 25) {
+          jobBuilder_.mergeFrom(value);
+        } else {
+          jobBuilder_.setMessage(value);
+        }
+      }
+      rowCase_ = 25;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     */
+    public Builder clearJob() {
+      if (jobBuilder_ == null) {
+        if (rowCase_ == 25) {
+          rowCase_ = 0;
+          row_ = null;
+          onChanged();
+        }
+      } else {
+        if (rowCase_ == 25) {
+          rowCase_ = 0;
+          row_ = null;
+        }
+        jobBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     */
+    public io.sparkfuse.contracts.JobLive.Builder getJobBuilder() {
+      return internalGetJobFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.JobLiveOrBuilder getJobOrBuilder() {
+      if ((rowCase_ == 25) && (jobBuilder_ != null)) {
+        return jobBuilder_.getMessageOrBuilder();
+      } else {
+        if (rowCase_ == 25) {
+          return (io.sparkfuse.contracts.JobLive) row_;
+        }
+        return io.sparkfuse.contracts.JobLive.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.JobLive, io.sparkfuse.contracts.JobLive.Builder, io.sparkfuse.contracts.JobLiveOrBuilder> 
+        internalGetJobFieldBuilder() {
+      if (jobBuilder_ == null) {
+        if (!(rowCase_ == 25)) {
+          row_ = io.sparkfuse.contracts.JobLive.getDefaultInstance();
+        }
+        jobBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.JobLive, io.sparkfuse.contracts.JobLive.Builder, io.sparkfuse.contracts.JobLiveOrBuilder>(
+                (io.sparkfuse.contracts.JobLive) row_,
+                getParentForChildren(),
+                isClean());
+        row_ = null;
+      }
+      rowCase_ = 25;
+      onChanged();
+      return jobBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.ExecutorLoss, io.sparkfuse.contracts.ExecutorLoss.Builder, io.sparkfuse.contracts.ExecutorLossOrBuilder> executorLossBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     * @return Whether the executorLoss field is set.
+     */
+    @java.lang.Override
+    public boolean hasExecutorLoss() {
+      return rowCase_ == 26;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     * @return The executorLoss.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.ExecutorLoss getExecutorLoss() {
+      if (executorLossBuilder_ == null) {
+        if (rowCase_ == 26) {
+          return (io.sparkfuse.contracts.ExecutorLoss) row_;
+        }
+        return io.sparkfuse.contracts.ExecutorLoss.getDefaultInstance();
+      } else {
+        if (rowCase_ == 26) {
+          return executorLossBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.ExecutorLoss.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     */
+    public Builder setExecutorLoss(io.sparkfuse.contracts.ExecutorLoss value) {
+      if (executorLossBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        row_ = value;
+        onChanged();
+      } else {
+        executorLossBuilder_.setMessage(value);
+      }
+      rowCase_ = 26;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     */
+    public Builder setExecutorLoss(
+        io.sparkfuse.contracts.ExecutorLoss.Builder builderForValue) {
+      if (executorLossBuilder_ == null) {
+        row_ = builderForValue.build();
+        onChanged();
+      } else {
+        executorLossBuilder_.setMessage(builderForValue.build());
+      }
+      rowCase_ = 26;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     */
+    public Builder mergeExecutorLoss(io.sparkfuse.contracts.ExecutorLoss value) {
+      if (executorLossBuilder_ == null) {
+        if (rowCase_ == 26 &&
+            row_ != io.sparkfuse.contracts.ExecutorLoss.getDefaultInstance()) {
+          row_ = io.sparkfuse.contracts.ExecutorLoss.newBuilder((io.sparkfuse.contracts.ExecutorLoss) row_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          row_ = value;
+        }
+        onChanged();
+      } else {
+        if (rowCase_ == 26) {
+          executorLossBuilder_.mergeFrom(value);
+        } else {
+          executorLossBuilder_.setMessage(value);
+        }
+      }
+      rowCase_ = 26;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     */
+    public Builder clearExecutorLoss() {
+      if (executorLossBuilder_ == null) {
+        if (rowCase_ == 26) {
+          rowCase_ = 0;
+          row_ = null;
+          onChanged();
+        }
+      } else {
+        if (rowCase_ == 26) {
+          rowCase_ = 0;
+          row_ = null;
+        }
+        executorLossBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     */
+    public io.sparkfuse.contracts.ExecutorLoss.Builder getExecutorLossBuilder() {
+      return internalGetExecutorLossFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.ExecutorLossOrBuilder getExecutorLossOrBuilder() {
+      if ((rowCase_ == 26) && (executorLossBuilder_ != null)) {
+        return executorLossBuilder_.getMessageOrBuilder();
+      } else {
+        if (rowCase_ == 26) {
+          return (io.sparkfuse.contracts.ExecutorLoss) row_;
+        }
+        return io.sparkfuse.contracts.ExecutorLoss.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.ExecutorLoss, io.sparkfuse.contracts.ExecutorLoss.Builder, io.sparkfuse.contracts.ExecutorLossOrBuilder> 
+        internalGetExecutorLossFieldBuilder() {
+      if (executorLossBuilder_ == null) {
+        if (!(rowCase_ == 26)) {
+          row_ = io.sparkfuse.contracts.ExecutorLoss.getDefaultInstance();
+        }
+        executorLossBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.ExecutorLoss, io.sparkfuse.contracts.ExecutorLoss.Builder, io.sparkfuse.contracts.ExecutorLossOrBuilder>(
+                (io.sparkfuse.contracts.ExecutorLoss) row_,
+                getParentForChildren(),
+                isClean());
+        row_ = null;
+      }
+      rowCase_ = 26;
+      onChanged();
+      return executorLossBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.HostLive, io.sparkfuse.contracts.HostLive.Builder, io.sparkfuse.contracts.HostLiveOrBuilder> hostBuilder_;
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     * @return Whether the host field is set.
+     */
+    @java.lang.Override
+    public boolean hasHost() {
+      return rowCase_ == 27;
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     * @return The host.
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.HostLive getHost() {
+      if (hostBuilder_ == null) {
+        if (rowCase_ == 27) {
+          return (io.sparkfuse.contracts.HostLive) row_;
+        }
+        return io.sparkfuse.contracts.HostLive.getDefaultInstance();
+      } else {
+        if (rowCase_ == 27) {
+          return hostBuilder_.getMessage();
+        }
+        return io.sparkfuse.contracts.HostLive.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     */
+    public Builder setHost(io.sparkfuse.contracts.HostLive value) {
+      if (hostBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        row_ = value;
+        onChanged();
+      } else {
+        hostBuilder_.setMessage(value);
+      }
+      rowCase_ = 27;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     */
+    public Builder setHost(
+        io.sparkfuse.contracts.HostLive.Builder builderForValue) {
+      if (hostBuilder_ == null) {
+        row_ = builderForValue.build();
+        onChanged();
+      } else {
+        hostBuilder_.setMessage(builderForValue.build());
+      }
+      rowCase_ = 27;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     */
+    public Builder mergeHost(io.sparkfuse.contracts.HostLive value) {
+      if (hostBuilder_ == null) {
+        if (rowCase_ == 27 &&
+            row_ != io.sparkfuse.contracts.HostLive.getDefaultInstance()) {
+          row_ = io.sparkfuse.contracts.HostLive.newBuilder((io.sparkfuse.contracts.HostLive) row_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          row_ = value;
+        }
+        onChanged();
+      } else {
+        if (rowCase_ == 27) {
+          hostBuilder_.mergeFrom(value);
+        } else {
+          hostBuilder_.setMessage(value);
+        }
+      }
+      rowCase_ = 27;
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     */
+    public Builder clearHost() {
+      if (hostBuilder_ == null) {
+        if (rowCase_ == 27) {
+          rowCase_ = 0;
+          row_ = null;
+          onChanged();
+        }
+      } else {
+        if (rowCase_ == 27) {
+          rowCase_ = 0;
+          row_ = null;
+        }
+        hostBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     */
+    public io.sparkfuse.contracts.HostLive.Builder getHostBuilder() {
+      return internalGetHostFieldBuilder().getBuilder();
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     */
+    @java.lang.Override
+    public io.sparkfuse.contracts.HostLiveOrBuilder getHostOrBuilder() {
+      if ((rowCase_ == 27) && (hostBuilder_ != null)) {
+        return hostBuilder_.getMessageOrBuilder();
+      } else {
+        if (rowCase_ == 27) {
+          return (io.sparkfuse.contracts.HostLive) row_;
+        }
+        return io.sparkfuse.contracts.HostLive.getDefaultInstance();
+      }
+    }
+    /**
+     * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        io.sparkfuse.contracts.HostLive, io.sparkfuse.contracts.HostLive.Builder, io.sparkfuse.contracts.HostLiveOrBuilder> 
+        internalGetHostFieldBuilder() {
+      if (hostBuilder_ == null) {
+        if (!(rowCase_ == 27)) {
+          row_ = io.sparkfuse.contracts.HostLive.getDefaultInstance();
+        }
+        hostBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            io.sparkfuse.contracts.HostLive, io.sparkfuse.contracts.HostLive.Builder, io.sparkfuse.contracts.HostLiveOrBuilder>(
+                (io.sparkfuse.contracts.HostLive) row_,
+                getParentForChildren(),
+                isClean());
+        row_ = null;
+      }
+      rowCase_ = 27;
+      onChanged();
+      return hostBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilder<

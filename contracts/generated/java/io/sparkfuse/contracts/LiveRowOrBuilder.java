@@ -12,7 +12,7 @@ public interface LiveRowOrBuilder extends
 
   /**
    * <pre>
-   * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+   * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
    * </pre>
    *
    * <code>optional string view = 1;</code>
@@ -21,7 +21,7 @@ public interface LiveRowOrBuilder extends
   boolean hasView();
   /**
    * <pre>
-   * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+   * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
    * </pre>
    *
    * <code>optional string view = 1;</code>
@@ -30,7 +30,7 @@ public interface LiveRowOrBuilder extends
   java.lang.String getView();
   /**
    * <pre>
-   * stage_live, task_live, executor_live, app_live, or the kind of the fact that is passed on. [text]
+   * stage_live, task_live, executor_live, app_live, failure_live, job_live, executor_loss, host_live, or the kind of the fact that is passed on. [text]
    * </pre>
    *
    * <code>optional string view = 1;</code>
@@ -396,6 +396,66 @@ public interface LiveRowOrBuilder extends
    * <code>.sparkfuse.contracts.AppLive application = 23;</code>
    */
   io.sparkfuse.contracts.AppLiveOrBuilder getApplicationOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+   * @return Whether the failure field is set.
+   */
+  boolean hasFailure();
+  /**
+   * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+   * @return The failure.
+   */
+  io.sparkfuse.contracts.FailureLive getFailure();
+  /**
+   * <code>.sparkfuse.contracts.FailureLive failure = 24;</code>
+   */
+  io.sparkfuse.contracts.FailureLiveOrBuilder getFailureOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+   * @return Whether the job field is set.
+   */
+  boolean hasJob();
+  /**
+   * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+   * @return The job.
+   */
+  io.sparkfuse.contracts.JobLive getJob();
+  /**
+   * <code>.sparkfuse.contracts.JobLive job = 25;</code>
+   */
+  io.sparkfuse.contracts.JobLiveOrBuilder getJobOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+   * @return Whether the executorLoss field is set.
+   */
+  boolean hasExecutorLoss();
+  /**
+   * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+   * @return The executorLoss.
+   */
+  io.sparkfuse.contracts.ExecutorLoss getExecutorLoss();
+  /**
+   * <code>.sparkfuse.contracts.ExecutorLoss executor_loss = 26;</code>
+   */
+  io.sparkfuse.contracts.ExecutorLossOrBuilder getExecutorLossOrBuilder();
+
+  /**
+   * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+   * @return Whether the host field is set.
+   */
+  boolean hasHost();
+  /**
+   * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+   * @return The host.
+   */
+  io.sparkfuse.contracts.HostLive getHost();
+  /**
+   * <code>.sparkfuse.contracts.HostLive host = 27;</code>
+   */
+  io.sparkfuse.contracts.HostLiveOrBuilder getHostOrBuilder();
 
   /**
    * <code>.sparkfuse.contracts.ApplicationStarted application_started = 30;</code>

@@ -390,6 +390,9 @@ public final class LiveTypes {
           + "`finished_spilled_tasks` BIGINT, "
           + "`finished_spilled_duration_ms` BIGINT, "
           + "`finished_duration_ms` BIGINT, "
+          + "`fetch_failed_tasks` BIGINT, "
+          + "`lost_tasks` BIGINT, "
+          + "`resubmitted_tasks` BIGINT, "
           + "`duration_p50_ms` DOUBLE, "
           + "`duration_p95_ms` DOUBLE, "
           + "`duration_max_ms` BIGINT, "
@@ -420,6 +423,15 @@ public final class LiveTypes {
           + "`bytes_ratio` DOUBLE, "
           + "`lost_ms` BIGINT, "
           + "`lost_share` DOUBLE, "
+          + "`slowest_task_index` INT, "
+          + "`slowest_task_ms` BIGINT, "
+          + "`slowest_task_bytes` BIGINT, "
+          + "`slowest_task_executor_id` STRING, "
+          + "`slowest_task_host` STRING, "
+          + "`slowest_task_bytes_ratio` DOUBLE, "
+          + "`slowest_task_lost_ms` BIGINT, "
+          + "`slowest_task_lost_share` DOUBLE, "
+          + "`slowest_task_gc_ms` BIGINT, "
           + "`stage_fingerprint` STRING, "
           + "`baseline_runs` BIGINT, "
           + "`expected_ms` BIGINT, "
@@ -427,7 +439,12 @@ public final class LiveTypes {
           + "`expected_cpu_ms` BIGINT, "
           + "`expected_cpu_p95_ms` BIGINT, "
           + "`moved` STRING, "
-          + "`work_known` BOOLEAN>";
+          + "`work_known` BOOLEAN, "
+          + "`projected_ms` BIGINT, "
+          + "`projected_p95_ms` BIGINT, "
+          + "`judged_ms` BIGINT, "
+          + "`runs_python` BOOLEAN, "
+          + "`operator_rows_max` BIGINT>";
 
   /** TaskLive. */
   public static final String TASK =
@@ -448,7 +465,8 @@ public final class LiveTypes {
           + "`disk_spilled_bytes` BIGINT, "
           + "`stack` STRING, "
           + "`stage_name` STRING, "
-          + "`stage_fingerprint` STRING>";
+          + "`stage_fingerprint` STRING, "
+          + "`outlived_ms` BIGINT>";
 
   /** ExecutorLive. */
   public static final String EXECUTOR =
@@ -464,7 +482,14 @@ public final class LiveTypes {
           + "`cpu_ns` BIGINT, "
           + "`rss_bytes` BIGINT, "
           + "`python_rss_bytes` BIGINT, "
-          + "`running_tasks` INT>";
+          + "`running_tasks` INT, "
+          + "`gc_pause_max_ms` BIGINT, "
+          + "`heap_after_gc_bytes` BIGINT, "
+          + "`direct_memory_bytes` BIGINT, "
+          + "`process_rss_bytes` BIGINT, "
+          + "`memory_limit_bytes` BIGINT, "
+          + "`silent_ms` BIGINT, "
+          + "`age_ms` BIGINT>";
 
   /** AppLive. */
   public static final String APPLICATION =
@@ -497,7 +522,82 @@ public final class LiveTypes {
           + "`expected_cpu_ms` BIGINT, "
           + "`expected_cpu_p95_ms` BIGINT, "
           + "`moved` STRING, "
-          + "`work_known` BOOLEAN>";
+          + "`work_known` BOOLEAN, "
+          + "`idle_ms` BIGINT, "
+          + "`stalled_ms` BIGINT, "
+          + "`driver_silent_ms` BIGINT, "
+          + "`outlived_ms` BIGINT, "
+          + "`unfinished_tasks` BIGINT, "
+          + "`deadline_ms` BIGINT, "
+          + "`deadline_left_ms` BIGINT, "
+          + "`remaining_ms` BIGINT, "
+          + "`remaining_p95_ms` BIGINT, "
+          + "`late_chance` DOUBLE, "
+          + "`deadline_source` STRING>";
+
+  /** FailureLive. */
+  public static final String FAILURE =
+      "ROW<"
+          + "`stage_id` INT, "
+          + "`stage_attempt` INT, "
+          + "`stage_name` STRING, "
+          + "`stage_fingerprint` STRING, "
+          + "`failure_class` STRING, "
+          + "`failure_reason` STRING, "
+          + "`failed_tasks` BIGINT, "
+          + "`finished_tasks` BIGINT, "
+          + "`num_tasks` INT, "
+          + "`task_index` INT, "
+          + "`executor_id` STRING, "
+          + "`host` STRING, "
+          + "`hosts` BIGINT, "
+          + "`failing_tasks` BIGINT, "
+          + "`attempts_max` BIGINT, "
+          + "`failure_kind` STRING, "
+          + "`failure` STRING, "
+          + "`retry` STRING, "
+          + "`first_cause` STRING>";
+
+  /** JobLive. */
+  public static final String JOB =
+      "ROW<"
+          + "`job_id` INT, "
+          + "`description` STRING, "
+          + "`status` STRING, "
+          + "`elapsed_ms` BIGINT, "
+          + "`failure_reason` STRING, "
+          + "`failure_kind` STRING, "
+          + "`failure` STRING, "
+          + "`retry` STRING, "
+          + "`first_cause` STRING, "
+          + "`failed_stage_id` INT>";
+
+  /** ExecutorLoss. */
+  public static final String EXECUTOR_LOSS =
+      "ROW<"
+          + "`executor_id` STRING, "
+          + "`host` STRING, "
+          + "`removed_ms` BIGINT, "
+          + "`reason` STRING, "
+          + "`exit_code` INT, "
+          + "`lived_ms` BIGINT, "
+          + "`failure_kind` STRING, "
+          + "`failure` STRING, "
+          + "`lost_executors` BIGINT, "
+          + "`peak_executors` BIGINT, "
+          + "`lost_alike` BIGINT>";
+
+  /** HostLive. */
+  public static final String HOST =
+      "ROW<"
+          + "`host` STRING, "
+          + "`applications` BIGINT, "
+          + "`failing_applications` BIGINT, "
+          + "`slow_applications` BIGINT, "
+          + "`storage_applications` BIGINT, "
+          + "`elsewhere_applications` BIGINT, "
+          + "`failure` STRING, "
+          + "`application_ids` STRING>";
 
   /** LiveRow. */
   public static final String LIVE_ROW =
@@ -515,10 +615,14 @@ public final class LiveTypes {
           + "`run_key` STRING, "
           + "`owner` STRING, "
           + "`team` STRING, "
-          + "`stage` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `status` STRING, `submitted_ms` BIGINT, `completed_ms` BIGINT, `elapsed_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `failure_reason` STRING, `finished_tasks` BIGINT, `succeeded_tasks` BIGINT, `failed_tasks` BIGINT, `killed_tasks` BIGINT, `speculative_tasks` BIGINT, `finished_run_ms` BIGINT, `finished_cpu_ms` BIGINT, `finished_gc_ms` BIGINT, `finished_input_bytes` BIGINT, `finished_input_records` BIGINT, `finished_shuffle_read_bytes` BIGINT, `finished_shuffle_read_records` BIGINT, `finished_fetch_wait_ms` BIGINT, `finished_shuffle_write_bytes` BIGINT, `finished_shuffle_write_records` BIGINT, `finished_output_bytes` BIGINT, `finished_output_records` BIGINT, `finished_memory_spilled_bytes` BIGINT, `finished_disk_spilled_bytes` BIGINT, `finished_spilled_tasks` BIGINT, `finished_spilled_duration_ms` BIGINT, `finished_duration_ms` BIGINT, `duration_p50_ms` DOUBLE, `duration_p95_ms` DOUBLE, `duration_max_ms` BIGINT, `task_bytes_p50` DOUBLE, `task_bytes_p95` DOUBLE, `task_bytes_max` BIGINT, `running_tasks` BIGINT, `running_input_bytes` BIGINT, `running_input_records` BIGINT, `running_shuffle_read_bytes` BIGINT, `running_shuffle_read_records` BIGINT, `running_shuffle_write_bytes` BIGINT, `running_output_bytes` BIGINT, `running_memory_spilled_bytes` BIGINT, `running_disk_spilled_bytes` BIGINT, `running_cpu_ms` BIGINT, `running_age_max_ms` BIGINT, `running_stalled_max_ms` BIGINT, `running_untracked_tasks` BIGINT, `since_finish_ms` BIGINT, `disk_spilled_bytes` BIGINT, `memory_spilled_bytes` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `biggest_task_index` INT, `biggest_task_bytes` BIGINT, `biggest_task_ms` BIGINT, `bytes_ratio` DOUBLE, `lost_ms` BIGINT, `lost_share` DOUBLE, `stage_fingerprint` STRING, `baseline_runs` BIGINT, `expected_ms` BIGINT, `expected_p95_ms` BIGINT, `expected_cpu_ms` BIGINT, `expected_cpu_p95_ms` BIGINT, `moved` STRING, `work_known` BOOLEAN>, "
-          + "`task` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `age_ms` BIGINT, `stalled_ms` BIGINT, `cpu_since_progress_ms` BIGINT, `activity` STRING, `work_bytes` BIGINT, `work_records` BIGINT, `disk_spilled_bytes` BIGINT, `stack` STRING, `stage_name` STRING, `stage_fingerprint` STRING>, "
-          + "`executor` ROW<`executor_id` STRING, `host` STRING, `heap_used_bytes` BIGINT, `heap_max_bytes` BIGINT, `non_heap_used_bytes` BIGINT, `gc_delta_ms` BIGINT, `interval_ms` BIGINT, `gc_share` DOUBLE, `cpu_ns` BIGINT, `rss_bytes` BIGINT, `python_rss_bytes` BIGINT, `running_tasks` INT>, "
-          + "`application` ROW<`name` STRING, `status` STRING, `ended_ms` BIGINT, `elapsed_ms` BIGINT, `running_jobs` BIGINT, `succeeded_jobs` BIGINT, `failed_jobs` BIGINT, `running_stages` BIGINT, `ended_stages` BIGINT, `running_tasks` BIGINT, `finished_tasks` BIGINT, `failed_tasks` BIGINT, `executors` BIGINT, `disk_spilled_bytes` BIGINT, `facts_seen` BIGINT, `facts_expected` BIGINT, `facts_dropped` BIGINT, `user_name` STRING, `spark_version` STRING, `finished_cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `baseline_runs` BIGINT, `expected_ms` BIGINT, `expected_p95_ms` BIGINT, `expected_cpu_ms` BIGINT, `expected_cpu_p95_ms` BIGINT, `moved` STRING, `work_known` BOOLEAN>, "
+          + "`stage` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `status` STRING, `submitted_ms` BIGINT, `completed_ms` BIGINT, `elapsed_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `failure_reason` STRING, `finished_tasks` BIGINT, `succeeded_tasks` BIGINT, `failed_tasks` BIGINT, `killed_tasks` BIGINT, `speculative_tasks` BIGINT, `finished_run_ms` BIGINT, `finished_cpu_ms` BIGINT, `finished_gc_ms` BIGINT, `finished_input_bytes` BIGINT, `finished_input_records` BIGINT, `finished_shuffle_read_bytes` BIGINT, `finished_shuffle_read_records` BIGINT, `finished_fetch_wait_ms` BIGINT, `finished_shuffle_write_bytes` BIGINT, `finished_shuffle_write_records` BIGINT, `finished_output_bytes` BIGINT, `finished_output_records` BIGINT, `finished_memory_spilled_bytes` BIGINT, `finished_disk_spilled_bytes` BIGINT, `finished_spilled_tasks` BIGINT, `finished_spilled_duration_ms` BIGINT, `finished_duration_ms` BIGINT, `fetch_failed_tasks` BIGINT, `lost_tasks` BIGINT, `resubmitted_tasks` BIGINT, `duration_p50_ms` DOUBLE, `duration_p95_ms` DOUBLE, `duration_max_ms` BIGINT, `task_bytes_p50` DOUBLE, `task_bytes_p95` DOUBLE, `task_bytes_max` BIGINT, `running_tasks` BIGINT, `running_input_bytes` BIGINT, `running_input_records` BIGINT, `running_shuffle_read_bytes` BIGINT, `running_shuffle_read_records` BIGINT, `running_shuffle_write_bytes` BIGINT, `running_output_bytes` BIGINT, `running_memory_spilled_bytes` BIGINT, `running_disk_spilled_bytes` BIGINT, `running_cpu_ms` BIGINT, `running_age_max_ms` BIGINT, `running_stalled_max_ms` BIGINT, `running_untracked_tasks` BIGINT, `since_finish_ms` BIGINT, `disk_spilled_bytes` BIGINT, `memory_spilled_bytes` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `biggest_task_index` INT, `biggest_task_bytes` BIGINT, `biggest_task_ms` BIGINT, `bytes_ratio` DOUBLE, `lost_ms` BIGINT, `lost_share` DOUBLE, `slowest_task_index` INT, `slowest_task_ms` BIGINT, `slowest_task_bytes` BIGINT, `slowest_task_executor_id` STRING, `slowest_task_host` STRING, `slowest_task_bytes_ratio` DOUBLE, `slowest_task_lost_ms` BIGINT, `slowest_task_lost_share` DOUBLE, `slowest_task_gc_ms` BIGINT, `stage_fingerprint` STRING, `baseline_runs` BIGINT, `expected_ms` BIGINT, `expected_p95_ms` BIGINT, `expected_cpu_ms` BIGINT, `expected_cpu_p95_ms` BIGINT, `moved` STRING, `work_known` BOOLEAN, `projected_ms` BIGINT, `projected_p95_ms` BIGINT, `judged_ms` BIGINT, `runs_python` BOOLEAN, `operator_rows_max` BIGINT>, "
+          + "`task` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `age_ms` BIGINT, `stalled_ms` BIGINT, `cpu_since_progress_ms` BIGINT, `activity` STRING, `work_bytes` BIGINT, `work_records` BIGINT, `disk_spilled_bytes` BIGINT, `stack` STRING, `stage_name` STRING, `stage_fingerprint` STRING, `outlived_ms` BIGINT>, "
+          + "`executor` ROW<`executor_id` STRING, `host` STRING, `heap_used_bytes` BIGINT, `heap_max_bytes` BIGINT, `non_heap_used_bytes` BIGINT, `gc_delta_ms` BIGINT, `interval_ms` BIGINT, `gc_share` DOUBLE, `cpu_ns` BIGINT, `rss_bytes` BIGINT, `python_rss_bytes` BIGINT, `running_tasks` INT, `gc_pause_max_ms` BIGINT, `heap_after_gc_bytes` BIGINT, `direct_memory_bytes` BIGINT, `process_rss_bytes` BIGINT, `memory_limit_bytes` BIGINT, `silent_ms` BIGINT, `age_ms` BIGINT>, "
+          + "`application` ROW<`name` STRING, `status` STRING, `ended_ms` BIGINT, `elapsed_ms` BIGINT, `running_jobs` BIGINT, `succeeded_jobs` BIGINT, `failed_jobs` BIGINT, `running_stages` BIGINT, `ended_stages` BIGINT, `running_tasks` BIGINT, `finished_tasks` BIGINT, `failed_tasks` BIGINT, `executors` BIGINT, `disk_spilled_bytes` BIGINT, `facts_seen` BIGINT, `facts_expected` BIGINT, `facts_dropped` BIGINT, `user_name` STRING, `spark_version` STRING, `finished_cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `baseline_runs` BIGINT, `expected_ms` BIGINT, `expected_p95_ms` BIGINT, `expected_cpu_ms` BIGINT, `expected_cpu_p95_ms` BIGINT, `moved` STRING, `work_known` BOOLEAN, `idle_ms` BIGINT, `stalled_ms` BIGINT, `driver_silent_ms` BIGINT, `outlived_ms` BIGINT, `unfinished_tasks` BIGINT, `deadline_ms` BIGINT, `deadline_left_ms` BIGINT, `remaining_ms` BIGINT, `remaining_p95_ms` BIGINT, `late_chance` DOUBLE, `deadline_source` STRING>, "
+          + "`failure` ROW<`stage_id` INT, `stage_attempt` INT, `stage_name` STRING, `stage_fingerprint` STRING, `failure_class` STRING, `failure_reason` STRING, `failed_tasks` BIGINT, `finished_tasks` BIGINT, `num_tasks` INT, `task_index` INT, `executor_id` STRING, `host` STRING, `hosts` BIGINT, `failing_tasks` BIGINT, `attempts_max` BIGINT, `failure_kind` STRING, `failure` STRING, `retry` STRING, `first_cause` STRING>, "
+          + "`job` ROW<`job_id` INT, `description` STRING, `status` STRING, `elapsed_ms` BIGINT, `failure_reason` STRING, `failure_kind` STRING, `failure` STRING, `retry` STRING, `first_cause` STRING, `failed_stage_id` INT>, "
+          + "`executor_loss` ROW<`executor_id` STRING, `host` STRING, `removed_ms` BIGINT, `reason` STRING, `exit_code` INT, `lived_ms` BIGINT, `failure_kind` STRING, `failure` STRING, `lost_executors` BIGINT, `peak_executors` BIGINT, `lost_alike` BIGINT>, "
+          + "`host` ROW<`host` STRING, `applications` BIGINT, `failing_applications` BIGINT, `slow_applications` BIGINT, `storage_applications` BIGINT, `elsewhere_applications` BIGINT, `failure` STRING, `application_ids` STRING>, "
           + "`application_started` ROW<`name` STRING, `user_name` STRING, `spark_version` STRING, `plugin_version` STRING, `master` STRING, `properties` MAP<STRING, STRING>, `configuration` MAP<STRING, STRING>>, "
           + "`application_ended` ROW<`ended_ms` BIGINT, `succeeded_jobs` BIGINT, `failed_jobs` BIGINT>, "
           + "`job_started` ROW<`job_id` INT, `submitted_ms` BIGINT, `stage_ids` ARRAY<INT>, `description` STRING, `sql_execution_id` BIGINT, `job_group` STRING, `job_tags` ARRAY<STRING>>, "

@@ -36,6 +36,8 @@ private static final long serialVersionUID = 0L;
     name_ = "";
     status_ = "";
     failureReason_ = "";
+    slowestTaskExecutorId_ = "";
+    slowestTaskHost_ = "";
     stageFingerprint_ = "";
     moved_ = "";
   }
@@ -1049,6 +1051,87 @@ private static final long serialVersionUID = 0L;
     return finishedDurationMs_;
   }
 
+  public static final int FETCH_FAILED_TASKS_FIELD_NUMBER = 42;
+  private long fetchFailedTasks_ = 0L;
+  /**
+   * <pre>
+   * Of the failed ones: a shuffle block could not be fetched. [count]
+   * </pre>
+   *
+   * <code>optional int64 fetch_failed_tasks = 42;</code>
+   * @return Whether the fetchFailedTasks field is set.
+   */
+  @java.lang.Override
+  public boolean hasFetchFailedTasks() {
+    return ((bitField1_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Of the failed ones: a shuffle block could not be fetched. [count]
+   * </pre>
+   *
+   * <code>optional int64 fetch_failed_tasks = 42;</code>
+   * @return The fetchFailedTasks.
+   */
+  @java.lang.Override
+  public long getFetchFailedTasks() {
+    return fetchFailedTasks_;
+  }
+
+  public static final int LOST_TASKS_FIELD_NUMBER = 43;
+  private long lostTasks_ = 0L;
+  /**
+   * <pre>
+   * Of the failed ones: the executor was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 lost_tasks = 43;</code>
+   * @return Whether the lostTasks field is set.
+   */
+  @java.lang.Override
+  public boolean hasLostTasks() {
+    return ((bitField1_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Of the failed ones: the executor was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 lost_tasks = 43;</code>
+   * @return The lostTasks.
+   */
+  @java.lang.Override
+  public long getLostTasks() {
+    return lostTasks_;
+  }
+
+  public static final int RESUBMITTED_TASKS_FIELD_NUMBER = 44;
+  private long resubmittedTasks_ = 0L;
+  /**
+   * <pre>
+   * Successes that Spark took back because the executor that held their output was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 resubmitted_tasks = 44;</code>
+   * @return Whether the resubmittedTasks field is set.
+   */
+  @java.lang.Override
+  public boolean hasResubmittedTasks() {
+    return ((bitField1_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Successes that Spark took back because the executor that held their output was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 resubmitted_tasks = 44;</code>
+   * @return The resubmittedTasks.
+   */
+  @java.lang.Override
+  public long getResubmittedTasks() {
+    return resubmittedTasks_;
+  }
+
   public static final int DURATION_P50_MS_FIELD_NUMBER = 50;
   private double durationP50Ms_ = 0D;
   /**
@@ -1061,7 +1144,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasDurationP50Ms() {
-    return ((bitField1_ & 0x00000002) != 0);
+    return ((bitField1_ & 0x00000010) != 0);
   }
   /**
    * <pre>
@@ -1088,7 +1171,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasDurationP95Ms() {
-    return ((bitField1_ & 0x00000004) != 0);
+    return ((bitField1_ & 0x00000020) != 0);
   }
   /**
    * <pre>
@@ -1115,7 +1198,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasDurationMaxMs() {
-    return ((bitField1_ & 0x00000008) != 0);
+    return ((bitField1_ & 0x00000040) != 0);
   }
   /**
    * <pre>
@@ -1142,7 +1225,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasTaskBytesP50() {
-    return ((bitField1_ & 0x00000010) != 0);
+    return ((bitField1_ & 0x00000080) != 0);
   }
   /**
    * <pre>
@@ -1169,7 +1252,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasTaskBytesP95() {
-    return ((bitField1_ & 0x00000020) != 0);
+    return ((bitField1_ & 0x00000100) != 0);
   }
   /**
    * <pre>
@@ -1196,7 +1279,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasTaskBytesMax() {
-    return ((bitField1_ & 0x00000040) != 0);
+    return ((bitField1_ & 0x00000200) != 0);
   }
   /**
    * <pre>
@@ -1223,7 +1306,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningTasks() {
-    return ((bitField1_ & 0x00000080) != 0);
+    return ((bitField1_ & 0x00000400) != 0);
   }
   /**
    * <pre>
@@ -1250,7 +1333,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningInputBytes() {
-    return ((bitField1_ & 0x00000100) != 0);
+    return ((bitField1_ & 0x00000800) != 0);
   }
   /**
    * <pre>
@@ -1277,7 +1360,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningInputRecords() {
-    return ((bitField1_ & 0x00000200) != 0);
+    return ((bitField1_ & 0x00001000) != 0);
   }
   /**
    * <pre>
@@ -1304,7 +1387,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningShuffleReadBytes() {
-    return ((bitField1_ & 0x00000400) != 0);
+    return ((bitField1_ & 0x00002000) != 0);
   }
   /**
    * <pre>
@@ -1331,7 +1414,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningShuffleReadRecords() {
-    return ((bitField1_ & 0x00000800) != 0);
+    return ((bitField1_ & 0x00004000) != 0);
   }
   /**
    * <pre>
@@ -1358,7 +1441,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningShuffleWriteBytes() {
-    return ((bitField1_ & 0x00001000) != 0);
+    return ((bitField1_ & 0x00008000) != 0);
   }
   /**
    * <pre>
@@ -1385,7 +1468,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningOutputBytes() {
-    return ((bitField1_ & 0x00002000) != 0);
+    return ((bitField1_ & 0x00010000) != 0);
   }
   /**
    * <pre>
@@ -1412,7 +1495,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningMemorySpilledBytes() {
-    return ((bitField1_ & 0x00004000) != 0);
+    return ((bitField1_ & 0x00020000) != 0);
   }
   /**
    * <pre>
@@ -1439,7 +1522,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningDiskSpilledBytes() {
-    return ((bitField1_ & 0x00008000) != 0);
+    return ((bitField1_ & 0x00040000) != 0);
   }
   /**
    * <pre>
@@ -1466,7 +1549,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningCpuMs() {
-    return ((bitField1_ & 0x00010000) != 0);
+    return ((bitField1_ & 0x00080000) != 0);
   }
   /**
    * <pre>
@@ -1493,7 +1576,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningAgeMaxMs() {
-    return ((bitField1_ & 0x00020000) != 0);
+    return ((bitField1_ & 0x00100000) != 0);
   }
   /**
    * <pre>
@@ -1520,7 +1603,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningStalledMaxMs() {
-    return ((bitField1_ & 0x00040000) != 0);
+    return ((bitField1_ & 0x00200000) != 0);
   }
   /**
    * <pre>
@@ -1547,7 +1630,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasRunningUntrackedTasks() {
-    return ((bitField1_ & 0x00080000) != 0);
+    return ((bitField1_ & 0x00400000) != 0);
   }
   /**
    * <pre>
@@ -1574,7 +1657,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasSinceFinishMs() {
-    return ((bitField1_ & 0x00100000) != 0);
+    return ((bitField1_ & 0x00800000) != 0);
   }
   /**
    * <pre>
@@ -1601,7 +1684,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasDiskSpilledBytes() {
-    return ((bitField1_ & 0x00200000) != 0);
+    return ((bitField1_ & 0x01000000) != 0);
   }
   /**
    * <pre>
@@ -1628,7 +1711,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasMemorySpilledBytes() {
-    return ((bitField1_ & 0x00400000) != 0);
+    return ((bitField1_ & 0x02000000) != 0);
   }
   /**
    * <pre>
@@ -1655,7 +1738,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasWorkBytes() {
-    return ((bitField1_ & 0x00800000) != 0);
+    return ((bitField1_ & 0x04000000) != 0);
   }
   /**
    * <pre>
@@ -1682,7 +1765,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasWorkRecords() {
-    return ((bitField1_ & 0x01000000) != 0);
+    return ((bitField1_ & 0x08000000) != 0);
   }
   /**
    * <pre>
@@ -1709,7 +1792,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasBiggestTaskIndex() {
-    return ((bitField1_ & 0x02000000) != 0);
+    return ((bitField1_ & 0x10000000) != 0);
   }
   /**
    * <pre>
@@ -1736,7 +1819,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasBiggestTaskBytes() {
-    return ((bitField1_ & 0x04000000) != 0);
+    return ((bitField1_ & 0x20000000) != 0);
   }
   /**
    * <pre>
@@ -1763,7 +1846,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasBiggestTaskMs() {
-    return ((bitField1_ & 0x08000000) != 0);
+    return ((bitField1_ & 0x40000000) != 0);
   }
   /**
    * <pre>
@@ -1790,7 +1873,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasBytesRatio() {
-    return ((bitField1_ & 0x10000000) != 0);
+    return ((bitField1_ & 0x80000000) != 0);
   }
   /**
    * <pre>
@@ -1817,7 +1900,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasLostMs() {
-    return ((bitField1_ & 0x20000000) != 0);
+    return ((bitField2_ & 0x00000001) != 0);
   }
   /**
    * <pre>
@@ -1844,7 +1927,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasLostShare() {
-    return ((bitField1_ & 0x40000000) != 0);
+    return ((bitField2_ & 0x00000002) != 0);
   }
   /**
    * <pre>
@@ -1857,6 +1940,317 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public double getLostShare() {
     return lostShare_;
+  }
+
+  public static final int SLOWEST_TASK_INDEX_FIELD_NUMBER = 91;
+  private int slowestTaskIndex_ = 0;
+  /**
+   * <pre>
+   * Index of the task that takes longest, ended well or running. [count]
+   * </pre>
+   *
+   * <code>optional int32 slowest_task_index = 91;</code>
+   * @return Whether the slowestTaskIndex field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskIndex() {
+    return ((bitField2_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Index of the task that takes longest, ended well or running. [count]
+   * </pre>
+   *
+   * <code>optional int32 slowest_task_index = 91;</code>
+   * @return The slowestTaskIndex.
+   */
+  @java.lang.Override
+  public int getSlowestTaskIndex() {
+    return slowestTaskIndex_;
+  }
+
+  public static final int SLOWEST_TASK_MS_FIELD_NUMBER = 92;
+  private long slowestTaskMs_ = 0L;
+  /**
+   * <pre>
+   * Duration of that task, or its age while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_ms = 92;</code>
+   * @return Whether the slowestTaskMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskMs() {
+    return ((bitField2_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Duration of that task, or its age while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_ms = 92;</code>
+   * @return The slowestTaskMs.
+   */
+  @java.lang.Override
+  public long getSlowestTaskMs() {
+    return slowestTaskMs_;
+  }
+
+  public static final int SLOWEST_TASK_BYTES_FIELD_NUMBER = 93;
+  private long slowestTaskBytes_ = 0L;
+  /**
+   * <pre>
+   * Bytes (input and shuffle read) of that task. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_bytes = 93;</code>
+   * @return Whether the slowestTaskBytes field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskBytes() {
+    return ((bitField2_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Bytes (input and shuffle read) of that task. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_bytes = 93;</code>
+   * @return The slowestTaskBytes.
+   */
+  @java.lang.Override
+  public long getSlowestTaskBytes() {
+    return slowestTaskBytes_;
+  }
+
+  public static final int SLOWEST_TASK_EXECUTOR_ID_FIELD_NUMBER = 94;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object slowestTaskExecutorId_ = "";
+  /**
+   * <pre>
+   * Executor that ran it. [id]
+   * </pre>
+   *
+   * <code>optional string slowest_task_executor_id = 94;</code>
+   * @return Whether the slowestTaskExecutorId field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskExecutorId() {
+    return ((bitField2_ & 0x00000020) != 0);
+  }
+  /**
+   * <pre>
+   * Executor that ran it. [id]
+   * </pre>
+   *
+   * <code>optional string slowest_task_executor_id = 94;</code>
+   * @return The slowestTaskExecutorId.
+   */
+  @java.lang.Override
+  public java.lang.String getSlowestTaskExecutorId() {
+    java.lang.Object ref = slowestTaskExecutorId_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        slowestTaskExecutorId_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Executor that ran it. [id]
+   * </pre>
+   *
+   * <code>optional string slowest_task_executor_id = 94;</code>
+   * @return The bytes for slowestTaskExecutorId.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getSlowestTaskExecutorIdBytes() {
+    java.lang.Object ref = slowestTaskExecutorId_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      slowestTaskExecutorId_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int SLOWEST_TASK_HOST_FIELD_NUMBER = 95;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object slowestTaskHost_ = "";
+  /**
+   * <pre>
+   * Host of that executor. [text]
+   * </pre>
+   *
+   * <code>optional string slowest_task_host = 95;</code>
+   * @return Whether the slowestTaskHost field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskHost() {
+    return ((bitField2_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * Host of that executor. [text]
+   * </pre>
+   *
+   * <code>optional string slowest_task_host = 95;</code>
+   * @return The slowestTaskHost.
+   */
+  @java.lang.Override
+  public java.lang.String getSlowestTaskHost() {
+    java.lang.Object ref = slowestTaskHost_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        slowestTaskHost_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Host of that executor. [text]
+   * </pre>
+   *
+   * <code>optional string slowest_task_host = 95;</code>
+   * @return The bytes for slowestTaskHost.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getSlowestTaskHostBytes() {
+    java.lang.Object ref = slowestTaskHost_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      slowestTaskHost_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int SLOWEST_TASK_BYTES_RATIO_FIELD_NUMBER = 96;
+  private double slowestTaskBytesRatio_ = 0D;
+  /**
+   * <pre>
+   * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_bytes_ratio = 96;</code>
+   * @return Whether the slowestTaskBytesRatio field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskBytesRatio() {
+    return ((bitField2_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_bytes_ratio = 96;</code>
+   * @return The slowestTaskBytesRatio.
+   */
+  @java.lang.Override
+  public double getSlowestTaskBytesRatio() {
+    return slowestTaskBytesRatio_;
+  }
+
+  public static final int SLOWEST_TASK_LOST_MS_FIELD_NUMBER = 97;
+  private long slowestTaskLostMs_ = 0L;
+  /**
+   * <pre>
+   * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_lost_ms = 97;</code>
+   * @return Whether the slowestTaskLostMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskLostMs() {
+    return ((bitField2_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_lost_ms = 97;</code>
+   * @return The slowestTaskLostMs.
+   */
+  @java.lang.Override
+  public long getSlowestTaskLostMs() {
+    return slowestTaskLostMs_;
+  }
+
+  public static final int SLOWEST_TASK_LOST_SHARE_FIELD_NUMBER = 98;
+  private double slowestTaskLostShare_ = 0D;
+  /**
+   * <pre>
+   * slowest_task_lost_ms / elapsed_ms. [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_lost_share = 98;</code>
+   * @return Whether the slowestTaskLostShare field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskLostShare() {
+    return ((bitField2_ & 0x00000200) != 0);
+  }
+  /**
+   * <pre>
+   * slowest_task_lost_ms / elapsed_ms. [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_lost_share = 98;</code>
+   * @return The slowestTaskLostShare.
+   */
+  @java.lang.Override
+  public double getSlowestTaskLostShare() {
+    return slowestTaskLostShare_;
+  }
+
+  public static final int SLOWEST_TASK_GC_MS_FIELD_NUMBER = 99;
+  private long slowestTaskGcMs_ = 0L;
+  /**
+   * <pre>
+   * Collections while that task ran; absent while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_gc_ms = 99;</code>
+   * @return Whether the slowestTaskGcMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasSlowestTaskGcMs() {
+    return ((bitField2_ & 0x00000400) != 0);
+  }
+  /**
+   * <pre>
+   * Collections while that task ran; absent while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_gc_ms = 99;</code>
+   * @return The slowestTaskGcMs.
+   */
+  @java.lang.Override
+  public long getSlowestTaskGcMs() {
+    return slowestTaskGcMs_;
   }
 
   public static final int STAGE_FINGERPRINT_FIELD_NUMBER = 100;
@@ -1872,7 +2266,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasStageFingerprint() {
-    return ((bitField1_ & 0x80000000) != 0);
+    return ((bitField2_ & 0x00000800) != 0);
   }
   /**
    * <pre>
@@ -1932,7 +2326,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasBaselineRuns() {
-    return ((bitField2_ & 0x00000001) != 0);
+    return ((bitField2_ & 0x00001000) != 0);
   }
   /**
    * <pre>
@@ -1959,7 +2353,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasExpectedMs() {
-    return ((bitField2_ & 0x00000002) != 0);
+    return ((bitField2_ & 0x00002000) != 0);
   }
   /**
    * <pre>
@@ -1986,7 +2380,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasExpectedP95Ms() {
-    return ((bitField2_ & 0x00000004) != 0);
+    return ((bitField2_ & 0x00004000) != 0);
   }
   /**
    * <pre>
@@ -2013,7 +2407,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasExpectedCpuMs() {
-    return ((bitField2_ & 0x00000008) != 0);
+    return ((bitField2_ & 0x00008000) != 0);
   }
   /**
    * <pre>
@@ -2040,7 +2434,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasExpectedCpuP95Ms() {
-    return ((bitField2_ & 0x00000010) != 0);
+    return ((bitField2_ & 0x00010000) != 0);
   }
   /**
    * <pre>
@@ -2068,7 +2462,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasMoved() {
-    return ((bitField2_ & 0x00000020) != 0);
+    return ((bitField2_ & 0x00020000) != 0);
   }
   /**
    * <pre>
@@ -2128,7 +2522,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasWorkKnown() {
-    return ((bitField2_ & 0x00000040) != 0);
+    return ((bitField2_ & 0x00040000) != 0);
   }
   /**
    * <pre>
@@ -2141,6 +2535,141 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public boolean getWorkKnown() {
     return workKnown_;
+  }
+
+  public static final int PROJECTED_MS_FIELD_NUMBER = 108;
+  private long projectedMs_ = 0L;
+  /**
+   * <pre>
+   * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_ms = 108;</code>
+   * @return Whether the projectedMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasProjectedMs() {
+    return ((bitField2_ & 0x00080000) != 0);
+  }
+  /**
+   * <pre>
+   * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_ms = 108;</code>
+   * @return The projectedMs.
+   */
+  @java.lang.Override
+  public long getProjectedMs() {
+    return projectedMs_;
+  }
+
+  public static final int PROJECTED_P95_MS_FIELD_NUMBER = 109;
+  private long projectedP95Ms_ = 0L;
+  /**
+   * <pre>
+   * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_p95_ms = 109;</code>
+   * @return Whether the projectedP95Ms field is set.
+   */
+  @java.lang.Override
+  public boolean hasProjectedP95Ms() {
+    return ((bitField2_ & 0x00100000) != 0);
+  }
+  /**
+   * <pre>
+   * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_p95_ms = 109;</code>
+   * @return The projectedP95Ms.
+   */
+  @java.lang.Override
+  public long getProjectedP95Ms() {
+    return projectedP95Ms_;
+  }
+
+  public static final int JUDGED_MS_FIELD_NUMBER = 110;
+  private long judgedMs_ = 0L;
+  /**
+   * <pre>
+   * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 judged_ms = 110;</code>
+   * @return Whether the judgedMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasJudgedMs() {
+    return ((bitField2_ & 0x00200000) != 0);
+  }
+  /**
+   * <pre>
+   * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 judged_ms = 110;</code>
+   * @return The judgedMs.
+   */
+  @java.lang.Override
+  public long getJudgedMs() {
+    return judgedMs_;
+  }
+
+  public static final int RUNS_PYTHON_FIELD_NUMBER = 111;
+  private boolean runsPython_ = false;
+  /**
+   * <pre>
+   * Whether its operators run Python functions of the user. [flag, detect]
+   * </pre>
+   *
+   * <code>optional bool runs_python = 111;</code>
+   * @return Whether the runsPython field is set.
+   */
+  @java.lang.Override
+  public boolean hasRunsPython() {
+    return ((bitField2_ & 0x00400000) != 0);
+  }
+  /**
+   * <pre>
+   * Whether its operators run Python functions of the user. [flag, detect]
+   * </pre>
+   *
+   * <code>optional bool runs_python = 111;</code>
+   * @return The runsPython.
+   */
+  @java.lang.Override
+  public boolean getRunsPython() {
+    return runsPython_;
+  }
+
+  public static final int OPERATOR_ROWS_MAX_FIELD_NUMBER = 112;
+  private long operatorRowsMax_ = 0L;
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 112;</code>
+   * @return Whether the operatorRowsMax field is set.
+   */
+  @java.lang.Override
+  public boolean hasOperatorRowsMax() {
+    return ((bitField2_ & 0x00800000) != 0);
+  }
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 112;</code>
+   * @return The operatorRowsMax.
+   */
+  @java.lang.Override
+  public long getOperatorRowsMax() {
+    return operatorRowsMax_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -2257,118 +2786,169 @@ private static final long serialVersionUID = 0L;
       output.writeInt64(41, finishedDurationMs_);
     }
     if (((bitField1_ & 0x00000002) != 0)) {
-      output.writeDouble(50, durationP50Ms_);
+      output.writeInt64(42, fetchFailedTasks_);
     }
     if (((bitField1_ & 0x00000004) != 0)) {
-      output.writeDouble(51, durationP95Ms_);
+      output.writeInt64(43, lostTasks_);
     }
     if (((bitField1_ & 0x00000008) != 0)) {
-      output.writeInt64(52, durationMaxMs_);
+      output.writeInt64(44, resubmittedTasks_);
     }
     if (((bitField1_ & 0x00000010) != 0)) {
-      output.writeDouble(53, taskBytesP50_);
+      output.writeDouble(50, durationP50Ms_);
     }
     if (((bitField1_ & 0x00000020) != 0)) {
-      output.writeDouble(54, taskBytesP95_);
+      output.writeDouble(51, durationP95Ms_);
     }
     if (((bitField1_ & 0x00000040) != 0)) {
-      output.writeInt64(55, taskBytesMax_);
+      output.writeInt64(52, durationMaxMs_);
     }
     if (((bitField1_ & 0x00000080) != 0)) {
-      output.writeInt64(60, runningTasks_);
+      output.writeDouble(53, taskBytesP50_);
     }
     if (((bitField1_ & 0x00000100) != 0)) {
-      output.writeInt64(61, runningInputBytes_);
+      output.writeDouble(54, taskBytesP95_);
     }
     if (((bitField1_ & 0x00000200) != 0)) {
-      output.writeInt64(62, runningInputRecords_);
+      output.writeInt64(55, taskBytesMax_);
     }
     if (((bitField1_ & 0x00000400) != 0)) {
-      output.writeInt64(63, runningShuffleReadBytes_);
+      output.writeInt64(60, runningTasks_);
     }
     if (((bitField1_ & 0x00000800) != 0)) {
-      output.writeInt64(64, runningShuffleReadRecords_);
+      output.writeInt64(61, runningInputBytes_);
     }
     if (((bitField1_ & 0x00001000) != 0)) {
-      output.writeInt64(65, runningShuffleWriteBytes_);
+      output.writeInt64(62, runningInputRecords_);
     }
     if (((bitField1_ & 0x00002000) != 0)) {
-      output.writeInt64(66, runningOutputBytes_);
+      output.writeInt64(63, runningShuffleReadBytes_);
     }
     if (((bitField1_ & 0x00004000) != 0)) {
-      output.writeInt64(67, runningMemorySpilledBytes_);
+      output.writeInt64(64, runningShuffleReadRecords_);
     }
     if (((bitField1_ & 0x00008000) != 0)) {
-      output.writeInt64(68, runningDiskSpilledBytes_);
+      output.writeInt64(65, runningShuffleWriteBytes_);
     }
     if (((bitField1_ & 0x00010000) != 0)) {
-      output.writeInt64(69, runningCpuMs_);
+      output.writeInt64(66, runningOutputBytes_);
     }
     if (((bitField1_ & 0x00020000) != 0)) {
-      output.writeInt64(70, runningAgeMaxMs_);
+      output.writeInt64(67, runningMemorySpilledBytes_);
     }
     if (((bitField1_ & 0x00040000) != 0)) {
-      output.writeInt64(71, runningStalledMaxMs_);
+      output.writeInt64(68, runningDiskSpilledBytes_);
     }
     if (((bitField1_ & 0x00080000) != 0)) {
-      output.writeInt64(72, runningUntrackedTasks_);
+      output.writeInt64(69, runningCpuMs_);
     }
     if (((bitField1_ & 0x00100000) != 0)) {
-      output.writeInt64(80, sinceFinishMs_);
+      output.writeInt64(70, runningAgeMaxMs_);
     }
     if (((bitField1_ & 0x00200000) != 0)) {
-      output.writeInt64(81, diskSpilledBytes_);
+      output.writeInt64(71, runningStalledMaxMs_);
     }
     if (((bitField1_ & 0x00400000) != 0)) {
-      output.writeInt64(82, memorySpilledBytes_);
+      output.writeInt64(72, runningUntrackedTasks_);
     }
     if (((bitField1_ & 0x00800000) != 0)) {
-      output.writeInt64(83, workBytes_);
+      output.writeInt64(80, sinceFinishMs_);
     }
     if (((bitField1_ & 0x01000000) != 0)) {
-      output.writeInt64(84, workRecords_);
+      output.writeInt64(81, diskSpilledBytes_);
     }
     if (((bitField1_ & 0x02000000) != 0)) {
-      output.writeInt32(85, biggestTaskIndex_);
+      output.writeInt64(82, memorySpilledBytes_);
     }
     if (((bitField1_ & 0x04000000) != 0)) {
-      output.writeInt64(86, biggestTaskBytes_);
+      output.writeInt64(83, workBytes_);
     }
     if (((bitField1_ & 0x08000000) != 0)) {
-      output.writeInt64(87, biggestTaskMs_);
+      output.writeInt64(84, workRecords_);
     }
     if (((bitField1_ & 0x10000000) != 0)) {
-      output.writeDouble(88, bytesRatio_);
+      output.writeInt32(85, biggestTaskIndex_);
     }
     if (((bitField1_ & 0x20000000) != 0)) {
-      output.writeInt64(89, lostMs_);
+      output.writeInt64(86, biggestTaskBytes_);
     }
     if (((bitField1_ & 0x40000000) != 0)) {
-      output.writeDouble(90, lostShare_);
+      output.writeInt64(87, biggestTaskMs_);
     }
     if (((bitField1_ & 0x80000000) != 0)) {
-      com.google.protobuf.GeneratedMessage.writeString(output, 100, stageFingerprint_);
+      output.writeDouble(88, bytesRatio_);
     }
     if (((bitField2_ & 0x00000001) != 0)) {
-      output.writeInt64(101, baselineRuns_);
+      output.writeInt64(89, lostMs_);
     }
     if (((bitField2_ & 0x00000002) != 0)) {
-      output.writeInt64(102, expectedMs_);
+      output.writeDouble(90, lostShare_);
     }
     if (((bitField2_ & 0x00000004) != 0)) {
-      output.writeInt64(103, expectedP95Ms_);
+      output.writeInt32(91, slowestTaskIndex_);
     }
     if (((bitField2_ & 0x00000008) != 0)) {
-      output.writeInt64(104, expectedCpuMs_);
+      output.writeInt64(92, slowestTaskMs_);
     }
     if (((bitField2_ & 0x00000010) != 0)) {
-      output.writeInt64(105, expectedCpuP95Ms_);
+      output.writeInt64(93, slowestTaskBytes_);
     }
     if (((bitField2_ & 0x00000020) != 0)) {
-      com.google.protobuf.GeneratedMessage.writeString(output, 106, moved_);
+      com.google.protobuf.GeneratedMessage.writeString(output, 94, slowestTaskExecutorId_);
     }
     if (((bitField2_ & 0x00000040) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 95, slowestTaskHost_);
+    }
+    if (((bitField2_ & 0x00000080) != 0)) {
+      output.writeDouble(96, slowestTaskBytesRatio_);
+    }
+    if (((bitField2_ & 0x00000100) != 0)) {
+      output.writeInt64(97, slowestTaskLostMs_);
+    }
+    if (((bitField2_ & 0x00000200) != 0)) {
+      output.writeDouble(98, slowestTaskLostShare_);
+    }
+    if (((bitField2_ & 0x00000400) != 0)) {
+      output.writeInt64(99, slowestTaskGcMs_);
+    }
+    if (((bitField2_ & 0x00000800) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 100, stageFingerprint_);
+    }
+    if (((bitField2_ & 0x00001000) != 0)) {
+      output.writeInt64(101, baselineRuns_);
+    }
+    if (((bitField2_ & 0x00002000) != 0)) {
+      output.writeInt64(102, expectedMs_);
+    }
+    if (((bitField2_ & 0x00004000) != 0)) {
+      output.writeInt64(103, expectedP95Ms_);
+    }
+    if (((bitField2_ & 0x00008000) != 0)) {
+      output.writeInt64(104, expectedCpuMs_);
+    }
+    if (((bitField2_ & 0x00010000) != 0)) {
+      output.writeInt64(105, expectedCpuP95Ms_);
+    }
+    if (((bitField2_ & 0x00020000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 106, moved_);
+    }
+    if (((bitField2_ & 0x00040000) != 0)) {
       output.writeBool(107, workKnown_);
+    }
+    if (((bitField2_ & 0x00080000) != 0)) {
+      output.writeInt64(108, projectedMs_);
+    }
+    if (((bitField2_ & 0x00100000) != 0)) {
+      output.writeInt64(109, projectedP95Ms_);
+    }
+    if (((bitField2_ & 0x00200000) != 0)) {
+      output.writeInt64(110, judgedMs_);
+    }
+    if (((bitField2_ & 0x00400000) != 0)) {
+      output.writeBool(111, runsPython_);
+    }
+    if (((bitField2_ & 0x00800000) != 0)) {
+      output.writeInt64(112, operatorRowsMax_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -2510,153 +3090,219 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeDoubleSize(50, durationP50Ms_);
+        .computeInt64Size(42, fetchFailedTasks_);
     }
     if (((bitField1_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeDoubleSize(51, durationP95Ms_);
+        .computeInt64Size(43, lostTasks_);
     }
     if (((bitField1_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(52, durationMaxMs_);
+        .computeInt64Size(44, resubmittedTasks_);
     }
     if (((bitField1_ & 0x00000010) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeDoubleSize(53, taskBytesP50_);
+        .computeDoubleSize(50, durationP50Ms_);
     }
     if (((bitField1_ & 0x00000020) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeDoubleSize(54, taskBytesP95_);
+        .computeDoubleSize(51, durationP95Ms_);
     }
     if (((bitField1_ & 0x00000040) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(55, taskBytesMax_);
+        .computeInt64Size(52, durationMaxMs_);
     }
     if (((bitField1_ & 0x00000080) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(60, runningTasks_);
+        .computeDoubleSize(53, taskBytesP50_);
     }
     if (((bitField1_ & 0x00000100) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(61, runningInputBytes_);
+        .computeDoubleSize(54, taskBytesP95_);
     }
     if (((bitField1_ & 0x00000200) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(62, runningInputRecords_);
+        .computeInt64Size(55, taskBytesMax_);
     }
     if (((bitField1_ & 0x00000400) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(63, runningShuffleReadBytes_);
+        .computeInt64Size(60, runningTasks_);
     }
     if (((bitField1_ & 0x00000800) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(64, runningShuffleReadRecords_);
+        .computeInt64Size(61, runningInputBytes_);
     }
     if (((bitField1_ & 0x00001000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(65, runningShuffleWriteBytes_);
+        .computeInt64Size(62, runningInputRecords_);
     }
     if (((bitField1_ & 0x00002000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(66, runningOutputBytes_);
+        .computeInt64Size(63, runningShuffleReadBytes_);
     }
     if (((bitField1_ & 0x00004000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(67, runningMemorySpilledBytes_);
+        .computeInt64Size(64, runningShuffleReadRecords_);
     }
     if (((bitField1_ & 0x00008000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(68, runningDiskSpilledBytes_);
+        .computeInt64Size(65, runningShuffleWriteBytes_);
     }
     if (((bitField1_ & 0x00010000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(69, runningCpuMs_);
+        .computeInt64Size(66, runningOutputBytes_);
     }
     if (((bitField1_ & 0x00020000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(70, runningAgeMaxMs_);
+        .computeInt64Size(67, runningMemorySpilledBytes_);
     }
     if (((bitField1_ & 0x00040000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(71, runningStalledMaxMs_);
+        .computeInt64Size(68, runningDiskSpilledBytes_);
     }
     if (((bitField1_ & 0x00080000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(72, runningUntrackedTasks_);
+        .computeInt64Size(69, runningCpuMs_);
     }
     if (((bitField1_ & 0x00100000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(80, sinceFinishMs_);
+        .computeInt64Size(70, runningAgeMaxMs_);
     }
     if (((bitField1_ & 0x00200000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(81, diskSpilledBytes_);
+        .computeInt64Size(71, runningStalledMaxMs_);
     }
     if (((bitField1_ & 0x00400000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(82, memorySpilledBytes_);
+        .computeInt64Size(72, runningUntrackedTasks_);
     }
     if (((bitField1_ & 0x00800000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(83, workBytes_);
+        .computeInt64Size(80, sinceFinishMs_);
     }
     if (((bitField1_ & 0x01000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(84, workRecords_);
+        .computeInt64Size(81, diskSpilledBytes_);
     }
     if (((bitField1_ & 0x02000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt32Size(85, biggestTaskIndex_);
+        .computeInt64Size(82, memorySpilledBytes_);
     }
     if (((bitField1_ & 0x04000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(86, biggestTaskBytes_);
+        .computeInt64Size(83, workBytes_);
     }
     if (((bitField1_ & 0x08000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(87, biggestTaskMs_);
+        .computeInt64Size(84, workRecords_);
     }
     if (((bitField1_ & 0x10000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeDoubleSize(88, bytesRatio_);
+        .computeInt32Size(85, biggestTaskIndex_);
     }
     if (((bitField1_ & 0x20000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(89, lostMs_);
+        .computeInt64Size(86, biggestTaskBytes_);
     }
     if (((bitField1_ & 0x40000000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeDoubleSize(90, lostShare_);
+        .computeInt64Size(87, biggestTaskMs_);
     }
     if (((bitField1_ & 0x80000000) != 0)) {
-      size += com.google.protobuf.GeneratedMessage.computeStringSize(100, stageFingerprint_);
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(88, bytesRatio_);
     }
     if (((bitField2_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(101, baselineRuns_);
+        .computeInt64Size(89, lostMs_);
     }
     if (((bitField2_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(102, expectedMs_);
+        .computeDoubleSize(90, lostShare_);
     }
     if (((bitField2_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(103, expectedP95Ms_);
+        .computeInt32Size(91, slowestTaskIndex_);
     }
     if (((bitField2_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(104, expectedCpuMs_);
+        .computeInt64Size(92, slowestTaskMs_);
     }
     if (((bitField2_ & 0x00000010) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeInt64Size(105, expectedCpuP95Ms_);
+        .computeInt64Size(93, slowestTaskBytes_);
     }
     if (((bitField2_ & 0x00000020) != 0)) {
-      size += com.google.protobuf.GeneratedMessage.computeStringSize(106, moved_);
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(94, slowestTaskExecutorId_);
     }
     if (((bitField2_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(95, slowestTaskHost_);
+    }
+    if (((bitField2_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(96, slowestTaskBytesRatio_);
+    }
+    if (((bitField2_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(97, slowestTaskLostMs_);
+    }
+    if (((bitField2_ & 0x00000200) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(98, slowestTaskLostShare_);
+    }
+    if (((bitField2_ & 0x00000400) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(99, slowestTaskGcMs_);
+    }
+    if (((bitField2_ & 0x00000800) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(100, stageFingerprint_);
+    }
+    if (((bitField2_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(101, baselineRuns_);
+    }
+    if (((bitField2_ & 0x00002000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(102, expectedMs_);
+    }
+    if (((bitField2_ & 0x00004000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(103, expectedP95Ms_);
+    }
+    if (((bitField2_ & 0x00008000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(104, expectedCpuMs_);
+    }
+    if (((bitField2_ & 0x00010000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(105, expectedCpuP95Ms_);
+    }
+    if (((bitField2_ & 0x00020000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(106, moved_);
+    }
+    if (((bitField2_ & 0x00040000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(107, workKnown_);
+    }
+    if (((bitField2_ & 0x00080000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(108, projectedMs_);
+    }
+    if (((bitField2_ & 0x00100000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(109, projectedP95Ms_);
+    }
+    if (((bitField2_ & 0x00200000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(110, judgedMs_);
+    }
+    if (((bitField2_ & 0x00400000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(111, runsPython_);
+    }
+    if (((bitField2_ & 0x00800000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(112, operatorRowsMax_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -2838,6 +3484,21 @@ private static final long serialVersionUID = 0L;
       if (getFinishedDurationMs()
           != other.getFinishedDurationMs()) return false;
     }
+    if (hasFetchFailedTasks() != other.hasFetchFailedTasks()) return false;
+    if (hasFetchFailedTasks()) {
+      if (getFetchFailedTasks()
+          != other.getFetchFailedTasks()) return false;
+    }
+    if (hasLostTasks() != other.hasLostTasks()) return false;
+    if (hasLostTasks()) {
+      if (getLostTasks()
+          != other.getLostTasks()) return false;
+    }
+    if (hasResubmittedTasks() != other.hasResubmittedTasks()) return false;
+    if (hasResubmittedTasks()) {
+      if (getResubmittedTasks()
+          != other.getResubmittedTasks()) return false;
+    }
     if (hasDurationP50Ms() != other.hasDurationP50Ms()) return false;
     if (hasDurationP50Ms()) {
       if (java.lang.Double.doubleToLongBits(getDurationP50Ms())
@@ -2994,6 +3655,53 @@ private static final long serialVersionUID = 0L;
           != java.lang.Double.doubleToLongBits(
               other.getLostShare())) return false;
     }
+    if (hasSlowestTaskIndex() != other.hasSlowestTaskIndex()) return false;
+    if (hasSlowestTaskIndex()) {
+      if (getSlowestTaskIndex()
+          != other.getSlowestTaskIndex()) return false;
+    }
+    if (hasSlowestTaskMs() != other.hasSlowestTaskMs()) return false;
+    if (hasSlowestTaskMs()) {
+      if (getSlowestTaskMs()
+          != other.getSlowestTaskMs()) return false;
+    }
+    if (hasSlowestTaskBytes() != other.hasSlowestTaskBytes()) return false;
+    if (hasSlowestTaskBytes()) {
+      if (getSlowestTaskBytes()
+          != other.getSlowestTaskBytes()) return false;
+    }
+    if (hasSlowestTaskExecutorId() != other.hasSlowestTaskExecutorId()) return false;
+    if (hasSlowestTaskExecutorId()) {
+      if (!getSlowestTaskExecutorId()
+          .equals(other.getSlowestTaskExecutorId())) return false;
+    }
+    if (hasSlowestTaskHost() != other.hasSlowestTaskHost()) return false;
+    if (hasSlowestTaskHost()) {
+      if (!getSlowestTaskHost()
+          .equals(other.getSlowestTaskHost())) return false;
+    }
+    if (hasSlowestTaskBytesRatio() != other.hasSlowestTaskBytesRatio()) return false;
+    if (hasSlowestTaskBytesRatio()) {
+      if (java.lang.Double.doubleToLongBits(getSlowestTaskBytesRatio())
+          != java.lang.Double.doubleToLongBits(
+              other.getSlowestTaskBytesRatio())) return false;
+    }
+    if (hasSlowestTaskLostMs() != other.hasSlowestTaskLostMs()) return false;
+    if (hasSlowestTaskLostMs()) {
+      if (getSlowestTaskLostMs()
+          != other.getSlowestTaskLostMs()) return false;
+    }
+    if (hasSlowestTaskLostShare() != other.hasSlowestTaskLostShare()) return false;
+    if (hasSlowestTaskLostShare()) {
+      if (java.lang.Double.doubleToLongBits(getSlowestTaskLostShare())
+          != java.lang.Double.doubleToLongBits(
+              other.getSlowestTaskLostShare())) return false;
+    }
+    if (hasSlowestTaskGcMs() != other.hasSlowestTaskGcMs()) return false;
+    if (hasSlowestTaskGcMs()) {
+      if (getSlowestTaskGcMs()
+          != other.getSlowestTaskGcMs()) return false;
+    }
     if (hasStageFingerprint() != other.hasStageFingerprint()) return false;
     if (hasStageFingerprint()) {
       if (!getStageFingerprint()
@@ -3033,6 +3741,31 @@ private static final long serialVersionUID = 0L;
     if (hasWorkKnown()) {
       if (getWorkKnown()
           != other.getWorkKnown()) return false;
+    }
+    if (hasProjectedMs() != other.hasProjectedMs()) return false;
+    if (hasProjectedMs()) {
+      if (getProjectedMs()
+          != other.getProjectedMs()) return false;
+    }
+    if (hasProjectedP95Ms() != other.hasProjectedP95Ms()) return false;
+    if (hasProjectedP95Ms()) {
+      if (getProjectedP95Ms()
+          != other.getProjectedP95Ms()) return false;
+    }
+    if (hasJudgedMs() != other.hasJudgedMs()) return false;
+    if (hasJudgedMs()) {
+      if (getJudgedMs()
+          != other.getJudgedMs()) return false;
+    }
+    if (hasRunsPython() != other.hasRunsPython()) return false;
+    if (hasRunsPython()) {
+      if (getRunsPython()
+          != other.getRunsPython()) return false;
+    }
+    if (hasOperatorRowsMax() != other.hasOperatorRowsMax()) return false;
+    if (hasOperatorRowsMax()) {
+      if (getOperatorRowsMax()
+          != other.getOperatorRowsMax()) return false;
     }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
@@ -3203,6 +3936,21 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getFinishedDurationMs());
     }
+    if (hasFetchFailedTasks()) {
+      hash = (37 * hash) + FETCH_FAILED_TASKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getFetchFailedTasks());
+    }
+    if (hasLostTasks()) {
+      hash = (37 * hash) + LOST_TASKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getLostTasks());
+    }
+    if (hasResubmittedTasks()) {
+      hash = (37 * hash) + RESUBMITTED_TASKS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getResubmittedTasks());
+    }
     if (hasDurationP50Ms()) {
       hash = (37 * hash) + DURATION_P50_MS_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
@@ -3352,6 +4100,48 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           java.lang.Double.doubleToLongBits(getLostShare()));
     }
+    if (hasSlowestTaskIndex()) {
+      hash = (37 * hash) + SLOWEST_TASK_INDEX_FIELD_NUMBER;
+      hash = (53 * hash) + getSlowestTaskIndex();
+    }
+    if (hasSlowestTaskMs()) {
+      hash = (37 * hash) + SLOWEST_TASK_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getSlowestTaskMs());
+    }
+    if (hasSlowestTaskBytes()) {
+      hash = (37 * hash) + SLOWEST_TASK_BYTES_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getSlowestTaskBytes());
+    }
+    if (hasSlowestTaskExecutorId()) {
+      hash = (37 * hash) + SLOWEST_TASK_EXECUTOR_ID_FIELD_NUMBER;
+      hash = (53 * hash) + getSlowestTaskExecutorId().hashCode();
+    }
+    if (hasSlowestTaskHost()) {
+      hash = (37 * hash) + SLOWEST_TASK_HOST_FIELD_NUMBER;
+      hash = (53 * hash) + getSlowestTaskHost().hashCode();
+    }
+    if (hasSlowestTaskBytesRatio()) {
+      hash = (37 * hash) + SLOWEST_TASK_BYTES_RATIO_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          java.lang.Double.doubleToLongBits(getSlowestTaskBytesRatio()));
+    }
+    if (hasSlowestTaskLostMs()) {
+      hash = (37 * hash) + SLOWEST_TASK_LOST_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getSlowestTaskLostMs());
+    }
+    if (hasSlowestTaskLostShare()) {
+      hash = (37 * hash) + SLOWEST_TASK_LOST_SHARE_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          java.lang.Double.doubleToLongBits(getSlowestTaskLostShare()));
+    }
+    if (hasSlowestTaskGcMs()) {
+      hash = (37 * hash) + SLOWEST_TASK_GC_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getSlowestTaskGcMs());
+    }
     if (hasStageFingerprint()) {
       hash = (37 * hash) + STAGE_FINGERPRINT_FIELD_NUMBER;
       hash = (53 * hash) + getStageFingerprint().hashCode();
@@ -3389,6 +4179,31 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + WORK_KNOWN_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
           getWorkKnown());
+    }
+    if (hasProjectedMs()) {
+      hash = (37 * hash) + PROJECTED_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getProjectedMs());
+    }
+    if (hasProjectedP95Ms()) {
+      hash = (37 * hash) + PROJECTED_P95_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getProjectedP95Ms());
+    }
+    if (hasJudgedMs()) {
+      hash = (37 * hash) + JUDGED_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getJudgedMs());
+    }
+    if (hasRunsPython()) {
+      hash = (37 * hash) + RUNS_PYTHON_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+          getRunsPython());
+    }
+    if (hasOperatorRowsMax()) {
+      hash = (37 * hash) + OPERATOR_ROWS_MAX_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getOperatorRowsMax());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -3561,6 +4376,9 @@ private static final long serialVersionUID = 0L;
       finishedSpilledTasks_ = 0L;
       finishedSpilledDurationMs_ = 0L;
       finishedDurationMs_ = 0L;
+      fetchFailedTasks_ = 0L;
+      lostTasks_ = 0L;
+      resubmittedTasks_ = 0L;
       durationP50Ms_ = 0D;
       durationP95Ms_ = 0D;
       durationMaxMs_ = 0L;
@@ -3591,6 +4409,15 @@ private static final long serialVersionUID = 0L;
       bytesRatio_ = 0D;
       lostMs_ = 0L;
       lostShare_ = 0D;
+      slowestTaskIndex_ = 0;
+      slowestTaskMs_ = 0L;
+      slowestTaskBytes_ = 0L;
+      slowestTaskExecutorId_ = "";
+      slowestTaskHost_ = "";
+      slowestTaskBytesRatio_ = 0D;
+      slowestTaskLostMs_ = 0L;
+      slowestTaskLostShare_ = 0D;
+      slowestTaskGcMs_ = 0L;
       stageFingerprint_ = "";
       baselineRuns_ = 0L;
       expectedMs_ = 0L;
@@ -3599,6 +4426,11 @@ private static final long serialVersionUID = 0L;
       expectedCpuP95Ms_ = 0L;
       moved_ = "";
       workKnown_ = false;
+      projectedMs_ = 0L;
+      projectedP95Ms_ = 0L;
+      judgedMs_ = 0L;
+      runsPython_ = false;
+      operatorRowsMax_ = 0L;
       return this;
     }
 
@@ -3774,127 +4606,127 @@ private static final long serialVersionUID = 0L;
         to_bitField1_ |= 0x00000001;
       }
       if (((from_bitField1_ & 0x00000002) != 0)) {
-        result.durationP50Ms_ = durationP50Ms_;
+        result.fetchFailedTasks_ = fetchFailedTasks_;
         to_bitField1_ |= 0x00000002;
       }
       if (((from_bitField1_ & 0x00000004) != 0)) {
-        result.durationP95Ms_ = durationP95Ms_;
+        result.lostTasks_ = lostTasks_;
         to_bitField1_ |= 0x00000004;
       }
       if (((from_bitField1_ & 0x00000008) != 0)) {
-        result.durationMaxMs_ = durationMaxMs_;
+        result.resubmittedTasks_ = resubmittedTasks_;
         to_bitField1_ |= 0x00000008;
       }
       if (((from_bitField1_ & 0x00000010) != 0)) {
-        result.taskBytesP50_ = taskBytesP50_;
+        result.durationP50Ms_ = durationP50Ms_;
         to_bitField1_ |= 0x00000010;
       }
       if (((from_bitField1_ & 0x00000020) != 0)) {
-        result.taskBytesP95_ = taskBytesP95_;
+        result.durationP95Ms_ = durationP95Ms_;
         to_bitField1_ |= 0x00000020;
       }
       if (((from_bitField1_ & 0x00000040) != 0)) {
-        result.taskBytesMax_ = taskBytesMax_;
+        result.durationMaxMs_ = durationMaxMs_;
         to_bitField1_ |= 0x00000040;
       }
       if (((from_bitField1_ & 0x00000080) != 0)) {
-        result.runningTasks_ = runningTasks_;
+        result.taskBytesP50_ = taskBytesP50_;
         to_bitField1_ |= 0x00000080;
       }
       if (((from_bitField1_ & 0x00000100) != 0)) {
-        result.runningInputBytes_ = runningInputBytes_;
+        result.taskBytesP95_ = taskBytesP95_;
         to_bitField1_ |= 0x00000100;
       }
       if (((from_bitField1_ & 0x00000200) != 0)) {
-        result.runningInputRecords_ = runningInputRecords_;
+        result.taskBytesMax_ = taskBytesMax_;
         to_bitField1_ |= 0x00000200;
       }
       if (((from_bitField1_ & 0x00000400) != 0)) {
-        result.runningShuffleReadBytes_ = runningShuffleReadBytes_;
+        result.runningTasks_ = runningTasks_;
         to_bitField1_ |= 0x00000400;
       }
       if (((from_bitField1_ & 0x00000800) != 0)) {
-        result.runningShuffleReadRecords_ = runningShuffleReadRecords_;
+        result.runningInputBytes_ = runningInputBytes_;
         to_bitField1_ |= 0x00000800;
       }
       if (((from_bitField1_ & 0x00001000) != 0)) {
-        result.runningShuffleWriteBytes_ = runningShuffleWriteBytes_;
+        result.runningInputRecords_ = runningInputRecords_;
         to_bitField1_ |= 0x00001000;
       }
       if (((from_bitField1_ & 0x00002000) != 0)) {
-        result.runningOutputBytes_ = runningOutputBytes_;
+        result.runningShuffleReadBytes_ = runningShuffleReadBytes_;
         to_bitField1_ |= 0x00002000;
       }
       if (((from_bitField1_ & 0x00004000) != 0)) {
-        result.runningMemorySpilledBytes_ = runningMemorySpilledBytes_;
+        result.runningShuffleReadRecords_ = runningShuffleReadRecords_;
         to_bitField1_ |= 0x00004000;
       }
       if (((from_bitField1_ & 0x00008000) != 0)) {
-        result.runningDiskSpilledBytes_ = runningDiskSpilledBytes_;
+        result.runningShuffleWriteBytes_ = runningShuffleWriteBytes_;
         to_bitField1_ |= 0x00008000;
       }
       if (((from_bitField1_ & 0x00010000) != 0)) {
-        result.runningCpuMs_ = runningCpuMs_;
+        result.runningOutputBytes_ = runningOutputBytes_;
         to_bitField1_ |= 0x00010000;
       }
       if (((from_bitField1_ & 0x00020000) != 0)) {
-        result.runningAgeMaxMs_ = runningAgeMaxMs_;
+        result.runningMemorySpilledBytes_ = runningMemorySpilledBytes_;
         to_bitField1_ |= 0x00020000;
       }
       if (((from_bitField1_ & 0x00040000) != 0)) {
-        result.runningStalledMaxMs_ = runningStalledMaxMs_;
+        result.runningDiskSpilledBytes_ = runningDiskSpilledBytes_;
         to_bitField1_ |= 0x00040000;
       }
       if (((from_bitField1_ & 0x00080000) != 0)) {
-        result.runningUntrackedTasks_ = runningUntrackedTasks_;
+        result.runningCpuMs_ = runningCpuMs_;
         to_bitField1_ |= 0x00080000;
       }
       if (((from_bitField1_ & 0x00100000) != 0)) {
-        result.sinceFinishMs_ = sinceFinishMs_;
+        result.runningAgeMaxMs_ = runningAgeMaxMs_;
         to_bitField1_ |= 0x00100000;
       }
       if (((from_bitField1_ & 0x00200000) != 0)) {
-        result.diskSpilledBytes_ = diskSpilledBytes_;
+        result.runningStalledMaxMs_ = runningStalledMaxMs_;
         to_bitField1_ |= 0x00200000;
       }
       if (((from_bitField1_ & 0x00400000) != 0)) {
-        result.memorySpilledBytes_ = memorySpilledBytes_;
+        result.runningUntrackedTasks_ = runningUntrackedTasks_;
         to_bitField1_ |= 0x00400000;
       }
       if (((from_bitField1_ & 0x00800000) != 0)) {
-        result.workBytes_ = workBytes_;
+        result.sinceFinishMs_ = sinceFinishMs_;
         to_bitField1_ |= 0x00800000;
       }
       if (((from_bitField1_ & 0x01000000) != 0)) {
-        result.workRecords_ = workRecords_;
+        result.diskSpilledBytes_ = diskSpilledBytes_;
         to_bitField1_ |= 0x01000000;
       }
       if (((from_bitField1_ & 0x02000000) != 0)) {
-        result.biggestTaskIndex_ = biggestTaskIndex_;
+        result.memorySpilledBytes_ = memorySpilledBytes_;
         to_bitField1_ |= 0x02000000;
       }
       if (((from_bitField1_ & 0x04000000) != 0)) {
-        result.biggestTaskBytes_ = biggestTaskBytes_;
+        result.workBytes_ = workBytes_;
         to_bitField1_ |= 0x04000000;
       }
       if (((from_bitField1_ & 0x08000000) != 0)) {
-        result.biggestTaskMs_ = biggestTaskMs_;
+        result.workRecords_ = workRecords_;
         to_bitField1_ |= 0x08000000;
       }
       if (((from_bitField1_ & 0x10000000) != 0)) {
-        result.bytesRatio_ = bytesRatio_;
+        result.biggestTaskIndex_ = biggestTaskIndex_;
         to_bitField1_ |= 0x10000000;
       }
       if (((from_bitField1_ & 0x20000000) != 0)) {
-        result.lostMs_ = lostMs_;
+        result.biggestTaskBytes_ = biggestTaskBytes_;
         to_bitField1_ |= 0x20000000;
       }
       if (((from_bitField1_ & 0x40000000) != 0)) {
-        result.lostShare_ = lostShare_;
+        result.biggestTaskMs_ = biggestTaskMs_;
         to_bitField1_ |= 0x40000000;
       }
       if (((from_bitField1_ & 0x80000000) != 0)) {
-        result.stageFingerprint_ = stageFingerprint_;
+        result.bytesRatio_ = bytesRatio_;
         to_bitField1_ |= 0x80000000;
       }
       result.bitField1_ |= to_bitField1_;
@@ -3904,32 +4736,100 @@ private static final long serialVersionUID = 0L;
       int from_bitField2_ = bitField2_;
       int to_bitField2_ = 0;
       if (((from_bitField2_ & 0x00000001) != 0)) {
-        result.baselineRuns_ = baselineRuns_;
+        result.lostMs_ = lostMs_;
         to_bitField2_ |= 0x00000001;
       }
       if (((from_bitField2_ & 0x00000002) != 0)) {
-        result.expectedMs_ = expectedMs_;
+        result.lostShare_ = lostShare_;
         to_bitField2_ |= 0x00000002;
       }
       if (((from_bitField2_ & 0x00000004) != 0)) {
-        result.expectedP95Ms_ = expectedP95Ms_;
+        result.slowestTaskIndex_ = slowestTaskIndex_;
         to_bitField2_ |= 0x00000004;
       }
       if (((from_bitField2_ & 0x00000008) != 0)) {
-        result.expectedCpuMs_ = expectedCpuMs_;
+        result.slowestTaskMs_ = slowestTaskMs_;
         to_bitField2_ |= 0x00000008;
       }
       if (((from_bitField2_ & 0x00000010) != 0)) {
-        result.expectedCpuP95Ms_ = expectedCpuP95Ms_;
+        result.slowestTaskBytes_ = slowestTaskBytes_;
         to_bitField2_ |= 0x00000010;
       }
       if (((from_bitField2_ & 0x00000020) != 0)) {
-        result.moved_ = moved_;
+        result.slowestTaskExecutorId_ = slowestTaskExecutorId_;
         to_bitField2_ |= 0x00000020;
       }
       if (((from_bitField2_ & 0x00000040) != 0)) {
-        result.workKnown_ = workKnown_;
+        result.slowestTaskHost_ = slowestTaskHost_;
         to_bitField2_ |= 0x00000040;
+      }
+      if (((from_bitField2_ & 0x00000080) != 0)) {
+        result.slowestTaskBytesRatio_ = slowestTaskBytesRatio_;
+        to_bitField2_ |= 0x00000080;
+      }
+      if (((from_bitField2_ & 0x00000100) != 0)) {
+        result.slowestTaskLostMs_ = slowestTaskLostMs_;
+        to_bitField2_ |= 0x00000100;
+      }
+      if (((from_bitField2_ & 0x00000200) != 0)) {
+        result.slowestTaskLostShare_ = slowestTaskLostShare_;
+        to_bitField2_ |= 0x00000200;
+      }
+      if (((from_bitField2_ & 0x00000400) != 0)) {
+        result.slowestTaskGcMs_ = slowestTaskGcMs_;
+        to_bitField2_ |= 0x00000400;
+      }
+      if (((from_bitField2_ & 0x00000800) != 0)) {
+        result.stageFingerprint_ = stageFingerprint_;
+        to_bitField2_ |= 0x00000800;
+      }
+      if (((from_bitField2_ & 0x00001000) != 0)) {
+        result.baselineRuns_ = baselineRuns_;
+        to_bitField2_ |= 0x00001000;
+      }
+      if (((from_bitField2_ & 0x00002000) != 0)) {
+        result.expectedMs_ = expectedMs_;
+        to_bitField2_ |= 0x00002000;
+      }
+      if (((from_bitField2_ & 0x00004000) != 0)) {
+        result.expectedP95Ms_ = expectedP95Ms_;
+        to_bitField2_ |= 0x00004000;
+      }
+      if (((from_bitField2_ & 0x00008000) != 0)) {
+        result.expectedCpuMs_ = expectedCpuMs_;
+        to_bitField2_ |= 0x00008000;
+      }
+      if (((from_bitField2_ & 0x00010000) != 0)) {
+        result.expectedCpuP95Ms_ = expectedCpuP95Ms_;
+        to_bitField2_ |= 0x00010000;
+      }
+      if (((from_bitField2_ & 0x00020000) != 0)) {
+        result.moved_ = moved_;
+        to_bitField2_ |= 0x00020000;
+      }
+      if (((from_bitField2_ & 0x00040000) != 0)) {
+        result.workKnown_ = workKnown_;
+        to_bitField2_ |= 0x00040000;
+      }
+      if (((from_bitField2_ & 0x00080000) != 0)) {
+        result.projectedMs_ = projectedMs_;
+        to_bitField2_ |= 0x00080000;
+      }
+      if (((from_bitField2_ & 0x00100000) != 0)) {
+        result.projectedP95Ms_ = projectedP95Ms_;
+        to_bitField2_ |= 0x00100000;
+      }
+      if (((from_bitField2_ & 0x00200000) != 0)) {
+        result.judgedMs_ = judgedMs_;
+        to_bitField2_ |= 0x00200000;
+      }
+      if (((from_bitField2_ & 0x00400000) != 0)) {
+        result.runsPython_ = runsPython_;
+        to_bitField2_ |= 0x00400000;
+      }
+      if (((from_bitField2_ & 0x00800000) != 0)) {
+        result.operatorRowsMax_ = operatorRowsMax_;
+        to_bitField2_ |= 0x00800000;
       }
       result.bitField2_ |= to_bitField2_;
     }
@@ -4051,6 +4951,15 @@ private static final long serialVersionUID = 0L;
       if (other.hasFinishedDurationMs()) {
         setFinishedDurationMs(other.getFinishedDurationMs());
       }
+      if (other.hasFetchFailedTasks()) {
+        setFetchFailedTasks(other.getFetchFailedTasks());
+      }
+      if (other.hasLostTasks()) {
+        setLostTasks(other.getLostTasks());
+      }
+      if (other.hasResubmittedTasks()) {
+        setResubmittedTasks(other.getResubmittedTasks());
+      }
       if (other.hasDurationP50Ms()) {
         setDurationP50Ms(other.getDurationP50Ms());
       }
@@ -4141,9 +5050,40 @@ private static final long serialVersionUID = 0L;
       if (other.hasLostShare()) {
         setLostShare(other.getLostShare());
       }
+      if (other.hasSlowestTaskIndex()) {
+        setSlowestTaskIndex(other.getSlowestTaskIndex());
+      }
+      if (other.hasSlowestTaskMs()) {
+        setSlowestTaskMs(other.getSlowestTaskMs());
+      }
+      if (other.hasSlowestTaskBytes()) {
+        setSlowestTaskBytes(other.getSlowestTaskBytes());
+      }
+      if (other.hasSlowestTaskExecutorId()) {
+        slowestTaskExecutorId_ = other.slowestTaskExecutorId_;
+        bitField2_ |= 0x00000020;
+        onChanged();
+      }
+      if (other.hasSlowestTaskHost()) {
+        slowestTaskHost_ = other.slowestTaskHost_;
+        bitField2_ |= 0x00000040;
+        onChanged();
+      }
+      if (other.hasSlowestTaskBytesRatio()) {
+        setSlowestTaskBytesRatio(other.getSlowestTaskBytesRatio());
+      }
+      if (other.hasSlowestTaskLostMs()) {
+        setSlowestTaskLostMs(other.getSlowestTaskLostMs());
+      }
+      if (other.hasSlowestTaskLostShare()) {
+        setSlowestTaskLostShare(other.getSlowestTaskLostShare());
+      }
+      if (other.hasSlowestTaskGcMs()) {
+        setSlowestTaskGcMs(other.getSlowestTaskGcMs());
+      }
       if (other.hasStageFingerprint()) {
         stageFingerprint_ = other.stageFingerprint_;
-        bitField1_ |= 0x80000000;
+        bitField2_ |= 0x00000800;
         onChanged();
       }
       if (other.hasBaselineRuns()) {
@@ -4163,11 +5103,26 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasMoved()) {
         moved_ = other.moved_;
-        bitField2_ |= 0x00000020;
+        bitField2_ |= 0x00020000;
         onChanged();
       }
       if (other.hasWorkKnown()) {
         setWorkKnown(other.getWorkKnown());
+      }
+      if (other.hasProjectedMs()) {
+        setProjectedMs(other.getProjectedMs());
+      }
+      if (other.hasProjectedP95Ms()) {
+        setProjectedP95Ms(other.getProjectedP95Ms());
+      }
+      if (other.hasJudgedMs()) {
+        setJudgedMs(other.getJudgedMs());
+      }
+      if (other.hasRunsPython()) {
+        setRunsPython(other.getRunsPython());
+      }
+      if (other.hasOperatorRowsMax()) {
+        setOperatorRowsMax(other.getOperatorRowsMax());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -4360,196 +5315,281 @@ private static final long serialVersionUID = 0L;
               bitField1_ |= 0x00000001;
               break;
             } // case 328
+            case 336: {
+              fetchFailedTasks_ = input.readInt64();
+              bitField1_ |= 0x00000002;
+              break;
+            } // case 336
+            case 344: {
+              lostTasks_ = input.readInt64();
+              bitField1_ |= 0x00000004;
+              break;
+            } // case 344
+            case 352: {
+              resubmittedTasks_ = input.readInt64();
+              bitField1_ |= 0x00000008;
+              break;
+            } // case 352
             case 401: {
               durationP50Ms_ = input.readDouble();
-              bitField1_ |= 0x00000002;
+              bitField1_ |= 0x00000010;
               break;
             } // case 401
             case 409: {
               durationP95Ms_ = input.readDouble();
-              bitField1_ |= 0x00000004;
+              bitField1_ |= 0x00000020;
               break;
             } // case 409
             case 416: {
               durationMaxMs_ = input.readInt64();
-              bitField1_ |= 0x00000008;
+              bitField1_ |= 0x00000040;
               break;
             } // case 416
             case 425: {
               taskBytesP50_ = input.readDouble();
-              bitField1_ |= 0x00000010;
+              bitField1_ |= 0x00000080;
               break;
             } // case 425
             case 433: {
               taskBytesP95_ = input.readDouble();
-              bitField1_ |= 0x00000020;
+              bitField1_ |= 0x00000100;
               break;
             } // case 433
             case 440: {
               taskBytesMax_ = input.readInt64();
-              bitField1_ |= 0x00000040;
+              bitField1_ |= 0x00000200;
               break;
             } // case 440
             case 480: {
               runningTasks_ = input.readInt64();
-              bitField1_ |= 0x00000080;
+              bitField1_ |= 0x00000400;
               break;
             } // case 480
             case 488: {
               runningInputBytes_ = input.readInt64();
-              bitField1_ |= 0x00000100;
+              bitField1_ |= 0x00000800;
               break;
             } // case 488
             case 496: {
               runningInputRecords_ = input.readInt64();
-              bitField1_ |= 0x00000200;
+              bitField1_ |= 0x00001000;
               break;
             } // case 496
             case 504: {
               runningShuffleReadBytes_ = input.readInt64();
-              bitField1_ |= 0x00000400;
+              bitField1_ |= 0x00002000;
               break;
             } // case 504
             case 512: {
               runningShuffleReadRecords_ = input.readInt64();
-              bitField1_ |= 0x00000800;
+              bitField1_ |= 0x00004000;
               break;
             } // case 512
             case 520: {
               runningShuffleWriteBytes_ = input.readInt64();
-              bitField1_ |= 0x00001000;
+              bitField1_ |= 0x00008000;
               break;
             } // case 520
             case 528: {
               runningOutputBytes_ = input.readInt64();
-              bitField1_ |= 0x00002000;
+              bitField1_ |= 0x00010000;
               break;
             } // case 528
             case 536: {
               runningMemorySpilledBytes_ = input.readInt64();
-              bitField1_ |= 0x00004000;
+              bitField1_ |= 0x00020000;
               break;
             } // case 536
             case 544: {
               runningDiskSpilledBytes_ = input.readInt64();
-              bitField1_ |= 0x00008000;
+              bitField1_ |= 0x00040000;
               break;
             } // case 544
             case 552: {
               runningCpuMs_ = input.readInt64();
-              bitField1_ |= 0x00010000;
+              bitField1_ |= 0x00080000;
               break;
             } // case 552
             case 560: {
               runningAgeMaxMs_ = input.readInt64();
-              bitField1_ |= 0x00020000;
+              bitField1_ |= 0x00100000;
               break;
             } // case 560
             case 568: {
               runningStalledMaxMs_ = input.readInt64();
-              bitField1_ |= 0x00040000;
+              bitField1_ |= 0x00200000;
               break;
             } // case 568
             case 576: {
               runningUntrackedTasks_ = input.readInt64();
-              bitField1_ |= 0x00080000;
+              bitField1_ |= 0x00400000;
               break;
             } // case 576
             case 640: {
               sinceFinishMs_ = input.readInt64();
-              bitField1_ |= 0x00100000;
+              bitField1_ |= 0x00800000;
               break;
             } // case 640
             case 648: {
               diskSpilledBytes_ = input.readInt64();
-              bitField1_ |= 0x00200000;
+              bitField1_ |= 0x01000000;
               break;
             } // case 648
             case 656: {
               memorySpilledBytes_ = input.readInt64();
-              bitField1_ |= 0x00400000;
+              bitField1_ |= 0x02000000;
               break;
             } // case 656
             case 664: {
               workBytes_ = input.readInt64();
-              bitField1_ |= 0x00800000;
+              bitField1_ |= 0x04000000;
               break;
             } // case 664
             case 672: {
               workRecords_ = input.readInt64();
-              bitField1_ |= 0x01000000;
+              bitField1_ |= 0x08000000;
               break;
             } // case 672
             case 680: {
               biggestTaskIndex_ = input.readInt32();
-              bitField1_ |= 0x02000000;
+              bitField1_ |= 0x10000000;
               break;
             } // case 680
             case 688: {
               biggestTaskBytes_ = input.readInt64();
-              bitField1_ |= 0x04000000;
+              bitField1_ |= 0x20000000;
               break;
             } // case 688
             case 696: {
               biggestTaskMs_ = input.readInt64();
-              bitField1_ |= 0x08000000;
+              bitField1_ |= 0x40000000;
               break;
             } // case 696
             case 705: {
               bytesRatio_ = input.readDouble();
-              bitField1_ |= 0x10000000;
+              bitField1_ |= 0x80000000;
               break;
             } // case 705
             case 712: {
               lostMs_ = input.readInt64();
-              bitField1_ |= 0x20000000;
+              bitField2_ |= 0x00000001;
               break;
             } // case 712
             case 721: {
               lostShare_ = input.readDouble();
-              bitField1_ |= 0x40000000;
+              bitField2_ |= 0x00000002;
               break;
             } // case 721
+            case 728: {
+              slowestTaskIndex_ = input.readInt32();
+              bitField2_ |= 0x00000004;
+              break;
+            } // case 728
+            case 736: {
+              slowestTaskMs_ = input.readInt64();
+              bitField2_ |= 0x00000008;
+              break;
+            } // case 736
+            case 744: {
+              slowestTaskBytes_ = input.readInt64();
+              bitField2_ |= 0x00000010;
+              break;
+            } // case 744
+            case 754: {
+              slowestTaskExecutorId_ = input.readBytes();
+              bitField2_ |= 0x00000020;
+              break;
+            } // case 754
+            case 762: {
+              slowestTaskHost_ = input.readBytes();
+              bitField2_ |= 0x00000040;
+              break;
+            } // case 762
+            case 769: {
+              slowestTaskBytesRatio_ = input.readDouble();
+              bitField2_ |= 0x00000080;
+              break;
+            } // case 769
+            case 776: {
+              slowestTaskLostMs_ = input.readInt64();
+              bitField2_ |= 0x00000100;
+              break;
+            } // case 776
+            case 785: {
+              slowestTaskLostShare_ = input.readDouble();
+              bitField2_ |= 0x00000200;
+              break;
+            } // case 785
+            case 792: {
+              slowestTaskGcMs_ = input.readInt64();
+              bitField2_ |= 0x00000400;
+              break;
+            } // case 792
             case 802: {
               stageFingerprint_ = input.readBytes();
-              bitField1_ |= 0x80000000;
+              bitField2_ |= 0x00000800;
               break;
             } // case 802
             case 808: {
               baselineRuns_ = input.readInt64();
-              bitField2_ |= 0x00000001;
+              bitField2_ |= 0x00001000;
               break;
             } // case 808
             case 816: {
               expectedMs_ = input.readInt64();
-              bitField2_ |= 0x00000002;
+              bitField2_ |= 0x00002000;
               break;
             } // case 816
             case 824: {
               expectedP95Ms_ = input.readInt64();
-              bitField2_ |= 0x00000004;
+              bitField2_ |= 0x00004000;
               break;
             } // case 824
             case 832: {
               expectedCpuMs_ = input.readInt64();
-              bitField2_ |= 0x00000008;
+              bitField2_ |= 0x00008000;
               break;
             } // case 832
             case 840: {
               expectedCpuP95Ms_ = input.readInt64();
-              bitField2_ |= 0x00000010;
+              bitField2_ |= 0x00010000;
               break;
             } // case 840
             case 850: {
               moved_ = input.readBytes();
-              bitField2_ |= 0x00000020;
+              bitField2_ |= 0x00020000;
               break;
             } // case 850
             case 856: {
               workKnown_ = input.readBool();
-              bitField2_ |= 0x00000040;
+              bitField2_ |= 0x00040000;
               break;
             } // case 856
+            case 864: {
+              projectedMs_ = input.readInt64();
+              bitField2_ |= 0x00080000;
+              break;
+            } // case 864
+            case 872: {
+              projectedP95Ms_ = input.readInt64();
+              bitField2_ |= 0x00100000;
+              break;
+            } // case 872
+            case 880: {
+              judgedMs_ = input.readInt64();
+              bitField2_ |= 0x00200000;
+              break;
+            } // case 880
+            case 888: {
+              runsPython_ = input.readBool();
+              bitField2_ |= 0x00400000;
+              break;
+            } // case 888
+            case 896: {
+              operatorRowsMax_ = input.readInt64();
+              bitField2_ |= 0x00800000;
+              break;
+            } // case 896
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -6561,6 +7601,174 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    private long fetchFailedTasks_ ;
+    /**
+     * <pre>
+     * Of the failed ones: a shuffle block could not be fetched. [count]
+     * </pre>
+     *
+     * <code>optional int64 fetch_failed_tasks = 42;</code>
+     * @return Whether the fetchFailedTasks field is set.
+     */
+    @java.lang.Override
+    public boolean hasFetchFailedTasks() {
+      return ((bitField1_ & 0x00000002) != 0);
+    }
+    /**
+     * <pre>
+     * Of the failed ones: a shuffle block could not be fetched. [count]
+     * </pre>
+     *
+     * <code>optional int64 fetch_failed_tasks = 42;</code>
+     * @return The fetchFailedTasks.
+     */
+    @java.lang.Override
+    public long getFetchFailedTasks() {
+      return fetchFailedTasks_;
+    }
+    /**
+     * <pre>
+     * Of the failed ones: a shuffle block could not be fetched. [count]
+     * </pre>
+     *
+     * <code>optional int64 fetch_failed_tasks = 42;</code>
+     * @param value The fetchFailedTasks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setFetchFailedTasks(long value) {
+
+      fetchFailedTasks_ = value;
+      bitField1_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of the failed ones: a shuffle block could not be fetched. [count]
+     * </pre>
+     *
+     * <code>optional int64 fetch_failed_tasks = 42;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearFetchFailedTasks() {
+      bitField1_ = (bitField1_ & ~0x00000002);
+      fetchFailedTasks_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long lostTasks_ ;
+    /**
+     * <pre>
+     * Of the failed ones: the executor was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 lost_tasks = 43;</code>
+     * @return Whether the lostTasks field is set.
+     */
+    @java.lang.Override
+    public boolean hasLostTasks() {
+      return ((bitField1_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * Of the failed ones: the executor was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 lost_tasks = 43;</code>
+     * @return The lostTasks.
+     */
+    @java.lang.Override
+    public long getLostTasks() {
+      return lostTasks_;
+    }
+    /**
+     * <pre>
+     * Of the failed ones: the executor was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 lost_tasks = 43;</code>
+     * @param value The lostTasks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLostTasks(long value) {
+
+      lostTasks_ = value;
+      bitField1_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of the failed ones: the executor was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 lost_tasks = 43;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLostTasks() {
+      bitField1_ = (bitField1_ & ~0x00000004);
+      lostTasks_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long resubmittedTasks_ ;
+    /**
+     * <pre>
+     * Successes that Spark took back because the executor that held their output was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 resubmitted_tasks = 44;</code>
+     * @return Whether the resubmittedTasks field is set.
+     */
+    @java.lang.Override
+    public boolean hasResubmittedTasks() {
+      return ((bitField1_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Successes that Spark took back because the executor that held their output was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 resubmitted_tasks = 44;</code>
+     * @return The resubmittedTasks.
+     */
+    @java.lang.Override
+    public long getResubmittedTasks() {
+      return resubmittedTasks_;
+    }
+    /**
+     * <pre>
+     * Successes that Spark took back because the executor that held their output was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 resubmitted_tasks = 44;</code>
+     * @param value The resubmittedTasks to set.
+     * @return This builder for chaining.
+     */
+    public Builder setResubmittedTasks(long value) {
+
+      resubmittedTasks_ = value;
+      bitField1_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Successes that Spark took back because the executor that held their output was lost. [count]
+     * </pre>
+     *
+     * <code>optional int64 resubmitted_tasks = 44;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearResubmittedTasks() {
+      bitField1_ = (bitField1_ & ~0x00000008);
+      resubmittedTasks_ = 0L;
+      onChanged();
+      return this;
+    }
+
     private double durationP50Ms_ ;
     /**
      * <pre>
@@ -6572,7 +7780,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasDurationP50Ms() {
-      return ((bitField1_ & 0x00000002) != 0);
+      return ((bitField1_ & 0x00000010) != 0);
     }
     /**
      * <pre>
@@ -6598,7 +7806,7 @@ private static final long serialVersionUID = 0L;
     public Builder setDurationP50Ms(double value) {
 
       durationP50Ms_ = value;
-      bitField1_ |= 0x00000002;
+      bitField1_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -6611,7 +7819,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearDurationP50Ms() {
-      bitField1_ = (bitField1_ & ~0x00000002);
+      bitField1_ = (bitField1_ & ~0x00000010);
       durationP50Ms_ = 0D;
       onChanged();
       return this;
@@ -6628,7 +7836,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasDurationP95Ms() {
-      return ((bitField1_ & 0x00000004) != 0);
+      return ((bitField1_ & 0x00000020) != 0);
     }
     /**
      * <pre>
@@ -6654,7 +7862,7 @@ private static final long serialVersionUID = 0L;
     public Builder setDurationP95Ms(double value) {
 
       durationP95Ms_ = value;
-      bitField1_ |= 0x00000004;
+      bitField1_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -6667,7 +7875,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearDurationP95Ms() {
-      bitField1_ = (bitField1_ & ~0x00000004);
+      bitField1_ = (bitField1_ & ~0x00000020);
       durationP95Ms_ = 0D;
       onChanged();
       return this;
@@ -6684,7 +7892,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasDurationMaxMs() {
-      return ((bitField1_ & 0x00000008) != 0);
+      return ((bitField1_ & 0x00000040) != 0);
     }
     /**
      * <pre>
@@ -6710,7 +7918,7 @@ private static final long serialVersionUID = 0L;
     public Builder setDurationMaxMs(long value) {
 
       durationMaxMs_ = value;
-      bitField1_ |= 0x00000008;
+      bitField1_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -6723,7 +7931,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearDurationMaxMs() {
-      bitField1_ = (bitField1_ & ~0x00000008);
+      bitField1_ = (bitField1_ & ~0x00000040);
       durationMaxMs_ = 0L;
       onChanged();
       return this;
@@ -6740,7 +7948,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasTaskBytesP50() {
-      return ((bitField1_ & 0x00000010) != 0);
+      return ((bitField1_ & 0x00000080) != 0);
     }
     /**
      * <pre>
@@ -6766,7 +7974,7 @@ private static final long serialVersionUID = 0L;
     public Builder setTaskBytesP50(double value) {
 
       taskBytesP50_ = value;
-      bitField1_ |= 0x00000010;
+      bitField1_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -6779,7 +7987,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearTaskBytesP50() {
-      bitField1_ = (bitField1_ & ~0x00000010);
+      bitField1_ = (bitField1_ & ~0x00000080);
       taskBytesP50_ = 0D;
       onChanged();
       return this;
@@ -6796,7 +8004,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasTaskBytesP95() {
-      return ((bitField1_ & 0x00000020) != 0);
+      return ((bitField1_ & 0x00000100) != 0);
     }
     /**
      * <pre>
@@ -6822,7 +8030,7 @@ private static final long serialVersionUID = 0L;
     public Builder setTaskBytesP95(double value) {
 
       taskBytesP95_ = value;
-      bitField1_ |= 0x00000020;
+      bitField1_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -6835,7 +8043,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearTaskBytesP95() {
-      bitField1_ = (bitField1_ & ~0x00000020);
+      bitField1_ = (bitField1_ & ~0x00000100);
       taskBytesP95_ = 0D;
       onChanged();
       return this;
@@ -6852,7 +8060,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasTaskBytesMax() {
-      return ((bitField1_ & 0x00000040) != 0);
+      return ((bitField1_ & 0x00000200) != 0);
     }
     /**
      * <pre>
@@ -6878,7 +8086,7 @@ private static final long serialVersionUID = 0L;
     public Builder setTaskBytesMax(long value) {
 
       taskBytesMax_ = value;
-      bitField1_ |= 0x00000040;
+      bitField1_ |= 0x00000200;
       onChanged();
       return this;
     }
@@ -6891,7 +8099,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearTaskBytesMax() {
-      bitField1_ = (bitField1_ & ~0x00000040);
+      bitField1_ = (bitField1_ & ~0x00000200);
       taskBytesMax_ = 0L;
       onChanged();
       return this;
@@ -6908,7 +8116,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningTasks() {
-      return ((bitField1_ & 0x00000080) != 0);
+      return ((bitField1_ & 0x00000400) != 0);
     }
     /**
      * <pre>
@@ -6934,7 +8142,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningTasks(long value) {
 
       runningTasks_ = value;
-      bitField1_ |= 0x00000080;
+      bitField1_ |= 0x00000400;
       onChanged();
       return this;
     }
@@ -6947,7 +8155,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningTasks() {
-      bitField1_ = (bitField1_ & ~0x00000080);
+      bitField1_ = (bitField1_ & ~0x00000400);
       runningTasks_ = 0L;
       onChanged();
       return this;
@@ -6964,7 +8172,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningInputBytes() {
-      return ((bitField1_ & 0x00000100) != 0);
+      return ((bitField1_ & 0x00000800) != 0);
     }
     /**
      * <pre>
@@ -6990,7 +8198,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningInputBytes(long value) {
 
       runningInputBytes_ = value;
-      bitField1_ |= 0x00000100;
+      bitField1_ |= 0x00000800;
       onChanged();
       return this;
     }
@@ -7003,7 +8211,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningInputBytes() {
-      bitField1_ = (bitField1_ & ~0x00000100);
+      bitField1_ = (bitField1_ & ~0x00000800);
       runningInputBytes_ = 0L;
       onChanged();
       return this;
@@ -7020,7 +8228,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningInputRecords() {
-      return ((bitField1_ & 0x00000200) != 0);
+      return ((bitField1_ & 0x00001000) != 0);
     }
     /**
      * <pre>
@@ -7046,7 +8254,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningInputRecords(long value) {
 
       runningInputRecords_ = value;
-      bitField1_ |= 0x00000200;
+      bitField1_ |= 0x00001000;
       onChanged();
       return this;
     }
@@ -7059,7 +8267,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningInputRecords() {
-      bitField1_ = (bitField1_ & ~0x00000200);
+      bitField1_ = (bitField1_ & ~0x00001000);
       runningInputRecords_ = 0L;
       onChanged();
       return this;
@@ -7076,7 +8284,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningShuffleReadBytes() {
-      return ((bitField1_ & 0x00000400) != 0);
+      return ((bitField1_ & 0x00002000) != 0);
     }
     /**
      * <pre>
@@ -7102,7 +8310,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningShuffleReadBytes(long value) {
 
       runningShuffleReadBytes_ = value;
-      bitField1_ |= 0x00000400;
+      bitField1_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -7115,7 +8323,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningShuffleReadBytes() {
-      bitField1_ = (bitField1_ & ~0x00000400);
+      bitField1_ = (bitField1_ & ~0x00002000);
       runningShuffleReadBytes_ = 0L;
       onChanged();
       return this;
@@ -7132,7 +8340,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningShuffleReadRecords() {
-      return ((bitField1_ & 0x00000800) != 0);
+      return ((bitField1_ & 0x00004000) != 0);
     }
     /**
      * <pre>
@@ -7158,7 +8366,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningShuffleReadRecords(long value) {
 
       runningShuffleReadRecords_ = value;
-      bitField1_ |= 0x00000800;
+      bitField1_ |= 0x00004000;
       onChanged();
       return this;
     }
@@ -7171,7 +8379,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningShuffleReadRecords() {
-      bitField1_ = (bitField1_ & ~0x00000800);
+      bitField1_ = (bitField1_ & ~0x00004000);
       runningShuffleReadRecords_ = 0L;
       onChanged();
       return this;
@@ -7188,7 +8396,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningShuffleWriteBytes() {
-      return ((bitField1_ & 0x00001000) != 0);
+      return ((bitField1_ & 0x00008000) != 0);
     }
     /**
      * <pre>
@@ -7214,7 +8422,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningShuffleWriteBytes(long value) {
 
       runningShuffleWriteBytes_ = value;
-      bitField1_ |= 0x00001000;
+      bitField1_ |= 0x00008000;
       onChanged();
       return this;
     }
@@ -7227,7 +8435,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningShuffleWriteBytes() {
-      bitField1_ = (bitField1_ & ~0x00001000);
+      bitField1_ = (bitField1_ & ~0x00008000);
       runningShuffleWriteBytes_ = 0L;
       onChanged();
       return this;
@@ -7244,7 +8452,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningOutputBytes() {
-      return ((bitField1_ & 0x00002000) != 0);
+      return ((bitField1_ & 0x00010000) != 0);
     }
     /**
      * <pre>
@@ -7270,7 +8478,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningOutputBytes(long value) {
 
       runningOutputBytes_ = value;
-      bitField1_ |= 0x00002000;
+      bitField1_ |= 0x00010000;
       onChanged();
       return this;
     }
@@ -7283,7 +8491,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningOutputBytes() {
-      bitField1_ = (bitField1_ & ~0x00002000);
+      bitField1_ = (bitField1_ & ~0x00010000);
       runningOutputBytes_ = 0L;
       onChanged();
       return this;
@@ -7300,7 +8508,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningMemorySpilledBytes() {
-      return ((bitField1_ & 0x00004000) != 0);
+      return ((bitField1_ & 0x00020000) != 0);
     }
     /**
      * <pre>
@@ -7326,7 +8534,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningMemorySpilledBytes(long value) {
 
       runningMemorySpilledBytes_ = value;
-      bitField1_ |= 0x00004000;
+      bitField1_ |= 0x00020000;
       onChanged();
       return this;
     }
@@ -7339,7 +8547,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningMemorySpilledBytes() {
-      bitField1_ = (bitField1_ & ~0x00004000);
+      bitField1_ = (bitField1_ & ~0x00020000);
       runningMemorySpilledBytes_ = 0L;
       onChanged();
       return this;
@@ -7356,7 +8564,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningDiskSpilledBytes() {
-      return ((bitField1_ & 0x00008000) != 0);
+      return ((bitField1_ & 0x00040000) != 0);
     }
     /**
      * <pre>
@@ -7382,7 +8590,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningDiskSpilledBytes(long value) {
 
       runningDiskSpilledBytes_ = value;
-      bitField1_ |= 0x00008000;
+      bitField1_ |= 0x00040000;
       onChanged();
       return this;
     }
@@ -7395,7 +8603,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningDiskSpilledBytes() {
-      bitField1_ = (bitField1_ & ~0x00008000);
+      bitField1_ = (bitField1_ & ~0x00040000);
       runningDiskSpilledBytes_ = 0L;
       onChanged();
       return this;
@@ -7412,7 +8620,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningCpuMs() {
-      return ((bitField1_ & 0x00010000) != 0);
+      return ((bitField1_ & 0x00080000) != 0);
     }
     /**
      * <pre>
@@ -7438,7 +8646,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningCpuMs(long value) {
 
       runningCpuMs_ = value;
-      bitField1_ |= 0x00010000;
+      bitField1_ |= 0x00080000;
       onChanged();
       return this;
     }
@@ -7451,7 +8659,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningCpuMs() {
-      bitField1_ = (bitField1_ & ~0x00010000);
+      bitField1_ = (bitField1_ & ~0x00080000);
       runningCpuMs_ = 0L;
       onChanged();
       return this;
@@ -7468,7 +8676,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningAgeMaxMs() {
-      return ((bitField1_ & 0x00020000) != 0);
+      return ((bitField1_ & 0x00100000) != 0);
     }
     /**
      * <pre>
@@ -7494,7 +8702,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningAgeMaxMs(long value) {
 
       runningAgeMaxMs_ = value;
-      bitField1_ |= 0x00020000;
+      bitField1_ |= 0x00100000;
       onChanged();
       return this;
     }
@@ -7507,7 +8715,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningAgeMaxMs() {
-      bitField1_ = (bitField1_ & ~0x00020000);
+      bitField1_ = (bitField1_ & ~0x00100000);
       runningAgeMaxMs_ = 0L;
       onChanged();
       return this;
@@ -7524,7 +8732,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningStalledMaxMs() {
-      return ((bitField1_ & 0x00040000) != 0);
+      return ((bitField1_ & 0x00200000) != 0);
     }
     /**
      * <pre>
@@ -7550,7 +8758,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningStalledMaxMs(long value) {
 
       runningStalledMaxMs_ = value;
-      bitField1_ |= 0x00040000;
+      bitField1_ |= 0x00200000;
       onChanged();
       return this;
     }
@@ -7563,7 +8771,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningStalledMaxMs() {
-      bitField1_ = (bitField1_ & ~0x00040000);
+      bitField1_ = (bitField1_ & ~0x00200000);
       runningStalledMaxMs_ = 0L;
       onChanged();
       return this;
@@ -7580,7 +8788,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasRunningUntrackedTasks() {
-      return ((bitField1_ & 0x00080000) != 0);
+      return ((bitField1_ & 0x00400000) != 0);
     }
     /**
      * <pre>
@@ -7606,7 +8814,7 @@ private static final long serialVersionUID = 0L;
     public Builder setRunningUntrackedTasks(long value) {
 
       runningUntrackedTasks_ = value;
-      bitField1_ |= 0x00080000;
+      bitField1_ |= 0x00400000;
       onChanged();
       return this;
     }
@@ -7619,7 +8827,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearRunningUntrackedTasks() {
-      bitField1_ = (bitField1_ & ~0x00080000);
+      bitField1_ = (bitField1_ & ~0x00400000);
       runningUntrackedTasks_ = 0L;
       onChanged();
       return this;
@@ -7636,7 +8844,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasSinceFinishMs() {
-      return ((bitField1_ & 0x00100000) != 0);
+      return ((bitField1_ & 0x00800000) != 0);
     }
     /**
      * <pre>
@@ -7662,7 +8870,7 @@ private static final long serialVersionUID = 0L;
     public Builder setSinceFinishMs(long value) {
 
       sinceFinishMs_ = value;
-      bitField1_ |= 0x00100000;
+      bitField1_ |= 0x00800000;
       onChanged();
       return this;
     }
@@ -7675,7 +8883,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearSinceFinishMs() {
-      bitField1_ = (bitField1_ & ~0x00100000);
+      bitField1_ = (bitField1_ & ~0x00800000);
       sinceFinishMs_ = 0L;
       onChanged();
       return this;
@@ -7692,7 +8900,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasDiskSpilledBytes() {
-      return ((bitField1_ & 0x00200000) != 0);
+      return ((bitField1_ & 0x01000000) != 0);
     }
     /**
      * <pre>
@@ -7718,7 +8926,7 @@ private static final long serialVersionUID = 0L;
     public Builder setDiskSpilledBytes(long value) {
 
       diskSpilledBytes_ = value;
-      bitField1_ |= 0x00200000;
+      bitField1_ |= 0x01000000;
       onChanged();
       return this;
     }
@@ -7731,7 +8939,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearDiskSpilledBytes() {
-      bitField1_ = (bitField1_ & ~0x00200000);
+      bitField1_ = (bitField1_ & ~0x01000000);
       diskSpilledBytes_ = 0L;
       onChanged();
       return this;
@@ -7748,7 +8956,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasMemorySpilledBytes() {
-      return ((bitField1_ & 0x00400000) != 0);
+      return ((bitField1_ & 0x02000000) != 0);
     }
     /**
      * <pre>
@@ -7774,7 +8982,7 @@ private static final long serialVersionUID = 0L;
     public Builder setMemorySpilledBytes(long value) {
 
       memorySpilledBytes_ = value;
-      bitField1_ |= 0x00400000;
+      bitField1_ |= 0x02000000;
       onChanged();
       return this;
     }
@@ -7787,7 +8995,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearMemorySpilledBytes() {
-      bitField1_ = (bitField1_ & ~0x00400000);
+      bitField1_ = (bitField1_ & ~0x02000000);
       memorySpilledBytes_ = 0L;
       onChanged();
       return this;
@@ -7804,7 +9012,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasWorkBytes() {
-      return ((bitField1_ & 0x00800000) != 0);
+      return ((bitField1_ & 0x04000000) != 0);
     }
     /**
      * <pre>
@@ -7830,7 +9038,7 @@ private static final long serialVersionUID = 0L;
     public Builder setWorkBytes(long value) {
 
       workBytes_ = value;
-      bitField1_ |= 0x00800000;
+      bitField1_ |= 0x04000000;
       onChanged();
       return this;
     }
@@ -7843,7 +9051,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearWorkBytes() {
-      bitField1_ = (bitField1_ & ~0x00800000);
+      bitField1_ = (bitField1_ & ~0x04000000);
       workBytes_ = 0L;
       onChanged();
       return this;
@@ -7860,7 +9068,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasWorkRecords() {
-      return ((bitField1_ & 0x01000000) != 0);
+      return ((bitField1_ & 0x08000000) != 0);
     }
     /**
      * <pre>
@@ -7886,7 +9094,7 @@ private static final long serialVersionUID = 0L;
     public Builder setWorkRecords(long value) {
 
       workRecords_ = value;
-      bitField1_ |= 0x01000000;
+      bitField1_ |= 0x08000000;
       onChanged();
       return this;
     }
@@ -7899,7 +9107,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearWorkRecords() {
-      bitField1_ = (bitField1_ & ~0x01000000);
+      bitField1_ = (bitField1_ & ~0x08000000);
       workRecords_ = 0L;
       onChanged();
       return this;
@@ -7916,7 +9124,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasBiggestTaskIndex() {
-      return ((bitField1_ & 0x02000000) != 0);
+      return ((bitField1_ & 0x10000000) != 0);
     }
     /**
      * <pre>
@@ -7942,7 +9150,7 @@ private static final long serialVersionUID = 0L;
     public Builder setBiggestTaskIndex(int value) {
 
       biggestTaskIndex_ = value;
-      bitField1_ |= 0x02000000;
+      bitField1_ |= 0x10000000;
       onChanged();
       return this;
     }
@@ -7955,7 +9163,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearBiggestTaskIndex() {
-      bitField1_ = (bitField1_ & ~0x02000000);
+      bitField1_ = (bitField1_ & ~0x10000000);
       biggestTaskIndex_ = 0;
       onChanged();
       return this;
@@ -7972,7 +9180,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasBiggestTaskBytes() {
-      return ((bitField1_ & 0x04000000) != 0);
+      return ((bitField1_ & 0x20000000) != 0);
     }
     /**
      * <pre>
@@ -7998,7 +9206,7 @@ private static final long serialVersionUID = 0L;
     public Builder setBiggestTaskBytes(long value) {
 
       biggestTaskBytes_ = value;
-      bitField1_ |= 0x04000000;
+      bitField1_ |= 0x20000000;
       onChanged();
       return this;
     }
@@ -8011,7 +9219,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearBiggestTaskBytes() {
-      bitField1_ = (bitField1_ & ~0x04000000);
+      bitField1_ = (bitField1_ & ~0x20000000);
       biggestTaskBytes_ = 0L;
       onChanged();
       return this;
@@ -8028,7 +9236,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasBiggestTaskMs() {
-      return ((bitField1_ & 0x08000000) != 0);
+      return ((bitField1_ & 0x40000000) != 0);
     }
     /**
      * <pre>
@@ -8054,7 +9262,7 @@ private static final long serialVersionUID = 0L;
     public Builder setBiggestTaskMs(long value) {
 
       biggestTaskMs_ = value;
-      bitField1_ |= 0x08000000;
+      bitField1_ |= 0x40000000;
       onChanged();
       return this;
     }
@@ -8067,7 +9275,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearBiggestTaskMs() {
-      bitField1_ = (bitField1_ & ~0x08000000);
+      bitField1_ = (bitField1_ & ~0x40000000);
       biggestTaskMs_ = 0L;
       onChanged();
       return this;
@@ -8084,7 +9292,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasBytesRatio() {
-      return ((bitField1_ & 0x10000000) != 0);
+      return ((bitField1_ & 0x80000000) != 0);
     }
     /**
      * <pre>
@@ -8110,7 +9318,7 @@ private static final long serialVersionUID = 0L;
     public Builder setBytesRatio(double value) {
 
       bytesRatio_ = value;
-      bitField1_ |= 0x10000000;
+      bitField1_ |= 0x80000000;
       onChanged();
       return this;
     }
@@ -8123,7 +9331,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearBytesRatio() {
-      bitField1_ = (bitField1_ & ~0x10000000);
+      bitField1_ = (bitField1_ & ~0x80000000);
       bytesRatio_ = 0D;
       onChanged();
       return this;
@@ -8140,7 +9348,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasLostMs() {
-      return ((bitField1_ & 0x20000000) != 0);
+      return ((bitField2_ & 0x00000001) != 0);
     }
     /**
      * <pre>
@@ -8166,7 +9374,7 @@ private static final long serialVersionUID = 0L;
     public Builder setLostMs(long value) {
 
       lostMs_ = value;
-      bitField1_ |= 0x20000000;
+      bitField2_ |= 0x00000001;
       onChanged();
       return this;
     }
@@ -8179,7 +9387,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearLostMs() {
-      bitField1_ = (bitField1_ & ~0x20000000);
+      bitField2_ = (bitField2_ & ~0x00000001);
       lostMs_ = 0L;
       onChanged();
       return this;
@@ -8196,7 +9404,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasLostShare() {
-      return ((bitField1_ & 0x40000000) != 0);
+      return ((bitField2_ & 0x00000002) != 0);
     }
     /**
      * <pre>
@@ -8222,7 +9430,7 @@ private static final long serialVersionUID = 0L;
     public Builder setLostShare(double value) {
 
       lostShare_ = value;
-      bitField1_ |= 0x40000000;
+      bitField2_ |= 0x00000002;
       onChanged();
       return this;
     }
@@ -8235,8 +9443,608 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearLostShare() {
-      bitField1_ = (bitField1_ & ~0x40000000);
+      bitField2_ = (bitField2_ & ~0x00000002);
       lostShare_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private int slowestTaskIndex_ ;
+    /**
+     * <pre>
+     * Index of the task that takes longest, ended well or running. [count]
+     * </pre>
+     *
+     * <code>optional int32 slowest_task_index = 91;</code>
+     * @return Whether the slowestTaskIndex field is set.
+     */
+    @java.lang.Override
+    public boolean hasSlowestTaskIndex() {
+      return ((bitField2_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * Index of the task that takes longest, ended well or running. [count]
+     * </pre>
+     *
+     * <code>optional int32 slowest_task_index = 91;</code>
+     * @return The slowestTaskIndex.
+     */
+    @java.lang.Override
+    public int getSlowestTaskIndex() {
+      return slowestTaskIndex_;
+    }
+    /**
+     * <pre>
+     * Index of the task that takes longest, ended well or running. [count]
+     * </pre>
+     *
+     * <code>optional int32 slowest_task_index = 91;</code>
+     * @param value The slowestTaskIndex to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskIndex(int value) {
+
+      slowestTaskIndex_ = value;
+      bitField2_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Index of the task that takes longest, ended well or running. [count]
+     * </pre>
+     *
+     * <code>optional int32 slowest_task_index = 91;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskIndex() {
+      bitField2_ = (bitField2_ & ~0x00000004);
+      slowestTaskIndex_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private long slowestTaskMs_ ;
+    /**
+     * <pre>
+     * Duration of that task, or its age while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_ms = 92;</code>
+     * @return Whether the slowestTaskMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasSlowestTaskMs() {
+      return ((bitField2_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Duration of that task, or its age while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_ms = 92;</code>
+     * @return The slowestTaskMs.
+     */
+    @java.lang.Override
+    public long getSlowestTaskMs() {
+      return slowestTaskMs_;
+    }
+    /**
+     * <pre>
+     * Duration of that task, or its age while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_ms = 92;</code>
+     * @param value The slowestTaskMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskMs(long value) {
+
+      slowestTaskMs_ = value;
+      bitField2_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Duration of that task, or its age while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_ms = 92;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskMs() {
+      bitField2_ = (bitField2_ & ~0x00000008);
+      slowestTaskMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long slowestTaskBytes_ ;
+    /**
+     * <pre>
+     * Bytes (input and shuffle read) of that task. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_bytes = 93;</code>
+     * @return Whether the slowestTaskBytes field is set.
+     */
+    @java.lang.Override
+    public boolean hasSlowestTaskBytes() {
+      return ((bitField2_ & 0x00000010) != 0);
+    }
+    /**
+     * <pre>
+     * Bytes (input and shuffle read) of that task. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_bytes = 93;</code>
+     * @return The slowestTaskBytes.
+     */
+    @java.lang.Override
+    public long getSlowestTaskBytes() {
+      return slowestTaskBytes_;
+    }
+    /**
+     * <pre>
+     * Bytes (input and shuffle read) of that task. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_bytes = 93;</code>
+     * @param value The slowestTaskBytes to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskBytes(long value) {
+
+      slowestTaskBytes_ = value;
+      bitField2_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Bytes (input and shuffle read) of that task. [bytes]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_bytes = 93;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskBytes() {
+      bitField2_ = (bitField2_ & ~0x00000010);
+      slowestTaskBytes_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object slowestTaskExecutorId_ = "";
+    /**
+     * <pre>
+     * Executor that ran it. [id]
+     * </pre>
+     *
+     * <code>optional string slowest_task_executor_id = 94;</code>
+     * @return Whether the slowestTaskExecutorId field is set.
+     */
+    public boolean hasSlowestTaskExecutorId() {
+      return ((bitField2_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * Executor that ran it. [id]
+     * </pre>
+     *
+     * <code>optional string slowest_task_executor_id = 94;</code>
+     * @return The slowestTaskExecutorId.
+     */
+    public java.lang.String getSlowestTaskExecutorId() {
+      java.lang.Object ref = slowestTaskExecutorId_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          slowestTaskExecutorId_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Executor that ran it. [id]
+     * </pre>
+     *
+     * <code>optional string slowest_task_executor_id = 94;</code>
+     * @return The bytes for slowestTaskExecutorId.
+     */
+    public com.google.protobuf.ByteString
+        getSlowestTaskExecutorIdBytes() {
+      java.lang.Object ref = slowestTaskExecutorId_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        slowestTaskExecutorId_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Executor that ran it. [id]
+     * </pre>
+     *
+     * <code>optional string slowest_task_executor_id = 94;</code>
+     * @param value The slowestTaskExecutorId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskExecutorId(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      slowestTaskExecutorId_ = value;
+      bitField2_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Executor that ran it. [id]
+     * </pre>
+     *
+     * <code>optional string slowest_task_executor_id = 94;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskExecutorId() {
+      slowestTaskExecutorId_ = getDefaultInstance().getSlowestTaskExecutorId();
+      bitField2_ = (bitField2_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Executor that ran it. [id]
+     * </pre>
+     *
+     * <code>optional string slowest_task_executor_id = 94;</code>
+     * @param value The bytes for slowestTaskExecutorId to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskExecutorIdBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      slowestTaskExecutorId_ = value;
+      bitField2_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object slowestTaskHost_ = "";
+    /**
+     * <pre>
+     * Host of that executor. [text]
+     * </pre>
+     *
+     * <code>optional string slowest_task_host = 95;</code>
+     * @return Whether the slowestTaskHost field is set.
+     */
+    public boolean hasSlowestTaskHost() {
+      return ((bitField2_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Host of that executor. [text]
+     * </pre>
+     *
+     * <code>optional string slowest_task_host = 95;</code>
+     * @return The slowestTaskHost.
+     */
+    public java.lang.String getSlowestTaskHost() {
+      java.lang.Object ref = slowestTaskHost_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          slowestTaskHost_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Host of that executor. [text]
+     * </pre>
+     *
+     * <code>optional string slowest_task_host = 95;</code>
+     * @return The bytes for slowestTaskHost.
+     */
+    public com.google.protobuf.ByteString
+        getSlowestTaskHostBytes() {
+      java.lang.Object ref = slowestTaskHost_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        slowestTaskHost_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Host of that executor. [text]
+     * </pre>
+     *
+     * <code>optional string slowest_task_host = 95;</code>
+     * @param value The slowestTaskHost to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskHost(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      slowestTaskHost_ = value;
+      bitField2_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Host of that executor. [text]
+     * </pre>
+     *
+     * <code>optional string slowest_task_host = 95;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskHost() {
+      slowestTaskHost_ = getDefaultInstance().getSlowestTaskHost();
+      bitField2_ = (bitField2_ & ~0x00000040);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Host of that executor. [text]
+     * </pre>
+     *
+     * <code>optional string slowest_task_host = 95;</code>
+     * @param value The bytes for slowestTaskHost to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskHostBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      slowestTaskHost_ = value;
+      bitField2_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+
+    private double slowestTaskBytesRatio_ ;
+    /**
+     * <pre>
+     * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_bytes_ratio = 96;</code>
+     * @return Whether the slowestTaskBytesRatio field is set.
+     */
+    @java.lang.Override
+    public boolean hasSlowestTaskBytesRatio() {
+      return ((bitField2_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_bytes_ratio = 96;</code>
+     * @return The slowestTaskBytesRatio.
+     */
+    @java.lang.Override
+    public double getSlowestTaskBytesRatio() {
+      return slowestTaskBytesRatio_;
+    }
+    /**
+     * <pre>
+     * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_bytes_ratio = 96;</code>
+     * @param value The slowestTaskBytesRatio to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskBytesRatio(double value) {
+
+      slowestTaskBytesRatio_ = value;
+      bitField2_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_bytes_ratio = 96;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskBytesRatio() {
+      bitField2_ = (bitField2_ & ~0x00000080);
+      slowestTaskBytesRatio_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private long slowestTaskLostMs_ ;
+    /**
+     * <pre>
+     * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_lost_ms = 97;</code>
+     * @return Whether the slowestTaskLostMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasSlowestTaskLostMs() {
+      return ((bitField2_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_lost_ms = 97;</code>
+     * @return The slowestTaskLostMs.
+     */
+    @java.lang.Override
+    public long getSlowestTaskLostMs() {
+      return slowestTaskLostMs_;
+    }
+    /**
+     * <pre>
+     * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_lost_ms = 97;</code>
+     * @param value The slowestTaskLostMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskLostMs(long value) {
+
+      slowestTaskLostMs_ = value;
+      bitField2_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_lost_ms = 97;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskLostMs() {
+      bitField2_ = (bitField2_ & ~0x00000100);
+      slowestTaskLostMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private double slowestTaskLostShare_ ;
+    /**
+     * <pre>
+     * slowest_task_lost_ms / elapsed_ms. [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_lost_share = 98;</code>
+     * @return Whether the slowestTaskLostShare field is set.
+     */
+    @java.lang.Override
+    public boolean hasSlowestTaskLostShare() {
+      return ((bitField2_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * slowest_task_lost_ms / elapsed_ms. [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_lost_share = 98;</code>
+     * @return The slowestTaskLostShare.
+     */
+    @java.lang.Override
+    public double getSlowestTaskLostShare() {
+      return slowestTaskLostShare_;
+    }
+    /**
+     * <pre>
+     * slowest_task_lost_ms / elapsed_ms. [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_lost_share = 98;</code>
+     * @param value The slowestTaskLostShare to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskLostShare(double value) {
+
+      slowestTaskLostShare_ = value;
+      bitField2_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * slowest_task_lost_ms / elapsed_ms. [ratio]
+     * </pre>
+     *
+     * <code>optional double slowest_task_lost_share = 98;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskLostShare() {
+      bitField2_ = (bitField2_ & ~0x00000200);
+      slowestTaskLostShare_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private long slowestTaskGcMs_ ;
+    /**
+     * <pre>
+     * Collections while that task ran; absent while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_gc_ms = 99;</code>
+     * @return Whether the slowestTaskGcMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasSlowestTaskGcMs() {
+      return ((bitField2_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * Collections while that task ran; absent while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_gc_ms = 99;</code>
+     * @return The slowestTaskGcMs.
+     */
+    @java.lang.Override
+    public long getSlowestTaskGcMs() {
+      return slowestTaskGcMs_;
+    }
+    /**
+     * <pre>
+     * Collections while that task ran; absent while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_gc_ms = 99;</code>
+     * @param value The slowestTaskGcMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSlowestTaskGcMs(long value) {
+
+      slowestTaskGcMs_ = value;
+      bitField2_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Collections while that task ran; absent while it runs. [ms]
+     * </pre>
+     *
+     * <code>optional int64 slowest_task_gc_ms = 99;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSlowestTaskGcMs() {
+      bitField2_ = (bitField2_ & ~0x00000400);
+      slowestTaskGcMs_ = 0L;
       onChanged();
       return this;
     }
@@ -8251,7 +10059,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the stageFingerprint field is set.
      */
     public boolean hasStageFingerprint() {
-      return ((bitField1_ & 0x80000000) != 0);
+      return ((bitField2_ & 0x00000800) != 0);
     }
     /**
      * <pre>
@@ -8309,7 +10117,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       stageFingerprint_ = value;
-      bitField1_ |= 0x80000000;
+      bitField2_ |= 0x00000800;
       onChanged();
       return this;
     }
@@ -8323,7 +10131,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearStageFingerprint() {
       stageFingerprint_ = getDefaultInstance().getStageFingerprint();
-      bitField1_ = (bitField1_ & ~0x80000000);
+      bitField2_ = (bitField2_ & ~0x00000800);
       onChanged();
       return this;
     }
@@ -8340,7 +10148,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       stageFingerprint_ = value;
-      bitField1_ |= 0x80000000;
+      bitField2_ |= 0x00000800;
       onChanged();
       return this;
     }
@@ -8356,7 +10164,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasBaselineRuns() {
-      return ((bitField2_ & 0x00000001) != 0);
+      return ((bitField2_ & 0x00001000) != 0);
     }
     /**
      * <pre>
@@ -8382,7 +10190,7 @@ private static final long serialVersionUID = 0L;
     public Builder setBaselineRuns(long value) {
 
       baselineRuns_ = value;
-      bitField2_ |= 0x00000001;
+      bitField2_ |= 0x00001000;
       onChanged();
       return this;
     }
@@ -8395,7 +10203,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearBaselineRuns() {
-      bitField2_ = (bitField2_ & ~0x00000001);
+      bitField2_ = (bitField2_ & ~0x00001000);
       baselineRuns_ = 0L;
       onChanged();
       return this;
@@ -8412,7 +10220,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasExpectedMs() {
-      return ((bitField2_ & 0x00000002) != 0);
+      return ((bitField2_ & 0x00002000) != 0);
     }
     /**
      * <pre>
@@ -8438,7 +10246,7 @@ private static final long serialVersionUID = 0L;
     public Builder setExpectedMs(long value) {
 
       expectedMs_ = value;
-      bitField2_ |= 0x00000002;
+      bitField2_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -8451,7 +10259,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearExpectedMs() {
-      bitField2_ = (bitField2_ & ~0x00000002);
+      bitField2_ = (bitField2_ & ~0x00002000);
       expectedMs_ = 0L;
       onChanged();
       return this;
@@ -8468,7 +10276,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasExpectedP95Ms() {
-      return ((bitField2_ & 0x00000004) != 0);
+      return ((bitField2_ & 0x00004000) != 0);
     }
     /**
      * <pre>
@@ -8494,7 +10302,7 @@ private static final long serialVersionUID = 0L;
     public Builder setExpectedP95Ms(long value) {
 
       expectedP95Ms_ = value;
-      bitField2_ |= 0x00000004;
+      bitField2_ |= 0x00004000;
       onChanged();
       return this;
     }
@@ -8507,7 +10315,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearExpectedP95Ms() {
-      bitField2_ = (bitField2_ & ~0x00000004);
+      bitField2_ = (bitField2_ & ~0x00004000);
       expectedP95Ms_ = 0L;
       onChanged();
       return this;
@@ -8524,7 +10332,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasExpectedCpuMs() {
-      return ((bitField2_ & 0x00000008) != 0);
+      return ((bitField2_ & 0x00008000) != 0);
     }
     /**
      * <pre>
@@ -8550,7 +10358,7 @@ private static final long serialVersionUID = 0L;
     public Builder setExpectedCpuMs(long value) {
 
       expectedCpuMs_ = value;
-      bitField2_ |= 0x00000008;
+      bitField2_ |= 0x00008000;
       onChanged();
       return this;
     }
@@ -8563,7 +10371,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearExpectedCpuMs() {
-      bitField2_ = (bitField2_ & ~0x00000008);
+      bitField2_ = (bitField2_ & ~0x00008000);
       expectedCpuMs_ = 0L;
       onChanged();
       return this;
@@ -8580,7 +10388,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasExpectedCpuP95Ms() {
-      return ((bitField2_ & 0x00000010) != 0);
+      return ((bitField2_ & 0x00010000) != 0);
     }
     /**
      * <pre>
@@ -8606,7 +10414,7 @@ private static final long serialVersionUID = 0L;
     public Builder setExpectedCpuP95Ms(long value) {
 
       expectedCpuP95Ms_ = value;
-      bitField2_ |= 0x00000010;
+      bitField2_ |= 0x00010000;
       onChanged();
       return this;
     }
@@ -8619,7 +10427,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearExpectedCpuP95Ms() {
-      bitField2_ = (bitField2_ & ~0x00000010);
+      bitField2_ = (bitField2_ & ~0x00010000);
       expectedCpuP95Ms_ = 0L;
       onChanged();
       return this;
@@ -8635,7 +10443,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the moved field is set.
      */
     public boolean hasMoved() {
-      return ((bitField2_ & 0x00000020) != 0);
+      return ((bitField2_ & 0x00020000) != 0);
     }
     /**
      * <pre>
@@ -8693,7 +10501,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       moved_ = value;
-      bitField2_ |= 0x00000020;
+      bitField2_ |= 0x00020000;
       onChanged();
       return this;
     }
@@ -8707,7 +10515,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearMoved() {
       moved_ = getDefaultInstance().getMoved();
-      bitField2_ = (bitField2_ & ~0x00000020);
+      bitField2_ = (bitField2_ & ~0x00020000);
       onChanged();
       return this;
     }
@@ -8724,7 +10532,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       moved_ = value;
-      bitField2_ |= 0x00000020;
+      bitField2_ |= 0x00020000;
       onChanged();
       return this;
     }
@@ -8740,7 +10548,7 @@ private static final long serialVersionUID = 0L;
      */
     @java.lang.Override
     public boolean hasWorkKnown() {
-      return ((bitField2_ & 0x00000040) != 0);
+      return ((bitField2_ & 0x00040000) != 0);
     }
     /**
      * <pre>
@@ -8766,7 +10574,7 @@ private static final long serialVersionUID = 0L;
     public Builder setWorkKnown(boolean value) {
 
       workKnown_ = value;
-      bitField2_ |= 0x00000040;
+      bitField2_ |= 0x00040000;
       onChanged();
       return this;
     }
@@ -8779,8 +10587,288 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearWorkKnown() {
-      bitField2_ = (bitField2_ & ~0x00000040);
+      bitField2_ = (bitField2_ & ~0x00040000);
       workKnown_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long projectedMs_ ;
+    /**
+     * <pre>
+     * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_ms = 108;</code>
+     * @return Whether the projectedMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasProjectedMs() {
+      return ((bitField2_ & 0x00080000) != 0);
+    }
+    /**
+     * <pre>
+     * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_ms = 108;</code>
+     * @return The projectedMs.
+     */
+    @java.lang.Override
+    public long getProjectedMs() {
+      return projectedMs_;
+    }
+    /**
+     * <pre>
+     * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_ms = 108;</code>
+     * @param value The projectedMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setProjectedMs(long value) {
+
+      projectedMs_ = value;
+      bitField2_ |= 0x00080000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_ms = 108;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearProjectedMs() {
+      bitField2_ = (bitField2_ & ~0x00080000);
+      projectedMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long projectedP95Ms_ ;
+    /**
+     * <pre>
+     * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_p95_ms = 109;</code>
+     * @return Whether the projectedP95Ms field is set.
+     */
+    @java.lang.Override
+    public boolean hasProjectedP95Ms() {
+      return ((bitField2_ & 0x00100000) != 0);
+    }
+    /**
+     * <pre>
+     * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_p95_ms = 109;</code>
+     * @return The projectedP95Ms.
+     */
+    @java.lang.Override
+    public long getProjectedP95Ms() {
+      return projectedP95Ms_;
+    }
+    /**
+     * <pre>
+     * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_p95_ms = 109;</code>
+     * @param value The projectedP95Ms to set.
+     * @return This builder for chaining.
+     */
+    public Builder setProjectedP95Ms(long value) {
+
+      projectedP95Ms_ = value;
+      bitField2_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+     * </pre>
+     *
+     * <code>optional int64 projected_p95_ms = 109;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearProjectedP95Ms() {
+      bitField2_ = (bitField2_ & ~0x00100000);
+      projectedP95Ms_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long judgedMs_ ;
+    /**
+     * <pre>
+     * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 judged_ms = 110;</code>
+     * @return Whether the judgedMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasJudgedMs() {
+      return ((bitField2_ & 0x00200000) != 0);
+    }
+    /**
+     * <pre>
+     * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 judged_ms = 110;</code>
+     * @return The judgedMs.
+     */
+    @java.lang.Override
+    public long getJudgedMs() {
+      return judgedMs_;
+    }
+    /**
+     * <pre>
+     * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 judged_ms = 110;</code>
+     * @param value The judgedMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setJudgedMs(long value) {
+
+      judgedMs_ = value;
+      bitField2_ |= 0x00200000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 judged_ms = 110;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearJudgedMs() {
+      bitField2_ = (bitField2_ & ~0x00200000);
+      judgedMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private boolean runsPython_ ;
+    /**
+     * <pre>
+     * Whether its operators run Python functions of the user. [flag, detect]
+     * </pre>
+     *
+     * <code>optional bool runs_python = 111;</code>
+     * @return Whether the runsPython field is set.
+     */
+    @java.lang.Override
+    public boolean hasRunsPython() {
+      return ((bitField2_ & 0x00400000) != 0);
+    }
+    /**
+     * <pre>
+     * Whether its operators run Python functions of the user. [flag, detect]
+     * </pre>
+     *
+     * <code>optional bool runs_python = 111;</code>
+     * @return The runsPython.
+     */
+    @java.lang.Override
+    public boolean getRunsPython() {
+      return runsPython_;
+    }
+    /**
+     * <pre>
+     * Whether its operators run Python functions of the user. [flag, detect]
+     * </pre>
+     *
+     * <code>optional bool runs_python = 111;</code>
+     * @param value The runsPython to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRunsPython(boolean value) {
+
+      runsPython_ = value;
+      bitField2_ |= 0x00400000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether its operators run Python functions of the user. [flag, detect]
+     * </pre>
+     *
+     * <code>optional bool runs_python = 111;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRunsPython() {
+      bitField2_ = (bitField2_ & ~0x00400000);
+      runsPython_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long operatorRowsMax_ ;
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 112;</code>
+     * @return Whether the operatorRowsMax field is set.
+     */
+    @java.lang.Override
+    public boolean hasOperatorRowsMax() {
+      return ((bitField2_ & 0x00800000) != 0);
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 112;</code>
+     * @return The operatorRowsMax.
+     */
+    @java.lang.Override
+    public long getOperatorRowsMax() {
+      return operatorRowsMax_;
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 112;</code>
+     * @param value The operatorRowsMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperatorRowsMax(long value) {
+
+      operatorRowsMax_ = value;
+      bitField2_ |= 0x00800000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 112;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOperatorRowsMax() {
+      bitField2_ = (bitField2_ & ~0x00800000);
+      operatorRowsMax_ = 0L;
       onChanged();
       return this;
     }

@@ -669,6 +669,63 @@ public interface StageLiveOrBuilder extends
 
   /**
    * <pre>
+   * Of the failed ones: a shuffle block could not be fetched. [count]
+   * </pre>
+   *
+   * <code>optional int64 fetch_failed_tasks = 42;</code>
+   * @return Whether the fetchFailedTasks field is set.
+   */
+  boolean hasFetchFailedTasks();
+  /**
+   * <pre>
+   * Of the failed ones: a shuffle block could not be fetched. [count]
+   * </pre>
+   *
+   * <code>optional int64 fetch_failed_tasks = 42;</code>
+   * @return The fetchFailedTasks.
+   */
+  long getFetchFailedTasks();
+
+  /**
+   * <pre>
+   * Of the failed ones: the executor was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 lost_tasks = 43;</code>
+   * @return Whether the lostTasks field is set.
+   */
+  boolean hasLostTasks();
+  /**
+   * <pre>
+   * Of the failed ones: the executor was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 lost_tasks = 43;</code>
+   * @return The lostTasks.
+   */
+  long getLostTasks();
+
+  /**
+   * <pre>
+   * Successes that Spark took back because the executor that held their output was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 resubmitted_tasks = 44;</code>
+   * @return Whether the resubmittedTasks field is set.
+   */
+  boolean hasResubmittedTasks();
+  /**
+   * <pre>
+   * Successes that Spark took back because the executor that held their output was lost. [count]
+   * </pre>
+   *
+   * <code>optional int64 resubmitted_tasks = 44;</code>
+   * @return The resubmittedTasks.
+   */
+  long getResubmittedTasks();
+
+  /**
+   * <pre>
    * Median duration of tasks that ended well. [ms, sketch]
    * </pre>
    *
@@ -1239,6 +1296,197 @@ public interface StageLiveOrBuilder extends
 
   /**
    * <pre>
+   * Index of the task that takes longest, ended well or running. [count]
+   * </pre>
+   *
+   * <code>optional int32 slowest_task_index = 91;</code>
+   * @return Whether the slowestTaskIndex field is set.
+   */
+  boolean hasSlowestTaskIndex();
+  /**
+   * <pre>
+   * Index of the task that takes longest, ended well or running. [count]
+   * </pre>
+   *
+   * <code>optional int32 slowest_task_index = 91;</code>
+   * @return The slowestTaskIndex.
+   */
+  int getSlowestTaskIndex();
+
+  /**
+   * <pre>
+   * Duration of that task, or its age while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_ms = 92;</code>
+   * @return Whether the slowestTaskMs field is set.
+   */
+  boolean hasSlowestTaskMs();
+  /**
+   * <pre>
+   * Duration of that task, or its age while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_ms = 92;</code>
+   * @return The slowestTaskMs.
+   */
+  long getSlowestTaskMs();
+
+  /**
+   * <pre>
+   * Bytes (input and shuffle read) of that task. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_bytes = 93;</code>
+   * @return Whether the slowestTaskBytes field is set.
+   */
+  boolean hasSlowestTaskBytes();
+  /**
+   * <pre>
+   * Bytes (input and shuffle read) of that task. [bytes]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_bytes = 93;</code>
+   * @return The slowestTaskBytes.
+   */
+  long getSlowestTaskBytes();
+
+  /**
+   * <pre>
+   * Executor that ran it. [id]
+   * </pre>
+   *
+   * <code>optional string slowest_task_executor_id = 94;</code>
+   * @return Whether the slowestTaskExecutorId field is set.
+   */
+  boolean hasSlowestTaskExecutorId();
+  /**
+   * <pre>
+   * Executor that ran it. [id]
+   * </pre>
+   *
+   * <code>optional string slowest_task_executor_id = 94;</code>
+   * @return The slowestTaskExecutorId.
+   */
+  java.lang.String getSlowestTaskExecutorId();
+  /**
+   * <pre>
+   * Executor that ran it. [id]
+   * </pre>
+   *
+   * <code>optional string slowest_task_executor_id = 94;</code>
+   * @return The bytes for slowestTaskExecutorId.
+   */
+  com.google.protobuf.ByteString
+      getSlowestTaskExecutorIdBytes();
+
+  /**
+   * <pre>
+   * Host of that executor. [text]
+   * </pre>
+   *
+   * <code>optional string slowest_task_host = 95;</code>
+   * @return Whether the slowestTaskHost field is set.
+   */
+  boolean hasSlowestTaskHost();
+  /**
+   * <pre>
+   * Host of that executor. [text]
+   * </pre>
+   *
+   * <code>optional string slowest_task_host = 95;</code>
+   * @return The slowestTaskHost.
+   */
+  java.lang.String getSlowestTaskHost();
+  /**
+   * <pre>
+   * Host of that executor. [text]
+   * </pre>
+   *
+   * <code>optional string slowest_task_host = 95;</code>
+   * @return The bytes for slowestTaskHost.
+   */
+  com.google.protobuf.ByteString
+      getSlowestTaskHostBytes();
+
+  /**
+   * <pre>
+   * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_bytes_ratio = 96;</code>
+   * @return Whether the slowestTaskBytesRatio field is set.
+   */
+  boolean hasSlowestTaskBytesRatio();
+  /**
+   * <pre>
+   * (slowest_task_bytes + 1) / (task_bytes_p50 + 1). [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_bytes_ratio = 96;</code>
+   * @return The slowestTaskBytesRatio.
+   */
+  double getSlowestTaskBytesRatio();
+
+  /**
+   * <pre>
+   * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_lost_ms = 97;</code>
+   * @return Whether the slowestTaskLostMs field is set.
+   */
+  boolean hasSlowestTaskLostMs();
+  /**
+   * <pre>
+   * How much longer than the median of its stage that task takes: max(0, slowest_task_ms - duration_p50_ms). [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_lost_ms = 97;</code>
+   * @return The slowestTaskLostMs.
+   */
+  long getSlowestTaskLostMs();
+
+  /**
+   * <pre>
+   * slowest_task_lost_ms / elapsed_ms. [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_lost_share = 98;</code>
+   * @return Whether the slowestTaskLostShare field is set.
+   */
+  boolean hasSlowestTaskLostShare();
+  /**
+   * <pre>
+   * slowest_task_lost_ms / elapsed_ms. [ratio]
+   * </pre>
+   *
+   * <code>optional double slowest_task_lost_share = 98;</code>
+   * @return The slowestTaskLostShare.
+   */
+  double getSlowestTaskLostShare();
+
+  /**
+   * <pre>
+   * Collections while that task ran; absent while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_gc_ms = 99;</code>
+   * @return Whether the slowestTaskGcMs field is set.
+   */
+  boolean hasSlowestTaskGcMs();
+  /**
+   * <pre>
+   * Collections while that task ran; absent while it runs. [ms]
+   * </pre>
+   *
+   * <code>optional int64 slowest_task_gc_ms = 99;</code>
+   * @return The slowestTaskGcMs.
+   */
+  long getSlowestTaskGcMs();
+
+  /**
+   * <pre>
    * Hash that stays the same from run to run. [id, detect]
    * </pre>
    *
@@ -1408,4 +1656,99 @@ public interface StageLiveOrBuilder extends
    * @return The workKnown.
    */
   boolean getWorkKnown();
+
+  /**
+   * <pre>
+   * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_ms = 108;</code>
+   * @return Whether the projectedMs field is set.
+   */
+  boolean hasProjectedMs();
+  /**
+   * <pre>
+   * How long the whole stage will take by its progress, at least: tasks to come at the median pace of those that ended. [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_ms = 108;</code>
+   * @return The projectedMs.
+   */
+  long getProjectedMs();
+
+  /**
+   * <pre>
+   * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_p95_ms = 109;</code>
+   * @return Whether the projectedP95Ms field is set.
+   */
+  boolean hasProjectedP95Ms();
+  /**
+   * <pre>
+   * The same at the pace of the slow ones (95th percentile). [ms, live only, detect]
+   * </pre>
+   *
+   * <code>optional int64 projected_p95_ms = 109;</code>
+   * @return The projectedP95Ms.
+   */
+  long getProjectedP95Ms();
+
+  /**
+   * <pre>
+   * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 judged_ms = 110;</code>
+   * @return Whether the judgedMs field is set.
+   */
+  boolean hasJudgedMs();
+  /**
+   * <pre>
+   * What is judged against the expectation: projected_ms where that is more than elapsed_ms, else elapsed_ms. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 judged_ms = 110;</code>
+   * @return The judgedMs.
+   */
+  long getJudgedMs();
+
+  /**
+   * <pre>
+   * Whether its operators run Python functions of the user. [flag, detect]
+   * </pre>
+   *
+   * <code>optional bool runs_python = 111;</code>
+   * @return Whether the runsPython field is set.
+   */
+  boolean hasRunsPython();
+  /**
+   * <pre>
+   * Whether its operators run Python functions of the user. [flag, detect]
+   * </pre>
+   *
+   * <code>optional bool runs_python = 111;</code>
+   * @return The runsPython.
+   */
+  boolean getRunsPython();
+
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 112;</code>
+   * @return Whether the operatorRowsMax field is set.
+   */
+  boolean hasOperatorRowsMax();
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 112;</code>
+   * @return The operatorRowsMax.
+   */
+  long getOperatorRowsMax();
 }

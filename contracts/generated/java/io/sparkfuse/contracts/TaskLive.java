@@ -717,6 +717,33 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int OUTLIVED_MS_FIELD_NUMBER = 18;
+  private long outlivedMs_ = 0L;
+  /**
+   * <pre>
+   * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 18;</code>
+   * @return Whether the outlivedMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasOutlivedMs() {
+    return ((bitField0_ & 0x00020000) != 0);
+  }
+  /**
+   * <pre>
+   * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 18;</code>
+   * @return The outlivedMs.
+   */
+  @java.lang.Override
+  public long getOutlivedMs() {
+    return outlivedMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -781,6 +808,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00010000) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 17, stageFingerprint_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      output.writeInt64(18, outlivedMs_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -852,6 +882,10 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00010000) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(17, stageFingerprint_);
+    }
+    if (((bitField0_ & 0x00020000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(18, outlivedMs_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -953,6 +987,11 @@ private static final long serialVersionUID = 0L;
       if (!getStageFingerprint()
           .equals(other.getStageFingerprint())) return false;
     }
+    if (hasOutlivedMs() != other.hasOutlivedMs()) return false;
+    if (hasOutlivedMs()) {
+      if (getOutlivedMs()
+          != other.getOutlivedMs()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -1038,6 +1077,11 @@ private static final long serialVersionUID = 0L;
     if (hasStageFingerprint()) {
       hash = (37 * hash) + STAGE_FINGERPRINT_FIELD_NUMBER;
       hash = (53 * hash) + getStageFingerprint().hashCode();
+    }
+    if (hasOutlivedMs()) {
+      hash = (37 * hash) + OUTLIVED_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getOutlivedMs());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1191,6 +1235,7 @@ private static final long serialVersionUID = 0L;
       stack_ = "";
       stageName_ = "";
       stageFingerprint_ = "";
+      outlivedMs_ = 0L;
       return this;
     }
 
@@ -1293,6 +1338,10 @@ private static final long serialVersionUID = 0L;
         result.stageFingerprint_ = stageFingerprint_;
         to_bitField0_ |= 0x00010000;
       }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.outlivedMs_ = outlivedMs_;
+        to_bitField0_ |= 0x00020000;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -1370,6 +1419,9 @@ private static final long serialVersionUID = 0L;
         stageFingerprint_ = other.stageFingerprint_;
         bitField0_ |= 0x00010000;
         onChanged();
+      }
+      if (other.hasOutlivedMs()) {
+        setOutlivedMs(other.getOutlivedMs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1482,6 +1534,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00010000;
               break;
             } // case 138
+            case 144: {
+              outlivedMs_ = input.readInt64();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 144
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2735,6 +2792,62 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       stageFingerprint_ = value;
       bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+
+    private long outlivedMs_ ;
+    /**
+     * <pre>
+     * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 18;</code>
+     * @return Whether the outlivedMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasOutlivedMs() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 18;</code>
+     * @return The outlivedMs.
+     */
+    @java.lang.Override
+    public long getOutlivedMs() {
+      return outlivedMs_;
+    }
+    /**
+     * <pre>
+     * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 18;</code>
+     * @param value The outlivedMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOutlivedMs(long value) {
+
+      outlivedMs_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+     * </pre>
+     *
+     * <code>optional int64 outlived_ms = 18;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOutlivedMs() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      outlivedMs_ = 0L;
       onChanged();
       return this;
     }

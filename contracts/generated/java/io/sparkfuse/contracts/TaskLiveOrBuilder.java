@@ -392,4 +392,23 @@ public interface TaskLiveOrBuilder extends
    */
   com.google.protobuf.ByteString
       getStageFingerprintBytes();
+
+  /**
+   * <pre>
+   * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 18;</code>
+   * @return Whether the outlivedMs field is set.
+   */
+  boolean hasOutlivedMs();
+  /**
+   * <pre>
+   * How long ago its stage ended, though it still runs; absent before that. [ms, live only]
+   * </pre>
+   *
+   * <code>optional int64 outlived_ms = 18;</code>
+   * @return The outlivedMs.
+   */
+  long getOutlivedMs();
 }
