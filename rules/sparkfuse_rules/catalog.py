@@ -19,7 +19,7 @@ from sparkfuse_rules.refusal import RuleRefused, unknown
 from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, BreakerSection, Case, Param, Rule, Value
 
 _REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "breaker", "cases")
-_OPTIONAL = ("params", "keep_firing_for")
+_OPTIONAL = ("params", "keep_firing_for", "inhibits", "evidence")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | P
     """
     folder = asset("sparkfuse_rules", "catalog") if directory is None else directory
     rules = {path.stem: load_rule(path) for path in sorted(folder.glob("*.yaml"))}
+    _check_inhibitions(rules)
     overridden = read_overrides(overrides)
     for rule_id, override in overridden.items():
         if rule_id not in rules:
@@ -87,9 +88,36 @@ def load_rule(path: Path) -> Rule:
         runbook=reading.text(f"{file}: runbook", content["runbook"]),
         breaker=_breaker(file, content["breaker"]),
         cases=_cases(file, content["cases"], view, params),
+        inhibits=_inhibits(file, content.get("inhibits")),
+        absence=_absence(file, content.get("evidence")),
     )
     _check_predicates(rule)
     return rule
+
+
+def _inhibits(file: str, value: object) -> tuple[str, ...]:
+    place = f"{file}: inhibits"
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise RuleRefused(f"{place}: must list the rules that are silent while this one fires, is {value!r}")
+    return tuple(reading.text(place, each) for each in value)
+
+
+def _check_inhibitions(rules: Mapping[str, Rule]) -> None:
+    """Each rule that is silenced is there, and no two silence each other: nobody would be told."""
+    for rule in rules.values():
+        for silenced in rule.inhibits:
+            if silenced not in rules:
+                raise unknown(f"{rule.file}: inhibits", "rule", silenced, rules)
+            if silenced == rule.id or rule.id in rules[silenced].inhibits:
+                raise RuleRefused(f"{rule.file}: inhibits: {rule.id} and {silenced} would silence each other")
+
+
+def _absence(file: str, value: object) -> bool:
+    if value not in (None, "presence", "absence"):
+        raise RuleRefused(f"{file}: evidence: must be presence or absence, is {value!r}")
+    return value == "absence"
 
 
 def _overridden(rule: Rule, override: Override | None) -> Rule | None:

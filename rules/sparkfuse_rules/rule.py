@@ -74,6 +74,10 @@ class Rule:
     runbook: str
     breaker: BreakerSection | None
     cases: tuple[Case, ...]
+    # Rules that are symptoms of this one: while it fires for the same thing, they are silent.
+    inhibits: tuple[str, ...] = ()
+    # Its evidence is that something is not there, so that gaps in the evidence speak for it and never against it.
+    absence: bool = False
 
     def with_params(self, values: Mapping[str, int | float]) -> Rule:
         """The same rule with other values of some params; the names are known."""
