@@ -10,6 +10,10 @@ import re
 MOST_BYTES = 2048
 # Texts are cut to this before anything else is done with them, so that time and memory stay bounded.
 MOST_CHARS = 2 * MOST_BYTES
+# Of a longer text this much is looked at to leave out what explains least.
+MOST_LOOKED_AT = 65_536
+# Where it happened is in the first frames of a stack; the rest is Spark's own.
+FRAMES_KEPT = 2
 MASK = "***"
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END[^\n]*|\Z)")
 _USER_INFO = re.compile(r"(://)[^/\s@'\"]{1,400}@")
@@ -26,11 +30,30 @@ _LONG_NUMBER = re.compile(r"\b[0-9][0-9 -]{10,}(?<=[0-9])", re.ASCII)
 
 def scrub(text: str) -> str:
     """Free text (exception, reason, URL) without obvious secrets, at most 2,048 bytes of UTF-8."""
-    out = _PRIVATE_KEY.sub(MASK, text[:MOST_CHARS])
+    out = _PRIVATE_KEY.sub(MASK, condensed(text)[:MOST_CHARS])
     out = _USER_INFO.sub(rf"\1{MASK}@", out)
     out = _SCHEME_VALUE.sub(rf"\1 {MASK}", out)
     out = _NAMED_VALUE.sub(rf"\1{MASK}", out)
     return capped(_KNOWN_SHAPE.sub(MASK, out))
+
+
+def condensed(text: str) -> str:
+    """A text that is too long without most frames of its stacks, so that the causes behind them still fit.
+
+    Spark writes the outermost exception first and the cause last, behind some fifty frames each.
+    """
+    if len(text) <= MOST_BYTES:
+        return text
+    kept, frames = [], 0
+    for line in text[:MOST_LOOKED_AT].split("\n"):
+        bare = line.lstrip("\t ")
+        indented = len(bare) < len(line)
+        if indented and bare.startswith("... "):  # and so many more frames
+            continue
+        frames = frames + 1 if indented and bare.startswith("at ") else 0
+        if frames <= FRAMES_KEPT:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def scrub_query(text: str) -> str:

@@ -48,3 +48,15 @@ def test_is_capped_and_never_fails(text: str) -> None:
     assert len(found.encode()) <= MOST_BYTES
     assert len(scrub("é" * 5000).encode()) <= MOST_BYTES
     assert scrub("\ud800x") == "?x"
+
+
+def test_the_last_cause_of_a_long_stack_stays() -> None:
+    """Most frames go, so that the cause behind a hundred of them still fits; SecretScrubberTest has the same text."""
+    frames = "".join(
+        f"\tat org.apache.spark.deep.Inside$.step{number}(Inside.scala:{number})\n" for number in range(60)
+    )
+    text = f"a.Outer: failed\n{frames}Caused by: b.Inner: password=hunter2 is wrong\n{frames}\t... 12 more\n"
+    first_two = "".join(frames.splitlines(keepends=True)[:2])
+
+    assert scrub(text) == f"a.Outer: failed\n{first_two}Caused by: b.Inner: password=*** is wrong\n{first_two}"
+    assert scrub(scrub(text)) == scrub(text)

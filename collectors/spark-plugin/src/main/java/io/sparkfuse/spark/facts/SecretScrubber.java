@@ -15,6 +15,12 @@ public final class SecretScrubber {
   /** Texts are cut to this before anything else is done with them, so that queues stay small. */
   public static final int MOST_CHARS = 2 * MOST_BYTES;
 
+  /** Of a longer text this much is looked at to leave out what explains least. */
+  private static final int MOST_LOOKED_AT = 65_536;
+
+  /** Where it happened is in the first frames of a stack; the rest is Spark's own. */
+  private static final int FRAMES_KEPT = 2;
+
   private static final String MASK = "***";
   private static final Pattern PRIVATE_KEY =
       Pattern.compile("-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\\s\\S]*?(?:-----END[^\\n]*|\\z)");
@@ -34,9 +40,51 @@ public final class SecretScrubber {
 
   private SecretScrubber() {}
 
-  /** Cuts a text to what may wait in a queue; null stays null. */
+  /** Cuts a text to what may wait in a queue, most frames of its stacks first; null stays null. */
   public static String cut(String text) {
-    return text == null || text.length() <= MOST_CHARS ? text : text.substring(0, MOST_CHARS);
+    if (text == null || text.length() <= MOST_BYTES) {
+      return text;
+    }
+    String condensed = condensed(text);
+    return condensed.length() <= MOST_CHARS ? condensed : condensed.substring(0, MOST_CHARS);
+  }
+
+  /**
+   * The text without most frames of its stacks, so that the causes behind them still fit: Spark
+   * writes the outermost exception first and the cause last, behind some fifty frames each.
+   */
+  private static String condensed(String text) {
+    int length = Math.min(text.length(), MOST_LOOKED_AT);
+    StringBuilder kept = new StringBuilder(MOST_CHARS);
+    int frames = 0;
+    boolean first = true;
+    int end;
+    for (int start = 0; start <= length; start = end + 1) {
+      int found = text.indexOf('\n', start);
+      end = found < 0 || found > length ? length : found;
+      int bare = start;
+      while (bare < end && (text.charAt(bare) == '\t' || text.charAt(bare) == ' ')) {
+        bare++;
+      }
+      boolean indented = bare > start;
+      if (indented && starts(text, "... ", bare, end)) { // and so many more frames
+        continue;
+      }
+      frames = indented && starts(text, "at ", bare, end) ? frames + 1 : 0;
+      if (frames > FRAMES_KEPT) {
+        continue;
+      }
+      if (!first) {
+        kept.append('\n');
+      }
+      first = false;
+      kept.append(text, start, end);
+    }
+    return kept.toString();
+  }
+
+  private static boolean starts(String text, String word, int from, int end) {
+    return from + word.length() <= end && text.startsWith(word, from);
   }
 
   /** Free text (exception, reason, URL) without obvious secrets, capped. */

@@ -57,6 +57,30 @@ class SecretScrubberTest {
     assertTrue(scrubbed.matches("\u20ac+"));
   }
 
+  /** The same text as in test_rules_scrubbing.py: two scrubbers, one answer. */
+  @Test
+  void theLastCauseOfALongStackStays() {
+    StringBuilder frames = new StringBuilder();
+    for (int number = 0; number < 60; number++) {
+      frames.append(
+          "\tat org.apache.spark.deep.Inside$.step" + number + "(Inside.scala:" + number + ")\n");
+    }
+    String text =
+        "a.Outer: failed\n"
+            + frames
+            + "Caused by: b.Inner: password=hunter2 is wrong\n"
+            + frames
+            + "\t... 12 more\n";
+    String two =
+        "\tat org.apache.spark.deep.Inside$.step0(Inside.scala:0)\n"
+            + "\tat org.apache.spark.deep.Inside$.step1(Inside.scala:1)\n";
+    String expected =
+        "a.Outer: failed\n" + two + "Caused by: b.Inner: password=*** is wrong\n" + two;
+
+    assertEquals(expected, SecretScrubber.scrub(text));
+    assertEquals(expected, SecretScrubber.scrub(SecretScrubber.cut(text)));
+  }
+
   @Test
   void aHostileTextTakesNoTime() {
     String hostile = String.join("", Collections.nCopies(4_096, "a"));
