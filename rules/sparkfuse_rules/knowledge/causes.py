@@ -1,0 +1,50 @@
+"""The first cause in a failure's text: the innermost exception, not the last line and not Spark's wrapping.
+
+Formats: Throwable.printStackTrace (Java), traceback (Python), TaskSetManager, DAGScheduler and TaskEndReason (Spark).
+"""
+
+from __future__ import annotations
+
+import re
+
+MOST_CHARS = 500
+# Looked at: what collectors send is shorter, an event log's text may be as long as a log.
+MOST_LOOKED_AT = 65_536
+_ABORTED = re.compile(r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+\) \([^\n]{0,300}?\): )?")
+_EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor [^\n]{0,300}?\) Reason: ")
+_CAUSED_BY = re.compile(r"(?m)^Caused by: ")
+_TRACEBACK = "Traceback (most recent call last):"
+_FETCH_MESSAGE = re.compile(r"FetchFailed\([^\n]{0,600}?message=\s*")
+# A stack, what the driver adds below one, or the end of a FetchFailed.
+_REST = re.compile(r"(?m)\n\s*(?:at |\.\.\. \d+ more|Driver stacktrace:|Caused by: |Suppressed: )|\n\n|\n\)\s*$")
+
+
+def first_cause(text: str | None) -> str | None:
+    """The innermost exception with its message, in one line of at most 500 characters; None for no text.
+
+    Of Java's chain of causes the last, of Python's chained tracebacks the first, of Spark's own sentences what they
+    wrap. A text that is none of these gives its first lines.
+    """
+    if text is None or not text.strip():
+        return None
+    found = text[:MOST_LOOKED_AT].strip()
+    for wrapping in (_ABORTED, _EXECUTOR_LOST, _FETCH_MESSAGE):
+        if wrapped := wrapping.search(found):
+            found = found[wrapped.end() :].strip() or found
+    if python := _python_exception(found):
+        found = python
+    elif causes := list(_CAUSED_BY.finditer(found)):
+        found = found[causes[-1].end() :]
+    line = " ".join(_REST.split(found, maxsplit=1)[0].split())
+    return line if len(line) <= MOST_CHARS else line[: MOST_CHARS - 1] + "…"
+
+
+def _python_exception(text: str) -> str | None:
+    """The exception below the first traceback; None without one, or when the text was cut within it."""
+    _, found, below = text.partition(_TRACEBACK)
+    if not found:
+        return None
+    for place, line in enumerate(lines := below.lstrip("\n").split("\n")):
+        if line and not line[0].isspace() and not line.startswith("["):
+            return "\n".join(lines[place:])
+    return None

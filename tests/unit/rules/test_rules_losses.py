@@ -1,0 +1,101 @@
+"""Why executors went and how many did, and which operators run Python."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_rules.knowledge.losses import WINDOW_MS, Left, Losses, exit_code_of, joined, left, why
+from sparkfuse_rules.knowledge.python_operators import runs_python
+
+
+def of(executors: int) -> Losses:
+    losses = Losses()
+    for _ in range(executors):
+        losses = joined(losses)
+    return losses
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "failure", "exit_code"),
+    [
+        ("Executor killed by driver.", "benign", "scaled_down", None),
+        ("Executor decommission.", "benign", "scaled_down", None),
+        ("Command exited with code 137", "infrastructure", "process_killed", 137),
+        ("Command exited with code 52", "configuration", "heap_memory", 52),
+        ("Container from a bad node: container_1 on host: w. Exit status: 134.", "infrastructure", "node_lost", 134),
+        ("Executor heartbeat timed out after 156327 ms", "infrastructure", "heartbeat_lost", None),
+        ("worker lost: worker-20261121 on 10.0.0.3:7078", "infrastructure", "node_lost", None),
+        (
+            "\nThe executor with id 3 exited with exit code 137(SIGKILL, possible container OOM).\n",
+            "configuration", "container_memory", 137,
+        ),
+        ("the moon fell down", "unknown", "unknown", None),
+        (None, "unknown", "unknown", None),
+    ],
+)  # fmt: skip
+def test_why_an_executor_went(reason: str | None, kind: str, failure: str, exit_code: int | None) -> None:
+    """By Spark's text, and by the exit code where the text says nothing more."""
+    _, columns = left(of(2), Left(removed_ms=1_000, reason=reason))
+
+    assert (columns["failure_kind"], columns["failure"], columns.get("exit_code")) == (kind, failure, exit_code)
+
+
+def test_losses_count_for_ten_minutes_and_by_reason() -> None:
+    """Those that were asked to leave count for nobody."""
+    losses = of(4)
+    losses, _ = left(losses, Left(0, 0, "Command exited with code 52"))
+    losses, _ = left(losses, Left(1_000, 0, "Executor killed by driver."))
+    losses, second = left(losses, Left(2_000, 500, "Command exited with code 137"))
+    _, third = left(losses, Left(WINDOW_MS + 1, None, "Command exited with code 137"))
+
+    assert (second["lost_executors"], second["lost_alike"], second["peak_executors"]) == (2, 1, 4)
+    assert second["lived_ms"] == 1_500
+    assert (third["lost_executors"], third["lost_alike"]) == (2, 2)
+    assert "lived_ms" not in third
+
+
+def test_the_most_that_were_there_stays() -> None:
+    """Executors that go and come are no more than there were at once."""
+    losses = of(3)
+    for _ in range(5):
+        losses, columns = left(losses, Left(1_000, 0, "preempted"))
+        losses = joined(losses)
+
+    assert columns["peak_executors"] == 3
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**13), st.text(max_size=60), st.integers(-(2**31), 2**31 - 1)), max_size=30))
+def test_any_order_and_text_has_an_answer(removals: list[tuple[int, str, int]]) -> None:
+    """A clock that jumps, an executor that was never added, a reason of another language."""
+    losses = Losses()
+    for removed_ms, reason, exit_code in removals:
+        losses, columns = left(losses, Left(removed_ms, None, reason, exit_code))
+        assert columns["lost_alike"] <= columns["lost_executors"]
+        assert columns["peak_executors"] >= 1
+
+
+def test_exit_codes_are_read_from_texts() -> None:
+    """As YARN, Kubernetes and the standalone worker write them."""
+    assert exit_code_of("Exit status: -100. Diagnostics: Container released on a *lost* node") == -100
+    assert exit_code_of("The executor with id 1 exited with exit code 143(SIGTERM)") == 143
+    assert exit_code_of("no code") is None
+    assert why("Executor Process Lost", 134).reason == "process_crashed"
+
+
+@pytest.mark.parametrize(
+    ("scopes", "plan", "expected"),
+    [
+        (["WholeStageCodegen (1)", "ArrowEvalPython"], [], True),
+        (["BatchEvalPython"], [], True),
+        (["FlatMapGroupsInPandas", "Exchange"], [], True),
+        (["WholeStageCodegen (1)", "Scan parquet python_events"], ["ArrowEvalPython [f(x)]"], False),
+        (["Scan ExistingRDD(PythonTable)"], [], False),
+        ([], ["Project", "MapInArrow f(x)"], True),
+        ([], [], False),
+    ],
+)
+def test_operators_that_run_python(scopes: list[str], plan: list[str], expected: bool) -> None:
+    """By the operators of the stage; by the whole query only where they are not known."""
+    assert runs_python(scopes, plan) is expected
