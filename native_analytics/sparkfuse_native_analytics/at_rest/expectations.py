@@ -25,7 +25,9 @@ def stage_expectations(application: Application, history: History) -> list[Colum
         fingerprint = stage["stage_fingerprint"]
         if fingerprint not in fits:
             fits[fingerprint] = history.known_before(application.started_ms, application.job_key, fingerprint)
-        found.append(_expected(fits[fingerprint], stage, stage["status"] == "running"))
+        expected = _expected(fits[fingerprint], stage, stage["status"] == "running")
+        # A log has no progress of running tasks to project from: what is judged is what it took.
+        found.append({**expected, "judged_ms": stage["elapsed_ms"]} if expected else expected)
     return found
 
 
