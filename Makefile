@@ -97,6 +97,7 @@ check-generated: | setup ## compare what is generated with its sources, writing 
 	$(BIN)/python -m sparkfuse_contracts.generate --check
 	$(BIN)/python -m sparkfuse_rules.generate --check
 	$(BIN)/python -m sparkfuse_dashboards.generate --check
+	$(BIN)/python -m sparkfuse_alertmanager.generate --check
 
 .PHONY: check-outputs
 check-outputs: | setup ## check the Prometheus and Alertmanager configuration with their own tools
@@ -123,6 +124,7 @@ generate: | setup ## make types, tables, documents and dashboards from their sou
 	$(BIN)/python -m sparkfuse_contracts.generate
 	$(BIN)/python -m sparkfuse_rules.generate
 	$(BIN)/python -m sparkfuse_dashboards.generate
+	$(BIN)/python -m sparkfuse_alertmanager.generate
 
 .PHONY: pins
 pins: $(UV) ## pin every environment anew, with hashes, to the newest that fits

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from sparkfuse_alertmanager.causes import hosted
 from sparkfuse_alertmanager.text import address, label, plain
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 
@@ -169,8 +170,14 @@ def _labels(finding: Finding) -> dict[str, str]:
         "cluster": label(finding.cluster),
         "tenant": label(finding.tenant),
         "team": label(finding.team),
+        "host": label(_host(finding)) if finding.rule in hosted() else "",
     }
     return {name: value for name, value in labels.items() if value}  # to Alertmanager an empty label is an absent one
+
+
+def _host(finding: Finding) -> str:
+    evidence = _latest_run(finding).evidence
+    return evidence.get("host") or evidence.get("slowest_task_host") or ""
 
 
 def _annotations(finding: Finding, link: str) -> dict[str, str]:

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import requests
 
 from sparkfuse_alertmanager.alert import Alert, to_post
+from sparkfuse_alertmanager.causes import concerned
+from sparkfuse_alertmanager.inhibition import together
 from sparkfuse_alertmanager.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -77,7 +79,8 @@ class Peer:
 
     def _with_held(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
         try:
-            return to_post(alerts, self._held([alert.finding_id for alert in alerts]), now_ms)
+            together_told = together(alerts, self._related(alerts, now_ms), now_ms)
+            return to_post(together_told, self._held([alert.finding_id for alert in together_told]), now_ms)
         except (PeerFailed, requests.JSONDecodeError, KeyError, TypeError, ValueError) as error:
             # Telling comes first: what is superseded ends by itself within minutes, and the post finds out whether
             # this is an Alertmanager at all.
@@ -91,6 +94,16 @@ class Peer:
             if not answer.ok:
                 raise PeerFailed(f"{self.name}: {_reason(answer)}")
             yield from (Alert.from_json(held) for held in answer.json())
+
+    def _related(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
+        """What it holds of rules that silence or are silenced; asked only when such an alert ends."""
+        if not any(alert.ends_ms <= now_ms and alert.labels["rule"] in concerned() for alert in alerts):
+            return []
+        rules = "|".join(sorted(concerned()))
+        answer = self._session.get(self._alerts, params={"filter": f'rule=~"{rules}"'}, timeout=TIMEOUT)
+        if not answer.ok:
+            raise PeerFailed(f"{self.name}: {_reason(answer)}")
+        return [Alert.from_json(held) for held in answer.json()]
 
     def _post(self, alerts: Sequence[Alert]) -> list[Refusal]:
         answer = self._session.post(self._alerts, json=[alert.to_json() for alert in alerts], timeout=TIMEOUT)

@@ -8,18 +8,26 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sparkfuse_rules import failures_page, identity_page
+from sparkfuse_rules import failures_page, identity_page, inhibition
+from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiled import as_data, compile_at_rest
 from sparkfuse_rules.refusal import RuleRefused
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "rules" / "generated" / "at_rest.json"
+INHIBITIONS = ROOT / "rules" / "generated" / "inhibitions.json"
 
 
 def made() -> dict[Path, str]:
     """What each file must hold. Raises RuleRefused."""
     rules = json.dumps(as_data(compile_at_rest()), indent=1, ensure_ascii=False) + "\n"
-    return {PATH: rules, identity_page.PATH: identity_page.page(), failures_page.PATH: failures_page.page()}
+    silenced = json.dumps(inhibition.as_data(inhibition.inhibitions(load_catalog().values())), indent=1) + "\n"
+    return {
+        PATH: rules,
+        INHIBITIONS: silenced,
+        identity_page.PATH: identity_page.page(),
+        failures_page.PATH: failures_page.page(),
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

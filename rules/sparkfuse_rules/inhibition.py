@@ -1,0 +1,75 @@
+"""Which findings are silent while another fires: one cause, one page. Made of the key ``inhibits`` of the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sparkfuse_rules.rule import Rule
+
+_JOB = ("cluster", "tenant", "job_key")
+_STAGE = (*_JOB, "scope")
+# What a cause and its symptom share, by what the cause speaks of: the stage, the job, or the host across all jobs.
+EQUAL: Mapping[str, tuple[str, ...]] = {
+    "stage_live": _STAGE,
+    "task_live": _STAGE,
+    "failure_live": _STAGE,
+    "executor_live": _JOB,
+    "executor_loss": _JOB,
+    "app_live": _JOB,
+    "job_live": _JOB,
+    "host_live": ("cluster", "host"),
+}
+
+
+@dataclass(frozen=True)
+class Inhibition:
+    """While ``cause`` fires, the rules in ``silences`` are silent where the labels in ``equal`` are the same.
+
+    ``pages`` says whether the cause may be critical: only then may it silence what is critical too. With ``only_pages``
+    it silences nothing as a warning.
+    """
+
+    cause: str
+    silences: tuple[str, ...]
+    equal: tuple[str, ...]
+    pages: bool
+    only_pages: bool
+
+
+def inhibitions(rules: Iterable[Rule]) -> tuple[Inhibition, ...]:
+    """All of them, by the id of the cause."""
+    return tuple(
+        Inhibition(
+            rule.id,
+            tuple(sorted(rule.inhibits)),
+            EQUAL[rule.view],
+            "critical" in rule.severity,
+            rule.view == "app_live",
+        )
+        for rule in sorted(rules, key=lambda rule: rule.id)
+        if rule.inhibits
+    )
+
+
+def as_data(found: Iterable[Inhibition]) -> list[dict[str, Any]]:
+    """As JSON holds them, for those who have no need to read rules."""
+    return [
+        {
+            "cause": each.cause,
+            "silences": list(each.silences),
+            "equal": list(each.equal),
+            "pages": each.pages,
+            "only_pages": each.only_pages,
+        }
+        for each in found
+    ]
+
+
+def from_data(content: Iterable[Mapping[str, Any]]) -> tuple[Inhibition, ...]:
+    """The reverse of ``as_data``."""
+    return tuple(
+        Inhibition(each["cause"], tuple(each["silences"]), tuple(each["equal"]), each["pages"], each["only_pages"])
+        for each in content
+    )
