@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sparkfuse_contracts.columns import VIEWS
@@ -47,7 +47,9 @@ def cases_sql(asked: Sequence[tuple[Rule, Case]], dialect: Dialect) -> str:
     views: dict[str, list[_Asked]] = {}
     for place, (rule, case) in enumerate(asked):
         variant = (rule.id, *case.params.items())
-        views.setdefault(rule.view, []).append(_Asked(place, variant, rule.with_params(case.params), case))
+        views.setdefault(rule.view, []).append(
+            _Asked(place, variant, replace(rule.with_params(case.params), variants=()), case)
+        )
     return "\nUNION ALL\n".join(_view_sql(of_view, dialect) for of_view in views.values())
 
 

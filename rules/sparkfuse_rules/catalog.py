@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_contracts.schema import UNITS
 from sparkfuse_rules import compiler, describe, reading
 from sparkfuse_rules.conditions import signal_conditions
-from sparkfuse_rules.overrides import Override, read_condition, read_overrides
+from sparkfuse_rules.overrides import Override, read_condition, read_job_overrides, read_overrides
 from sparkfuse_rules.predicate import NUMERIC_TYPES
 from sparkfuse_rules.refusal import RuleRefused, unknown
 from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, BreakerSection, Case, Param, Rule, Value
@@ -55,12 +55,32 @@ def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | P
     folder = asset("sparkfuse_rules", "catalog") if directory is None else directory
     rules = {path.stem: load_rule(path) for path in sorted(folder.glob("*.yaml"))}
     _check_inhibitions(rules)
-    overridden = read_overrides(overrides)
-    for rule_id, override in overridden.items():
-        if rule_id not in rules:
-            raise unknown(override.place, "rule", rule_id, rules)
-    kept = {rule_id: _overridden(rule, overridden.get(rule_id)) for rule_id, rule in rules.items()}
-    return Catalog(MappingProxyType({rule_id: _checked(rule) for rule_id, rule in kept.items() if rule is not None}))
+    overridden, of_jobs = read_overrides(overrides), read_job_overrides(overrides)
+    for of_some in (overridden, *(some for _, some in of_jobs)):
+        for rule_id, override in of_some.items():
+            if rule_id not in rules:
+                raise unknown(override.place, "rule", rule_id, rules)
+    kept = {}
+    for rule_id, rule in rules.items():
+        variants = [(pattern, some[rule_id]) for pattern, some in of_jobs if rule_id in some]
+        if found := _as_set(rule, overridden.get(rule_id), variants):
+            kept[rule_id] = found
+    return Catalog(MappingProxyType(kept))
+
+
+def _as_set(rule: Rule, override: Override | None, variants: Sequence[tuple[str, Override]]) -> Rule | None:
+    """The rule as sparkfuse.yaml sets it, with what holds for some jobs; None when it is off for all."""
+    base = _overridden(rule, override)
+    # What holds for some jobs is said over what holds for all; a rule that is off for all may be on for some.
+    below = base or _overridden(rule, replace(override, enabled=True) if override else None)
+    if below is None:
+        return None
+    some = tuple(
+        (pattern, _checked(changed) if (changed := _overridden(below, each)) else None) for pattern, each in variants
+    )
+    if base is None and not any(changed for _, changed in some):
+        return None
+    return replace(_checked(below), variants=some, enabled=base is not None)
 
 
 def load_rule(path: Path) -> Rule:

@@ -19,6 +19,11 @@ from sparkfuse_rules.predicate import NUMERIC_TYPES, columns_of, needed_columns_
 from sparkfuse_rules.rule import SEVERITIES, Rule
 
 Engine = Literal["live", "rest", "history"]
+_NOTHING: Mapping[str, str] = {
+    "flink": "CAST(NULL AS STRING)",
+    "datafusion": "CAST(NULL AS VARCHAR)",
+    "clickhouse": "CAST(NULL AS Nullable(String))",
+}
 _ABSENT: Mapping[str, frozenset[str]] = {
     "live": frozenset({"at rest only"}),
     "rest": frozenset({"live only"}),
@@ -30,8 +35,37 @@ def severity_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
     """Write the SQL expression that gives the rule's worst severity, or NULL when the rule does not hold.
 
     ``dialect`` is flink, datafusion or clickhouse; ``column_prefix`` names the nested row that carries the view's
-    columns, empty when they stand by themselves. NULL evidence gives NULL. Raises RuleRefused for what is unknown.
+    columns, empty when they stand by themselves. NULL evidence gives NULL. Where the rule is set otherwise for some
+    jobs the column ``job_key`` of the envelope is asked first. Raises RuleRefused for what is unknown.
     """
+    sql = _severity_sql(rule, dialect, column_prefix) if rule.enabled else _NOTHING[dialect]
+    if not rule.variants:
+        return sql
+    some = (
+        f"WHEN {job_matches(pattern, dialect)} THEN "
+        + (_severity_sql(variant, dialect, column_prefix) if variant else _NOTHING[dialect])
+        for pattern, variant in rule.variants
+    )
+    return f"CASE {' '.join(some)} ELSE {sql} END"
+
+
+def job_matches(pattern: str, dialect: Dialect) -> str:
+    """Write whether the column ``job_key`` fits a pattern of * and ?, whole, by an expression that all read alike."""
+    written = "".join({"*": ".*", "?": "."}.get(each) or _escaped(each) for each in pattern)
+    literal = "'^" + written.replace("'", "''") + "$'"
+    return {
+        "flink": f"REGEXP(`job_key`, {literal})",
+        "datafusion": f"regexp_like(job_key, {literal})",
+        "clickhouse": f"match(assumeNotNull(job_key), {literal})",
+    }[dialect]
+
+
+def _escaped(character: str) -> str:
+    """A character as itself; in brackets, because a backslash in a literal is read in two ways."""
+    return character if character.isalnum() or character in " _-/:,;@#%&=<>!~'\"" else f"[{character}]"
+
+
+def _severity_sql(rule: Rule, dialect: Dialect, column_prefix: str) -> str:
     when = _bound(rule, "when", rule.when)
     levels = [level for level in SEVERITIES if level in rule.severity]
     case = exp.Case(

@@ -12,7 +12,7 @@ from sparkfuse_rules.refusal import RuleRefused, unknown
 from sparkfuse_rules.rule import MODES, SEVERITIES
 
 # Every key that sparkfuse.yaml may have; the sections beside rules are read by the components that they are for.
-SECTIONS = ("rules", "breaker", "holds", "owners")
+SECTIONS = ("rules", "jobs", "breaker", "holds", "owners")
 _KEYS = ("enabled", "params", "severity", "breaker")
 
 
@@ -39,6 +39,34 @@ def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Over
     else:
         place, content = "rules", reading.mapping("rules", source)
     return {rule_id: _override(f"{place}.{rule_id}", entry) for rule_id, entry in content.items()}
+
+
+def read_job_overrides(source: Mapping[str, Any] | Path | None) -> Sequence[tuple[str, Mapping[str, Override]]]:
+    """Read the overrides for jobs, in their order: a pattern of job keys, and the overrides by rule id.
+
+    They stand in the list ``jobs`` of a sparkfuse.yaml: ``{job: "etl_*", rules: {stage_slow: {...}}}``. Raises
+    RuleRefused with place and key.
+    """
+    if not isinstance(source, Path):
+        return ()
+    found = []
+    for number, entry in enumerate(read_list(source, "jobs")):
+        place = f"{source}: jobs[{number}]"
+        content = reading.mapping(place, entry, ("job", "rules"))
+        rules = reading.mapping(f"{place}.rules", content.get("rules") or {})
+        overrides = {rule_id: _override(f"{place}.rules.{rule_id}", each) for rule_id, each in rules.items()}
+        found.append((_pattern(f"{place}.job", content.get("job")), overrides))
+    return found
+
+
+def _pattern(place: str, value: object) -> str:
+    """A pattern of * and ? that every engine can mean alike: a regular expression has no way to write the rest."""
+    text = reading.text(place, value)
+    if set(text) & set("[]^\\") or any(not character.isprintable() for character in text):
+        raise RuleRefused(
+            f"{place}: may hold * and ? beside plain text, and none of [ ] ^ and the backslash, is {text!r}"
+        )
+    return text
 
 
 def read_section(path: Path, section: str) -> Mapping[str, Any]:

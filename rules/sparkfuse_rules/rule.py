@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 SEVERITIES = ("critical", "warning", "info")
 QUIET = "quiet"
@@ -78,6 +79,17 @@ class Rule:
     inhibits: tuple[str, ...] = ()
     # Its evidence is that something is not there, so that gaps in the evidence speak for it and never against it.
     absence: bool = False
+    # What holds instead for jobs whose key fits a pattern (shell style, * and ?); None: the rule is off there.
+    # The first that fits counts.
+    variants: tuple[tuple[str, Rule | None], ...] = ()
+    enabled: bool = True
+
+    def for_job(self, job_key: str) -> Rule | None:
+        """The rule as it holds for a job; None where it is off."""
+        for pattern, variant in self.variants:
+            if fnmatchcase(job_key, pattern):
+                return variant
+        return self if self.enabled else None
 
     def with_params(self, values: Mapping[str, int | float]) -> Rule:
         """The same rule with other values of some params; the names are known."""

@@ -111,6 +111,37 @@ def test_a_severity_that_changes_leaves_nothing_firing(alertmanager, receiver, f
     assert worse[4:] == ["warning stage:1 firing"]
 
 
+def test_one_cause_is_one_page(alertmanager, receiver, findings, sender):
+    """A skewed stage is slow: only the skew is told. A symptom that was told before ends with its cause.
+
+    The next run's symptom is heard again.
+    """
+    sender(alertmanager.url)
+    slow = {"rule": "stage_slow", "severity": "warning"}
+    skew = {"rule": "stage_skew", "severity": "warning"}
+    findings.say(finding("stage:1", **slow))
+    wait_for(lambda: receiver.deliveries, 45, "the symptom that came first")
+    findings.say(finding("stage:1", **skew), finding("stage:2", **skew))
+    wait_for(lambda: len(receiver.deliveries) > 1, 45, "the cause, for two stages")
+    findings.say(finding("stage:1", state="resolved", **slow), finding("stage:2", **slow))
+    findings.say(finding("stage:1", state="resolved", **skew), finding("stage:2", **skew))
+    wait_for(lambda: len(receiver.deliveries) > 3, 45, "the end of cause and symptom of the first stage")
+    findings.say(finding("stage:1", app_id="app-next", **slow))
+    wait_for(lambda: len(receiver.deliveries) > 4, 45, "the symptom of the next run")
+
+    history = [f"{each['labels']['rule']} {scope}" for each, scope in _alerts(receiver.deliveries)]
+    assert history[0] == "stage_slow stage:1 firing"
+    assert "stage_slow stage:1 resolved" in history
+    assert "stage_skew stage:1 resolved" in history
+    assert history[-1] == "stage_slow stage:1 firing"
+    assert not [each for each in history if each.startswith("stage_slow stage:2")]
+
+
+def _alerts(deliveries: list) -> list:
+    each_alert = [alert for each in deliveries for alert in each.payload["alerts"]]
+    return [(alert, f"{alert['labels']['scope']} {alert['status']}") for alert in each_alert]
+
+
 def test_junk_is_set_aside(alertmanager, receiver, findings, sender, kafka_bootstrap):
     """A record that is no finding is on the dead letters with reason and origin, counted, and stops nobody."""
     running = sender(alertmanager.url)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from itertools import chain
+from fnmatch import fnmatchcase
+from itertools import chain, product
 
 import pytest
 import yaml
 
 from sparkfuse_rules.cases import run_cases
 from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.compiler import job_matches
 
 # Flink plans a statement of fifty rules: half a minute on a quiet machine.
 pytestmark = pytest.mark.timeout(400)
 ENGINES = ("datafusion", "clickhouse", "flink")
+JOB_KEY_TYPES = {"flink": "STRING", "datafusion": "VARCHAR", "clickhouse": "Nullable(String)"}
 # Numbers that engines disagree about when a predicate is handed to them as it is written.
 ROWS = [
     {},
@@ -149,3 +152,31 @@ def test_the_made_predicates_decide_something(answers):
     silent = [rule for rule, actual in said.items() if rule.startswith("predicate_") and len(actual) == 1]
 
     assert len(silent) <= 2, silent
+
+
+PATTERNS = ["etl_*", "a?c", "*", "1.5 (new)", "it's+{x}|$y", "team/*/daily"]
+KEYS = ["etl_x", "etlyx", "abc", "ac", "", "1.5 (new)", "1x5 (new)", "it's+{x}|$y", "team/é/daily", "A"]
+
+
+def quoted(text):
+    return text.replace("'", "''")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_patterns_of_jobs_mean_the_same(engine):
+    """A rule that is set otherwise for `etl_*` is so for the same jobs in every engine, as the shell reads it."""
+    pairs = list(product(PATTERNS, KEYS))
+    quote = {"flink": "`", "datafusion": '"', "clickhouse": "`"}[engine]
+    sql = "\nUNION ALL\n".join(
+        f"SELECT {place} AS place, CASE WHEN {job_matches(pattern, engine)} THEN 'yes' END AS severity FROM"
+        f" (SELECT CAST('{quoted(key)}' AS {JOB_KEY_TYPES[engine]}) AS {quote}job_key{quote}) AS t"
+        for place, (pattern, key) in enumerate(pairs)
+    )
+    answers = dict(globals()[f"ask_{engine}"](sql))
+    differing = [
+        f"{key!r} like {pattern!r}: {answers[place]}"
+        for place, (pattern, key) in enumerate(pairs)
+        if (answers[place] == "yes") != fnmatchcase(key, pattern)
+    ]
+
+    assert differing == []

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.compiler import severity_sql
 from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.refusal import RuleRefused
 from sparkfuse_rules.rule import Condition
@@ -153,6 +154,63 @@ def test_overrides_are_read_from_sparkfuse_yaml(folder, tmp_path):
     assert load_catalog(tmp_path, configuration)["slow_thing"].severity == {"warning": "TRUE"}
     configuration.write_text("rules: {slow_thing: {enabled: false}}\n")
     assert "slow_thing" not in load_catalog(tmp_path, configuration)
+
+
+JOBS = """
+rules: {slow_thing: {params: {bar: 7000}}}
+jobs:
+  - {job: "etl_*", rules: {slow_thing: {params: {bar: 9000}}}}
+  - {job: "tests/*", rules: {slow_thing: {enabled: false}}}
+  - {job: "etl_hourly?", rules: {slow_thing: {params: {bar: 1}}}}
+"""
+
+
+def test_a_rule_is_set_otherwise_for_some_jobs(folder, tmp_path):
+    """The first pattern that fits counts, over what holds for all."""
+    (tmp_path / "conf").mkdir()
+    configuration = tmp_path / "conf" / "sparkfuse.yaml"
+    configuration.write_text(JOBS)
+    folder(GOOD)
+    rule = load_catalog(tmp_path, configuration)["slow_thing"]
+
+    assert rule.for_job("nightly").params["bar"].value == 7000
+    assert rule.for_job("etl_hourly1").params["bar"].value == 9000
+    assert rule.for_job("tests/a b") is None
+    assert "CASE WHEN" in severity_sql(rule, "flink")
+
+
+def test_a_rule_may_be_on_for_some_jobs_only(folder, tmp_path):
+    """Off for all, tried on one team's jobs first."""
+    (tmp_path / "conf").mkdir()
+    configuration = tmp_path / "conf" / "sparkfuse.yaml"
+    configuration.write_text(
+        "rules: {slow_thing: {enabled: false}}\njobs: [{job: 'a*', rules: {slow_thing: {enabled: true}}}]\n"
+    )
+    folder(GOOD)
+    rule = load_catalog(tmp_path, configuration)["slow_thing"]
+
+    assert (rule.for_job("b"), rule.for_job("ab").enabled) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("jobs: [{job: 'a*', rules: {slow_thin: {}}}]", ["jobs[0].rules.slow_thin", "'slow_thing'"]),
+        ("jobs: [{job: 'a*', rules: {slow_thing: {params: {bart: 1}}}}]", ["jobs[0]", "'bar'"]),
+        ("jobs: [{job: 'a[bc]', rules: {}}]", ["jobs[0].job", "* and ?"]),
+        ("jobs: [{jobs: a, rules: {}}]", ["jobs[0]", "'job'"]),
+        ("jobs: {a: 1}", ["jobs", "list"]),
+    ],
+)
+def test_wrong_overrides_of_jobs_are_refused(folder, tmp_path, text, said):
+    """With the place in the file."""
+    (tmp_path / "conf").mkdir()
+    configuration = tmp_path / "conf" / "sparkfuse.yaml"
+    configuration.write_text(text)
+    message = refusal(folder(GOOD), configuration)
+
+    for part in said:
+        assert part in message
 
 
 @pytest.mark.parametrize(
