@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from sparkfuse_rules.rule import Rule
 
 commands = typer.Typer(help="Look at the rules, check them and run their cases.", no_args_is_help=True)
+POLL_SECONDS = 0.2
+Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder of the running stack.")]
+Patience = Annotated[float, typer.Option("--seconds", help="How long to wait for detection.")]
 Folder = Annotated[Path | None, typer.Option("--catalog", help="Folder of rule files instead of the shipped ones.")]
 
 
@@ -104,6 +108,32 @@ def run_cases_of_all(folder: Folder = None, as_json: Json = False) -> None:
             typer.echo(f"{case['rule']}: {case['case']}: expected {case['expected']}, got {case['actual']}")
         typer.echo(f"{len(results)} cases, {len(failed)} failed")
     raise typer.Exit(1 if failed else 0)
+
+
+@commands.command()
+def apply(home: Home = Path(".sparkfuse"), seconds: Patience = 300.0) -> None:
+    """Check the rules and sparkfuse.yaml, then have detection take them up: it starts again from its last checkpoint.
+
+    What fires goes on firing, baselines stay; a changed or new rule is asked from the next window on.
+    """
+    from sparkfuse.stack.layout import Layout, Ports, addresses_of_running_stack
+
+    count = len(catalog(None))
+    if not addresses_of_running_stack(home):
+        raise StartFailure(
+            f"no stack runs in {home}: where detection runs elsewhere, restart its Flink job from its last checkpoint"
+        )
+    request = Layout.from_environment(home, Ports()).asked / "detect"
+    request.parent.mkdir(exist_ok=True)
+    request.touch()
+    begun = time.monotonic()
+    while request.exists():
+        if time.monotonic() - begun > seconds:
+            raise StartFailure(
+                f"detection has not taken the rules up within {seconds:.0f} s; see {home}/logs/detect.log"
+            )
+        time.sleep(POLL_SECONDS)
+    typer.echo(f"detection asks {count} rules now; it took {time.monotonic() - begun:.0f} s, and its state was kept")
 
 
 def _answer(statement: str) -> Iterable[tuple[int, str | None]]:

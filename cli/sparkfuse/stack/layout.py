@@ -108,6 +108,11 @@ class Layout:
         """File that tells other commands where a running stack listens."""
         return self.home / "stack.json"
 
+    @property
+    def asked(self) -> Path:
+        """Folder of requests to the running stack: a file with a service's name asks for its restart."""
+        return self.home / "asked"
+
     def environment(self) -> dict[str, str]:
         """Settings of every process of the stack."""
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Iterator, Mapping
 
@@ -44,7 +45,8 @@ def running(
         StartFailure: something stands in the way; what had started is stopped again.
     """
     with only_one(layout.home):
-        supervisor = Supervisor(layout.logs, report)
+        shutil.rmtree(layout.asked, ignore_errors=True)
+        supervisor = Supervisor(layout.logs, report, layout.asked)
         try:
             _start(layout, supervisor, webhook_url, more or {})
             layout.write_addresses()

@@ -29,11 +29,14 @@ class Supervisor:
     Args:
         logs: folder of the log files.
         report: told of starts, restarts and ends.
+        asked: folder in which a file with a service's name asks for its restart; it is gone when that is ready.
     """
 
-    def __init__(self, logs: Path, report: Report = _silent) -> None:
+    def __init__(self, logs: Path, report: Report = _silent, asked: Path | None = None) -> None:
         self._logs = logs
         self._report = report
+        self._asked = asked
+        self._starting: dict[str, Path] = {}
         self._processes: dict[str, Process] = {}
         self._restarts: dict[str, int] = {}
         self._due: dict[str, float] = {}
@@ -81,7 +84,8 @@ class Supervisor:
         return False
 
     def tend(self) -> None:
-        """Look at every process once and start again what ended; call it often."""
+        """Look at every process once, start again what ended and what somebody asks for; call it often."""
+        self._answer()
         now = time.monotonic()
         for name, process in list(self._processes.items()):
             code = process.exit_code()
@@ -93,6 +97,23 @@ class Supervisor:
                 del self._due[name]
                 process.stop()  # leaves no child of the dead one behind
                 self._spawn(process.service)
+
+    def _answer(self) -> None:
+        for name, request in list(self._starting.items()):
+            if self._processes[name].service.ready():
+                self._report(name, "ready again")
+                request.unlink(missing_ok=True)
+                del self._starting[name]
+        for request in sorted(self._asked.iterdir()) if self._asked and self._asked.is_dir() else ():
+            name = request.name
+            if name not in self._processes:
+                request.unlink(missing_ok=True)
+            elif name not in self._starting:
+                self._report(name, "starts again, as asked")
+                self._processes[name].stop()
+                self._due.pop(name, None)
+                self._spawn(self._processes[name].service)
+                self._starting[name] = request
 
     def _plan_restart(self, name: str, process: Process, code: int, now: float) -> None:
         if now - process.started_at > STEADY_SECONDS:

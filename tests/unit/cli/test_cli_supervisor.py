@@ -57,6 +57,33 @@ def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
         supervisor.stop()
 
 
+def test_a_service_is_started_again_when_asked(tmp_path: Path) -> None:
+    """A file with its name asks; it is gone when the service is ready, and one of a stranger at once."""
+    asked = tmp_path / "asked"
+    asked.mkdir()
+    ready = tmp_path / "ready"
+    ready.touch()
+    supervisor = Supervisor(tmp_path, asked=asked)
+    try:
+        supervisor.start(Service("sleeper", WAITS, ready=ready.exists))
+        first = supervisor.processes["sleeper"].pid
+        ready.unlink()
+        (asked / "sleeper").touch()
+        (asked / "stranger").touch()
+        supervisor.tend()
+        supervisor.tend()
+
+        assert not alive(first)
+        assert supervisor.processes["sleeper"].pid != first
+        assert [each.name for each in asked.iterdir()] == ["sleeper"]
+        assert supervisor.restarts == {}
+        ready.touch()
+        supervisor.tend()
+        assert list(asked.iterdir()) == []
+    finally:
+        supervisor.stop()
+
+
 def test_stopping_leaves_nothing_behind(tmp_path: Path) -> None:
     """A service that ignores SIGTERM is killed after its time, and so is the child it started."""
     supervisor = Supervisor(tmp_path)
