@@ -14,7 +14,8 @@ from sparkfuse_contracts.settings import Settings
 
 _KEYS = {
     "none": (),
-    "job_key and stage_fingerprint": ("job_key", "stage_fingerprint"),
+    # Absent parts are left out of the key, so that what was written before they were there is still replaced.
+    "cluster, tenant, job_key and stage_fingerprint": ("cluster", "tenant", "job_key", "stage_fingerprint"),
     "shipper and log": ("shipper", "log"),
 }
 

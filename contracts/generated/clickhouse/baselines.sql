@@ -4,6 +4,9 @@ CREATE TABLE IF NOT EXISTS baselines (
   `stage_name` Nullable(String),
   `updated_ms` Int64,
   `samples` Array(Tuple(run_key Nullable(String), learned_ms Nullable(Int64), wall_ms Nullable(Int64), cpu_ms Nullable(Int64), work_bytes Nullable(Int64), work_records Nullable(Int64), num_tasks Nullable(Int32), abnormal Nullable(Bool))),
+  `cluster` Nullable(String),
+  `tenant` Nullable(String),
+  `level_changed_ms` Nullable(Int64),
   `kafka_partition` Int32,
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')

@@ -3,7 +3,10 @@ CREATE TABLE `baselines` (
   `stage_fingerprint` STRING,
   `stage_name` STRING,
   `updated_ms` BIGINT,
-  `samples` ARRAY<ROW<`run_key` STRING, `learned_ms` BIGINT, `wall_ms` BIGINT, `cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `num_tasks` INT, `abnormal` BOOLEAN>>
+  `samples` ARRAY<ROW<`run_key` STRING, `learned_ms` BIGINT, `wall_ms` BIGINT, `cpu_ms` BIGINT, `work_bytes` BIGINT, `work_records` BIGINT, `num_tasks` INT, `abnormal` BOOLEAN>>,
+  `cluster` STRING,
+  `tenant` STRING,
+  `level_changed_ms` BIGINT
 ) WITH (
   'connector' = 'kafka',
   'topic' = '{prefix}.baselines',
@@ -12,7 +15,7 @@ CREATE TABLE `baselines` (
   'properties.isolation.level' = 'read_committed',
   'scan.startup.mode' = 'earliest-offset',
   'key.format' = 'json',
-  'key.fields' = 'job_key;stage_fingerprint',
+  'key.fields' = 'cluster;tenant;job_key;stage_fingerprint',
   'value.fields-include' = 'ALL',
   'value.format' = 'json',
   'value.json.ignore-parse-errors' = 'true',

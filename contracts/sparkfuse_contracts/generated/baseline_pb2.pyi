@@ -6,18 +6,24 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Baseline(_message.Message):
-    __slots__ = ("job_key", "stage_fingerprint", "stage_name", "updated_ms", "samples")
+    __slots__ = ("job_key", "stage_fingerprint", "stage_name", "updated_ms", "samples", "cluster", "tenant", "level_changed_ms")
     JOB_KEY_FIELD_NUMBER: _ClassVar[int]
     STAGE_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     UPDATED_MS_FIELD_NUMBER: _ClassVar[int]
     SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_CHANGED_MS_FIELD_NUMBER: _ClassVar[int]
     job_key: str
     stage_fingerprint: str
     stage_name: str
     updated_ms: int
     samples: _containers.RepeatedCompositeFieldContainer[BaselineSample]
-    def __init__(self, job_key: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ..., stage_name: _Optional[str] = ..., updated_ms: _Optional[int] = ..., samples: _Optional[_Iterable[_Union[BaselineSample, _Mapping]]] = ...) -> None: ...
+    cluster: str
+    tenant: str
+    level_changed_ms: int
+    def __init__(self, job_key: _Optional[str] = ..., stage_fingerprint: _Optional[str] = ..., stage_name: _Optional[str] = ..., updated_ms: _Optional[int] = ..., samples: _Optional[_Iterable[_Union[BaselineSample, _Mapping]]] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., level_changed_ms: _Optional[int] = ...) -> None: ...
 
 class BaselineSample(_message.Message):
     __slots__ = ("run_key", "learned_ms", "wall_ms", "cpu_ms", "work_bytes", "work_records", "num_tasks", "abnormal")

@@ -84,6 +84,7 @@ IDENTITY = (
     "spark.openlineage.rootParentJobName",
     "spark.openlineage.rootParentJobNamespace",
     "spark.openlineage.rootParentRunId",
+    "spark.sparkfuse.deadline",
     "spark.sparkfuse.job",
     "spark.sparkfuse.owner",
     "spark.sparkfuse.team",

@@ -61,8 +61,12 @@ def test_other_content_is_refused_with_a_reason(content) -> None:
 def test_record_key() -> None:
     """The key of a record is the field that the topic names, several fields as JSON, none where none is named."""
     baseline = Baseline(job_key="größe", stage_fingerprint="9d")
+    of_tenant = Baseline(cluster="prod", tenant="shop", job_key="größe", stage_fingerprint="9d")
 
     assert record_key("findings", Finding(finding_id="5be0")) == b"5be0"
     assert record_key("baselines", baseline) == '{"job_key":"größe","stage_fingerprint":"9d"}'.encode()
+    assert record_key("baselines", of_tenant) == (
+        '{"cluster":"prod","tenant":"shop","job_key":"größe","stage_fingerprint":"9d"}'.encode()
+    )
     assert record_key("signals", Signal(app_id="app-1")) == b"app-1"
     assert record_key("dead-letters", DeadLetter(reason="x")) is None

@@ -36,6 +36,8 @@ private static final long serialVersionUID = 0L;
     stageFingerprint_ = "";
     stageName_ = "";
     samples_ = java.util.Collections.emptyList();
+    cluster_ = "";
+    tenant_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -118,7 +120,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object stageFingerprint_ = "";
   /**
    * <pre>
-   * Hash of the stage. [id]
+   * Hash of the stage; application for what the whole of it takes. [id]
    * </pre>
    *
    * <code>optional string stage_fingerprint = 2;</code>
@@ -130,7 +132,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hash of the stage. [id]
+   * Hash of the stage; application for what the whole of it takes. [id]
    * </pre>
    *
    * <code>optional string stage_fingerprint = 2;</code>
@@ -153,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Hash of the stage. [id]
+   * Hash of the stage; application for what the whole of it takes. [id]
    * </pre>
    *
    * <code>optional string stage_fingerprint = 2;</code>
@@ -323,6 +325,155 @@ private static final long serialVersionUID = 0L;
     return samples_.get(index);
   }
 
+  public static final int CLUSTER_FIELD_NUMBER = 6;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object cluster_ = "";
+  /**
+   * <pre>
+   * Name of the cluster; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string cluster = 6;</code>
+   * @return Whether the cluster field is set.
+   */
+  @java.lang.Override
+  public boolean hasCluster() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Name of the cluster; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string cluster = 6;</code>
+   * @return The cluster.
+   */
+  @java.lang.Override
+  public java.lang.String getCluster() {
+    java.lang.Object ref = cluster_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        cluster_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Name of the cluster; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string cluster = 6;</code>
+   * @return The bytes for cluster.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getClusterBytes() {
+    java.lang.Object ref = cluster_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      cluster_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int TENANT_FIELD_NUMBER = 7;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object tenant_ = "";
+  /**
+   * <pre>
+   * Tenant or team that owns the data; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string tenant = 7;</code>
+   * @return Whether the tenant field is set.
+   */
+  @java.lang.Override
+  public boolean hasTenant() {
+    return ((bitField0_ & 0x00000020) != 0);
+  }
+  /**
+   * <pre>
+   * Tenant or team that owns the data; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string tenant = 7;</code>
+   * @return The tenant.
+   */
+  @java.lang.Override
+  public java.lang.String getTenant() {
+    java.lang.Object ref = tenant_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        tenant_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Tenant or team that owns the data; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string tenant = 7;</code>
+   * @return The bytes for tenant.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTenantBytes() {
+    java.lang.Object ref = tenant_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      tenant_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int LEVEL_CHANGED_MS_FIELD_NUMBER = 8;
+  private long levelChangedMs_ = 0L;
+  /**
+   * <pre>
+   * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+   * </pre>
+   *
+   * <code>optional int64 level_changed_ms = 8;</code>
+   * @return Whether the levelChangedMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasLevelChangedMs() {
+    return ((bitField0_ & 0x00000040) != 0);
+  }
+  /**
+   * <pre>
+   * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+   * </pre>
+   *
+   * <code>optional int64 level_changed_ms = 8;</code>
+   * @return The levelChangedMs.
+   */
+  @java.lang.Override
+  public long getLevelChangedMs() {
+    return levelChangedMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -352,6 +503,15 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < samples_.size(); i++) {
       output.writeMessage(5, samples_.get(i));
     }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 6, cluster_);
+    }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 7, tenant_);
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      output.writeInt64(8, levelChangedMs_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -377,6 +537,16 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < samples_.size(); i++) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, samples_.get(i));
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(6, cluster_);
+    }
+    if (((bitField0_ & 0x00000020) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(7, tenant_);
+    }
+    if (((bitField0_ & 0x00000040) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(8, levelChangedMs_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -415,6 +585,21 @@ private static final long serialVersionUID = 0L;
     }
     if (!getSamplesList()
         .equals(other.getSamplesList())) return false;
+    if (hasCluster() != other.hasCluster()) return false;
+    if (hasCluster()) {
+      if (!getCluster()
+          .equals(other.getCluster())) return false;
+    }
+    if (hasTenant() != other.hasTenant()) return false;
+    if (hasTenant()) {
+      if (!getTenant()
+          .equals(other.getTenant())) return false;
+    }
+    if (hasLevelChangedMs() != other.hasLevelChangedMs()) return false;
+    if (hasLevelChangedMs()) {
+      if (getLevelChangedMs()
+          != other.getLevelChangedMs()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -446,6 +631,19 @@ private static final long serialVersionUID = 0L;
     if (getSamplesCount() > 0) {
       hash = (37 * hash) + SAMPLES_FIELD_NUMBER;
       hash = (53 * hash) + getSamplesList().hashCode();
+    }
+    if (hasCluster()) {
+      hash = (37 * hash) + CLUSTER_FIELD_NUMBER;
+      hash = (53 * hash) + getCluster().hashCode();
+    }
+    if (hasTenant()) {
+      hash = (37 * hash) + TENANT_FIELD_NUMBER;
+      hash = (53 * hash) + getTenant().hashCode();
+    }
+    if (hasLevelChangedMs()) {
+      hash = (37 * hash) + LEVEL_CHANGED_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getLevelChangedMs());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -593,6 +791,9 @@ private static final long serialVersionUID = 0L;
         samplesBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000010);
+      cluster_ = "";
+      tenant_ = "";
+      levelChangedMs_ = 0L;
       return this;
     }
 
@@ -656,6 +857,18 @@ private static final long serialVersionUID = 0L;
         result.updatedMs_ = updatedMs_;
         to_bitField0_ |= 0x00000008;
       }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.cluster_ = cluster_;
+        to_bitField0_ |= 0x00000010;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.tenant_ = tenant_;
+        to_bitField0_ |= 0x00000020;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.levelChangedMs_ = levelChangedMs_;
+        to_bitField0_ |= 0x00000040;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -714,6 +927,19 @@ private static final long serialVersionUID = 0L;
             samplesBuilder_.addAllMessages(other.samples_);
           }
         }
+      }
+      if (other.hasCluster()) {
+        cluster_ = other.cluster_;
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
+      if (other.hasTenant()) {
+        tenant_ = other.tenant_;
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      if (other.hasLevelChangedMs()) {
+        setLevelChangedMs(other.getLevelChangedMs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -774,6 +1000,21 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 42
+            case 50: {
+              cluster_ = input.readBytes();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
+            case 58: {
+              tenant_ = input.readBytes();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
+            case 64: {
+              levelChangedMs_ = input.readInt64();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -898,7 +1139,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object stageFingerprint_ = "";
     /**
      * <pre>
-     * Hash of the stage. [id]
+     * Hash of the stage; application for what the whole of it takes. [id]
      * </pre>
      *
      * <code>optional string stage_fingerprint = 2;</code>
@@ -909,7 +1150,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of the stage. [id]
+     * Hash of the stage; application for what the whole of it takes. [id]
      * </pre>
      *
      * <code>optional string stage_fingerprint = 2;</code>
@@ -931,7 +1172,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of the stage. [id]
+     * Hash of the stage; application for what the whole of it takes. [id]
      * </pre>
      *
      * <code>optional string stage_fingerprint = 2;</code>
@@ -952,7 +1193,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of the stage. [id]
+     * Hash of the stage; application for what the whole of it takes. [id]
      * </pre>
      *
      * <code>optional string stage_fingerprint = 2;</code>
@@ -969,7 +1210,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of the stage. [id]
+     * Hash of the stage; application for what the whole of it takes. [id]
      * </pre>
      *
      * <code>optional string stage_fingerprint = 2;</code>
@@ -983,7 +1224,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Hash of the stage. [id]
+     * Hash of the stage; application for what the whole of it takes. [id]
      * </pre>
      *
      * <code>optional string stage_fingerprint = 2;</code>
@@ -1469,6 +1710,270 @@ private static final long serialVersionUID = 0L;
         samples_ = null;
       }
       return samplesBuilder_;
+    }
+
+    private java.lang.Object cluster_ = "";
+    /**
+     * <pre>
+     * Name of the cluster; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string cluster = 6;</code>
+     * @return Whether the cluster field is set.
+     */
+    public boolean hasCluster() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * Name of the cluster; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string cluster = 6;</code>
+     * @return The cluster.
+     */
+    public java.lang.String getCluster() {
+      java.lang.Object ref = cluster_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          cluster_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Name of the cluster; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string cluster = 6;</code>
+     * @return The bytes for cluster.
+     */
+    public com.google.protobuf.ByteString
+        getClusterBytes() {
+      java.lang.Object ref = cluster_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        cluster_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Name of the cluster; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string cluster = 6;</code>
+     * @param value The cluster to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCluster(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      cluster_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Name of the cluster; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string cluster = 6;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCluster() {
+      cluster_ = getDefaultInstance().getCluster();
+      bitField0_ = (bitField0_ & ~0x00000020);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Name of the cluster; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string cluster = 6;</code>
+     * @param value The bytes for cluster to set.
+     * @return This builder for chaining.
+     */
+    public Builder setClusterBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      cluster_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object tenant_ = "";
+    /**
+     * <pre>
+     * Tenant or team that owns the data; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string tenant = 7;</code>
+     * @return Whether the tenant field is set.
+     */
+    public boolean hasTenant() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * Tenant or team that owns the data; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string tenant = 7;</code>
+     * @return The tenant.
+     */
+    public java.lang.String getTenant() {
+      java.lang.Object ref = tenant_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          tenant_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Tenant or team that owns the data; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string tenant = 7;</code>
+     * @return The bytes for tenant.
+     */
+    public com.google.protobuf.ByteString
+        getTenantBytes() {
+      java.lang.Object ref = tenant_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        tenant_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Tenant or team that owns the data; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string tenant = 7;</code>
+     * @param value The tenant to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTenant(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      tenant_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tenant or team that owns the data; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string tenant = 7;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTenant() {
+      tenant_ = getDefaultInstance().getTenant();
+      bitField0_ = (bitField0_ & ~0x00000040);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Tenant or team that owns the data; absent for default. [text]
+     * </pre>
+     *
+     * <code>optional string tenant = 7;</code>
+     * @param value The bytes for tenant to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTenantBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      tenant_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+
+    private long levelChangedMs_ ;
+    /**
+     * <pre>
+     * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+     * </pre>
+     *
+     * <code>optional int64 level_changed_ms = 8;</code>
+     * @return Whether the levelChangedMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasLevelChangedMs() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+     * </pre>
+     *
+     * <code>optional int64 level_changed_ms = 8;</code>
+     * @return The levelChangedMs.
+     */
+    @java.lang.Override
+    public long getLevelChangedMs() {
+      return levelChangedMs_;
+    }
+    /**
+     * <pre>
+     * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+     * </pre>
+     *
+     * <code>optional int64 level_changed_ms = 8;</code>
+     * @param value The levelChangedMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLevelChangedMs(long value) {
+
+      levelChangedMs_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+     * </pre>
+     *
+     * <code>optional int64 level_changed_ms = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLevelChangedMs() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      levelChangedMs_ = 0L;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:sparkfuse.contracts.Baseline)

@@ -41,7 +41,7 @@ public interface BaselineOrBuilder extends
 
   /**
    * <pre>
-   * Hash of the stage. [id]
+   * Hash of the stage; application for what the whole of it takes. [id]
    * </pre>
    *
    * <code>optional string stage_fingerprint = 2;</code>
@@ -50,7 +50,7 @@ public interface BaselineOrBuilder extends
   boolean hasStageFingerprint();
   /**
    * <pre>
-   * Hash of the stage. [id]
+   * Hash of the stage; application for what the whole of it takes. [id]
    * </pre>
    *
    * <code>optional string stage_fingerprint = 2;</code>
@@ -59,7 +59,7 @@ public interface BaselineOrBuilder extends
   java.lang.String getStageFingerprint();
   /**
    * <pre>
-   * Hash of the stage. [id]
+   * Hash of the stage; application for what the whole of it takes. [id]
    * </pre>
    *
    * <code>optional string stage_fingerprint = 2;</code>
@@ -159,4 +159,81 @@ public interface BaselineOrBuilder extends
    */
   io.sparkfuse.contracts.BaselineSampleOrBuilder getSamplesOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Name of the cluster; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string cluster = 6;</code>
+   * @return Whether the cluster field is set.
+   */
+  boolean hasCluster();
+  /**
+   * <pre>
+   * Name of the cluster; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string cluster = 6;</code>
+   * @return The cluster.
+   */
+  java.lang.String getCluster();
+  /**
+   * <pre>
+   * Name of the cluster; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string cluster = 6;</code>
+   * @return The bytes for cluster.
+   */
+  com.google.protobuf.ByteString
+      getClusterBytes();
+
+  /**
+   * <pre>
+   * Tenant or team that owns the data; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string tenant = 7;</code>
+   * @return Whether the tenant field is set.
+   */
+  boolean hasTenant();
+  /**
+   * <pre>
+   * Tenant or team that owns the data; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string tenant = 7;</code>
+   * @return The tenant.
+   */
+  java.lang.String getTenant();
+  /**
+   * <pre>
+   * Tenant or team that owns the data; absent for default. [text]
+   * </pre>
+   *
+   * <code>optional string tenant = 7;</code>
+   * @return The bytes for tenant.
+   */
+  com.google.protobuf.ByteString
+      getTenantBytes();
+
+  /**
+   * <pre>
+   * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+   * </pre>
+   *
+   * <code>optional int64 level_changed_ms = 8;</code>
+   * @return Whether the levelChangedMs field is set.
+   */
+  boolean hasLevelChangedMs();
+  /**
+   * <pre>
+   * When three runs in a row at another level were last accepted as the usual one; absent for never. [ms since epoch]
+   * </pre>
+   *
+   * <code>optional int64 level_changed_ms = 8;</code>
+   * @return The levelChangedMs.
+   */
+  long getLevelChangedMs();
 }

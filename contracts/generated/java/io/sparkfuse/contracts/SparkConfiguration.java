@@ -94,6 +94,7 @@ public final class SparkConfiguration {
               "spark.openlineage.rootParentJobName",
               "spark.openlineage.rootParentJobNamespace",
               "spark.openlineage.rootParentRunId",
+              "spark.sparkfuse.deadline",
               "spark.sparkfuse.job",
               "spark.sparkfuse.owner",
               "spark.sparkfuse.team"));
