@@ -23,6 +23,9 @@ MIN_SIZE_SPREAD = math.log(1.2)
 MAX_SLOPE = 2.0
 # Beyond the sizes seen the bound grows by this power of the excess on top of the line.
 UNSEEN_SIZE_POWER = 0.25
+# The expected time follows the work for no more than this factor beyond the sizes seen, up and down: of what is further
+# off nothing is known, and ten times the rows of a stage that is all overhead take no longer.
+UNSEEN_SIZE_REACH = math.log(4)
 # Times that mean nothing: class loading and scheduling of a small stage (first tasks of a JVM take 1-3 s longer).
 WALL_SLACK_MS = 2000.0
 CPU_SLACK_MS = 1000.0
@@ -72,17 +75,28 @@ class Line:
     reference_size: float  # log of the median work; 0.0 without sizes
     smallest: float
     largest: float
+    fitted: bool = False  # whether the sizes spread, so that the slope is one
 
     def at(self, size: float | None) -> tuple[float, float]:
-        """Expected time and 95 % bound in ms for the log of the work, rising with it; None: for the usual work."""
+        """Expected time and 95 % bound in ms for the log of the work, rising with it; None: for the usual work.
+
+        Outside the sizes seen the expected time follows for a factor of four at most. The bound, within which a run is
+        taken for healthy, only widens: above it follows the work on and on, below it stays where it is.
+        """
         if size is None:
-            growth = excess = 0.0
-        else:
-            inside = min(max(size, self.smallest), self.largest)
-            # Above all sizes seen, time grows at least in proportion: the overhead of small sizes hides the slope.
-            excess = max(0.0, size - self.largest)
-            growth = self.slope * (inside - self.reference_size) + max(1.0, self.slope) * excess
-        centre = self.level + growth
+            return self._bounds(self.level, 0.0)
+        inside = min(max(size, self.smallest), self.largest)
+        excess, shortfall = max(0.0, size - self.largest), max(0.0, self.smallest - size)
+        centre = self.level + self.slope * (inside - self.reference_size)
+        # Above all sizes seen, time grows at least in proportion: the overhead of small sizes hides the slope.
+        rise = max(1.0, self.slope)
+        # Below them at most in proportion: overhead stays. Where the slope is not known it may be all work.
+        fall = min(1.0, self.slope) if self.fitted else 1.0
+        beyond = rise * min(excess, UNSEEN_SIZE_REACH) - fall * min(shortfall, UNSEEN_SIZE_REACH)
+        _, bound = self._bounds(centre + rise * excess, excess)
+        return math.exp(centre + beyond), bound
+
+    def _bounds(self, centre: float, excess: float) -> tuple[float, float]:
         return math.exp(centre), math.exp(centre + self.factor * self.scale + UNSEEN_SIZE_POWER * excess)
 
 
@@ -169,18 +183,23 @@ def _line(samples: Sequence[Sample], runs: int, size: Size, time: Callable[[Samp
     sizes = [found for sample in samples if (found := size(sample)) is not None]
     reference = median(sizes) if sizes else 0.0
     points = [(size(sample) or 0.0, time(sample)) for sample in samples]
-    slope = min(max(theil_sen_slope(points), 0.0), MAX_SLOPE) if _sizes_spread(sizes) else 0.0
+    middle = _middle(sizes)
+    fitted = len(sizes) >= MIN_RUNS and middle[1] - middle[0] >= MIN_SIZE_SPREAD
+    slope = min(max(theil_sen_slope(points), 0.0), MAX_SLOPE) if fitted else 0.0
     levels = [y - slope * (x - reference) if sizes else y for x, y in points]
     scale = max(spread(levels), MIN_SCALE)
     factor = prediction_factor(runs, 2 if slope else 1)
-    return Line(median(levels), slope, scale, factor, reference, min(sizes, default=0.0), max(sizes, default=0.0))
+    # Without a slope the level is that of the usual sizes, and says nothing of the few odd ones among them.
+    smallest, largest = (min(sizes), max(sizes)) if fitted else middle
+    return Line(median(levels), slope, scale, factor, reference, smallest, largest, fitted)
 
 
-def _sizes_spread(sizes: Sequence[float]) -> bool:
-    if len(sizes) < MIN_RUNS:
-        return False
+def _middle(sizes: Sequence[float]) -> tuple[float, float]:
+    """The bounds of the middle two fifths of the sizes; 0.0 without any."""
+    if not sizes:
+        return 0.0, 0.0
     ordered, cut = sorted(sizes), (3 * len(sizes)) // 10
-    return ordered[-1 - cut] - ordered[cut] >= MIN_SIZE_SPREAD
+    return ordered[cut], ordered[-1 - cut]
 
 
 def _highest(lines: Mapping[str, Line], sizes: Mapping[str, float]) -> tuple[float, float]:

@@ -70,13 +70,36 @@ def test_sizes_that_spread_give_the_expectation_for_this_size():
     assert expectation.work_known
 
 
-def test_less_than_was_ever_seen_is_expected_like_the_least():
-    """Below the sizes seen the overhead rules, so nothing is extrapolated down; a running stage counts as usual."""
+def test_less_than_was_ever_seen_is_expected_to_take_less_but_held_to_the_bound_of_the_least():
+    """Below the sizes seen overhead may rule: the bound stays; a running stage counts as usual."""
     least = expect(GROWING_RUNS, 10**7, 10**4, NOW)
     usual = expect(GROWING_RUNS, 10**8, 10**5, NOW)
+    none = expect(GROWING_RUNS, 1, 1, NOW)
 
-    assert expect(GROWING_RUNS, 1, 1, NOW) == least
+    assert none.expected_ms == pytest.approx(least.expected_ms / 4, rel=0.01)
+    assert none.expected_p95_ms == least.expected_p95_ms
     assert expect(GROWING_RUNS, 1, 1, NOW, running=True).expected_ms == pytest.approx(usual.expected_ms, rel=0.1)
+
+
+@pytest.mark.parametrize("times", [10, 1_000, 10**9], ids=lambda times: f"{times} times the work")
+def test_far_from_all_sizes_seen_little_is_claimed(times):
+    """Neither that ten times the work takes ten times as long, nor that what takes that long is slow."""
+    usual, far = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, times * 10**9))
+    tiny = expect(QUIET_RUNS, 10**9 // times, None, NOW)
+
+    assert far.expected_ms == pytest.approx(4 * usual.expected_ms, rel=0.01)
+    assert far.expected_p95_ms > times * usual.expected_ms
+    assert tiny.expected_ms == pytest.approx(usual.expected_ms / 4, rel=0.01)
+    assert tiny.expected_p95_ms == usual.expected_p95_ms
+
+
+@pytest.mark.parametrize("work, wall_ms", [(10**10, 61_000), (10**8, 7_000)], ids=["all overhead", "all work"])
+def test_a_healthy_run_of_another_size_is_no_new_level(work, wall_ms):
+    """A week of small inputs neither counts as abnormal nor puts away what is known of the usual ones."""
+    memory = learned([*QUIET_RUNS, *(run(100 + n, wall_ms, 30_000, work, work // 1_000) for n in range(4))])
+
+    assert not any(sample.abnormal for sample in memory)
+    assert expect(memory, 10**9, 10**6, NOW).expected_ms == pytest.approx(60_000, rel=0.2)
 
 
 def test_unknown_work_raises_the_bar():
@@ -125,6 +148,30 @@ def test_the_expectation_scales_with_the_times(history, work, factor):
     here, there = expect(history, work, work, NOW), expect(slower, work, work, NOW)
 
     assert math.isclose(there.expected_ms, min(here.expected_ms * factor, MAX_MS), rel_tol=0.001, abs_tol=factor + 1)
+
+
+@given(histories, works, works)
+def test_the_expectation_outside_the_sizes_seen_stays_within_a_factor(history, one, other):
+    """However far off the size: between a quarter of the least and four times (squared at most) the greatest."""
+    sizes = [sample.work_bytes for sample in history]
+    only_bytes = tuple(replace(sample, work_records=None) for sample in history)
+    least, greatest = (expect(only_bytes, size, None, NOW) for size in (min(sizes), max(sizes)))
+    found = expect(only_bytes, max(one, other) * 10**6, None, NOW)
+    none = expect(only_bytes, 1, None, NOW)
+
+    assert found.expected_ms <= 16 * greatest.expected_ms + 16
+    assert 4 * none.expected_ms >= least.expected_ms - 4
+    assert none.expected_p95_ms == least.expected_p95_ms
+
+
+@given(histories, works, st.integers(min_value=2, max_value=50))
+def test_the_expectation_does_not_depend_on_the_unit_of_work(history, work, factor):
+    """Work in kilobytes or in bytes: the same expectation."""
+    scaled = tuple(replace(s, work_bytes=s.work_bytes * factor, work_records=s.work_records * factor) for s in history)
+    here, there = expect(history, work, work, NOW), expect(scaled, work * factor, work * factor, NOW)
+
+    assert math.isclose(there.expected_ms, here.expected_ms, rel_tol=1e-6, abs_tol=1)
+    assert math.isclose(there.expected_p95_ms, here.expected_p95_ms, rel_tol=1e-6, abs_tol=1)
 
 
 @given(histories, works)
