@@ -73,9 +73,12 @@ test-java: | setup ## run the tests of the Spark plugin and of Flink's functions
 	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) test && ) true
 
 .PHONY: test-plugin-long
-test-plugin-long: | setup ## run the plugin's long tests: a million tasks without a broker, a broker away for a minute
+test-plugin-long: | setup ## run the plugin's long tests in the JVM: a million tasks without a broker
 	$(MVN) -f $(PLUGIN)/pom.xml test -Dtest.groups=long -Dtest.excluded=
-	SPARKFUSE_LONG_TESTS=1 $(BIN)/python -m pytest tests/integration/collectors -k long $(PYTEST_ARGS)
+
+.PHONY: test-long
+test-long: test-plugin-long ## run what CI leaves out: other Sparks, ways to install, states of the broker, outages (30 minutes)
+	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 .PHONY: test-kernel
 test-kernel: | setup ## run the kernel's Rust tests

@@ -48,7 +48,7 @@ def _by_end(rows) -> dict[tuple, logged_facts.Row]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("version", ["spark35", "spark4"])
+@pytest.mark.parametrize("version", [pytest.param("spark35", marks=pytest.mark.long), "spark4"])
 def test_plugin_and_event_log_tell_the_same_run(run_logged, facts, tmp_path: Path, version: str):
     """Tasks, stages, jobs, plans, metrics, executors and settings: every number that both have is equal."""
     events = run_logged(
@@ -232,7 +232,7 @@ def _settings(facts, events) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("version", ["spark35", "spark4"])
+@pytest.mark.parametrize("version", ["spark35", pytest.param("spark4", marks=pytest.mark.long)])
 def test_streaming_queries_are_told_as_the_event_log_tells_them(run_logged, facts, version: str):
     """Start, each batch with its rates, state and watermark, the wait between, and the end with its reason."""
     events = run_logged(version, "streaming_job.py", spark__my__password="hunter2")

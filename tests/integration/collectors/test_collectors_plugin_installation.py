@@ -50,8 +50,18 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("master", ["local-cluster", "standalone"])
-@pytest.mark.parametrize("way", [by_jars, by_packages, by_class_path], ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    ("way", "master"),
+    [
+        (by_jars, "local-cluster"),
+        (by_class_path, "standalone"),
+        pytest.param(by_packages, "local-cluster", marks=pytest.mark.long),
+        pytest.param(by_class_path, "local-cluster", marks=pytest.mark.long),
+        pytest.param(by_jars, "standalone", marks=pytest.mark.long),
+        pytest.param(by_packages, "standalone", marks=pytest.mark.long),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
+)
 def test_it_is_installed_this_way(run_job, facts, topics, kafka_bootstrap, tmp_path, request, way, master):
     """Driver and executors both find the plugin: each tells of itself, and nothing is missing of the job."""
     address = request.getfixturevalue("standalone") if master == "standalone" else "local-cluster[1,1,700]"

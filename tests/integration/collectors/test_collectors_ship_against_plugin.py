@@ -89,8 +89,15 @@ def name(fact: Fact) -> str:
     return str(fact.WhichOneof("kind"))
 
 
-@pytest.mark.parametrize("version", ["spark35", "spark4"])
-@pytest.mark.parametrize("script", ["whole_job.py", "streaming_job.py"])
+@pytest.mark.parametrize(
+    ("version", "script"),
+    [
+        ("spark4", "whole_job.py"),
+        pytest.param("spark35", "whole_job.py", marks=pytest.mark.long),
+        pytest.param("spark35", "streaming_job.py", marks=pytest.mark.long),
+        pytest.param("spark4", "streaming_job.py", marks=pytest.mark.long),
+    ],
+)
 def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path, version: str, script: str):
     """Every fact that both can know is the same: its id, its time, and every field."""
     folder = tmp_path / "log"
