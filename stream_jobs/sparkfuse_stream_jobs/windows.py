@@ -25,6 +25,8 @@ PACKAGE = "io.sparkfuse.windows"
 FUNCTIONS: Mapping[str, str] = {
     "quantile_sketch": "QuantileSketch",
     "biggest_task": "BiggestTaskOf",
+    "slowest_task": "SlowestTaskOf",
+    "failures_by_class": "FailuresByClass",
     "running_tasks": "RunningTasks",
     "latest_fact": "LatestOf",
     "numbers_seen": "NumbersSeen",

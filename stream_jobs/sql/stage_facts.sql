@@ -1,6 +1,6 @@
 -- Every fact that belongs to a stage attempt, flat.
 -- Spark ends a task a second time as Resubmitted when the executor that held its output is lost: no attempt ended
--- then, so such a fact counts nowhere; it only takes back one success from the count that is held against num_tasks.
+-- then, so such a fact counts as no end; it takes back one success from the count that is held against num_tasks.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms,
   COALESCE(task_ended.stage_id, task_started.stage_id, task_progress.stage_id,
@@ -15,7 +15,12 @@ SELECT
   task_ended.outcome = 'failed' AND NOT resubmitted AS failed,
   task_ended.outcome = 'killed' AS killed,
   task_ended.speculative AS speculative,
+  task_ended.failure_class = 'FetchFailed' AS fetch_failed,
+  task_ended.failure_class = 'ExecutorLostFailure' AS lost,
+  CASE WHEN task_ended.outcome = 'failed' AND NOT resubmitted THEN `value` END AS failure,
   task_ended.task_index AS task_index,
+  task_ended.executor_id AS executor_id,
+  task_ended.host AS host,
   task_ended.finished_ms AS finished_ms,
   CASE WHEN resubmitted THEN NULL ELSE task_ended.duration_ms END AS duration_ms,
   CASE WHEN task_ended.outcome = 'success' THEN task_ended.duration_ms END AS success_ms,

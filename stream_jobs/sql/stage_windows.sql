@@ -9,6 +9,9 @@ SELECT
   COUNT(ended_id) FILTER (WHERE speculative) AS speculative_tasks,
   COUNT(*) FILTER (WHERE succeeded AND NOT COALESCE(speculative, FALSE))
     - COUNT(*) FILTER (WHERE resubmitted) AS first_successes,
+  COUNT(*) FILTER (WHERE fetch_failed) AS fetch_failed_tasks,
+  COUNT(*) FILTER (WHERE lost) AS lost_tasks,
+  COUNT(*) FILTER (WHERE resubmitted) AS resubmitted_tasks,
   SUM(run_ms) AS finished_run_ms,
   SUM(cpu_ns) AS cpu_ns,
   SUM(gc_ms) AS finished_gc_ms,
@@ -32,6 +35,8 @@ SELECT
   quantile_sketch(success_ms) AS durations,
   quantile_sketch(success_bytes) AS task_bytes,
   biggest_task(task_index, success_bytes, success_ms) AS biggest,
+  slowest_task(task_index, success_ms, success_bytes, gc_ms, executor_id, host) AS slowest,
+  failures_by_class(failure) AS failures,
   running_tasks(started_id, launched_ms, ended_id, progress) AS tasks,
   latest_fact(moment, event_time_ms, moment_value) AS moments
 FROM TABLE(TUMBLE(TABLE stage_facts, DESCRIPTOR(arrived_at), INTERVAL '{window_seconds}' SECOND(3)))

@@ -90,16 +90,17 @@ public final class RunningTasks extends AggregateFunction<byte[], RunningTasks.N
     return new News();
   }
 
-  public void accumulate(News news, Long startedId, Long launchedMs, Long endedId, byte[] progress)
-      throws InvalidProtocolBufferException {
+  public void accumulate(
+      News news, Long startedId, Long launchedMs, Long endedId, byte[] progress) {
     if (startedId != null) {
       news.start(startedId, launchedMs == null ? 0 : launchedMs);
     }
     if (endedId != null) {
       news.end(endedId);
     }
-    if (progress != null) {
-      news.progress(Fact.parseFrom(progress).getTaskProgress());
+    Fact told = progress == null ? null : Facts.parse(progress);
+    if (told != null && told.hasTaskProgress()) {
+      news.progress(told.getTaskProgress());
     }
   }
 

@@ -7,6 +7,7 @@ import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.StageStarted;
 import io.sparkfuse.windows.wire.BiggestTask;
+import io.sparkfuse.windows.wire.SlowestTask;
 import io.sparkfuse.windows.wire.StageNews;
 import io.sparkfuse.windows.wire.StageState;
 
@@ -19,8 +20,11 @@ final class Stage {
   final TasksOfStage tasks;
   final DDSketch durations;
   final DDSketch taskBytes;
+  final Failures failures;
   BiggestTask biggest;
+  SlowestTask slowest;
   Long lastFinishedMs;
+  private Long endedAtMs;
   private long cpuNs;
   private long firstSuccesses;
   private long forgetAtMs;
@@ -34,6 +38,9 @@ final class Stage {
     tasks = TasksOfStage.restore(saved);
     durations = Sketches.decode(saved.getDurations().toByteArray());
     taskBytes = Sketches.decode(saved.getTaskBytes().toByteArray());
+    failures = Failures.restore(saved.getFailures());
+    slowest = saved.hasSlowest() ? saved.getSlowest() : null;
+    endedAtMs = saved.hasEndedAtMs() ? saved.getEndedAtMs() : null;
     biggest = saved.hasBiggest() ? saved.getBiggest() : null;
     lastFinishedMs = saved.hasLastFinishedMs() ? saved.getLastFinishedMs() : null;
     cpuNs = saved.getFinishedCpuNs();
@@ -65,6 +72,15 @@ final class Stage {
     if (biggest != null) {
       state.setBiggest(biggest);
     }
+    if (slowest != null) {
+      state.setSlowest(slowest);
+    }
+    if (!failures.isEmpty()) {
+      state.setFailures(failures.save());
+    }
+    if (endedAtMs != null) {
+      state.setEndedAtMs(endedAtMs);
+    }
     if (lastFinishedMs != null) {
       state.setLastFinishedMs(lastFinishedMs);
     }
@@ -79,7 +95,7 @@ final class Stage {
     soFar.setStageId(window.stageId()).setStageAttempt(window.stageAttempt());
     add(window);
     start(window.started());
-    end(window.ended());
+    end(window.ended(), window.endMs());
     tasks.fold(window.tasks(), window.endMs());
     if (hasEnded()) {
       tasks.forgetSilent(window.endMs());
@@ -97,6 +113,19 @@ final class Stage {
 
   boolean hasEnded() {
     return soFar.hasCompletedMs();
+  }
+
+  /**
+   * How long ago the stage ended, by the broker's clock alone, since the driver's may be far from
+   * it; null while it runs. [ms]
+   */
+  Long outlivedMs(long windowEndMs) {
+    return endedAtMs == null ? null : Math.max(0, windowEndMs - endedAtMs);
+  }
+
+  /** CPU of its ended tasks. [ns] */
+  long cpuNs() {
+    return cpuNs;
   }
 
   /** More tasks ended well than there are: the same events were told twice. */
@@ -135,6 +164,8 @@ final class Stage {
       taskBytes.mergeWith(window.taskBytes());
     }
     biggest = BiggestTasks.bigger(biggest, window.biggest());
+    slowest = SlowestTasks.slower(slowest, window.slowest());
+    failures.add(window.failures());
     if (window.lastFinishedMs() != null) {
       lastFinishedMs =
           lastFinishedMs == null
@@ -162,10 +193,11 @@ final class Stage {
     }
   }
 
-  private void end(StageEnded ended) {
+  private void end(StageEnded ended, long windowEndMs) {
     if (ended == null) {
       return;
     }
+    endedAtMs = windowEndMs;
     soFar.setStatus(ended.getSucceeded() ? "succeeded" : "failed");
     soFar.setCompletedMs(ended.getCompletedMs());
     if (ended.hasNumTasks()) {

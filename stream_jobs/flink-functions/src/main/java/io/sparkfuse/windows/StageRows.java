@@ -1,14 +1,21 @@
 package io.sparkfuse.windows;
 
+import io.sparkfuse.contracts.FailureLive;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.windows.wire.BiggestTask;
+import io.sparkfuse.windows.wire.FailuresOfClass;
 import io.sparkfuse.windows.wire.RunningTask;
+import io.sparkfuse.windows.wire.SlowestTask;
 import io.sparkfuse.windows.wire.StageNews;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
- * The rows of stage_live and task_live that follow from a stage so far and the window just folded.
+ * The rows of stage_live, task_live and failure_live that follow from a stage so far and the window
+ * just folded.
  */
 final class StageRows {
   private final Stage stage;
@@ -27,8 +34,12 @@ final class StageRows {
     quantiles();
     totals();
     biggest();
+    slowest();
     StageNews.Builder news =
-        StageNews.newBuilder().setStage(row).setOvercounted(stage.isOvercounted());
+        StageNews.newBuilder()
+            .setStage(row)
+            .setOvercounted(stage.isOvercounted())
+            .setFinishedCpuNs(stage.cpuNs());
     if (stage.endedShare() != null) {
       news.setEndedShare(stage.endedShare());
     }
@@ -37,6 +48,7 @@ final class StageRows {
         news.addTasks(task(told));
       }
     }
+    addFailures(news);
     return news.build();
   }
 
@@ -160,6 +172,99 @@ final class StageRows {
     }
   }
 
+  /** A task that outlives its stage holds the stage up no more, so it counts no more here. */
+  private void slowest() {
+    SlowestTask slowest = stage.slowest;
+    RunningTask oldest = stage.hasEnded() ? null : oldest();
+    if (oldest != null) {
+      slowest = SlowestTasks.slower(slowest, slowestOf(oldest));
+    }
+    if (slowest == null) {
+      return;
+    }
+    row.setSlowestTaskIndex(slowest.getTaskIndex()).setSlowestTaskMs(slowest.getMs());
+    if (slowest.hasExecutorId()) {
+      row.setSlowestTaskExecutorId(slowest.getExecutorId());
+    }
+    if (slowest.hasHost()) {
+      row.setSlowestTaskHost(slowest.getHost());
+    }
+    if (slowest.hasGcMs()) {
+      row.setSlowestTaskGcMs(slowest.getGcMs());
+    }
+    if (slowest.hasBytes()) {
+      row.setSlowestTaskBytes(slowest.getBytes());
+      if (row.hasTaskBytesP50()) {
+        row.setSlowestTaskBytesRatio((slowest.getBytes() + 1.0) / (row.getTaskBytesP50() + 1.0));
+      }
+    }
+    if (row.hasDurationP50Ms()) {
+      row.setSlowestTaskLostMs(Math.max(0, (long) (slowest.getMs() - row.getDurationP50Ms())));
+      if (row.getElapsedMs() > 0) {
+        row.setSlowestTaskLostShare((double) row.getSlowestTaskLostMs() / row.getElapsedMs());
+      }
+    }
+  }
+
+  /** The running task that told the highest age; of those that told none the index is unknown. */
+  private RunningTask oldest() {
+    return stage.tasks.running().stream()
+        .filter(RunningTask::hasProgress)
+        .max(
+            Comparator.comparingLong(this::ageMs)
+                .thenComparing(task -> -task.getProgress().getTaskIndex())
+                .thenComparing(task -> -task.getTaskId()))
+        .orElse(null);
+  }
+
+  private SlowestTask slowestOf(RunningTask task) {
+    TaskProgress told = task.getProgress();
+    SlowestTask.Builder slowest =
+        SlowestTask.newBuilder()
+            .setTaskIndex(told.getTaskIndex())
+            .setMs(ageMs(task))
+            .setBytes(workBytes(told));
+    if (told.hasExecutorId()) {
+      slowest.setExecutorId(told.getExecutorId());
+      String host = stage.tasks.hostOf(told.getExecutorId());
+      if (host != null) {
+        slowest.setHost(host);
+      }
+    }
+    return slowest.build();
+  }
+
+  /** One row for each class of which an attempt failed in this window, with all that failed so. */
+  private void addFailures(StageNews.Builder news) {
+    Set<String> told = new HashSet<>();
+    window.failures().getClassesList().forEach(one -> told.add(one.getFailureClass()));
+    if (told.isEmpty()) {
+      return;
+    }
+    for (FailuresOfClass one : stage.failures.save().getClassesList()) {
+      if (told.contains(one.getFailureClass())) {
+        news.addFailures(failure(one));
+      }
+    }
+  }
+
+  private FailureLive failure(FailuresOfClass one) {
+    FailureLive.Builder failure =
+        FailureLive.newBuilder()
+            .setStageId(row.getStageId())
+            .setStageAttempt(row.getStageAttempt())
+            .setFinishedTasks(row.getFinishedTasks())
+            .setHosts(one.getHostsCount())
+            .setFailingTasks(one.getTaskIndexesCount())
+            .setAttemptsMax(
+                one.getTaskFailuresList().stream().mapToLong(Long::longValue).max().orElse(0));
+    if (row.hasNumTasks()) {
+      failure.setNumTasks(row.getNumTasks());
+    }
+    SameFields.copy(one, failure);
+    return failure.build();
+  }
+
   private static long workBytes(TaskProgress told) {
     return told.getInputBytes() + told.getShuffleReadBytes();
   }
@@ -173,6 +278,10 @@ final class StageRows {
             .setWorkBytes(workBytes(told))
             .setWorkRecords(told.getInputRecords() + told.getShuffleReadRecords());
     SameFields.copy(told, task);
+    Long outlivedMs = stage.outlivedMs(window.endMs());
+    if (outlivedMs != null) {
+      task.setOutlivedMs(outlivedMs);
+    }
     return task.build();
   }
 }

@@ -8,8 +8,10 @@ import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.StageStarted;
 import io.sparkfuse.windows.wire.BiggestTask;
+import io.sparkfuse.windows.wire.FailedTasks;
 import io.sparkfuse.windows.wire.LatestFact;
 import io.sparkfuse.windows.wire.LatestFacts;
+import io.sparkfuse.windows.wire.SlowestTask;
 import io.sparkfuse.windows.wire.TaskNews;
 import java.util.List;
 import java.util.Set;
@@ -22,6 +24,8 @@ import org.apache.flink.types.Row;
  * @param sums finished_* and the counts of ended tasks, of this window only
  * @param durations of tasks that ended well [ms], null when none did
  * @param taskBytes of tasks that ended well [bytes], null when none told
+ * @param biggest by bytes, of tasks that ended well, null when none told
+ * @param slowest by duration, of tasks that ended well, null when none did
  */
 record StageWindow(
     long endMs,
@@ -34,6 +38,8 @@ record StageWindow(
     DDSketch durations,
     DDSketch taskBytes,
     BiggestTask biggest,
+    SlowestTask slowest,
+    FailedTasks failures,
     Long lastFinishedMs,
     long firstSuccesses,
     TaskNews tasks,
@@ -41,7 +47,14 @@ record StageWindow(
     StageEnded ended) {
 
   private static final Set<String> COUNTS =
-      Set.of("succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks");
+      Set.of(
+          "succeeded_tasks",
+          "failed_tasks",
+          "killed_tasks",
+          "speculative_tasks",
+          "fetch_failed_tasks",
+          "lost_tasks",
+          "resubmitted_tasks");
 
   /** The columns that add up from window to window; the query names them as the contract does. */
   static final List<FieldDescriptor> SUMS =
@@ -57,12 +70,13 @@ record StageWindow(
       sums.setField(field, number(row, field.getName()));
     }
     byte[] tasks = row.getFieldAs("tasks");
+    byte[] failures = row.getFieldAs("failures");
     byte[] moments = row.getFieldAs("moments");
     StageStarted started = null;
     StageEnded ended = null;
     if (moments != null) {
       for (LatestFact latest : LatestFacts.parseFrom(moments).getLatestList()) {
-        Fact fact = Fact.parseFrom(latest.getFact());
+        Fact fact = Facts.parse(latest.getFact());
         started = fact.hasStageStarted() ? fact.getStageStarted() : started;
         ended = fact.hasStageEnded() ? fact.getStageEnded() : ended;
       }
@@ -78,6 +92,8 @@ record StageWindow(
         sketch(row.getFieldAs("durations")),
         sketch(row.getFieldAs("task_bytes")),
         BiggestTaskOf.decode(row.getFieldAs("biggest")),
+        SlowestTaskOf.decode(row.getFieldAs("slowest")),
+        failures == null ? FailedTasks.getDefaultInstance() : FailedTasks.parseFrom(failures),
         row.getFieldAs("last_finished_ms"),
         number(row, "first_successes"),
         tasks == null ? TaskNews.getDefaultInstance() : TaskNews.parseFrom(tasks),

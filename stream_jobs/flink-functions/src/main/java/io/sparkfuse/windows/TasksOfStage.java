@@ -2,12 +2,15 @@ package io.sparkfuse.windows;
 
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.windows.wire.EndedTasks;
+import io.sparkfuse.windows.wire.ExecutorHost;
 import io.sparkfuse.windows.wire.RunningTask;
 import io.sparkfuse.windows.wire.StageState;
 import io.sparkfuse.windows.wire.TaskNews;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -33,6 +36,7 @@ final class TasksOfStage {
 
   private final TreeMap<Long, RunningTask> running = new TreeMap<>();
   private final ArrayDeque<EndedTasks> ended = new ArrayDeque<>();
+  private final TreeMap<String, String> hosts = new TreeMap<>();
   private long untracked;
 
   static TasksOfStage restore(StageState saved) {
@@ -40,11 +44,16 @@ final class TasksOfStage {
     saved.getRunningList().forEach(task -> tasks.running.put(task.getTaskId(), task));
     tasks.ended.addAll(saved.getEndedList());
     tasks.untracked = saved.getUntracked();
+    saved.getHostsList().forEach(one -> tasks.hosts.put(one.getExecutorId(), one.getHost()));
     return tasks;
   }
 
   void save(StageState.Builder state) {
     state.addAllRunning(running.values()).addAllEnded(ended).setUntracked(untracked);
+    hosts.keySet().retainAll(executors());
+    hosts.forEach(
+        (executor, host) ->
+            state.addHosts(ExecutorHost.newBuilder().setExecutorId(executor).setHost(host)));
   }
 
   void fold(TaskNews news, long windowEndMs) {
@@ -65,6 +74,11 @@ final class TasksOfStage {
 
   Collection<RunningTask> running() {
     return running.values();
+  }
+
+  /** Host of an executor that runs tasks; null when none of them told. */
+  String hostOf(String executorId) {
+    return hosts.get(executorId);
   }
 
   boolean hasEnded(long task) {
@@ -114,8 +128,11 @@ final class TasksOfStage {
       return;
     }
     RunningTask.Builder next = known == null ? RunningTask.newBuilder() : known.toBuilder();
+    if (told.hasExecutorId() && told.hasHost()) {
+      hosts.put(told.getExecutorId(), told.getHost());
+    }
     TaskProgress counters =
-        told.toBuilder().clearStack().clearHost().clearExecutorId().clearActivity().build();
+        told.toBuilder().clearStack().clearPythonWorker().clearHost().clearActivity().build();
     running.put(task, next.setTaskId(task).setProgress(counters).setSeenMs(windowEndMs).build());
   }
 
@@ -139,7 +156,9 @@ final class TasksOfStage {
     }
   }
 
-  private static boolean startsIn(TaskNews news, long task) {
-    return Collections.binarySearch(news.getStartedIdsList(), task) >= 0;
+  private Set<String> executors() {
+    Set<String> executors = new HashSet<>();
+    running.values().forEach(task -> executors.add(task.getProgress().getExecutorId()));
+    return executors;
   }
 }

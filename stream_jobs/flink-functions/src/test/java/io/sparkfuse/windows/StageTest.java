@@ -10,6 +10,7 @@ import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.StageStarted;
 import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.windows.wire.FailedTasks;
 import io.sparkfuse.windows.wire.StageNews;
 import io.sparkfuse.windows.wire.StageState;
 import io.sparkfuse.windows.wire.TaskNews;
@@ -159,6 +160,8 @@ class StageTest {
         durations,
         null,
         BiggestTasks.of(window, 10, durationMs),
+        null,
+        FailedTasks.getDefaultInstance(),
         end(window) - 1,
         tasks,
         TaskNews.getDefaultInstance(),
@@ -194,6 +197,8 @@ class StageTest {
         null,
         null,
         null,
+        null,
+        FailedTasks.getDefaultInstance(),
         null,
         0,
         news,
