@@ -31,6 +31,7 @@ FUNCTIONS: Mapping[str, str] = {
     "latest_fact": "LatestOf",
     "numbers_seen": "NumbersSeen",
     "stage_fold": "StageFold",
+    "application_clock_of": "ApplicationClock",
     "application_fold": "ApplicationFold",
 }
 TABLES = ("facts", "live_rows")
@@ -41,6 +42,8 @@ VIEWS = (
     "stage_news",
     "application_facts",
     "application_windows",
+    "clock_news",
+    "application_clock",
     "passed_facts",
     "application_news",
 )

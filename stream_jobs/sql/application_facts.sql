@@ -1,8 +1,11 @@
 -- Every fact of every application, as far as the application as a whole is concerned.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms, collector, lane, seq,
+  kafka_partition,
   executor_sample.executor_id AS executor_id,
   CASE WHEN executor_sample IS NOT NULL THEN `value` END AS sample,
+  executor_sample.gc_pause_max_ms AS pause_ms,
+  CASE WHEN executor_sample.gc_pause_max_ms > 0 THEN `value` END AS pause,
   CASE WHEN collector_health IS NOT NULL THEN `value` END AS health
 FROM facts
 WHERE app_id IS NOT NULL AND tick IS NULL

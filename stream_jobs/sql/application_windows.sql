@@ -1,9 +1,10 @@
--- What one window says of one application: which numbered facts came, the last sample of each executor and the
--- last word of each collector on itself.
+-- What one window says of one application: which numbered facts came, of each executor the last sample and the one
+-- with the longest pause of the collector, and the last word of each collector on itself.
 SELECT
-  cluster, tenant, app_id, app_attempt, app_start_ms, window_time AS happened_at,
+  cluster, tenant, app_id, app_attempt, app_start_ms, kafka_partition, window_time AS happened_at,
   numbers_seen(collector, lane, seq) AS lanes,
   latest_fact(executor_id, event_time_ms, sample) AS samples,
+  latest_fact(executor_id, pause_ms, pause) AS pauses,
   latest_fact(collector, event_time_ms, health) AS health
 FROM TABLE(TUMBLE(TABLE application_facts, DESCRIPTOR(arrived_at), INTERVAL '{window_seconds}' SECOND(3)))
-GROUP BY cluster, tenant, app_id, app_attempt, app_start_ms, window_start, window_end, window_time
+GROUP BY cluster, tenant, app_id, app_attempt, app_start_ms, kafka_partition, window_start, window_end, window_time

@@ -2,77 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
-from sparkfuse_contracts.generated import fact_pb2, live_pb2
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint
 from sparkfuse_stream_jobs.ticks import murmur2
-from tests.integration.stream_jobs.scripted_application import EXECUTOR, ScriptedApplication
+from tests.integration.stream_jobs.scripted_application import ScriptedApplication
+from tests.integration.stream_jobs.scripted_orders import STAGE, begin, finish, go_on
+from tests.integration.stream_jobs.scripted_trouble import Trouble
+from tests.integration.stream_jobs.windows_seen import Seen
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(400)
 WINDOW_MS = 1000
-ROW_SECONDS = 120
 TEN_MINUTES_MS = 600_000
-
-
-@dataclass
-class Seen:
-    """All that the job wrote so far."""
-
-    bootstrap: str
-    prefix: str
-    live: list[live_pb2.LiveRow] = field(default_factory=list)
-    dead: list[dict[str, Any]] = field(default_factory=list)
-    rows_before_kill: int = 0
-    exit_codes: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._consumer = Consumer(
-            {"bootstrap.servers": self.bootstrap, "group.id": "test", "enable.auto.commit": False}
-        )
-        topics = [(f"{self.prefix}.live", 2), (f"{self.prefix}.dead-letters", 1)]
-        self._consumer.assign([TopicPartition(name, number, 0) for name, count in topics for number in range(count)])
-
-    def read(self) -> None:
-        """Take in what came since the last time."""
-        for message in self._consumer.consume(5000, timeout=0.3):
-            if message.error() is None and message.topic().endswith("live"):
-                self.live.append(live_pb2.LiveRow.FromString(message.value()))
-            elif message.error() is None:
-                self.dead.append(json.loads(message.value()))
-
-    def close(self) -> None:
-        """Leave the broker."""
-        self._consumer.close()
-
-    def of(self, app_id: str, view: str) -> list[live_pb2.LiveRow]:
-        """Rows of one view of one application, in their order, each row once."""
-        rows = {row.row_seq: row for row in self.live if row.app_id == app_id}
-        return [rows[number] for number in sorted(rows) if rows[number].view == view]
-
-    def wait_for(self, app_id: str, view: str, condition: Callable[[Any], bool]) -> live_pb2.LiveRow:
-        """Wait until the last row of the view is as wanted."""
-
-        def look() -> live_pb2.LiveRow | None:
-            self.read()
-            rows = self.of(app_id, view)
-            return rows[-1] if rows and condition(rows[-1]) else None
-
-        found = wait_for(look, ROW_SECONDS, f"a row of {view} of {app_id}")
-        assert found is not None
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +42,11 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
     orders, twice = applications(kafka_bootstrap, f"{prefix}.facts")
     begin(orders, seen)
     tell_twice(twice, seen)
+    trouble = Trouble(kafka_bootstrap, f"{prefix}.facts", seen)
+    trouble.begin()
     wait_for_checkpoint(home)
     go_on(orders, seen)
+    trouble.outlive()
     seen.rows_before_kill = len(seen.live)
     job.kill()
     finish(orders)
@@ -116,105 +69,6 @@ def applications(bootstrap: str, topic: str) -> tuple[ScriptedApplication, Scrip
         ScriptedApplication(bootstrap, topic, "orders", now_ms - TEN_MINUTES_MS),
         ScriptedApplication(bootstrap, topic, second, now_ms),
     )
-
-
-STAGE: dict[str, Any] = {"stage_id": 3, "stage_attempt": 0}
-
-
-def begin(app: ScriptedApplication, seen: Seen) -> None:
-    """Four tasks start; one ends well, one fails without metrics, two run and say where they stand; junk between."""
-    zero = app.start_ms
-    app.tell("application_started", name="orders", user_name="ann", spark_version="3.5.9", properties={"k": "v"})
-    app.tell("executor_added", executor_id="1", host="h1", cores=4, added_ms=zero + 100)
-    app.tell("job_started", job_id=7, submitted_ms=zero + 900, stage_ids=[3])
-    app.tell("sql_started", sql_execution_id=5, started_ms=zero + 800, plan_nodes=["Sort", "Exchange"])
-    app.tell(
-        "stage_started", **STAGE, name="count at X", num_tasks=4, parent_stage_ids=[1, 2], submitted_ms=zero + 1000,
-        job_id=7, sql_execution_id=5,
-    )  # fmt: skip
-    for index in range(4):
-        app.tell("task_started", **STAGE, task_id=10 + index, task_index=index, launched_ms=zero + 1100)
-    app.tell(
-        "task_ended", **STAGE, task_id=10, task_index=0, outcome="success", launched_ms=zero + 1100,
-        finished_ms=zero + 2100, duration_ms=1000, has_metrics=True, run_ms=900, cpu_ns=1_600_000, gc_ms=30,
-        input_bytes=100, input_records=10, shuffle_write_bytes=50, shuffle_write_records=5,
-    )  # fmt: skip
-    app.tell(
-        "task_ended", lane="reserved", **STAGE, task_id=11, task_index=1, outcome="failed", failure_class="IOException",
-        finished_ms=zero + 1600, duration_ms=500, has_metrics=False,
-    )  # fmt: skip
-    app.send(b"\xff\xffno fact")
-    app.send(None)
-    app.send(fact_pb2.Fact(app_id="orders").SerializeToString())
-    app.send(fact_pb2.Fact(tick=fact_pb2.Tick(sent_ms=1)).SerializeToString())
-    for age_ms, spilled in ((1500, 70), (500, 20)):  # the older one comes last, as when it took another way
-        app.tell(
-            "task_progress", collector=EXECUTOR, **STAGE, task_id=12, task_index=2, executor_id="1", host="h1",
-            age_ms=age_ms, stalled_ms=age_ms - 400, cpu_since_progress_ms=3, cpu_ns=age_ms * 1_000_000,
-            activity="busy", input_bytes=4000, input_records=40, shuffle_read_bytes=7, shuffle_read_records=2,
-            disk_spilled_bytes=spilled, memory_spilled_bytes=2 * spilled, stack="at x.Y",
-        )  # fmt: skip
-    for sent, heap in ((1, 100), (2, 200)):
-        app.tell(
-            "executor_sample", collector=EXECUTOR, executor_id="1", host="h1", interval_ms=1000, gc_delta_ms=sent * 50,
-            heap_used_bytes=heap, running_tasks=2,
-        )  # fmt: skip
-    app.tell("collector_health", dropped_bulk=0, dropped_reserved=0, queued=3)
-    app.flush()
-    seen.wait_for("orders", "stage_live", lambda row: row.stage.finished_tasks == 2)
-
-
-def go_on(app: ScriptedApplication, seen: Seen) -> None:
-    """The failed task is tried again and spills, the big one ends, a speculative copy is killed."""
-    zero = app.start_ms
-    app.tell("task_started", **STAGE, task_id=14, task_index=1, task_attempt=1, launched_ms=zero + 2000)
-    app.tell("task_started", **STAGE, task_id=15, task_index=3, speculative=True, launched_ms=zero + 2500)
-    app.tell(
-        "task_ended", **STAGE, task_id=14, task_index=1, task_attempt=1, outcome="success", finished_ms=zero + 4000,
-        duration_ms=2000, has_metrics=True, run_ms=1900, cpu_ns=1_600_000, gc_ms=0, input_bytes=300, input_records=30,
-        disk_spilled_bytes=50, memory_spilled_bytes=90,
-    )  # fmt: skip
-    app.tell(
-        "task_ended", **STAGE, task_id=12, task_index=2, outcome="success", finished_ms=zero + 5100, duration_ms=4000,
-        has_metrics=True, run_ms=3900, cpu_ns=1_600_000, gc_ms=5, input_bytes=6000, input_records=60,
-        shuffle_read_bytes=9, shuffle_read_records=3, disk_spilled_bytes=80, memory_spilled_bytes=160, fetch_wait_ms=4,
-    )  # fmt: skip
-    app.tell(
-        "task_ended", lane="reserved", **STAGE, task_id=15, task_index=3, speculative=True, outcome="killed",
-        finished_ms=zero + 5000, duration_ms=2500,
-    )  # fmt: skip
-    app.tell(
-        "task_progress", collector=EXECUTOR, **STAGE, task_id=13, task_index=3, age_ms=4000, stalled_ms=0,
-        cpu_ns=5_000_000, activity="moving", input_bytes=200, disk_spilled_bytes=11,
-    )  # fmt: skip
-    app.flush()
-    seen.wait_for("orders", "stage_live", lambda row: row.stage.finished_tasks == 5)
-
-
-def finish(app: ScriptedApplication) -> None:
-    """While no job runs: progress that comes too late, a dropped fact, the last task, all ends."""
-    zero = app.start_ms
-    app.tell("task_progress", collector=EXECUTOR, **STAGE, task_id=12, task_index=2, age_ms=3900, input_bytes=5900)
-    app.drop(EXECUTOR)
-    app.tell(
-        "executor_sample", collector=EXECUTOR, executor_id="1", host="h1", interval_ms=1000, gc_delta_ms=0,
-        heap_used_bytes=300, running_tasks=0,
-    )  # fmt: skip
-    app.tell(
-        "task_ended", **STAGE, task_id=10, task_index=0, outcome="failed", failure_class="Resubmitted", duration_ms=1000
-    )
-    app.tell(
-        "task_ended", **STAGE, task_id=13, task_index=3, outcome="success", finished_ms=zero + 7100, duration_ms=6000,
-        has_metrics=True, run_ms=5900, cpu_ns=1_600_000, input_bytes=500, input_records=50,
-    )  # fmt: skip
-    app.tell(
-        "stage_ended", lane="reserved", **STAGE, num_tasks=4, submitted_ms=zero + 1000, completed_ms=zero + 8000,
-        succeeded=True,
-    )  # fmt: skip
-    app.tell("sql_ended", lane="reserved", sql_execution_id=5, ended_ms=zero + 8100)
-    app.tell("application_ended", lane="reserved", ended_ms=zero + 9000, succeeded_jobs=1, failed_jobs=0)
-    app.tell("job_ended", lane="reserved", job_id=7, completed_ms=zero + 8050, succeeded=True)
-    app.flush()
 
 
 def tell_twice(app: ScriptedApplication, seen: Seen) -> None:
@@ -259,6 +113,7 @@ def test_a_running_stage_is_told_whole(seen: Seen) -> None:
         **STAGE, "name": "count at X", "num_tasks": 4, "status": "running", "submitted_ms": zero + 1000,
         "elapsed_ms": end_ms - zero - 1000, "job_id": 7, "sql_execution_id": 5,
         "finished_tasks": 5, "succeeded_tasks": 3, "failed_tasks": 1, "killed_tasks": 1, "speculative_tasks": 1,
+        "fetch_failed_tasks": 0, "lost_tasks": 0, "resubmitted_tasks": 0,
         "finished_run_ms": 6700, "finished_cpu_ms": 4, "finished_gc_ms": 35,
         "finished_input_bytes": 6400, "finished_input_records": 100,
         "finished_shuffle_read_bytes": 9, "finished_shuffle_read_records": 3, "finished_fetch_wait_ms": 4,
@@ -278,6 +133,10 @@ def test_a_running_stage_is_told_whole(seen: Seen) -> None:
         "biggest_task_index": 2, "biggest_task_bytes": 6009, "biggest_task_ms": 4000,
         "bytes_ratio": within_one_percent(6010 / 301), "lost_ms": pytest.approx(2000, abs=21),
         "lost_share": pytest.approx(2000 / (end_ms - zero - 1000), rel=0.011),
+        "slowest_task_index": 2, "slowest_task_ms": 4000, "slowest_task_bytes": 6009, "slowest_task_executor_id": "1",
+        "slowest_task_host": "h1", "slowest_task_bytes_ratio": within_one_percent(6010 / 301),
+        "slowest_task_lost_ms": pytest.approx(2000, abs=21),
+        "slowest_task_lost_share": pytest.approx(2000 / (end_ms - zero - 1000), rel=0.011), "slowest_task_gc_ms": 5,
     }  # fmt: skip
 
     assert actual == expected
@@ -295,6 +154,8 @@ def test_a_running_task_keeps_its_latest_progress(seen: Seen) -> None:
     }  # fmt: skip
     assert (stage.running_tasks, stage.running_disk_spilled_bytes, stage.running_stalled_max_ms) == (2, 70, 1100)
     assert (stage.biggest_task_index, stage.biggest_task_bytes, stage.biggest_task_ms) == (2, 4007, 1500)
+    assert (stage.slowest_task_index, stage.slowest_task_bytes, stage.slowest_task_ms) == (2, 4007, 1500)
+    assert (stage.slowest_task_executor_id, stage.slowest_task_host) == ("1", "h1")
 
 
 def test_a_kill_doubles_no_sum_and_loses_nothing(seen: Seen) -> None:
@@ -307,7 +168,7 @@ def test_a_kill_doubles_no_sum_and_loses_nothing(seen: Seen) -> None:
     assert (stage.running_tasks, stage.running_input_bytes, stage.disk_spilled_bytes) == (0, 0, 130)
     assert not stage.HasField("running_age_max_ms")
     assert (stage.status, stage.completed_ms, stage.elapsed_ms) == ("succeeded", zero + 8000, 7000)
-    assert (stage.since_finish_ms, stage.duration_max_ms) == (900, 6000)
+    assert (stage.since_finish_ms, stage.duration_max_ms, stage.resubmitted_tasks) == (900, 6000, 1)
 
 
 def test_a_replayed_row_has_its_number_and_content_again(seen: Seen) -> None:
@@ -328,7 +189,7 @@ def test_starts_come_first_and_ends_last(seen: Seen) -> None:
     views = [rows[number].view for number in sorted(rows)]
 
     assert views[:5] == ["application_started", "executor_added", "job_started", "sql_started", "stage_started"]
-    assert views[5:9] == ["executor_live", "stage_live", "task_live", "app_live"]
+    assert views[5:10] == ["executor_live", "stage_live", "task_live", "failure_live", "app_live"]
     assert views[-5:] == ["app_live", "stage_ended", "sql_ended", "job_ended", "application_ended"]
 
 
@@ -346,11 +207,12 @@ def test_what_is_passed_on_is_the_fact(seen: Seen) -> None:
 
 def test_an_executor_is_told_by_its_last_sample(seen: Seen) -> None:
     """Of several samples in a window the last one counts; the share of collections follows from it."""
-    first = seen.of("orders", "executor_live")[0].executor
+    first = seen.of("orders", "executor_live")[0]
 
-    assert values(first) == {
+    assert values(first.executor) == {
         "executor_id": "1", "host": "h1", "interval_ms": 1000, "gc_delta_ms": 100, "gc_share": 0.1,
-        "heap_used_bytes": 200, "running_tasks": 2,
+        "heap_used_bytes": 200, "running_tasks": 2, "silent_ms": 0,
+        "age_ms": first.window_end_ms - first.app_start_ms - 100,
     }  # fmt: skip
 
 
@@ -367,7 +229,74 @@ def test_completeness_counts_what_never_came(seen: Seen) -> None:
         "running_jobs": 0, "succeeded_jobs": 1, "failed_jobs": 0, "running_stages": 0, "ended_stages": 1,
         "running_tasks": 0, "finished_tasks": 6, "failed_tasks": 1, "executors": 1, "disk_spilled_bytes": 130,
         "facts_seen": 30, "facts_expected": 31, "facts_dropped": 0, "user_name": "ann", "spark_version": "3.5.9",
+        "finished_cpu_ms": 6, "work_bytes": 6909, "work_records": 153, "unfinished_tasks": 0,
     }  # fmt: skip
+
+
+def test_failures_are_told_by_class(seen: Seen) -> None:
+    """Each class of a stage's failures is one row: how many, where, the last text; a fetch names the other side."""
+    last = {row.failure.failure_class: row.failure for row in seen.of("troubles", "failure_live")}
+    fetch, lost = last["FetchFailed"], last["ExecutorLostFailure"]
+    stage = seen.of("troubles", "stage_live")[-1].stage
+    disk = seen.of("orders", "failure_live")[-1].failure
+
+    assert values(fetch) == {
+        **STAGE, "failure_class": "FetchFailed", "failure_reason": "no block", "failed_tasks": 1, "finished_tasks": 3,
+        "num_tasks": 4, "task_index": 0, "executor_id": "2", "host": "h2", "hosts": 1, "failing_tasks": 1,
+        "attempts_max": 1,
+    }  # fmt: skip
+    assert values(lost) == {
+        **STAGE, "failure_class": "ExecutorLostFailure", "failure_reason": "\u00e9" * 1024, "failed_tasks": 2,
+        "finished_tasks": 3, "num_tasks": 4, "task_index": 2, "executor_id": "1", "host": "h1", "hosts": 2,
+        "failing_tasks": 2, "attempts_max": 1,
+    }  # fmt: skip
+    assert (stage.failed_tasks, stage.fetch_failed_tasks, stage.lost_tasks) == (3, 1, 2)
+    assert (disk.failure_class, disk.failure_reason, disk.host, disk.num_tasks) == ("IOException", "disk full", "h1", 4)
+
+
+def test_an_executor_that_falls_silent_is_still_told(seen: Seen) -> None:
+    """While others of its application speak, its last gauges are told with the time since; not once all is over."""
+    rows = seen.of("troubles", "executor_live")
+    first, silent = rows[0], next(row for row in rows if row.executor.executor_id == "2" and row.executor.silent_ms > 0)
+    of_the_silent = [row.executor for row in rows if row.executor.executor_id == "2"]
+
+    assert values(first.executor) == {
+        "executor_id": "1", "host": "h1", "heap_used_bytes": 1, "rss_bytes": 100, "python_rss_bytes": 10,
+        "gc_pause_max_ms": 70, "heap_after_gc_bytes": 55, "direct_memory_bytes": 5, "process_rss_bytes": 110,
+        "memory_limit_bytes": (1 << 30) + (384 << 20) + (1 << 20), "silent_ms": 0,
+        "age_ms": first.window_end_ms - first.app_start_ms,
+    }  # fmt: skip
+    assert (silent.executor.executor_id, silent.executor.heap_used_bytes) == ("2", 2)
+    assert silent.executor.heap_after_gc_bytes == 55
+    assert not silent.executor.HasField("gc_pause_max_ms")
+    assert [row.silent_ms for row in of_the_silent] == sorted(row.silent_ms for row in of_the_silent)
+    assert rows[-1].executor.executor_id == "1"
+    assert rows[-1].executor.heap_after_gc_bytes == 55
+
+
+def test_what_outlives_its_stage_and_its_application_is_told(seen: Seen) -> None:
+    """By the broker's clock alone: the driver of these facts lives ten minutes behind."""
+    task = seen.of("troubles", "task_live")[-1].task
+    ended = next(row for row in seen.of("troubles", "app_live") if row.application.status != "running")
+    last = next(row for row in seen.of("troubles", "app_live") if row.application.outlived_ms > 0)
+
+    assert (task.task_id, task.outlived_ms % WINDOW_MS) == (3, 0)
+    assert 0 < task.outlived_ms < TEN_MINUTES_MS
+    assert not ended.application.HasField("outlived_ms")
+    assert ended.application.unfinished_tasks == 1
+    assert 0 < last.application.outlived_ms < TEN_MINUTES_MS
+
+
+def test_a_silent_application_has_a_row_in_every_window(seen: Seen) -> None:
+    """Nothing is heard of it any more, and each window that the clock closes says for how long, over the kill too."""
+    app_id = next(row.app_id for row in seen.live if row.app_id.startswith("twice"))
+    rows = seen.of(app_id, "app_live")
+    silent = [row.application.driver_silent_ms for row in rows if row.application.driver_silent_ms > 0]
+
+    assert len(silent) >= 5
+    assert silent == [place * WINDOW_MS for place in range(1, len(silent) + 1)]
+    assert [row.window_end_ms for row in rows] == sorted({row.window_end_ms for row in rows})
+    assert {row.application.status for row in rows} == {"running"}
 
 
 def test_more_ends_than_tasks_are_no_evidence(seen: Seen) -> None:

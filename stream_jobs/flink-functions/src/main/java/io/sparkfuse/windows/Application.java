@@ -4,12 +4,15 @@ import io.sparkfuse.contracts.AppLive;
 import io.sparkfuse.contracts.ApplicationEnded;
 import io.sparkfuse.contracts.ApplicationStarted;
 import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.ExecutorLive;
+import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.CollectorDrops;
 import io.sparkfuse.windows.wire.LaneNumbers;
 import io.sparkfuse.windows.wire.StageNews;
+import java.util.List;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -17,16 +20,19 @@ import java.util.TreeSet;
  * One application so far: what ApplicationFold remembers, and how its facts and stages change it.
  */
 final class Application {
-  /** Facts still follow the end of their application for a while. [ms] */
+  /** Facts still follow the end of their application, and each other, for a while. [ms] */
   static final long GRACE_MS = 900_000;
 
   private final AppLive.Builder soFar;
   private final Lanes lanes;
   private final StagesOfApplication stages;
   private final TreeSet<Integer> runningJobs = new TreeSet<>();
-  private final TreeSet<String> executors = new TreeSet<>();
+  private final ExecutorsOfApplication executors;
+  private final WindowClock clock;
+  private final ApplicationSilence silence;
   private final TreeMap<String, Drops> drops = new TreeMap<>();
   private boolean overcounted;
+  private boolean tellsSilent;
   private long rows;
   private long forgetAtMs;
 
@@ -44,7 +50,9 @@ final class Application {
     lanes = Lanes.restore(saved.getLanes());
     stages = StagesOfApplication.restore(saved);
     runningJobs.addAll(saved.getRunningJobsList());
-    executors.addAll(saved.getExecutorsList());
+    executors = ExecutorsOfApplication.restore(saved);
+    clock = WindowClock.restore(saved);
+    silence = ApplicationSilence.restore(saved, clock);
     for (CollectorDrops drop : saved.getDropsList()) {
       drops.put(drop.getCollector(), new Drops(drop.getDropped(), drop.getUnnumbered()));
     }
@@ -73,7 +81,6 @@ final class Application {
             .setSoFar(soFar)
             .setLanes(lanes.save())
             .addAllRunningJobs(runningJobs)
-            .addAllExecutors(executors)
             .setOvercounted(overcounted)
             .setRows(rows);
     drops.forEach(
@@ -84,6 +91,9 @@ final class Application {
                 .setDropped(drop.dropped)
                 .setUnnumbered(drop.unnumbered));
     stages.save(state);
+    executors.save(state);
+    clock.save(state);
+    silence.save(state);
     if (forgetAtMs > 0) {
       state.setForgetAtMs(forgetAtMs);
     }
@@ -100,8 +110,21 @@ final class Application {
     return forgetAtMs;
   }
 
+  /**
+   * A window begins to be told; what is not newer than the last one moves no clock.
+   *
+   * @param heard whether anything came of the application
+   */
+  void pass(long windowEndMs, long windowMs, boolean heard) {
+    tellsSilent = clock.pass(windowEndMs, windowMs, heard) && heard;
+    if (heard && hasEnded()) {
+      forgetAtMs = Math.max(forgetAtMs, windowEndMs + GRACE_MS);
+    }
+  }
+
   void see(LaneNumbers numbers) {
     lanes.merge(Lanes.restore(numbers));
+    silence.see(numbers);
   }
 
   /** Takes over the collector's own counters, which only rise. */
@@ -114,7 +137,37 @@ final class Application {
 
   void see(StageNews news, long windowEndMs) {
     overcounted |= news.getOvercounted();
-    stages.see(news.getStage(), windowEndMs);
+    if (stages.see(news, windowEndMs)) {
+      silence.moved();
+    }
+  }
+
+  /**
+   * Rows of the executors in the window that passes, by executor; the silent ones too, unless
+   * nothing came of the application or the window had passed before.
+   */
+  List<ExecutorLive> executors(
+      List<ExecutorSample> samples, List<ExecutorSample> pauses, Long startMs, long windowEndMs) {
+    if (!samples.isEmpty()) {
+      silence.processHeard();
+    }
+    // What ended takes its executors along, and nobody says that they went.
+    boolean silent = tellsSilent && !hasEnded();
+    return executors.rows(samples, pauses, clock.heardMs(), silent, startMs, windowEndMs);
+  }
+
+  /**
+   * Whether a window in which nothing came is worth a row: the application runs, or it ended and
+   * its processes spoke until lately.
+   */
+  boolean isWatched() {
+    boolean known =
+        soFar.hasName() || !runningJobs.isEmpty() || executors.count() > 0 || stages.anyRuns();
+    return hasEnded() ? silence.outlivedMs() != null : known;
+  }
+
+  private boolean hasEnded() {
+    return soFar.hasEndedMs();
   }
 
   /** Takes a start or an end into the application's own columns. */
@@ -122,9 +175,14 @@ final class Application {
     switch (fact.getKindCase()) {
       case APPLICATION_STARTED -> start(fact.getApplicationStarted());
       case APPLICATION_ENDED -> end(fact.getApplicationEnded(), windowEndMs);
-      case JOB_STARTED -> runningJobs.add(fact.getJobStarted().getJobId());
+      case JOB_STARTED -> {
+        runningJobs.add(fact.getJobStarted().getJobId());
+        silence.moved();
+      }
       case JOB_ENDED -> end(fact.getJobEnded());
-      case EXECUTOR_ADDED -> executors.add(fact.getExecutorAdded().getExecutorId());
+      case STAGE_STARTED, STAGE_ENDED -> silence.moved();
+      case RESOURCE_PROFILE_ADDED -> executors.see(fact.getResourceProfileAdded());
+      case EXECUTOR_ADDED -> executors.add(fact.getExecutorAdded());
       case EXECUTOR_REMOVED -> executors.remove(fact.getExecutorRemoved().getExecutorId());
       default -> {
         // Other kinds are passed on and change no column of the application.
@@ -156,10 +214,14 @@ final class Application {
       row.setElapsedMs(Math.max(0, until - startMs));
     }
     stages.fill(row);
+    silence.fill(row, !runningJobs.isEmpty());
+    if (row.hasEndedMs()) {
+      row.setUnfinishedTasks(row.getRunningTasks());
+    }
     return row.setRunningJobs(runningJobs.size())
         .setSucceededJobs(soFar.getSucceededJobs())
         .setFailedJobs(soFar.getFailedJobs())
-        .setExecutors(executors.size())
+        .setExecutors(executors.count())
         .setFactsSeen(lanes.seen())
         .setFactsExpected(lanes.expected())
         .setFactsDropped(drops.values().stream().mapToLong(Drops::dropped).sum())
@@ -168,10 +230,14 @@ final class Application {
 
   private void start(ApplicationStarted started) {
     SameFields.copy(started, soFar);
+    executors.see(started);
+    silence.idle();
   }
 
   private void end(JobEnded ended) {
     runningJobs.remove(ended.getJobId());
+    silence.moved();
+    silence.idle();
     if (ended.getSucceeded()) {
       soFar.setSucceededJobs(soFar.getSucceededJobs() + 1);
     } else {
@@ -184,6 +250,7 @@ final class Application {
     soFar.setEndedMs(ended.getEndedMs());
     boolean failed = ended.getFailedJobs() > 0 || soFar.getFailedJobs() > 0;
     soFar.setStatus(failed ? "failed" : "succeeded");
+    silence.ended();
     forgetAtMs = windowEndMs + GRACE_MS;
   }
 }

@@ -23,7 +23,8 @@ import org.apache.flink.types.Row;
  * LiveRows.
  *
  * <p>Rows wait in state until the watermark has passed the window's end: by then every partial of
- * the window is there, so what is sent depends on the facts alone.
+ * the window is there, so what is sent depends on the facts alone. A window in which nothing came
+ * of the application has a row too, as long as {@link ApplicationClock} tells of it.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class ApplicationFold extends ProcessTableFunction<Row> {
@@ -51,13 +52,13 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     long windowEndMs = Math.floorDiv(time.time(), windowMs) * windowMs + windowMs;
     Integer before = waitingCounts.get(windowEndMs);
     int place = before == null ? 0 : before;
-    waiting.put(place(windowEndMs, place), waitingRow(row).toByteArray());
+    waiting.put(place(windowEndMs, place), waitingRow(row, windowMs).toByteArray());
     waitingCounts.put(windowEndMs, place + 1);
     if (place == 0) {
       time.registerOnTime(windowEndMs - 1);
     }
     if (memory.envelope.length == 0) {
-      memory.envelope = envelope(row).toByteArray();
+      memory.envelope = Envelopes.of(row).toByteArray();
     }
   }
 
@@ -106,12 +107,17 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     return (windowEndMs << 20) | place;
   }
 
-  private static WaitingRow waitingRow(Row row) throws InvalidProtocolBufferException {
-    WaitingRow.Builder waiting = WaitingRow.newBuilder();
+  private static WaitingRow waitingRow(Row row, long windowMs)
+      throws InvalidProtocolBufferException {
+    WaitingRow.Builder waiting = WaitingRow.newBuilder().setWindowMs(windowMs);
+    if (Boolean.TRUE.equals(row.getField("quiet"))) {
+      waiting.setQuiet(true);
+    }
     byte[] fact = row.getFieldAs("fact");
     byte[] news = row.getFieldAs("news");
     byte[] lanes = row.getFieldAs("lanes");
     byte[] samples = row.getFieldAs("samples");
+    byte[] pauses = row.getFieldAs("pauses");
     byte[] health = row.getFieldAs("health");
     if (fact != null) {
       waiting.setFact(ByteString.copyFrom(fact));
@@ -125,21 +131,12 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     if (samples != null) {
       waiting.setSamples(LatestFacts.parseFrom(samples));
     }
+    if (pauses != null) {
+      waiting.setPauses(LatestFacts.parseFrom(pauses));
+    }
     if (health != null) {
       waiting.setHealth(LatestFacts.parseFrom(health));
     }
     return waiting.build();
-  }
-
-  private static LiveRow envelope(Row row) {
-    LiveRow.Builder envelope = LiveRow.newBuilder();
-    for (String name :
-        new String[] {"cluster", "tenant", "app_id", "app_attempt", "app_start_ms"}) {
-      Object value = row.getField(name);
-      if (value != null) {
-        envelope.setField(LiveRow.getDescriptor().findFieldByName(name), value);
-      }
-    }
-    return envelope.build();
   }
 }

@@ -1,13 +1,13 @@
 package io.sparkfuse.windows;
 
 import com.google.protobuf.Descriptors.FieldDescriptor;
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.sparkfuse.contracts.ExecutorLive;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.windows.wire.LatestFact;
+import io.sparkfuse.windows.wire.LatestFacts;
 import io.sparkfuse.windows.wire.StageNews;
 import io.sparkfuse.windows.wire.WaitingRow;
 import java.util.ArrayList;
@@ -16,7 +16,7 @@ import java.util.List;
 
 /**
  * All rows of one application for one window, in the order in which they are sent: starts, live
- * rows, the application's own row, ends, tick.
+ * rows, failures, the application's own row, ends, tick.
  *
  * <p>The order depends on what happened and never on what came first, so that a replay numbers
  * alike.
@@ -43,8 +43,12 @@ final class ApplicationRows {
   private final List<Fact> facts = new ArrayList<>();
   private final List<StageNews> stages = new ArrayList<>();
   private final List<ExecutorSample> samples = new ArrayList<>();
+  private final List<ExecutorSample> pauses = new ArrayList<>();
+  private final List<WaitingRow> words = new ArrayList<>();
   private final List<LiveRow.Builder> rows = new ArrayList<>();
   private Double completeness;
+  private boolean heard;
+  private long windowMs;
 
   /** {@code envelope} has the columns that say whose rows these are. */
   ApplicationRows(Application application, LiveRow envelope, long windowEndMs) {
@@ -53,40 +57,65 @@ final class ApplicationRows {
     this.windowEndMs = windowEndMs;
   }
 
-  void add(WaitingRow waiting) throws InvalidProtocolBufferException {
+  void add(WaitingRow waiting) {
+    heard |= !waiting.getQuiet();
+    windowMs = Math.max(windowMs, waiting.getWindowMs());
     if (waiting.hasFact()) {
-      facts.add(Fact.parseFrom(waiting.getFact()));
+      facts.add(Facts.parse(waiting.getFact()));
     }
     if (waiting.hasStage()) {
       stages.add(waiting.getStage());
     }
-    if (waiting.hasLanes()) {
-      application.see(waiting.getLanes());
+    if (waiting.hasLanes() || waiting.hasHealth()) {
+      words.add(waiting);
     }
-    for (LatestFact sample : waiting.getSamples().getLatestList()) {
-      samples.add(Fact.parseFrom(sample.getFact()).getExecutorSample());
-    }
-    for (LatestFact health : waiting.getHealth().getLatestList()) {
-      Fact told = Fact.parseFrom(health.getFact());
-      application.see(told.getCollector(), told.getCollectorHealth());
+    addSamples(waiting.getSamples(), samples);
+    addSamples(waiting.getPauses(), pauses);
+  }
+
+  private static void addSamples(LatestFacts latest, List<ExecutorSample> to) {
+    for (LatestFact one : latest.getLatestList()) {
+      Fact fact = Facts.parse(one.getFact());
+      if (fact.hasExecutorSample()) {
+        to.add(fact.getExecutorSample());
+      }
     }
   }
 
   List<LiveRow> build() {
+    application.pass(windowEndMs, windowMs, heard);
+    words.forEach(this::see);
     facts.forEach(fact -> application.see(fact, windowEndMs));
     stages.forEach(news -> application.see(news, windowEndMs));
     completeness = application.completeness();
     pass(STARTS);
-    executors();
+    Long startMs = envelope.hasAppStartMs() ? envelope.getAppStartMs() : null;
+    for (ExecutorLive row : application.executors(samples, pauses, startMs, windowEndMs)) {
+      add("executor_live").setExecutor(row);
+    }
     stages();
-    boolean onlyTicks = facts.stream().allMatch(Fact::hasTick);
-    if (!onlyTicks || !stages.isEmpty() || !samples.isEmpty() || completeness != null) {
-      Long startMs = envelope.hasAppStartMs() ? envelope.getAppStartMs() : null;
+    failures();
+    if (heard ? saysSomething() : application.isWatched()) {
       add("app_live").setApplication(application.row(startMs, windowEndMs));
     }
     pass(ENDS);
     tick();
     return numbered();
+  }
+
+  private void see(WaitingRow word) {
+    if (word.hasLanes()) {
+      application.see(word.getLanes());
+    }
+    for (LatestFact health : word.getHealth().getLatestList()) {
+      Fact told = Facts.parse(health.getFact());
+      application.see(told.getCollector(), told.getCollectorHealth());
+    }
+  }
+
+  private boolean saysSomething() {
+    boolean onlyTicks = facts.stream().allMatch(Fact::hasTick);
+    return !onlyTicks || !stages.isEmpty() || !samples.isEmpty() || completeness != null;
   }
 
   private void pass(List<Fact.KindCase> kinds) {
@@ -101,18 +130,6 @@ final class ApplicationRows {
     add(told.getName()).setField(passed, fact.getField(told));
   }
 
-  private void executors() {
-    samples.sort(Comparator.comparing(ExecutorSample::getExecutorId));
-    for (ExecutorSample sample : samples) {
-      ExecutorLive.Builder row = ExecutorLive.newBuilder();
-      SameFields.copy(sample, row);
-      if (sample.hasGcDeltaMs() && sample.getIntervalMs() > 0) {
-        row.setGcShare((double) sample.getGcDeltaMs() / sample.getIntervalMs());
-      }
-      add("executor_live").setExecutor(row);
-    }
-  }
-
   private void stages() {
     stages.sort(
         Comparator.comparingInt((StageNews news) -> news.getStage().getStageId())
@@ -125,6 +142,12 @@ final class ApplicationRows {
       for (TaskLive task : news.getTasksList()) {
         add("task_live").setTask(task);
       }
+    }
+  }
+
+  private void failures() {
+    for (StageNews news : stages) {
+      news.getFailuresList().forEach(failure -> add("failure_live").setFailure(failure));
     }
   }
 

@@ -3,7 +3,9 @@ package io.sparkfuse.windows;
 import io.sparkfuse.contracts.AppLive;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.windows.wire.ApplicationState;
+import io.sparkfuse.windows.wire.StageNews;
 import io.sparkfuse.windows.wire.StageTotals;
+import io.sparkfuse.windows.wire.StageTotalsOrBuilder;
 import java.util.Iterator;
 import java.util.TreeMap;
 
@@ -26,9 +28,13 @@ final class StagesOfApplication {
     state.addAllStages(stages.values()).setForgotten(forgotten);
   }
 
-  /** Replaces what was known of the stage: a stage's row is its whole truth. */
-  void see(StageLive row, long windowEndMs) {
+  /**
+   * Replaces what was known of the stage: a stage's row is its whole truth. Says whether anything
+   * of the stage moved: a task ended, a counter of a running one rose, or one uses CPU.
+   */
+  boolean see(StageNews news, long windowEndMs) {
     forgetBefore(windowEndMs - Stage.GRACE_MS);
+    StageLive row = news.getStage();
     StageTotals.Builder totals =
         StageTotals.newBuilder()
             .setStageId(row.getStageId())
@@ -38,11 +44,43 @@ final class StagesOfApplication {
             .setFinishedTasks(row.getFinishedTasks())
             .setFailedTasks(row.getFailedTasks())
             .setDiskSpilledBytes(row.getDiskSpilledBytes())
+            .setFinishedCpuNs(news.getFinishedCpuNs())
+            .setWorkBytes(row.getFinishedInputBytes() + row.getFinishedShuffleReadBytes())
+            .setWorkRecords(row.getFinishedInputRecords() + row.getFinishedShuffleReadRecords())
+            .setRunningCounters(runningCounters(row))
             .setStages(1);
     if (!totals.getRunning()) {
       totals.setEndedAtMs(windowEndMs);
     }
-    stages.put(key(row.getStageId(), row.getStageAttempt()), totals.build());
+    StageTotals before = stages.put(key(row.getStageId(), row.getStageAttempt()), totals.build());
+    return totals.getRunning() && (moved(before, totals) || anyIsActive(news));
+  }
+
+  boolean anyRuns() {
+    return stages.values().stream().anyMatch(StageTotals::getRunning);
+  }
+
+  private static boolean moved(StageTotals before, StageTotalsOrBuilder now) {
+    return before == null
+        || before.getFinishedTasks() != now.getFinishedTasks()
+        || before.getRunningCounters() != now.getRunningCounters();
+  }
+
+  /** By its executor's word, which knows the CPU of the task's thread and its Python workers. */
+  private static boolean anyIsActive(StageNews news) {
+    return news.getTasksList().stream()
+        .anyMatch(task -> task.hasActivity() && !task.getActivity().equals("idle"));
+  }
+
+  private static long runningCounters(StageLive row) {
+    return row.getRunningInputBytes()
+        + row.getRunningInputRecords()
+        + row.getRunningShuffleReadBytes()
+        + row.getRunningShuffleReadRecords()
+        + row.getRunningShuffleWriteBytes()
+        + row.getRunningOutputBytes()
+        + row.getRunningMemorySpilledBytes()
+        + row.getRunningDiskSpilledBytes();
   }
 
   void fill(AppLive.Builder row) {
@@ -57,7 +95,10 @@ final class StagesOfApplication {
         .setRunningTasks(all.getRunningTasks())
         .setFinishedTasks(all.getFinishedTasks())
         .setFailedTasks(all.getFailedTasks())
-        .setDiskSpilledBytes(all.getDiskSpilledBytes());
+        .setDiskSpilledBytes(all.getDiskSpilledBytes())
+        .setFinishedCpuMs(all.getFinishedCpuNs() / 1_000_000)
+        .setWorkBytes(all.getWorkBytes())
+        .setWorkRecords(all.getWorkRecords());
   }
 
   /**
@@ -80,6 +121,9 @@ final class StagesOfApplication {
         .setFinishedTasks(one.getFinishedTasks() + other.getFinishedTasks())
         .setFailedTasks(one.getFailedTasks() + other.getFailedTasks())
         .setDiskSpilledBytes(one.getDiskSpilledBytes() + other.getDiskSpilledBytes())
+        .setFinishedCpuNs(one.getFinishedCpuNs() + other.getFinishedCpuNs())
+        .setWorkBytes(one.getWorkBytes() + other.getWorkBytes())
+        .setWorkRecords(one.getWorkRecords() + other.getWorkRecords())
         .setStages(one.getStages() + other.getStages())
         .build();
   }

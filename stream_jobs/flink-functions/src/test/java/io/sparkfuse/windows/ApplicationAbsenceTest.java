@@ -1,0 +1,225 @@
+package io.sparkfuse.windows;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.AppLive;
+import io.sparkfuse.contracts.ApplicationEnded;
+import io.sparkfuse.contracts.ApplicationStarted;
+import io.sparkfuse.contracts.ExecutorAdded;
+import io.sparkfuse.contracts.ExecutorSample;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.contracts.TaskLive;
+import io.sparkfuse.windows.wire.StageNews;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What is said when nothing is said: dead drivers, hung jobs, idle sessions, processes that stay.
+ */
+class ApplicationAbsenceTest {
+  private static final String DRIVER = "driver-0a";
+
+  /** A driver that dies in the middle of a job leaves a row in each window, and its row only. */
+  @Test
+  void aDeadDriverIsTold() throws Exception {
+    Story story = running();
+    AppLive last = null;
+    for (int window = 1; window <= 720; window++) {
+      List<LiveRow> rows = story.pass();
+      last = Story.application(rows);
+
+      assertEquals(1, rows.size());
+      assertEquals(4 + window, rows.get(0).getRowSeq());
+      assertEquals(window * Story.WINDOW_MS, last.getDriverSilentMs());
+      assertEquals(window * Story.WINDOW_MS, last.getStalledMs());
+    }
+
+    assertEquals("running", last.getStatus());
+    assertEquals(1, last.getRunningJobs());
+    assertFalse(last.hasIdleMs());
+  }
+
+  /** While broker or job are away nobody can be heard, so nobody falls silent. */
+  @Test
+  void noTimePassesWhileThePipelineIsAway() throws Exception {
+    Story story = running();
+    story.pass();
+    AppLive after = story.away(7200).passed();
+
+    assertEquals(10_000, after.getDriverSilentMs());
+    assertEquals(10_000, after.getStalledMs());
+  }
+
+  /** What moves: a task that ends, a counter that rises, CPU that is used. What waits does not. */
+  @Test
+  void stalledUntilAnythingMoves() throws Exception {
+    Story story = running();
+    story.stage(stage(1, 100, "moving")).passed();
+    AppLive waits = story.word(DRIVER).stage(stage(1, 100, "idle")).passed();
+    AppLive waitsOn = story.word(DRIVER).stage(stage(1, 100, "idle")).passed();
+    AppLive counts = story.word(DRIVER).stage(stage(1, 101, "idle")).passed();
+    AppLive waitsAgain = story.word(DRIVER).stage(stage(1, 101, "idle")).passed();
+    AppLive works = story.word(DRIVER).stage(stage(1, 101, "busy")).passed();
+    story.word(DRIVER).stage(stage(1, 101, "idle")).passed();
+    AppLive ends = story.word(DRIVER).stage(stage(2, 101, "idle")).passed();
+
+    assertEquals(5000, waits.getStalledMs());
+    assertEquals(10_000, waitsOn.getStalledMs());
+    assertEquals(0, counts.getStalledMs());
+    assertEquals(5000, waitsAgain.getStalledMs());
+    assertEquals(0, works.getStalledMs());
+    assertEquals(0, ends.getStalledMs());
+    assertEquals(0, ends.getDriverSilentMs());
+  }
+
+  /** An event log does not tell of running tasks, so it is no evidence that they stand still. */
+  @Test
+  void anEventLogSaysNothingOfStandingStill() throws Exception {
+    Story story = new Story().word("shipper-1").fact(started()).fact(job(1));
+    story.pass();
+    AppLive quiet = story.passed();
+
+    assertNotNull(quiet);
+    assertFalse(quiet.hasStalledMs());
+    assertFalse(quiet.hasDriverSilentMs());
+  }
+
+  /** An application is idle from its start to its first job, and from its last job on. */
+  @Test
+  void idleBetweenJobs() throws Exception {
+    Story story = new Story().word(DRIVER).fact(started());
+    AppLive start = story.passed();
+    AppLive before = story.passed();
+    AppLive runs = story.fact(job(1)).passed();
+    AppLive runsOn = story.passed();
+    AppLive ended =
+        story
+            .fact(
+                Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setJobId(1).setSucceeded(true)))
+            .passed();
+    AppLive after = story.passed();
+
+    assertEquals(0, start.getIdleMs());
+    assertEquals(5000, before.getIdleMs());
+    assertFalse(before.hasStalledMs());
+    assertFalse(runs.hasIdleMs());
+    assertEquals(5000, runsOn.getStalledMs());
+    assertEquals(0, ended.getIdleMs());
+    assertEquals(5000, after.getIdleMs());
+  }
+
+  /** Processes that speak on behind the end of their application are told as long as they do. */
+  @Test
+  void processesOutliveTheirApplication() throws Exception {
+    Story story = running();
+    AppLive end = story.word(DRIVER).fact(ended()).passed();
+    AppLive last = null;
+    // Longer than the grace of an application: what speaks is not forgotten.
+    for (int window = 0; window < 720; window++) {
+      last = story.sample(ExecutorSample.newBuilder().setExecutorId("1")).passed();
+    }
+    AppLive fallsSilent = story.passed();
+    int more = 0;
+    while (story.passed() != null) {
+      more++;
+    }
+
+    assertFalse(end.hasOutlivedMs());
+    assertEquals("succeeded", last.getStatus());
+    assertEquals(3_600_000, last.getOutlivedMs());
+    assertFalse(last.hasDriverSilentMs());
+    assertFalse(last.hasIdleMs());
+    assertFalse(last.hasStalledMs());
+    assertEquals(3_605_000, fallsSilent.getOutlivedMs());
+    assertTrue(more * Story.WINDOW_MS < ApplicationSilence.GONE_MS, more + " windows more");
+  }
+
+  /** An application that just ends says nothing more, and neither does one that only ticks saw. */
+  @Test
+  void theEndIsTheEnd() throws Exception {
+    Story story = running();
+    story.word(DRIVER).fact(ended()).passed();
+
+    assertNull(story.passed());
+    assertEquals(List.of(), new Story().pass());
+  }
+
+  /** Tasks whose end never came are counted once the application ended. */
+  @Test
+  void tasksWithoutAnEndAreCounted() throws Exception {
+    Story story = running();
+    AppLive runs = story.stage(stage(1, 0, "moving")).passed();
+    AppLive end = story.fact(ended()).passed();
+
+    assertFalse(runs.hasUnfinishedTasks());
+    assertEquals(3, end.getUnfinishedTasks());
+  }
+
+  /** Totals are those of all stages, over the stages that were forgotten since, rounded once. */
+  @Test
+  void totalsOutliveTheirStages() throws Exception {
+    Story story = running();
+    story.stage(ended(1)).stage(ended(2)).passed();
+    AppLive later = story.away(1000).stage(ended(3)).passed();
+
+    assertEquals(4, later.getFinishedCpuMs(), "three times 1.5 ms");
+    assertEquals(33, later.getWorkBytes());
+    assertEquals(66, later.getWorkRecords());
+    assertEquals(3, later.getEndedStages());
+  }
+
+  /** Four rows so far: the starts of application, executor and job, and the application's own. */
+  private static Story running() throws Exception {
+    Story story = new Story().word(DRIVER).fact(started()).fact(job(1));
+    story.fact(Fact.newBuilder().setExecutorAdded(ExecutorAdded.newBuilder().setExecutorId("1")));
+
+    assertEquals(4, story.pass().size());
+    return story;
+  }
+
+  private static Fact.Builder started() {
+    return Fact.newBuilder()
+        .setApplicationStarted(ApplicationStarted.newBuilder().setName("orders"));
+  }
+
+  private static Fact.Builder ended() {
+    return Fact.newBuilder().setApplicationEnded(ApplicationEnded.newBuilder().setEndedMs(950_000));
+  }
+
+  private static Fact.Builder job(int id) {
+    return Fact.newBuilder().setJobStarted(JobStarted.newBuilder().setJobId(id));
+  }
+
+  private static StageNews.Builder stage(long finished, long runningBytes, String activity) {
+    return StageNews.newBuilder()
+        .setStage(
+            StageLive.newBuilder()
+                .setStageId(1)
+                .setStatus("running")
+                .setRunningTasks(3)
+                .setFinishedTasks(finished)
+                .setRunningInputBytes(runningBytes))
+        .addTasks(TaskLive.newBuilder().setTaskId(7).setActivity(activity));
+  }
+
+  private static StageNews.Builder ended(int id) {
+    return StageNews.newBuilder()
+        .setFinishedCpuNs(1_500_000)
+        .setStage(
+            StageLive.newBuilder()
+                .setStageId(id)
+                .setStatus("succeeded")
+                .setFinishedInputBytes(10)
+                .setFinishedShuffleReadBytes(1)
+                .setFinishedInputRecords(20)
+                .setFinishedShuffleReadRecords(2));
+  }
+}
