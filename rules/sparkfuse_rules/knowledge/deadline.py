@@ -1,0 +1,103 @@
+"""When an application is to be done, as its setting ``spark.sparkfuse.deadline`` says it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+SETTING = "spark.sparkfuse.deadline"
+# What a deadline may be, for people who wrote something else.
+RIGHT = (
+    "a time of day with its zone (06:30 Europe/Berlin, 06:30Z), a date and time with its zone (2026-11-21T06:30+01:00) "
+    "or a duration after the start (2h, 90min, PT2H)"
+)
+MOST_CHARS = 100
+MOST_AHEAD = timedelta(days=366)
+_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(\S.*)?", re.ASCII)
+_DATE_AND_TIME = re.compile(r"(\d{4}-?\d{2}-?\d{2})[T ](\d{2}:?\d{2}(?::?\d{2}(?:[.,]\d{1,6})?)?)\s*(\S.*)?", re.ASCII)
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{2}):?(\d{2})?", re.ASCII)
+_ISO_DURATION = re.compile(
+    r"P(?:(?P<d>\d+(?:\.\d+)?)D)?(?:T(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_DURATION = re.compile(
+    r"(?:(?P<d>\d+(?:\.\d+)?)\s*d(?:ays?)?)?\s*(?:(?P<h>\d+(?:\.\d+)?)\s*h(?:ours?)?)?\s*"
+    r"(?:(?P<m>\d+(?:\.\d+)?)\s*m(?:in(?:utes?)?)?)?\s*(?:(?P<s>\d+(?:\.\d+)?)\s*s(?:ec(?:onds?)?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+class DeadlineRefused(ValueError):
+    """The setting is no deadline; the text says what is wrong and what would be right, for the job's owner."""
+
+
+def deadline_ms(text: str, started_ms: int) -> int:
+    """The moment that the setting names for an application that started at ``started_ms``; both ms since the epoch.
+
+    A time of day is the next one after the start. Raises DeadlineRefused for what is none of the three, lies not after
+    the start, or more than a year behind it.
+    """
+    said = text.strip()
+    if not said or len(said) > MOST_CHARS:
+        raise _refused(said)
+    try:
+        started = datetime.fromtimestamp(started_ms / 1000, UTC)
+        at = _duration_after(said, started) or _time_of_day_after(said, started) or _date_and_time(said)
+    except (ValueError, OverflowError, OSError, KeyError) as error:
+        raise _refused(said) from error
+    if at is None:
+        raise _refused(said)
+    if not timedelta() < at - started <= MOST_AHEAD:
+        raise DeadlineRefused(
+            f"{SETTING}={said!r} is not used: it must lie after the application's start ({started:%Y-%m-%dT%H:%MZ}), "
+            f"at most {MOST_AHEAD.days} days"
+        )
+    return round(at.timestamp() * 1000)
+
+
+def _refused(said: str) -> DeadlineRefused:
+    return DeadlineRefused(f"{SETTING}={said[:MOST_CHARS]!r} is not used: it must be {RIGHT}")
+
+
+def _duration_after(said: str, started: datetime) -> datetime | None:
+    found = _ISO_DURATION.fullmatch(said) or _DURATION.fullmatch(said)
+    if found is None or not any(found.groups()):
+        return None
+    days, hours, minutes, seconds = (float(found[part] or 0) for part in "dhms")
+    return started + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+def _time_of_day_after(said: str, started: datetime) -> datetime | None:
+    found = _TIME_OF_DAY.fullmatch(said)
+    if found is None:
+        return None
+    zone = _zone(found[4])
+    of_day = time(int(found[1]), int(found[2]), int(found[3] or 0))
+    today = started.astimezone(zone).date()
+    # Twice a year a time of day is there twice, or not at all: of all that follow the start, the first.
+    moments = (
+        datetime.combine(today + timedelta(days=days), of_day, zone).replace(fold=fold).astimezone(UTC)
+        for days in (-1, 0, 1, 2)
+        for fold in (0, 1)
+    )
+    return min(moment for moment in moments if moment > started)
+
+
+def _date_and_time(said: str) -> datetime | None:
+    found = _DATE_AND_TIME.fullmatch(said)
+    if found is None:
+        return None
+    return datetime.fromisoformat(f"{found[1]}T{found[2]}").replace(tzinfo=_zone(found[3])).astimezone(UTC)
+
+
+def _zone(said: str | None) -> tzinfo:
+    """The zone of an offset or of a name of the IANA database. Raises ValueError or KeyError for anything else."""
+    if said is None:
+        raise ValueError("a time without its zone is another one on each machine")
+    if said in {"Z", "z"}:
+        return UTC
+    if offset := _OFFSET.fullmatch(said):
+        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        return timezone(-ahead if offset[1] == "-" else ahead)
+    return ZoneInfo(said)

@@ -1,0 +1,156 @@
+"""What applications meet on the hosts that they share: the base of rules that tell a host's trouble from a job's."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# How long something counts as lately.
+WINDOW_MS = 600_000
+# What an application may meet on; more hosts than this are a fleet of their own, and the rest adds no evidence.
+MOST_HOSTS = 1_000
+MOST_IDS = 8
+# A slowest task tells of its host only with the data of its siblings, and where it costs what task_straggler asks for.
+MAX_BYTES_RATIO = 2.0
+MIN_LOST_SHARE = 0.25
+MIN_LOST_MS = 15_000
+MIN_SUCCEEDED = 3
+# A task that stands still for so long in a call to storage waits for that storage (as task_stuck has it).
+MIN_STALLED_MS = 60_000
+SLOW_TASK, STORAGE_STALLED, STORAGE_ERROR = "slow_task", "storage_stalled", "storage_error"
+_STORAGE_FAILURES = frozenset({"disk_full", "throttled"})
+_STORAGE_ERROR = re.compile(
+    r"Input/output error|Read-only file system|Stale file handle|DiskErrorException|BlockMissingException"
+    r"|Could not obtain block"
+)
+_STORAGE_FRAME = re.compile(
+    r"org\.apache\.hadoop\.(?:fs|hdfs)\.|FileDispatcherImpl|java\.io\.(?:FileInputStream|FileOutputStream"
+    r"|RandomAccessFile|UnixFileSystem)\b|FileChannelImpl|com\.google\.cloud\.hadoop|UnixNativeDispatcher"
+)
+Columns = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What was met on ``host``, in one word; ``failing``, ``slow`` and ``storage`` say which counts it belongs to."""
+
+    host: str
+    failure: str
+    failing: bool = False
+    slow: bool = False
+    storage: bool = False
+
+
+@dataclass(frozen=True)
+class Met:
+    """What one application met lately: hosts with when its tasks ran there last, and with when and what it met."""
+
+    app_id: str
+    ran: Mapping[str, int] = field(default_factory=dict)
+    failing: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    slow: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    storage: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+
+def trouble_of_failure(failure: Columns) -> Trouble | None:
+    """The trouble that failed tasks tell of, by their columns of failure_live."""
+    host, kind, word = failure.get("host"), failure.get("failure_kind"), failure.get("failure") or "unknown"
+    error = kind != "benign" and _STORAGE_ERROR.search(failure.get("failure_reason") or "") is not None
+    storage = error or word in _STORAGE_FAILURES
+    failing = kind == "infrastructure"
+    if not host or not (failing or storage):
+        return None
+    return Trouble(host, word if failing else STORAGE_ERROR, failing=failing, storage=storage)
+
+
+def trouble_of_loss(loss: Columns) -> Trouble | None:
+    """The trouble that a lost executor tells of, by its columns of executor_loss.
+
+    One that asked for more than its own container allows, or was asked to leave, says nothing of its host.
+    """
+    host = loss.get("host")
+    if not host or loss.get("failure_kind") not in {"infrastructure", "unknown"}:
+        return None
+    return Trouble(host, loss.get("failure") or "unknown", failing=True)
+
+
+def trouble_of_stage(stage: Columns) -> Trouble | None:
+    """The trouble that a stage's slowest task tells of, by its columns of stage_live."""
+    host = stage.get("slowest_task_host")
+    alike = (stage.get("slowest_task_bytes_ratio") or 1.0) < MAX_BYTES_RATIO
+    lost_ms, share = stage.get("slowest_task_lost_ms") or 0, stage.get("slowest_task_lost_share") or 0.0
+    enough = (stage.get("succeeded_tasks") or 0) >= MIN_SUCCEEDED
+    if host and enough and alike and lost_ms >= MIN_LOST_MS and share >= MIN_LOST_SHARE:
+        return Trouble(host, SLOW_TASK, slow=True)
+    return None
+
+
+def trouble_of_task(task: Columns) -> Trouble | None:
+    """The trouble that a running task tells of, by its columns of task_live: it stands still in a call to storage."""
+    host, stalled_ms = task.get("host"), task.get("stalled_ms") or 0
+    if not host or task.get("activity") != "idle" or stalled_ms < MIN_STALLED_MS:
+        return None
+    if _STORAGE_FRAME.search(task.get("stack") or "") is None:
+        return None
+    return Trouble(host, STORAGE_STALLED, storage=True)
+
+
+def met(before: Met, at_ms: int, ran: Iterable[str], troubles: Iterable[Trouble]) -> Met:
+    """What the application met until ``at_ms``, without what is no longer lately."""
+    found = list(troubles)
+    places = dict.fromkeys([*ran, *(trouble.host for trouble in found)], at_ms)
+    said = {name: {each.host: (at_ms, each.failure) for each in found if getattr(each, name)}
+            for name in ("failing", "slow", "storage")}  # fmt: skip
+    return lately(
+        Met(
+            before.app_id,
+            _newest({**before.ran, **places}),
+            _newest({**before.failing, **said["failing"]}),
+            _newest({**before.slow, **said["slow"]}),
+            _newest({**before.storage, **said["storage"]}),
+        ),
+        at_ms,
+    )
+
+
+def lately(known: Met, now_ms: int) -> Met:
+    """What of it is not older than ten minutes."""
+    since = now_ms - WINDOW_MS
+
+    def kept(told: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
+        return {host: said for host, said in told.items() if said[0] > since}
+
+    ran = {host: at_ms for host, at_ms in known.ran.items() if at_ms > since}
+    return Met(known.app_id, ran, kept(known.failing), kept(known.slow), kept(known.storage))
+
+
+def host_columns(host: str, applications: Iterable[Met]) -> dict[str, Any]:
+    """The columns of host_live, from what all applications of its cluster met lately."""
+    everyone = list(applications)
+    here = [each for each in everyone if host in {*each.failing, *each.slow, *each.storage}]
+    words = Counter(word for each in here for word in _words(each, host))
+    columns: dict[str, Any] = {
+        "host": host,
+        "applications": sum(host in each.ran for each in everyone),
+        "failing_applications": sum(host in each.failing for each in here),
+        # One that fails there and is slow too suffers once.
+        "slow_applications": sum(host in each.slow and host not in each.failing for each in here),
+        "storage_applications": sum(host in each.storage for each in here),
+        "elsewhere_applications": sum(bool({*each.failing, *each.slow, *each.storage} - {host}) for each in everyone),
+    }
+    if here:
+        columns["failure"] = min(words, key=lambda word: (-words[word], word))
+        columns["application_ids"] = ", ".join(sorted({each.app_id for each in here})[:MOST_IDS])
+    return columns
+
+
+def _words(known: Met, host: str) -> set[str]:
+    return {told[host][1] for told in (known.failing, known.storage, known.slow) if host in told}
+
+
+def _newest(told: dict[str, Any]) -> dict[str, Any]:
+    """At most so many hosts; those that were told last stay."""
+    return dict(list(told.items())[-MOST_HOSTS:]) if len(told) > MOST_HOSTS else told
