@@ -188,7 +188,7 @@ def baselines(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 200, as_j
         return
     print_table(
         "Baselines",
-        ["job", "stage", "fingerprint", "runs", "shortest", "longest", "updated"],
+        ["job", "stage", "fingerprint", "runs", "shortest", "longest", "updated", "new level"],
         [
             (
                 each.job_key,
@@ -198,6 +198,7 @@ def baselines(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 200, as_j
                 duration(min((sample.wall_ms for sample in each.samples if sample.wall_ms is not None), default=None)),
                 duration(max((sample.wall_ms for sample in each.samples if sample.wall_ms is not None), default=None)),
                 moment(each.updated_ms),
+                moment(each.level_changed_ms),
             )
             for each in found
         ],

@@ -11,12 +11,11 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import record_key, to_json
-from sparkfuse_rules.knowledge.baseline import LIMIT, Sample, learn
-from sparkfuse_stream_jobs.detect.baselines import message_of, sample_of
+from sparkfuse_rules.knowledge.baseline import LIMIT, Sample, learn, level_changed
+from sparkfuse_stream_jobs.detect.baselines import Key, key_of_baseline, message_of, sample_of
 from sparkfuse_stream_jobs.detect.seeds import read_seeds
 
 SEND_SECONDS = 60.0
-Key = tuple[str, str]
 Delivered = Callable[[KafkaError | None, Message], None]
 
 
@@ -30,8 +29,7 @@ class Lessons:
         """Baselines of one sample each, as bytes."""
         for content in lessons:
             lesson = Baseline.FromString(content)
-            key = (lesson.job_key, lesson.stage_fingerprint)
-            known = self._of.setdefault(key, [])
+            known = self._of.setdefault(key_of_baseline(lesson), [])
             known.append(lesson)
             if len(known) > 2 * LIMIT:
                 known.sort(key=_learned_ms)
@@ -56,7 +54,7 @@ def seed(settings: Settings, lessons: Mapping[Key, Sequence[Baseline]]) -> int:
         return 0
     seeds = read_seeds(settings)
     try:
-        taught = [found for key, told in lessons.items() if (found := taught_by(seeds(*key), told)) is not None]
+        taught = [found for key, told in lessons.items() if (found := taught_by(seeds(key), told)) is not None]
     finally:
         seeds.close()
     _send(settings, taught)
@@ -72,14 +70,21 @@ def taught_by(known: Baseline | None, lessons: Sequence[Baseline]) -> Baseline |
     samples = [sample_of(each) for each in known.samples] if known else []
     samples += [sample_of(lesson.samples[0]) for lesson in fresh]
     learned: tuple[Sample, ...] = ()
+    changed_ms = known.level_changed_ms if known and known.HasField("level_changed_ms") else None
     for sample in sorted(samples, key=lambda each: (each.learned_ms, each.run_key)):
-        learned = learn(learned, replace(sample, abnormal=False))
+        before, learned = learned, learn(learned, replace(sample, abnormal=False))
+        if level_changed(before, learned):
+            changed_ms = max(changed_ms or 0, sample.learned_ms)
     newest = max(fresh, key=_learned_ms)
+    key = key_of_baseline(newest)
     return Baseline(
+        cluster=key.cluster,
+        tenant=key.tenant,
         job_key=newest.job_key,
         stage_fingerprint=newest.stage_fingerprint,
         stage_name=known.stage_name if known else newest.stage_name,
         updated_ms=max(newest.updated_ms, known.updated_ms if known else 0),
+        level_changed_ms=changed_ms,
         samples=[message_of(sample) for sample in learned],
     )
 

@@ -49,7 +49,7 @@ def make(name: str, place: str, cluster: str, tenant: str) -> Made:
     rows = tuple(row.SerializeToString() for row in history_rows(application, cluster, tenant))
     if not rows:
         return Made(name, failure=f"{place}: it does not say which application it is of, or when that began")
-    lessons = tuple(lesson.SerializeToString() for lesson in lessons_of(application))
+    lessons = tuple(lesson.SerializeToString() for lesson in lessons_of(application, cluster, tenant))
     return Made(name, application.app_id or "", rows, lessons, ended=application.ended_ms is not None)
 
 

@@ -34,18 +34,19 @@ def history_rows(application: Application, cluster: str, tenant: str) -> Iterato
             yield row
 
 
-def lessons_of(application: Application) -> Iterator[Baseline]:
-    """What the stages of the run teach, each as a baseline of one sample; nothing unless it ended well."""
+def lessons_of(application: Application, cluster: str, tenant: str) -> Iterator[Baseline]:
+    """What the run and its stages teach, each as a baseline of one sample; nothing unless it ended well."""
     names = dict(zip(application.fingerprints, application.tables["stages"]["name"].to_pylist(), strict=True))
+    names[APPLICATION] = APPLICATION
     for lesson in lessons(application):
-        if lesson.fingerprint == APPLICATION:
-            continue  # what a whole run takes is not learned live
         sample = lesson.sample
         message = BaselineSample(run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms)
         for name in _COUNTS:
             if (value := getattr(sample, name)) is not None:
                 setattr(message, name, value)
         yield Baseline(
+            cluster=cluster,
+            tenant=tenant,
             job_key=lesson.job_key,
             stage_fingerprint=lesson.fingerprint,
             stage_name=scrub(names.get(lesson.fingerprint) or ""),

@@ -25,13 +25,19 @@ class BaselineSample:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The memory of one stage of one job, oldest run first."""
+    """The memory of one stage of one job, oldest run first; ``application`` for a fingerprint is the whole of the job.
+
+    ``level_changed_ms`` is when three runs at another level were last taken for the usual.
+    """
 
     job_key: str
     stage_fingerprint: str
     stage_name: str | None
     updated_ms: int
     samples: list[BaselineSample]
+    cluster: str | None = None
+    tenant: str | None = None
+    level_changed_ms: int | None = None
 
 
 _BASELINES = f"""

@@ -1,85 +1,110 @@
-"""Baselines: says of each row of a stage what was expected of it, and learns from runs that ended well.
+"""Baselines: says of each row of a stage or application what was expected of it, and learns from runs that ended well.
 
-One stage of one job is one key. What a run is judged by was known before it started, so rows of one run read alike
-whenever they are computed.
+One stage, or the whole, of one job of one tenant is one key. What a run is judged by was known before it started, so
+rows of one run read alike whenever they are computed.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.baseline import Sample, expect, learn
-from sparkfuse_rules.knowledge.lessons import expected_columns
-from sparkfuse_stream_jobs.detect.identify import Lesson
+from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
+from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
+from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_stream_jobs.detect.memory import Cell
+from sparkfuse_stream_jobs.detect.rows import present
+from sparkfuse_stream_jobs.detect.teaching import Lesson
 
-Seed = Callable[[str, str], Baseline | None]
 _COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks")
+# What a collector says of itself that was told neither cluster nor tenant.
+DEFAULT = "default"
+# Lines that are fitted already: a stage that runs is asked about every few seconds, and fitting takes milliseconds.
+MAX_FITS = 20_000
+
+
+@dataclass(frozen=True)
+class Key:
+    """Whose memory it is. ``stage_fingerprint`` is ``application`` for the whole of a job."""
+
+    cluster: str
+    tenant: str
+    job_key: str
+    stage_fingerprint: str
+
+
+Seed = Callable[[Key], Baseline | None]
+Fits = OrderedDict[tuple[Key, int, int, int], Fit | None]
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The baseline of one stage, and where to look for one that an earlier life of the job wrote."""
+    """The baseline of one stage, where to look for one that an earlier life of the job wrote, and what was fitted."""
 
     baseline: Cell[Baseline]
     seed: Seed
+    fits: Fits = field(default_factory=OrderedDict)
 
-    def recall(self, job_key: str, stage_fingerprint: str) -> Baseline | None:
+    def recall(self, key: Key) -> Baseline | None:
         """The baseline: the state wins, a seed is taken over only where there is no state."""
         known = self.baseline.get()
-        if known is None and (known := self.seed(job_key, stage_fingerprint)) is not None:
+        if known is None and (known := self.seed(key)) is not None:
             self.baseline.put(known)
         return known
 
 
+def key_of_baseline(baseline: Baseline) -> Key:
+    """Whose baseline it is; one that was written before it said cluster and tenant is that of the default ones."""
+    return Key(baseline.cluster or DEFAULT, baseline.tenant or DEFAULT, baseline.job_key, baseline.stage_fingerprint)
+
+
+def key_of_row(row: LiveRow) -> Key:
+    """Whose memory the row asks for; rows that none is kept of have an empty fingerprint."""
+    fingerprint = APPLICATION if row.HasField("application") else row.stage.stage_fingerprint
+    return Key(row.cluster or DEFAULT, row.tenant or DEFAULT, row.job_key, fingerprint)
+
+
 def judge(row: LiveRow, memory: Memory) -> LiveRow:
-    """The row of a stage with what was expected of it; unchanged while fewer than five earlier runs are known."""
-    baseline = memory.recall(row.job_key, row.stage.stage_fingerprint)
-    if baseline is None:
+    """The row of a stage or application with what was expected of it; unchanged while too few runs are known.
+
+    A stage is judged by how long it will take by its progress, and so by the work that it will then have done and
+    the CPU that it will have used; the expectation is that for the whole.
+    """
+    fitted = _fitted(row, memory)
+    if fitted is None:
         return row
-    stage = row.stage
-    expectation = expect(
-        [sample_of(each) for each in baseline.samples],
-        stage.work_bytes if stage.HasField("work_bytes") else None,
-        stage.work_records if stage.HasField("work_records") else None,
-        known_before_ms=row.app_start_ms,
-        running=stage.status == "running",
-    )
-    if expectation is None:
-        return row
-    elapsed_ms = stage.elapsed_ms if stage.HasField("elapsed_ms") else None
-    for name, value in expected_columns(expectation, elapsed_ms, _cpu_ms(row)).items():
-        setattr(stage, name, value)
+    expectation, elapsed_ms, cpu_ms = (_of_stage if row.HasField("stage") else _of_application)(row, fitted)
+    told = row.stage if row.HasField("stage") else row.application
+    for name, value in expected_columns(expectation, elapsed_ms, cpu_ms).items():
+        setattr(told, name, value)
     return row
 
 
 def teach(lesson: Lesson, memory: Memory) -> Baseline:
     """Add what a run taught, and give the new baseline to be written down."""
-    taught = lesson.baseline
-    known = memory.recall(taught.job_key, taught.stage_fingerprint)
+    taught, key = lesson.baseline, key_of_baseline(lesson.baseline)
+    known = memory.recall(key)
     sample = sample_of(taught.samples[0])
-    samples = learn(
-        [each for each in map(sample_of, known.samples) if not _is_same(each, sample)] if known else (), sample
-    )
+    before = [each for each in map(sample_of, known.samples) if not _is_same(each, sample)] if known else []
+    after = learn(before, sample)
     baseline = Baseline(
+        cluster=key.cluster,
+        tenant=key.tenant,
         job_key=taught.job_key,
         stage_fingerprint=taught.stage_fingerprint,
         stage_name=taught.stage_name,
         updated_ms=taught.updated_ms,
-        samples=[message_of(sample) for sample in samples],
+        samples=[message_of(sample) for sample in after],
     )
+    if level_changed(before, after):
+        baseline.level_changed_ms = taught.updated_ms
+    elif known and known.HasField("level_changed_ms"):
+        baseline.level_changed_ms = known.level_changed_ms
     memory.baseline.put(baseline)
     return baseline
-
-
-def _is_same(known: Sample, taught: Sample) -> bool:
-    """Whether a baseline that was seeded from the run's event log has this stage of it already."""
-    return (known.run_key, known.learned_ms, known.wall_ms, known.num_tasks) == (
-        taught.run_key, taught.learned_ms, taught.wall_ms, taught.num_tasks,
-    )  # fmt: skip
 
 
 def sample_of(message: BaselineSample) -> Sample:
@@ -99,8 +124,42 @@ def message_of(sample: Sample) -> BaselineSample:
     return message
 
 
-def _cpu_ms(row: LiveRow) -> int | None:
-    stage = row.stage
-    if not stage.HasField("finished_cpu_ms") and not stage.HasField("running_cpu_ms"):
+def _fitted(row: LiveRow, memory: Memory) -> Fit | None:
+    """What is known of the row's stage from before its run started."""
+    key = key_of_row(row)
+    baseline = memory.recall(key)
+    if baseline is None:
         return None
-    return stage.finished_cpu_ms + stage.running_cpu_ms
+    place = (key, row.app_start_ms, baseline.updated_ms, len(baseline.samples))
+    if place not in memory.fits:
+        memory.fits[place] = fit([sample_of(each) for each in baseline.samples], row.app_start_ms)
+        if len(memory.fits) > MAX_FITS:
+            memory.fits.popitem(last=False)
+    return memory.fits[place]
+
+
+def _of_stage(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None, int | None]:
+    stage, running = row.stage, row.stage.status == RUNNING
+    elapsed_ms = stage.elapsed_ms if stage.HasField("elapsed_ms") else None
+    judged_ms = stage.judged_ms if stage.HasField("judged_ms") else elapsed_ms
+    share, ahead = 1.0, 1.0
+    if elapsed_ms and judged_ms and judged_ms > elapsed_ms:
+        share, ahead = share_of_whole(present(stage)), judged_ms / elapsed_ms
+    work_bytes = int(stage.work_bytes / share) if stage.HasField("work_bytes") else None
+    work_records = int(stage.work_records / share) if stage.HasField("work_records") else None
+    cpu_known = stage.HasField("finished_cpu_ms") or stage.HasField("running_cpu_ms")
+    cpu_ms = int((stage.finished_cpu_ms + stage.running_cpu_ms) * ahead) if cpu_known else None
+    return fitted.at(work_bytes, work_records, running), judged_ms, cpu_ms
+
+
+def _of_application(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None, int | None]:
+    told = present(row.application)
+    expectation = fitted.at(told.get("work_bytes"), told.get("work_records"), told.get("status") == RUNNING)
+    return expectation, told.get("elapsed_ms"), told.get("finished_cpu_ms")
+
+
+def _is_same(known: Sample, taught: Sample) -> bool:
+    """Whether a baseline that was seeded from the run's event log has this stage of it already."""
+    return (known.run_key, known.learned_ms, known.wall_ms, known.num_tasks) == (
+        taught.run_key, taught.learned_ms, taught.wall_ms, taught.num_tasks,
+    )  # fmt: skip

@@ -12,6 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from google.protobuf.message import Message
 
+from sparkfuse_rules.knowledge.hosts import Trouble
+from sparkfuse_stream_jobs.detect.host_news import HostNews
 from sparkfuse_stream_jobs.detect.lifecycle import Holding, Unit
 
 Value = TypeVar("Value")
@@ -56,6 +58,17 @@ def unit_codec() -> Codec[Unit]:
         return Unit(holdings, tuple(values.get("settled", ())))
 
     return Codec(lambda unit: pickle.dumps(asdict(unit)), decode)
+
+
+def news_codec() -> Codec[HostNews]:
+    """For news of hosts, which travel from one step to the next and are not kept."""
+
+    def decode(content: bytes) -> HostNews:
+        values = _plain(content)
+        troubles = tuple(Trouble(**each) for each in values.pop("troubles"))
+        return HostNews(**values, troubles=troubles)
+
+    return Codec(lambda news: pickle.dumps(asdict(news)), decode)
 
 
 def _plain(content: bytes) -> dict[str, Any]:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.message import Message
-
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
@@ -17,6 +15,7 @@ from sparkfuse_rules.compiler import columns
 from sparkfuse_rules.describe import placeholders, render
 from sparkfuse_rules.owners import Owners
 from sparkfuse_rules.rule import Rule
+from sparkfuse_stream_jobs.detect.rows import present
 from sparkfuse_stream_jobs.detect.scopes import scope
 
 MAX_EVIDENCE = 4000  # characters of one column: a stack is capped by its collector, a name by nobody
@@ -24,6 +23,8 @@ RUNBOOK = "{base}/rules/{rule}#runbook"
 # What the runbooks send people to, whether the predicate reads it or not.
 _ALWAYS = ("stack",)
 _WHERE = ("stage_id", "stage_attempt", "task_id", "executor_id")
+# Columns that are no place: the executor of failed tasks is that of the last one, another one in the next window.
+_NO_PLACE: Mapping[str, tuple[str, ...]] = {"failure_live": ("executor_id",)}
 
 
 def finding_id(cluster: str, tenant: str, job_key: str, rule_id: str, scope: str) -> str:
@@ -76,11 +77,6 @@ class Writer:
         return finding
 
 
-def present(message: Message) -> dict[str, Any]:
-    """The columns of a view's row that have a value."""
-    return {descriptor.name: value for descriptor, value in message.ListFields()}
-
-
 def _evidence_columns(rule: Rule) -> tuple[str, ...]:
     mentioned = {*columns(rule), *(name for name, _ in placeholders(rule.description)), *_ALWAYS}
     return tuple(name for name in view_specs()[rule.view].columns if name in mentioned)
@@ -100,7 +96,7 @@ def _run(
         evidence={name: text(values[name]) for name in mentioned if name in values},
     )
     for name in _WHERE:
-        if name in values:
+        if name in values and name not in _NO_PLACE.get(row.view, ()):
             setattr(run, name, values[name])
     return run
 

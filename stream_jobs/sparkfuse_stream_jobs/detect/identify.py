@@ -1,6 +1,7 @@
-"""Identify: says of each row which job, run and stage it is of; holds what a run could teach until it ended well.
+"""Identify: says of each row which job, run and stage it is of, and what only the run as a whole can tell.
 
-One application attempt is one key. Rows arrive in the order that the windows job numbered them.
+One application attempt is one key. Rows arrive in the order that the windows job numbered them. What goes wrong gets
+rows of its own, and what a run could teach is held until it ended well.
 """
 
 from __future__ import annotations
@@ -8,82 +9,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.generated.fact_pb2 import SqlStarted, StageEnded, StageStarted
-from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineRefused, deadline_ms
 from sparkfuse_rules.knowledge.identity import identify
-from sparkfuse_rules.knowledge.lessons import ended_well, stage_sample
-from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY, fingerprint_in_run
-from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
+from sparkfuse_rules.knowledge.python_operators import runs_python
+from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
+from sparkfuse_stream_jobs.detect import outlook, teaching, troubles
+from sparkfuse_stream_jobs.detect.host_news import HostNews, host_news
+from sparkfuse_stream_jobs.detect.run_memory import (
+    Application,
+    Memory,
+    Plan,
+    Stage,
+    application_of,
+    started_stage,
+)
+from sparkfuse_stream_jobs.detect.teaching import Lesson
 
 # An application with more stages than this is a loop that would fill the state; the rest are known by name only.
 MAX_STAGES = 10_000
 MAX_PLANS = 10_000
 # A row of this many renews what it needs; rows come every few seconds, and state lives for days.
 REFRESH_EVERY = 97
+RENEW_EVERY_MS = 86_400_000
 
 
 @dataclass(frozen=True)
-class Application:
-    """Who runs. ``start_seen`` is false when its start was lost: then its job cannot be told."""
+class Refused:
+    """Something that the application's owner wrote cannot be used; ``text`` says what, and what would be right."""
 
-    job_key: str
-    run_key: str
-    start_seen: bool = False
-    stages: int = 0
-    plans: int = 0
-    ended: bool = False
-    owner: str | None = None
-    team: str | None = None
+    text: str
 
 
-@dataclass(frozen=True)
-class Stage:
-    """What is known of a stage from its start, its fingerprint once a row asked for it, and how it stands."""
-
-    start_seen: bool = False
-    name: str = ""
-    scope_names: tuple[str, ...] = ()
-    parents: tuple[int, ...] = ()
-    sql_execution_id: int | None = None
-    fingerprint: str = ""
-    last_attempt: int = 0
-    failed: bool = False
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The nodes of the physical plan of a SQL execution."""
-
-    nodes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What one stage of a run that ended well teaches. ``baseline`` holds exactly one sample."""
-
-    baseline: Baseline
-    app_start_ms: int
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What Identify remembers of one application attempt."""
-
-    last_seq: Cell[int]
-    application: Cell[Application]
-    stages: Shelf[Stage]
-    plans: Shelf[Plan]
-    samples: Shelf[Baseline]
-
-
-def _refresh(row: LiveRow, memory: Memory) -> None:
-    """Write again what was written once at a start, so that it does not expire while the application runs."""
-    if application := memory.application.get():
-        memory.application.put(application)
-    name = str(row.stage.stage_id if row.HasField("stage") else row.task.stage_id)
-    if stage := memory.stages.get(name):
-        memory.stages.put(name, stage)
+Found = LiveRow | Lesson | HostNews | Refused
 
 
 def is_replayed(row: LiveRow, memory: Memory) -> bool:
@@ -97,28 +56,29 @@ def is_replayed(row: LiveRow, memory: Memory) -> bool:
     return False
 
 
-def step(row: LiveRow, memory: Memory) -> Iterator[LiveRow | Lesson]:
-    """Give the row back with job, run and stage filled in; behind the end of a good run, what it teaches.
+def step(row: LiveRow, memory: Memory) -> Iterator[Found]:
+    """Give the row back with job, run and stage filled in, and behind it what follows from it.
 
+    That is the row of a failed job or a lost executor, news of hosts, and behind the end of a good run what it teaches.
     A row that was seen before gives nothing.
     """
     if is_replayed(row, memory):
         return
-    _meet_application(row, memory)
+    yield from _meet_application(row, memory)
     if row.row_seq % REFRESH_EVERY == 0:
         _refresh(row, memory)
-    kind = row.WhichOneof("row")
-    if kind == "stage_started":
-        _remember_stage(row.stage_started, memory)
-    elif kind == "sql_started":
-        _remember_plan(row.sql_started, memory)
-    elif kind == "stage_ended":
-        _remember_end(row.stage_ended, memory)
-    yield _identified(row, memory)
-    if kind == "stage":
-        _hold_sample(row, memory)
-    elif kind == "application_ended":
-        yield from _lessons(row, memory)
+    _remember(row, memory)
+    _identify(row, memory)
+    yield row
+    yield from host_news(row, memory)
+    for made in _following(row, memory):
+        yield made
+        yield from host_news(made, memory)
+    if row.HasField("stage") or row.HasField("application"):
+        teaching.hold(row, memory)
+    elif row.HasField("application_ended"):
+        yield from teaching.lessons(row, memory)
+        _let_go(row, memory)
 
 
 @dataclass(frozen=True)
@@ -129,7 +89,7 @@ class _Stages:
 
     def started(self, stage_id: int) -> Stage | None:
         """What the stage's start said; None when it was lost, though its end may have been seen."""
-        return _started(stage_id, self.memory)
+        return started_stage(stage_id, self.memory)
 
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
         """The nodes of the plan, empty when it is not known."""
@@ -138,7 +98,7 @@ class _Stages:
 
     def keep(self, stage_id: int, fingerprint: str) -> None:
         """Remember the fingerprint."""
-        if stage := _started(stage_id, self.memory):
+        if stage := started_stage(stage_id, self.memory):
             self.memory.stages.put(str(stage_id), replace(stage, fingerprint=fingerprint))
 
 
@@ -147,25 +107,7 @@ def fingerprint(stage_id: int, name: str, memory: Memory) -> str:
     return fingerprint_in_run(stage_id, name, _Stages(memory))
 
 
-def sample(row: LiveRow) -> BaselineSample | None:
-    """What the row of a stage teaches: only a first attempt that ended well, with all its evidence.
-
-    ``learned_ms`` is left open until the application ended.
-    """
-    if row.stage.status != "succeeded":  # spares the look at rows that come every few seconds
-        return None
-    stage = {descriptor.name: value for descriptor, value in row.stage.ListFields()}
-    taught = stage_sample(row.run_key, row.completeness, stage)
-    if taught is None:
-        return None
-    found = BaselineSample(run_key=taught.run_key, wall_ms=taught.wall_ms)
-    for name in ("cpu_ms", "work_bytes", "work_records", "num_tasks"):
-        if (value := getattr(taught, name)) is not None:
-            setattr(found, name, value)
-    return found
-
-
-def _meet_application(row: LiveRow, memory: Memory) -> None:
+def _meet_application(row: LiveRow, memory: Memory) -> Iterator[Refused]:
     """Remember who runs, at the start of the application or at the first row when its start was lost."""
     known = memory.application.get()
     if row.HasField("application_started"):
@@ -180,12 +122,38 @@ def _meet_application(row: LiveRow, memory: Memory) -> None:
             owner=who.owner,
             team=who.team,
         )
+        try:
+            found = replace(found, deadline_ms=_deadline_ms(properties, row.app_start_ms))
+        except DeadlineRefused as refused:
+            yield Refused(f"{row.app_id} of {who.job_key}: {refused}")
     elif known is None:
         who = identify({}, row.app_id, row.app_id, row.app_attempt, row.app_start_ms)
         found = Application(row.app_id, who.run_key)
     else:
         return
     memory.application.put(found)
+
+
+def _deadline_ms(properties: dict[str, str], started_ms: int) -> int | None:
+    said = properties.get(SETTING, "").strip()
+    return deadline_ms(said, started_ms) if said else None
+
+
+def _remember(row: LiveRow, memory: Memory) -> None:
+    """Take in what a start or an end says, before anything is said of the row."""
+    kind = row.WhichOneof("row")
+    if kind == "stage_started":
+        _remember_stage(row.stage_started, memory)
+    elif kind == "sql_started":
+        _remember_plan(row.sql_started, memory)
+    elif kind == "stage_ended":
+        _remember_end(row.stage_ended, memory)
+    elif kind == "job_started":
+        troubles.remember_job(row, memory)
+    elif kind == "executor_added":
+        troubles.remember_executor(row, memory)
+    elif kind == "application" and row.application.ended_ms:
+        _remember_application_end(row.application.ended_ms, memory)
 
 
 def _remember_stage(started: StageStarted, memory: Memory) -> None:
@@ -204,14 +172,16 @@ def _remember_stage(started: StageStarted, memory: Memory) -> None:
 def _remember_end(ended: StageEnded, memory: Memory) -> None:
     stage = memory.stages.get(str(ended.stage_id)) or Stage()
     if ended.stage_attempt >= stage.last_attempt and stage.failed == ended.succeeded:
-        failed = replace(stage, last_attempt=ended.stage_attempt, failed=not ended.succeeded)
-        _put_stage(ended.stage_id, failed, memory)
+        after = replace(stage, last_attempt=ended.stage_attempt, failed=not ended.succeeded)
+        if after.failed:
+            reason = ended.failure_reason[: troubles.MAX_TEXT]
+            after = replace(after, failure_reason=reason, failed_ms=ended.completed_ms)
+        _put_stage(ended.stage_id, after, memory)
 
 
 def _put_stage(stage_id: int, stage: Stage, memory: Memory) -> None:
     """Remember the stage, unless it is one too many."""
-    application = memory.application.get()
-    assert application is not None
+    application = application_of(memory)
     if memory.stages.get(str(stage_id)) is None:
         if application.stages >= MAX_STAGES:
             return
@@ -220,63 +190,92 @@ def _put_stage(stage_id: int, stage: Stage, memory: Memory) -> None:
 
 
 def _remember_plan(started: SqlStarted, memory: Memory) -> None:
-    application = memory.application.get()
-    assert application is not None
+    application = application_of(memory)
     if application.plans < MAX_PLANS:
         memory.application.put(replace(application, plans=application.plans + 1))
         memory.plans.put(str(started.sql_execution_id), Plan(tuple(started.plan_nodes)))
 
 
-def _identified(row: LiveRow, memory: Memory) -> LiveRow:
-    application = memory.application.get()
-    assert application is not None
+def _remember_application_end(ended_ms: int, memory: Memory) -> None:
+    application = application_of(memory)
+    if application.ended_ms != ended_ms:
+        memory.application.put(replace(application, ended_ms=ended_ms))
+
+
+def _identify(row: LiveRow, memory: Memory) -> None:
+    """Fill in what the row does not know of itself."""
+    application = application_of(memory)
     row.job_key, row.run_key = application.job_key, application.run_key
     for tag in ("owner", "team"):
         if said := getattr(application, tag):
             setattr(row, tag, said)
-    if row.HasField("stage"):
+    kind = row.WhichOneof("row")
+    if kind == "stage":
         row.stage.stage_fingerprint = fingerprint(row.stage.stage_id, row.stage.name, memory)
-    elif row.HasField("task"):
-        stage = _started(row.task.stage_id, memory)
-        row.task.stage_fingerprint = fingerprint(row.task.stage_id, "", memory)
-        row.task.stage_name = stage.name if stage else f"stage {row.task.stage_id}"
-    return row
+        _tell_python(row, memory)
+        outlook.project_stage(row, memory)
+    elif kind == "task":
+        row.task.stage_fingerprint, row.task.stage_name = _stage_of(row.task.stage_id, memory)
+    elif kind == "failure":
+        row.failure.stage_fingerprint, row.failure.stage_name = _stage_of(row.failure.stage_id, memory)
+        troubles.fill_failure(row)
+    elif kind == "application":
+        outlook.tell_progress(row, memory)
 
 
-def _started(stage_id: int, memory: Memory) -> Stage | None:
-    """What the stage's start said; None when it was lost, though its end may have been seen."""
-    stage = memory.stages.get(str(stage_id))
-    return stage if stage and stage.start_seen else None
+def _stage_of(stage_id: int, memory: Memory) -> tuple[str, str]:
+    stage = started_stage(stage_id, memory)
+    return fingerprint(stage_id, "", memory), stage.name if stage else f"stage {stage_id}"
 
 
-def _hold_sample(row: LiveRow, memory: Memory) -> None:
-    application, stage = memory.application.get(), row.stage
-    if application is None or not application.start_seen or stage.stage_fingerprint.startswith(NAME_ONLY):
+def _tell_python(row: LiveRow, memory: Memory) -> None:
+    """Whether the stage runs Python functions; nothing is said of one whose start was lost."""
+    stage = started_stage(row.stage.stage_id, memory)
+    if stage is None:
         return
-    name = str(stage.stage_id)
-    if stage.stage_attempt:
-        memory.samples.remove(name)
-    elif found := sample(row):
-        memory.samples.put(name, _baseline(row, found))
+    found = stage.runs_python
+    if found is None:
+        plan = () if stage.sql_execution_id is None else _Stages(memory).plan_nodes(stage.sql_execution_id)
+        found = runs_python(stage.scope_names, plan)
+        memory.stages.put(str(row.stage.stage_id), replace(stage, runs_python=found))
+    row.stage.runs_python = found
 
 
-def _baseline(row: LiveRow, found: BaselineSample) -> Baseline:
-    stage: StageLive = row.stage
-    return Baseline(
-        job_key=row.job_key, stage_fingerprint=stage.stage_fingerprint, stage_name=stage.name, samples=[found]
+def _following(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
+    """The row that follows from an end: of a failed job, of a lost executor."""
+    made = None
+    if row.HasField("job_ended"):
+        made = troubles.failed_job(row, memory)
+    elif row.HasField("executor_removed"):
+        made = troubles.lost_executor(row, memory)
+    if made is not None:
+        yield made
+
+
+def _refresh(row: LiveRow, memory: Memory) -> None:
+    """Write again what was written once at a start, so that it does not expire while the application runs."""
+    application = application_of(memory)
+    if row.window_end_ms >= application.renewed_at_ms + RENEW_EVERY_MS:
+        application = replace(application, renewed_at_ms=row.window_end_ms)
+        for name, job in memory.jobs.items():
+            memory.jobs.put(name, job)
+        for name, executor in memory.executors.items():
+            memory.executors.put(name, executor)
+        if losses := memory.losses.get():
+            memory.losses.put(losses)
+    memory.application.put(application)
+    name = str(row.stage.stage_id if row.HasField("stage") else row.task.stage_id)
+    if stage := memory.stages.get(name):
+        memory.stages.put(name, stage)
+
+
+def _let_go(row: LiveRow, memory: Memory) -> None:
+    """Forget all of an application that ended but who it was."""
+    ended_ms = row.application_ended.ended_ms or row.window_end_ms
+    memory.application.put(
+        replace(application_of(memory), ended=True, ended_ms=ended_ms, stages=0, plans=0, jobs=0, executors=0)
     )
-
-
-def _lessons(row: LiveRow, memory: Memory) -> Iterator[Lesson]:
-    """What the application taught, if it ended well; and let go of all but that it ended."""
-    application = memory.application.get()
-    assert application is not None
-    failed_stages = sum(stage.failed for _, stage in memory.stages.items())
-    well = ended_well(row.application_ended.failed_jobs, failed_stages)
-    learned_ms = row.application_ended.ended_ms or row.window_end_ms
-    for _, baseline in memory.samples.items() if well else ():
-        baseline.updated_ms = baseline.samples[0].learned_ms = learned_ms
-        yield Lesson(baseline, row.app_start_ms)
-    memory.application.put(replace(application, ended=True))
-    for shelf in (memory.stages, memory.plans, memory.samples):
+    for shelf in (memory.stages, memory.plans, memory.samples, memory.jobs, memory.executors):
         shelf.clear()
+    for cell in (memory.losses, memory.progress):
+        cell.clear()

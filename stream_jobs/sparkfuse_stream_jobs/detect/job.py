@@ -93,7 +93,7 @@ def _judged(tables: StreamTableEnvironment, settings: Settings) -> str:
     """The view of rows with who, which stage and what was expected, and of baselines to be written."""
     from pyflink.common import Types
 
-    from sparkfuse_stream_jobs.detect.operators import Baselines, Gate, Identify
+    from sparkfuse_stream_jobs.detect.operators import AcrossRuns, Gate, Identify
 
     columns = ", ".join(f"`{name}`" for name in live_columns())
     live = tables.sql_query(f"SELECT {columns}, `kafka_partition`, `kafka_offset`, `window_end` FROM live_by_window")
@@ -101,7 +101,7 @@ def _judged(tables: StreamTableEnvironment, settings: Settings) -> str:
     stream = tables.to_data_stream(live).process(Gate(), Types.ROW([text, content])).name("gate").uid("gate")
     stream = stream.key_by(_first, text).process(Identify(), Types.ROW([text, text, number, content]))
     stream = stream.name("identify").uid("identify")
-    stream = stream.key_by(_first, text).process(Baselines(settings), _rule_row_type())
+    stream = stream.key_by(_first, text).process(AcrossRuns(settings), _rule_row_type())
     return _view(tables, stream.name("baselines").uid("baselines"), "judged")
 
 

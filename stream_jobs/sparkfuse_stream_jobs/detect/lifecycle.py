@@ -15,7 +15,15 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.lessons import gated
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
-from sparkfuse_stream_jobs.detect.scopes import ends_units, unit_name, units_that_end
+from sparkfuse_stream_jobs.detect.scopes import (
+    APPLICATION,
+    EVENTS,
+    ends_units,
+    is_event_unit,
+    part_of_unit,
+    unit_name,
+    units_that_end,
+)
 
 SEVERITIES = ("info", "warning", "critical")
 # A thing that has no row for this many windows is gone, as a series is that Prometheus no longer scrapes.
@@ -39,6 +47,10 @@ class RuleTimes(Protocol):
     def keep_firing_ms(self) -> int:
         """How long it fires on after it last held."""
 
+    @property
+    def absence(self) -> bool:
+        """Whether its evidence is that something is not there, so that lost facts speak for it."""
+
 
 @dataclass(frozen=True)
 class Holding:
@@ -51,6 +63,7 @@ class Holding:
     started_ms: int | None = None  # when it began to fire; None while pending
     over: bool = False  # the thing ended, no row will follow
     finding: bytes = b""  # the Finding of this run, while it fires
+    part: str = ""  # which part of the thing it last held for; rows of others do not end it
 
 
 @dataclass(frozen=True)
@@ -87,11 +100,15 @@ class FindingWriter(Protocol):
 
 @dataclass(frozen=True)
 class Lifecycle:
-    """The rules that are known, the length of a window, and who words a finding."""
+    """The rules that are known, the length of a window, and who words a finding.
+
+    ``behind_end`` are rules on what is still there after its end: an application that is over, a task whose stage is.
+    """
 
     rules: Mapping[str, RuleTimes]
     window_ms: int
     write: FindingWriter
+    behind_end: frozenset[str] = frozenset()
 
     @property
     def stale_ms(self) -> int:
@@ -102,19 +119,33 @@ class Lifecycle:
         """Take one row in, with the severity of each rule that holds on it.
 
         Gives a finding each time that one fires (with the newest evidence) or resolves, and when to be woken.
-        A row behind the end of its application changes nothing.
+        Behind the end of its application a row counts only where it says what is still there, or what happened.
         """
-        if memory.ended_ms.get() is not None:
-            return
         if row.HasField("application_ended"):
-            memory.ended_ms.put(row.window_end_ms)
-            yield from self._end_all(row.window_end_ms, memory)
+            if memory.ended_ms.get() is None:
+                memory.ended_ms.put(row.window_end_ms)
+                yield from self._end_all(row.window_end_ms, memory)
+            return
+        counting = self._counting(row, severities, memory)
+        if counting is None:
             return
         if name := unit_name(row):
-            yield from self._observe(name, row, severities, memory)
+            yield from self._observe(name, row, counting, memory)
         if memory.watched.get() and ends_units(row):
             for ended in units_that_end(row, [name for name, _ in memory.units.items()]):
                 yield from self._end(ended, row.window_end_ms, memory)
+
+    def _counting(self, row: LiveRow, severities: Mapping[str, str], memory: Memory) -> Mapping[str, str] | None:
+        """Of the rules that hold on the row those that may; None for a row that comes too late to say anything."""
+        kind = row.WhichOneof("row")
+        if kind in EVENTS:
+            return severities
+        over = memory.ended_ms.get() is not None
+        if over and kind != "application":
+            return None
+        if over or (kind == "task" and row.task.HasField("outlived_ms")):
+            return {rule_id: found for rule_id, found in severities.items() if rule_id in self.behind_end}
+        return severities
 
     def wake(self, now_ms: int, memory: Memory) -> Iterator[Finding | Wake]:
         """Resolve what has been gone, or has not held, for long enough at ``now_ms``."""
@@ -153,18 +184,21 @@ class Lifecycle:
         self, rule_id: str, held: Holding | None, found: str | None, row: LiveRow
     ) -> tuple[Holding | None, Finding | None]:
         """One rule on one row: how it stands now, and the finding when it fires or resolves by that."""
-        rule, at_ms = self.rules.get(rule_id), row.window_end_ms
+        rule, at_ms, part = self.rules.get(rule_id), row.window_end_ms, part_of_unit(row)
         if rule is None or found is None:
-            return self._not_held(rule, held, at_ms)
-        severity = worst(gated(found, row.completeness), gated(held.severity, row.completeness) if held else "info")
+            other = rule is not None and held is not None and held.part != part
+            return (held, None) if other else self._not_held(rule, held, at_ms)
+        severity = worst(*(_allowed(rule, each, row) for each in (found, held.severity if held else "info")))
         holding = replace(
-            held or Holding(severity, at_ms, at_ms, at_ms), severity=severity, held_ms=at_ms, row_ms=at_ms
+            held or Holding(severity, at_ms, at_ms, at_ms), severity=severity, held_ms=at_ms, row_ms=at_ms, part=part
         )
-        if holding.started_ms is None and at_ms - holding.since_ms < rule.for_ms:
+        # What happened has happened: no row follows that could hold for longer, or no more.
+        event = row.WhichOneof("row") in EVENTS
+        if holding.started_ms is None and not event and at_ms - holding.since_ms < rule.for_ms:
             return holding, None
         started_ms = at_ms if holding.started_ms is None else holding.started_ms
         finding = self.write(rule_id, row, severity, started_ms)
-        return replace(holding, started_ms=started_ms, over=False, finding=finding.SerializeToString()), finding
+        return replace(holding, started_ms=started_ms, over=event, finding=finding.SerializeToString()), finding
 
     def _not_held(
         self, rule: RuleTimes | None, held: Holding | None, at_ms: int
@@ -195,12 +229,21 @@ class Lifecycle:
         yield from self._wakes(kept)
 
     def _end_all(self, at_ms: int, memory: Memory) -> Iterator[Finding]:
-        for _, unit in memory.units.items():  # noqa: PERF102
-            for holding in unit.holdings.values():
-                if holding.started_ms is not None:
+        """The application ended: all that fires resolves, but what happened and what its end is evidence for."""
+        kept = 0
+        for name, unit in memory.units.items():
+            stays: dict[str, Holding] = {}
+            for rule_id, holding in unit.holdings.items():
+                if is_event_unit(name) or (name == APPLICATION and rule_id in self.behind_end):
+                    stays[rule_id] = holding
+                elif holding.started_ms is not None:
                     yield resolved(holding, at_ms)
-        memory.units.clear()
-        memory.watched.clear()
+            if stays:
+                memory.units.put(name, Unit(stays))
+                kept += 1
+            else:
+                memory.units.remove(name)
+        memory.watched.put(kept)
 
     def _due_ms(self, rule_id: str, holding: Holding) -> int:
         """When the holding ends if no row comes: gone and no longer kept firing."""
@@ -227,6 +270,11 @@ class Lifecycle:
         elif known:
             memory.units.remove(name)
             memory.watched.put(max(0, (memory.watched.get() or 0) - 1))
+
+
+def _allowed(rule: RuleTimes, severity: str, row: LiveRow) -> str:
+    """The severity that the row's evidence may have for the rule."""
+    return severity if rule.absence else gated(severity, row.completeness)
 
 
 def worst(*severities: str) -> str:

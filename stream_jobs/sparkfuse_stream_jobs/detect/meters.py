@@ -58,7 +58,9 @@ class Meters:
         """A row of the pipeline's own clock or of an application."""
         self._rows.labels(row.view).inc()
         self._window_end_ms = max(self._window_end_ms, row.window_end_ms)
-        if row.HasField("application"):
+        if row.HasField("application") and row.application.ended_ms:
+            self._applications.pop(row.app_id, None)  # its processes may speak on for a while
+        elif row.HasField("application"):
             self._applications[row.app_id] = (row.window_end_ms, row.completeness)
         elif row.HasField("application_ended"):
             self._applications.pop(row.app_id, None)

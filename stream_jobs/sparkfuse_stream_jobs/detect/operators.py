@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -20,24 +21,30 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.catalog import Catalog
+from sparkfuse_rules.knowledge.hosts import Met
+from sparkfuse_rules.knowledge.losses import Losses
 from sparkfuse_rules.owners import read_owners
-from sparkfuse_stream_jobs.detect import alerts, baselines, identify, lifecycle
-from sparkfuse_stream_jobs.detect.codec import message_codec, number_codec, record_codec, unit_codec
+from sparkfuse_stream_jobs.detect import alerts, baselines, hosts, identify, lifecycle, run_memory
+from sparkfuse_stream_jobs.detect.codec import message_codec, news_codec, number_codec, record_codec, unit_codec
 from sparkfuse_stream_jobs.detect.findings import Writer
 from sparkfuse_stream_jobs.detect.flink_state import cell, shelf
+from sparkfuse_stream_jobs.detect.host_news import HostNews
 from sparkfuse_stream_jobs.detect.meters import meters
+from sparkfuse_stream_jobs.detect.outlook import foresee
 from sparkfuse_stream_jobs.detect.rows import envelope_values, live_row, nested_rows
-from sparkfuse_stream_jobs.detect.rule_select import read_severities
+from sparkfuse_stream_jobs.detect.rule_select import read_severities, rules_behind_end
 from sparkfuse_stream_jobs.detect.seeds import read_seeds
+from sparkfuse_stream_jobs.detect.teaching import Lesson
 
 # How long state lives that nobody writes. A run that is silent for a week is over; a stage that learnt nothing for a
 # quarter starts its history anew; a finding is told for five minutes after it resolved.
 RUN_LIVES = timedelta(days=7)
 BASELINE_LIVES = timedelta(days=92)
 FINDING_LIVES = timedelta(days=7)
-ROW, BASELINE = "row", "baseline"
+ROW, BASELINE, HOSTS = "row", "baseline", "hosts"
 _BETWEEN = "\x1f"
 Found = TypeVar("Found")
+log = logging.getLogger(__name__)
 
 
 class Gate(ProcessFunction):
@@ -60,30 +67,46 @@ class Gate(ProcessFunction):
 
 
 class Identify(KeyedProcessFunction):
-    """(application attempt, LiveRow) -> (job and stage, kind, start of the application, LiveRow or Baseline)."""
+    """(application attempt, LiveRow) -> (whose memory, kind, start of the application, LiveRow, Baseline or HostNews).
+
+    Whose memory is the stage or whole of a job for rows and baselines, the cluster for news of hosts.
+    """
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        of = partial(shelf, runtime_context)
-        self._memory = identify.Memory(
-            last_seq=cell(runtime_context, "last_seq", number_codec(), RUN_LIVES),
-            application=cell(runtime_context, "application", record_codec(identify.Application), RUN_LIVES),
-            stages=of("stages", record_codec(identify.Stage), RUN_LIVES),
-            plans=of("plans", record_codec(identify.Plan), RUN_LIVES),
+        of, one = partial(shelf, runtime_context), partial(cell, runtime_context)
+        self._memory = run_memory.Memory(
+            last_seq=one("last_seq", number_codec(), RUN_LIVES),
+            application=one("application", record_codec(run_memory.Application), RUN_LIVES),
+            stages=of("stages", record_codec(run_memory.Stage), RUN_LIVES),
+            plans=of("plans", record_codec(run_memory.Plan), RUN_LIVES),
             samples=of("samples", message_codec(Baseline), RUN_LIVES),
+            jobs=of("jobs", record_codec(run_memory.Job), RUN_LIVES),
+            executors=of("executors", record_codec(run_memory.Executor), RUN_LIVES),
+            losses=one("losses", record_codec(Losses), RUN_LIVES),
+            progress=one("progress", record_codec(run_memory.Progress), RUN_LIVES),
         )
+        self._news = news_codec()
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         for found in usable(identify.step(LiveRow.FromString(bytes(value[1])), self._memory)):
-            if isinstance(found, identify.Lesson):
-                key = _stage_key(found.baseline.job_key, found.baseline.stage_fingerprint)
+            if isinstance(found, identify.Refused):
+                log.warning("%s", found.text)
+            elif isinstance(found, Lesson):
+                key = _memory_key(baselines.key_of_baseline(found.baseline))
                 yield Row(key, BASELINE, found.app_start_ms, found.baseline.SerializeToString())
+            elif isinstance(found, HostNews):
+                yield Row(_BETWEEN.join((HOSTS, found.cluster)), HOSTS, None, self._news.encode(found))
             else:
-                key = _stage_key(found.job_key, found.stage.stage_fingerprint)
+                key = _memory_key(baselines.key_of_row(found))
                 yield Row(key, ROW, found.app_start_ms, found.SerializeToString())
 
 
-class Baselines(KeyedProcessFunction):
-    """(job and stage, …) -> a row of the rules' table, or a baseline to be written down."""
+class AcrossRuns(KeyedProcessFunction):
+    """(whose memory, …) -> a row of the rules' table, or a baseline to be written down.
+
+    What is known beyond one run: the baseline of a stage or job, the troubles of a cluster's hosts. One operator for
+    both, because a step of its own for the hosts would look at every row to find the few that are news.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -93,6 +116,11 @@ class Baselines(KeyedProcessFunction):
         self._memory = baselines.Memory(
             baseline=cell(runtime_context, "baseline", message_codec(Baseline), BASELINE_LIVES), seed=self._seeds
         )
+        self._hosts = hosts.Memory(
+            met=shelf(runtime_context, "met", record_codec(Met), RUN_LIVES),
+            news=cell(runtime_context, "news", record_codec(hosts.News), RUN_LIVES),
+        )
+        self._news = news_codec()
 
     def close(self) -> None:
         self._seeds.close()
@@ -100,13 +128,32 @@ class Baselines(KeyedProcessFunction):
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         _, kind, app_start_ms, payload = value
         if kind == BASELINE:
-            lesson = identify.Lesson(Baseline.FromString(bytes(payload)), app_start_ms)
-            yield from usable(_baseline_row(baselines.teach(each, self._memory)) for each in [lesson])
-            return
-        row = LiveRow.FromString(bytes(payload))
-        judged = (baselines.judge(each, self._memory) for each in [row] if each.HasField("stage"))
+            lesson = Lesson(Baseline.FromString(bytes(payload)), app_start_ms)
+            yield from usable(_baseline_row(self._taught(each)) for each in [lesson])
+        elif kind == HOSTS:
+            for due in hosts.hear(self._news.decode(bytes(payload)), self._hosts):
+                ctx.timer_service().register_event_time_timer(due.at_ms)
+        else:
+            yield self._judged(LiveRow.FromString(bytes(payload)))
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        for row in usable(hosts.wake(timestamp, self._hosts)):
+            yield _rule_row(row)
+
+    def _taught(self, lesson: Lesson) -> Baseline:
+        baseline = baselines.teach(lesson, self._memory)
+        if baseline.HasField("level_changed_ms") and baseline.level_changed_ms == baseline.updated_ms:
+            name = baseline.stage_name or baseline.stage_fingerprint
+            log.info("%s of %s: three runs at a new level are taken for the usual now", name, baseline.job_key)
+        return baseline
+
+    def _judged(self, row: LiveRow) -> Row:
         # A row of which nothing can be expected is still one that other rules may hold on.
-        yield _rule_row(next(usable(judged), row))
+        if row.HasField("stage") or row.HasField("application"):
+            row = next(usable(baselines.judge(each, self._memory) for each in [row]), row)
+        if row.HasField("application"):
+            row = next(usable(foresee(each) for each in [row]), row)
+        return _rule_row(row)
 
 
 class Lifecycle(KeyedProcessFunction):
@@ -114,7 +161,7 @@ class Lifecycle(KeyedProcessFunction):
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         writer = Writer.of(catalog, settings.runbook_url, read_owners(settings.config_file))
-        self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, writer)
+        self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, writer, rules_behind_end(catalog))
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._memory = lifecycle.Memory(
@@ -190,8 +237,8 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _stage_key(job_key: str, stage_fingerprint: str) -> str:
-    return job_key + _BETWEEN + stage_fingerprint
+def _memory_key(key: baselines.Key) -> str:
+    return _BETWEEN.join((key.cluster, key.tenant, key.job_key, key.stage_fingerprint))
 
 
 def _rule_row(row: LiveRow) -> Row:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
 
 from sparkfuse_contracts.columns import envelope, view_specs
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
@@ -36,6 +37,11 @@ def nested_rows(row: LiveRow) -> tuple[tuple[Any, ...] | None, ...]:
 def envelope_values(row: LiveRow) -> tuple[Any, ...]:
     """The columns that stand beside every view's own, None for absent."""
     return tuple(_value(row, name) for name in envelope())
+
+
+def present(message: Message) -> Values:
+    """The columns of a view's row that have a value."""
+    return {descriptor.name: value for descriptor, value in message.ListFields()}
 
 
 def _value(message: Any, name: str) -> Any:

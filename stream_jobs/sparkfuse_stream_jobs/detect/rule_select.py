@@ -10,8 +10,10 @@ from collections.abc import Mapping
 
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import Catalog
-from sparkfuse_rules.compiler import severity_sql
+from sparkfuse_rules.compiler import columns, severity_sql
 
+# Columns that say what is still there after an end; they are absent before it.
+_BEHIND_END = frozenset({"outlived_ms", "unfinished_tasks"})
 _BETWEEN, _IS = ",", "="
 
 
@@ -34,3 +36,8 @@ def severities_sql(catalog: Catalog) -> str:
 def read_severities(text: str | None) -> Mapping[str, str]:
     """What ``severities_sql`` said of a row, by rule."""
     return dict(part.split(_IS, 1) for part in text.split(_BETWEEN)) if text else {}
+
+
+def rules_behind_end(catalog: Catalog) -> frozenset[str]:
+    """The rules that look at what is still there after an end, so that rows behind it count for them."""
+    return frozenset(rule.id for rule in catalog.values() if _BEHIND_END & set(columns(rule)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
@@ -15,6 +17,7 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
+from sparkfuse_stream_jobs.detect.baselines import Key, key_of_baseline
 
 log = logging.getLogger(__name__)
 SECONDS = 60.0
@@ -24,26 +27,24 @@ class Seeds:
     """The newest baseline of each stage, in a file of this process: a fleet's memory need not fit into ours."""
 
     def __init__(self) -> None:
-        self._known: set[tuple[str, str]] = set()
+        self._known: set[Key] = set()
         self._folder = tempfile.TemporaryDirectory(prefix="sparkfuse-seeds-")
         # Flink opens and calls an operator from threads that take turns.
         self._store = sqlite3.connect(Path(self._folder.name, "seeds.db"), check_same_thread=False)
         self._store.execute("PRAGMA synchronous=OFF")
-        self._store.execute("CREATE TABLE seeds (job TEXT, stage TEXT, baseline BLOB, PRIMARY KEY (job, stage))")
+        self._store.execute("CREATE TABLE seeds (whose TEXT PRIMARY KEY, baseline BLOB)")
 
     def put(self, baseline: Baseline) -> None:
         """Keep ``baseline`` instead of an older one of its stage."""
-        self._known.add((baseline.job_key, baseline.stage_fingerprint))
-        row = (baseline.job_key, baseline.stage_fingerprint, baseline.SerializeToString())
-        self._store.execute("INSERT OR REPLACE INTO seeds VALUES (?, ?, ?)", row)
+        key = key_of_baseline(baseline)
+        self._known.add(key)
+        self._store.execute("INSERT OR REPLACE INTO seeds VALUES (?, ?)", (_text(key), baseline.SerializeToString()))
 
-    def __call__(self, job_key: str, stage_fingerprint: str) -> Baseline | None:
+    def __call__(self, key: Key) -> Baseline | None:
         """The newest baseline of the stage, if there is one."""
-        if (job_key, stage_fingerprint) not in self._known:  # asked for each row of a stage that is new
+        if key not in self._known:  # asked for each row of a stage that is new
             return None
-        found = self._store.execute(
-            "SELECT baseline FROM seeds WHERE job = ? AND stage = ?", (job_key, stage_fingerprint)
-        ).fetchone()
+        found = self._store.execute("SELECT baseline FROM seeds WHERE whose = ?", (_text(key),)).fetchone()
         return Baseline.FromString(found[0]) if found else None
 
     def __len__(self) -> int:
@@ -53,6 +54,10 @@ class Seeds:
         """Let go of the file."""
         self._store.close()
         self._folder.cleanup()
+
+
+def _text(key: Key) -> str:
+    return json.dumps(astuple(key))
 
 
 def read_seeds(settings: Settings) -> Seeds:

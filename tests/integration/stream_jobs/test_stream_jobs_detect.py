@@ -17,6 +17,7 @@ import pytest
 
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_stream_jobs.detect.findings import finding_id
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
@@ -37,7 +38,28 @@ runbook: "1. Look at it."
 breaker: none
 cases: [{name: at once, given: {stalled_ms: 20000}, expect: warning}]
 """
+# A rule on hosts that lets go at once; that of the product keeps firing for minutes.
+HOST_FAILS = """
+summary: A host fails
+view: host_live
+when: "failing_applications >= 3"
+severity: warning
+for: 0s
+keep_firing_for: 0s
+description: "{failing_applications} applications fail on {host}."
+runbook: "1. Look at it."
+breaker: none
+cases: [{name: at once, given: {failing_applications: 3}, expect: warning}]
+"""
 TASK_IS_OLD = TASK_WAITS.replace("stalled_ms", "age_ms").replace("for: 10s", "for: 0s")
+
+
+def fires(finding: Finding) -> bool:
+    return finding.state == "firing"
+
+
+def resolves(finding: Finding) -> bool:
+    return finding.state == "resolved"
 
 
 def now() -> int:
@@ -47,10 +69,11 @@ def now() -> int:
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The product's rules and one that waits."""
+    """The product's rules, one that waits and one that does not."""
     folder = tmp_path_factory.mktemp("rules") / "catalog"
     shutil.copytree(asset("sparkfuse_rules", "catalog"), folder)
     (folder / "task_waits.yaml").write_text(TASK_WAITS)
+    (folder / "host_fails.yaml").write_text(HOST_FAILS)
     return folder
 
 
@@ -157,6 +180,99 @@ def test_two_runs_of_one_job_are_one_finding_and_the_first_end_takes_only_its_pa
 
     assert len({each.finding_id for each in detect.findings("task_stuck", "both")}) == 1
     assert last.resolved_ms == at + 2 * WINDOW_MS
+
+
+def test_a_whole_application_is_judged_by_its_earlier_runs_and_its_deadline(detect: DetectJob):
+    """Five runs of 20 s teach what the whole takes; the sixth runs for two minutes, one behind its deadline."""
+    start = now() - 12 * MINUTE
+
+    def runs_learned() -> int:
+        found = [each for each in detect.baselines() if each.job_key == "whole"]
+        return max((len(each.samples) for each in found if each.stage_fingerprint == "application"), default=0)
+
+    for number in range(5):
+        detect.send(Run(f"whole-{number}", start + number * MINUTE, "whole").whole_application(20_000))
+        wait_for(lambda count=number + 1: runs_learned() == count, ANSWER_SECONDS, "the lesson of a whole run")
+    run = Run("whole-5", start + 6 * MINUTE, "whole")
+    at = run.start_ms + 2 * MINUTE
+    detect.send([run.started(at, deadline="1min"), *(run.application(at + step * WINDOW_MS) for step in range(4))])
+    slow = detect.wait_for_finding(
+        "application_slow", "whole", lambda each: each.state == "firing", "the slow application"
+    )
+    late = detect.wait_for_finding(
+        "deadline_at_risk", "whole", lambda each: each.state == "firing", "the missed deadline"
+    )
+    detect.send([run.ended(at + 4 * WINDOW_MS)])
+    detect.wait_for_finding("application_slow", "whole", resolves, "its end")
+    learned = [each for each in detect.baselines() if each.job_key == "whole"]
+
+    assert {(each.cluster, each.tenant) for each in learned} == {("prod-eu", "orders")}
+    assert (slow.scope, late.scope) == ("application", "application")
+    assert float(slow.runs[0].evidence["expected_ms"]) == pytest.approx(20_000, rel=0.01)
+    assert late.severity == "critical"
+    assert late.runs[0].evidence["late_chance"] == "1"
+    assert late.runs[0].evidence["deadline_left_ms"] == str(run.start_ms + MINUTE - late.evidence_ms)
+
+
+def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_not_swallow(detect: DetectJob):
+    """Failed tasks, a lost executor and a failed job in the window in which the application ends; then a zombie."""
+    at = now() - 4 * MINUTE
+    run = Run("wrong-1", at - MINUTE, "wrong")
+    reason = (
+        "Job aborted due to stage failure: Task 5 in stage 3.0 failed 4 times: java.lang.ArithmeticException: / by zero"
+    )
+    detect.send([run.started(at), run.executor_added(at), run.job_started(at), run.stage_started(at)])
+    detect.send([run.failure(at + WINDOW_MS), run.stage(at + WINDOW_MS, 60_000, status="failed")])
+    detect.send(
+        [run.job_ended(at + WINDOW_MS, reason=reason), run.executor_removed(at + WINDOW_MS), run.ended(at + WINDOW_MS)]
+    )
+    found = {
+        rule: detect.wait_for_finding(rule, "wrong", fires, rule)
+        for rule in ("task_failures", "job_failed", "executor_lost")
+    }
+    behind = at + 2 * WINDOW_MS
+    detect.send([run.application_done(behind, MINUTE, outlived_ms=300_000), run.task(behind, 90_000)])
+    zombie = detect.wait_for_finding("application_zombie", "wrong", fires, "the zombie")
+    detect.wait_for_finding("task_failures", "wrong", resolves, "the end of the failures")
+    before = {rule: detect.findings(rule, "wrong")[-1].state for rule in ("job_failed", "executor_lost")}
+    detect.pass_time(at + 20 * WINDOW_MS)
+    over = {
+        rule: detect.wait_for_finding(rule, "wrong", resolves, rule)
+        for rule in ("job_failed", "executor_lost", "application_zombie")
+    }
+
+    assert found["task_failures"].scope.startswith("stage:")
+    assert {found[rule].scope for rule in ("job_failed", "executor_lost")} == {"application"}
+    assert "user_exception (user_code; a retry: never)" in found["job_failed"].description
+    assert "First cause: java.lang.ArithmeticException: / by zero" in found["task_failures"].description
+    assert found["executor_lost"].runs[0].evidence["failure"] == "node_lost"
+    assert zombie.runs[0].evidence["outlived_ms"] == "300000"
+    assert before == {"job_failed": "firing", "executor_lost": "firing"}
+    assert {over[rule].resolved_ms for rule in ("job_failed", "executor_lost")} == {at + 13 * WINDOW_MS}
+    assert detect.findings("task_stuck", "wrong") == []
+
+
+def test_a_host_that_fails_several_applications_is_one_finding_of_the_host(detect: DetectJob):
+    """Three applications lose their executor on one host; no one of their jobs is to blame."""
+    at = now() - MINUTE
+    for number in range(3):
+        run = Run(f"host-{number}", at - MINUTE, f"host_{number}")
+        detect.send([run.started(at), run.executor_added(at, "1", "node-9"), run.application(at)])
+        detect.send([run.executor_removed(at + WINDOW_MS, "1", "worker lost")])
+    detect.pass_time(at + 2 * WINDOW_MS)
+    found = detect.wait_for_finding("node_bad", "host node-9", fires, "the bad host")
+    detect.wait_for_finding("host_fails", "host node-9", fires, "the bad host, by the other rule")
+    evidence = found.runs[0].evidence
+
+    assert (found.scope, found.cluster, found.runs[0].run_key) == ("host:node-9", "prod-eu", "node-9")
+    assert (evidence["applications"], evidence["failing_applications"], evidence["failure"]) == ("3", "3", "node_lost")
+    assert evidence["application_ids"] == "host-0, host-1, host-2"
+
+    detect.pass_time(at + 6 * WINDOW_MS)
+    resolved = detect.wait_for_finding("host_fails", "host node-9", resolves, "the host without news to be let go")
+
+    assert resolved.resolved_ms == at + 4 * WINDOW_MS
+    assert detect.findings("node_bad", "host node-9")[-1].state == "firing"
 
 
 def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state_alone(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
@@ -39,8 +39,10 @@ class Run:
             **members,
         )
 
-    def started(self, at: int) -> LiveRow:
-        properties = {"spark.sparkfuse.job": self.job}
+    def started(self, at: int, **more: str) -> LiveRow:
+        """``more`` are settings of Sparkfuse, such as ``deadline``."""
+        given = {f"spark.sparkfuse.{name}": value for name, value in more.items()}
+        properties = {"spark.sparkfuse.job": self.job, **given}
         return self.row("application_started", at, application_started={"name": self.job, "properties": properties})
 
     def ended(self, at: int, failed_jobs: int = 0) -> LiveRow:
@@ -93,6 +95,72 @@ class Run:
             "stack": "java.net.SocketInputStream.read",
         }
         return self.row("task_live", at, task=given)
+
+    def application(self, at: int, **more: object) -> LiveRow:
+        """The application's own row; it runs, and its CPU is seven times its wall time."""
+        elapsed_ms = at - self.start_ms
+        given = {
+            "name": self.job,
+            "status": "running",
+            "elapsed_ms": elapsed_ms,
+            "running_jobs": 1,
+            "running_tasks": 4,
+            "finished_tasks": 4,
+            "executors": 2,
+            "finished_cpu_ms": 7 * elapsed_ms,
+            "work_bytes": 1_000_000_000,
+            "work_records": 5_000_000,
+            **more,
+        }
+        return self.row("app_live", at, application=given)
+
+    def application_done(self, at: int, wall_ms: int, **more: object) -> LiveRow:
+        done = {"status": "succeeded", "elapsed_ms": wall_ms, "ended_ms": self.start_ms + wall_ms, "running_jobs": 0}
+        return self.application(at, **{**done, "running_tasks": 0, "finished_cpu_ms": 7 * wall_ms, **more})
+
+    def failure(self, at: int, stage_id: int = 3, **more: object) -> LiveRow:
+        """Failed tasks of one stage with one cause."""
+        given = {
+            "stage_id": stage_id,
+            "stage_attempt": 0,
+            "failure_class": "java.lang.ArithmeticException",
+            "failure_reason": "java.lang.ArithmeticException: / by zero\n\tat com.shop.Job.f(Job.java:7)",
+            "failed_tasks": 3,
+            "finished_tasks": 9,
+            "num_tasks": 8,
+            "task_index": 5,
+            "executor_id": "2",
+            "host": "node-7",
+            "hosts": 1,
+            "failing_tasks": 1,
+            "attempts_max": 3,
+            **more,
+        }
+        return self.row("failure_live", at, failure=given)
+
+    def job_started(self, at: int, job_id: int = 1, stage_ids: Sequence[int] = (3,)) -> LiveRow:
+        given = {"job_id": job_id, "submitted_ms": at - 4_000, "stage_ids": stage_ids, "description": "write orders"}
+        return self.row("job_started", at, job_started=given)
+
+    def job_ended(self, at: int, job_id: int = 1, reason: str | None = None) -> LiveRow:
+        """The end of a job: good without a ``reason``."""
+        given = {"job_id": job_id, "completed_ms": at - 100, "succeeded": reason is None, "failure_reason": reason}
+        return self.row("job_ended", at, job_ended=given)
+
+    def executor_added(self, at: int, executor_id: str = "2", host: str = "node-7") -> LiveRow:
+        given = {"executor_id": executor_id, "host": host, "cores": 4, "added_ms": at - 1_000}
+        return self.row("executor_added", at, executor_added=given)
+
+    def executor_removed(self, at: int, executor_id: str = "2", reason: str = "worker lost", **more: object) -> LiveRow:
+        given = {"executor_id": executor_id, "removed_ms": at - 500, "reason": reason, **more}
+        return self.row("executor_removed", at, executor_removed=given)
+
+    def whole_application(self, wall_ms: int) -> Iterator[LiveRow]:
+        """A whole run with one stage and, before its end, the application's own row."""
+        *rows, ended = self.whole(wall_ms)
+        done = self.application_done(ended.window_end_ms, wall_ms)
+        done.row_seq, ended.row_seq = ended.row_seq, done.row_seq
+        yield from [*rows, done, ended]
 
     def whole(self, wall_ms: int, **more: object) -> Iterator[LiveRow]:
         """A whole run with one stage of ``wall_ms``, window by window, that ends well."""

@@ -7,20 +7,21 @@ from collections.abc import Iterable
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines, identify
-from sparkfuse_stream_jobs.detect.memory import HeldCell, HeldShelf
+from sparkfuse_stream_jobs.detect.memory import HeldCell
+from sparkfuse_stream_jobs.detect.run_memory import held_memory
 from tests.unit.stream_jobs.detect_rows import Run
 
 T = 1_795_226_400_000
 HOUR = 3_600_000
 
 
-def identified(rows: Iterable[LiveRow]) -> list[LiveRow | identify.Lesson]:
-    held = identify.Memory(HeldCell(), HeldCell(), HeldShelf(), HeldShelf(), HeldShelf())
+def identified(rows: Iterable[LiveRow]) -> list[identify.Found]:
+    held = held_memory()
     return [found for row in rows for found in identify.step(row, held)]
 
 
 def memory(seed: Baseline | None = None) -> baselines.Memory:
-    return baselines.Memory(HeldCell(), lambda job_key, stage_fingerprint: seed)
+    return baselines.Memory(HeldCell(), lambda _key: seed)
 
 
 def taught(runs: int, held: baselines.Memory) -> Baseline:
@@ -84,3 +85,46 @@ def test_the_same_lesson_twice_changes_nothing():
     lesson = identified(Run("app-1", T).whole(20_000))[-1]
 
     assert baselines.teach(lesson, held) == baselines.teach(lesson, held)
+
+
+def test_two_tenants_with_a_job_of_one_name_do_not_share_a_memory():
+    """Nor two clusters; what was written before it said so is that of the default ones."""
+    row = last_row(Run("app-1", T), 20_000)
+    key = baselines.key_of_row(row)
+    bare = LiveRow.FromString(row.SerializeToString())
+    bare.ClearField("cluster")
+    bare.ClearField("tenant")
+    old = Baseline(job_key=key.job_key, stage_fingerprint=key.stage_fingerprint)
+
+    assert (key.cluster, key.tenant) == ("prod-eu", "orders")
+    assert baselines.key_of_row(bare) == baselines.key_of_baseline(old)
+    assert baselines.key_of_baseline(old) == baselines.Key("default", "default", key.job_key, key.stage_fingerprint)
+    assert baselines.key_of_baseline(taught(1, memory())) == key
+
+
+def test_a_new_level_is_accepted_after_three_runs_and_that_is_said():
+    """When it was stays in the baseline, so that people can see why the expectation moved."""
+    held = memory()
+    taught(8, held)
+    lessons = [identified(Run(f"app-{n}", T + n * HOUR).whole(100_000))[-1] for n in (20, 21, 22)]
+    two, three = [baselines.teach(lesson, held) for lesson in lessons][1:]
+    later = baselines.teach(identified(Run("app-23", T + 23 * HOUR).whole(100_000))[-1], held)
+
+    assert not two.HasField("level_changed_ms")
+    assert three.level_changed_ms == three.updated_ms == later.level_changed_ms
+    assert later.updated_ms > three.updated_ms
+
+
+def test_what_was_fitted_is_used_again_until_something_was_learned():
+    """A stage that runs is asked about every few seconds; a run that ended meanwhile does not change its answer."""
+    held = memory()
+    taught(6, held)
+    run = Run("app-x", T + 9 * HOUR)
+    first = baselines.judge(last_row(run, 60_000), held).stage.expected_ms
+    baselines.judge(last_row(run, 60_000), held)
+    fits = len(held.fits)
+    baselines.teach(identified(Run("app-y", T + 9 * HOUR + 1).whole(20_000))[-1], held)
+    again = baselines.judge(last_row(run, 60_000), held).stage.expected_ms
+
+    assert (fits, len(held.fits)) == (1, 2)
+    assert first == again

@@ -7,20 +7,18 @@ from collections.abc import Iterable
 import pytest
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
 from sparkfuse_stream_jobs.detect import identify
-from sparkfuse_stream_jobs.detect.identify import Lesson, Memory, step
-from sparkfuse_stream_jobs.detect.memory import HeldCell, HeldShelf
+from sparkfuse_stream_jobs.detect.identify import Found, step
+from sparkfuse_stream_jobs.detect.run_memory import Memory, held_memory
+from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 
 T = 1_795_226_400_000
 
 
-def memory() -> Memory:
-    return Memory(HeldCell(), HeldCell(), HeldShelf(), HeldShelf(), HeldShelf())
-
-
-def passed(rows: Iterable[LiveRow], held: Memory | None = None) -> list[LiveRow | Lesson]:
-    held = held or memory()
+def passed(rows: Iterable[LiveRow], held: Memory | None = None) -> list[Found]:
+    held = held or held_memory()
     return [found for row in rows for found in step(row, held)]
 
 
@@ -32,7 +30,7 @@ def in_order(rows: Iterable[LiveRow]) -> list[LiveRow]:
     return numbered
 
 
-def lessons(found: Iterable[LiveRow | Lesson]) -> list[Lesson]:
+def lessons(found: Iterable[Found]) -> list[Lesson]:
     return [each for each in found if isinstance(each, Lesson)]
 
 
@@ -78,7 +76,7 @@ def test_a_chain_of_thousands_of_stages_and_parents_in_a_circle_end():
     starts = [run.stage_started(T, n, parent_stage_ids=[n - 1, n, n + 1]) for n in range(1, 3000)]
     last = passed(in_order([run.started(T), *starts, run.stage(T, 900, 2999)]))[-1]
 
-    assert not last.stage.stage_fingerprint.startswith(identify.NAME_ONLY)
+    assert not last.stage.stage_fingerprint.startswith(NAME_ONLY)
 
 
 def test_a_stage_whose_start_was_lost_is_known_by_name_only_says_so_and_does_not_teach():
@@ -86,7 +84,7 @@ def test_a_stage_whose_start_was_lost_is_known_by_name_only_says_so_and_does_not
     run = Run("app-1", T)
     found = passed([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])
 
-    assert found[1].stage.stage_fingerprint.startswith(identify.NAME_ONLY)
+    assert found[1].stage.stage_fingerprint.startswith(NAME_ONLY)
     assert not lessons(found)
 
 
@@ -111,7 +109,7 @@ def test_a_task_row_is_told_its_stage():
 def test_rows_that_were_seen_before_change_nothing():
     """The windows job repeats rows after a restart; each is taken once."""
     rows = list(Run("app-1", T).whole(20_000))
-    held = memory()
+    held = held_memory()
     first, again = passed(rows, held), passed(rows[:4] + rows, held)
 
     assert len(lessons(first)) == 1
@@ -172,7 +170,7 @@ def test_a_stage_that_failed_and_then_ended_well_does_not_spoil_the_run():
 def test_the_memory_of_an_application_is_bounded_and_let_go_at_its_end(monkeypatch):
     """A loop of stages fills no disk: the rest is known by name, and the end frees all but the fact that it ended."""
     monkeypatch.setattr(identify, "MAX_STAGES", 10)
-    run, held = Run("app-1", T), memory()
+    run, held = Run("app-1", T), held_memory()
     passed([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)
     passed([run.stage_ended(T, n, succeeded=False) for n in range(30)], held)
     kept = len(list(held.stages.items()))
@@ -180,5 +178,5 @@ def test_the_memory_of_an_application_is_bounded_and_let_go_at_its_end(monkeypat
     passed([run.ended(T + WINDOW_MS)], held)
 
     assert kept == 10
-    assert row.stage.stage_fingerprint.startswith(identify.NAME_ONLY)
+    assert row.stage.stage_fingerprint.startswith(NAME_ONLY)
     assert not [*held.stages.items(), *held.plans.items(), *held.samples.items()]

@@ -23,6 +23,7 @@ class Times:
     view: str = "task_live"
     for_ms: int = 0
     keep_firing_ms: int = 0
+    absence: bool = False
 
 
 def write(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
@@ -33,10 +34,10 @@ def write(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding
 class Watched:
     """A lifecycle with its memory; a moment passes each window, as event time does."""
 
-    def __init__(self, times: Times, run: Run | None = None) -> None:
+    def __init__(self, times: Times, run: Run | None = None, behind_end: Iterable[str] = ()) -> None:
         self.run = run or Run("app-1", T)
         self.memory = Memory(HeldCell(), HeldCell(), HeldShelf())
-        self.steps = Lifecycle({"stuck": times, "skew": times}, W, write)
+        self.steps = Lifecycle({"stuck": times, "skew": times}, W, write, frozenset(behind_end))
         self.wakes: set[int] = set()
         self.said: list[tuple[int, str, str]] = []
 
@@ -210,3 +211,153 @@ def test_one_run_watches_a_bounded_number_of_things(monkeypatch):
 
     assert len(list(watched.memory.units.items())) == 10
     assert watched.said[-1] == (2, "stuck", "firing")
+
+
+def test_evidence_of_absence_may_page_on_lost_facts():
+    """What is not there is not there, however many facts are missing; a rule on numbers may not."""
+    watched = Watched(Times(absence=True), Run("app-1", T, completeness=0.5))
+    found = list(watched.steps.step(watched.run.task(T + W, 60_000), {"stuck": "critical"}, watched.memory))
+
+    assert [each.severity for each in found if isinstance(each, Finding)] == ["critical"]
+
+
+def job_failed(run: Run, window: int, job_id: int = 1) -> LiveRow:
+    row = {"job_id": job_id, "status": "failed", "failure_kind": "user_code"}
+    return run.row("job_live", T + window * W, job=row)
+
+
+def test_what_happened_fires_at_once_and_resolves_by_the_clock():
+    """A failed job has one row: `for` waits for no second one, and it fires for as long as its rule keeps it."""
+    watched = Watched(Times(for_ms=60_000, keep_firing_ms=30_000))
+    watched.row(job_failed(watched.run, 1), HOLDS)
+    watched.idle_until(6)
+    before = list(watched.said)
+    watched.idle_until(7)
+
+    assert before == [(1, "stuck", "firing")]
+    assert watched.said[1:] == [(7, "stuck", "resolved")]
+    assert list(watched.memory.units.items()) == []
+
+
+def test_the_end_of_the_application_does_not_swallow_what_happened():
+    """The job failed and took the application with it in the same window; also when its end comes a window late."""
+    watched = Watched(Times(keep_firing_ms=30_000))
+    watched.task(1, HOLDS)
+    watched.row(job_failed(watched.run, 1), HOLDS)
+    watched.row(watched.run.ended(T + W), QUIET)
+    at_end = list(watched.said)
+    watched.row(job_failed(watched.run, 2, 2), HOLDS)
+    watched.idle_until(99)
+
+    assert at_end == [(1, "stuck", "firing"), (1, "stuck", "firing"), (1, "stuck", "resolved")]
+    assert watched.said[3:] == [(2, "stuck", "firing"), (8, "stuck", "resolved")]
+    assert list(watched.memory.units.items()) == []
+
+
+def test_failed_jobs_of_a_run_are_one_thing_that_lasts_as_its_last():
+    """Findings know a run's failed jobs by nothing but the run: the end of the first must not end the second."""
+    watched = Watched(Times(keep_firing_ms=30_000))
+    watched.row(job_failed(watched.run, 1, 1), HOLDS)
+    watched.row(job_failed(watched.run, 5, 2), HOLDS)
+    watched.row(job_failed(watched.run, 6, 3), QUIET)
+    watched.idle_until(99)
+
+    assert watched.said == [(1, "stuck", "firing"), (5, "stuck", "firing"), (11, "stuck", "resolved")]
+
+
+def loss(run: Run, window: int, executor_id: str) -> LiveRow:
+    return run.row("executor_loss", T + window * W, executor_loss={"executor_id": executor_id})
+
+
+def test_lost_executors_are_things_of_their_own():
+    """Each resolves by its own clock."""
+    watched = Watched(Times(keep_firing_ms=30_000))
+    watched.row(loss(watched.run, 1, "1"), HOLDS)
+    watched.row(loss(watched.run, 3, "2"), HOLDS)
+    watched.row(watched.run.executor_removed(T + 3 * W, "1"), QUIET)
+    watched.idle_until(99)
+
+    assert watched.said[2:] == [(7, "stuck", "resolved"), (9, "stuck", "resolved")]
+
+
+def test_causes_of_one_stage_do_not_end_each_other():
+    """Failed fetches go on while an exception is seen once and no more: its row is quiet, theirs still holds."""
+    watched = Watched(Times(keep_firing_ms=5_000))
+    for window in range(1, 7):
+        watched.row(watched.run.failure(T + window * W, failure_class="FetchFailed"), HOLDS)
+        watched.row(watched.run.failure(T + window * W, failure_class="Other"), QUIET)
+    still = list(watched.said)
+    watched.idle_until(99)
+
+    assert {state for _, _, state in still} == {"firing"}
+    assert watched.said[len(still) :] == [(9, "stuck", "resolved")]
+
+
+def test_the_end_of_a_stage_ends_its_failures():
+    """It got through, or it is over."""
+    watched = Watched(Times())
+    watched.row(watched.run.failure(T + W), HOLDS)
+    watched.row(watched.run.stage_ended(T + 2 * W), QUIET)
+
+    assert watched.said[-1] == (2, "stuck", "resolved")
+
+
+def zombie(run: Run, window: int, outlived_ms: int = 60_000) -> LiveRow:
+    row = run.task(T + window * W, 90_000)
+    row.task.outlived_ms = outlived_ms
+    return row
+
+
+def test_a_task_that_outlives_its_stage_is_ended_by_no_row_of_that_stage():
+    """The ended stage goes on to have rows while the task runs; only what looks at outliving holds for it then."""
+    watched = Watched(Times(), behind_end=["skew"])
+    watched.task(1, HOLDS)
+    watched.row(watched.run.stage_done(T + 2 * W, 900), QUIET)
+    for window in (3, 4):
+        watched.row(watched.run.stage_done(T + window * W, 900), QUIET)
+        watched.row(zombie(watched.run, window), {"stuck": "warning", "skew": "warning"})
+        watched.row(watched.run.stage_ended(T + window * W), QUIET)
+    watched.idle_until(7)
+
+    assert watched.said == [
+        (1, "stuck", "firing"), (2, "stuck", "resolved"), (3, "skew", "firing"), (4, "skew", "firing"),
+        (7, "skew", "resolved"),
+    ]  # fmt: skip
+
+
+def test_behind_its_end_an_application_may_still_be_a_zombie_and_nothing_else():
+    """Rows that say how long it outlived its end count for the rules that look at that."""
+    watched = Watched(Times(), behind_end=["skew"])
+    both = {"stuck": "warning", "skew": "critical"}
+    watched.row(watched.run.application(T + W), HOLDS)
+    watched.row(watched.run.ended(T + 2 * W), QUIET)
+    for window in (3, 4):
+        watched.row(watched.run.application_done(T + window * W, 9, outlived_ms=300_000), both)
+        watched.row(zombie(watched.run, window), both)
+    watched.idle_until(7)
+
+    assert watched.said == [
+        (1, "stuck", "firing"), (2, "stuck", "resolved"), (3, "skew", "firing"), (4, "skew", "firing"),
+        (7, "skew", "resolved"),
+    ]  # fmt: skip
+
+
+def test_what_the_last_row_of_an_application_shows_outlives_the_end_right_behind_it():
+    """An application that ended with jobs that did not: its row stands before its end, in the same window."""
+    watched = Watched(Times(keep_firing_ms=30_000), behind_end=["skew"])
+    watched.row(watched.run.application_done(T + W, 900), {"skew": "warning"})
+    watched.row(watched.run.ended(T + W), QUIET)
+    watched.idle_until(99)
+
+    assert watched.said == [(1, "skew", "firing"), (7, "skew", "resolved")]
+    assert watched.memory.watched.get() == 0
+
+
+def test_hosts_of_one_name_in_two_clusters_are_two_things():
+    """One key may hold both."""
+    watched = Watched(Times())
+    for cluster, severities in (("a", HOLDS), ("b", QUIET)):
+        row = LiveRow(view="host_live", cluster=cluster, window_end_ms=T + W, host={"host": "h1"})
+        watched.row(row, severities)
+
+    assert watched.said == [(1, "stuck", "firing")]

@@ -12,7 +12,7 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.owners import Owned, Owners
-from sparkfuse_stream_jobs.detect import codec, identify, lifecycle, rows, rule_select, worker_start
+from sparkfuse_stream_jobs.detect import codec, lifecycle, rows, rule_select, run_memory, worker_start
 from sparkfuse_stream_jobs.detect.findings import Writer, finding_id, text
 from tests.unit.stream_jobs.detect_rows import Run
 
@@ -73,13 +73,56 @@ def test_the_statement_asks_each_rule_on_rows_of_its_view_only():
 
 def test_state_is_read_by_an_older_and_a_newer_job():
     """A field more or less in the state is no reason to lose it."""
-    stage = identify.Stage(True, "save", ("Scan",), (1, 2), 7, "abc", 1, failed=True)
+    stage = run_memory.Stage(True, "save", ("Scan",), (1, 2), 7, "abc", 1, failed=True)
     unit = lifecycle.Unit({"slow": lifecycle.Holding("warning", 1, 2, 3, 2, finding=b"\x00\xff")}, ("skew",))
-    of_stage, of_unit = codec.record_codec(identify.Stage), codec.unit_codec()
+    of_stage, of_unit = codec.record_codec(run_memory.Stage), codec.unit_codec()
 
     assert of_stage.decode(of_stage.encode(stage)) == stage
     assert of_unit.decode(of_unit.encode(unit)) == unit
-    assert of_stage.decode(codec.pickle.dumps({"name": "save", "of_tomorrow": 1})) == identify.Stage(name="save")
+    assert of_stage.decode(codec.pickle.dumps({"name": "save", "of_tomorrow": 1})) == run_memory.Stage(name="save")
+
+
+def test_state_of_before_is_read():
+    """What the job kept before it knew of jobs, executors, deadlines and causes is what it was."""
+    pickled = codec.pickle.dumps
+    before = {"job_key": "orders", "run_key": "r", "start_seen": True, "stages": 3, "plans": 1, "ended": False}
+    application = codec.record_codec(run_memory.Application).decode(pickled(before))
+    holding = {"severity": "warning", "since_ms": 1, "held_ms": 2, "row_ms": 3, "started_ms": 2, "finding": b"x"}
+    unit = codec.unit_codec().decode(pickled({"holdings": {"slow": holding}}))
+
+    assert application == run_memory.Application("orders", "r", True, 3, 1)
+    assert unit.holdings["slow"] == lifecycle.Holding("warning", 1, 2, 3, 2, finding=b"x")
+
+
+def test_rules_on_what_is_still_there_after_an_end_are_known_by_their_columns():
+    """A new rule of the kind needs no second list."""
+    assert rule_select.rules_behind_end(load_catalog()) == {
+        "application_incomplete",
+        "application_zombie",
+        "zombie_task",
+    }
+
+
+def test_a_finding_of_failed_tasks_names_no_executor_as_its_place():
+    """The executor is that of the last attempt: another one in the next window would be another run that never ends."""
+    row = Run("app-1", T).failure(T)
+    row.job_key, row.run_key, row.failure.stage_fingerprint = "orders", "r", "f00"
+    row.failure.failure_kind, row.failure.failure = "user_code", "user_exception"
+    finding = WRITER("task_failures", row, "warning", T)
+    [run] = finding.runs
+
+    assert finding.scope == "stage:f00"
+    assert (run.stage_id, run.HasField("executor_id"), run.evidence["executor_id"]) == (3, False, "2")
+
+
+def test_a_finding_of_a_host_is_of_the_host():
+    """Its job, its run and its scope are the host; two clusters are two findings."""
+    host = {"host": "node-7", "applications": 4, "failing_applications": 3, "application_ids": "a, b, c"}
+    row = LiveRow(view="host_live", cluster="prod", tenant="", job_key="host node-7", run_key="node-7", host=host)
+    finding = WRITER("node_bad", row, "warning", T)
+
+    assert (finding.scope, finding.job_key, finding.runs[0].run_key) == ("host:node-7", "host node-7", "node-7")
+    assert finding.finding_id == finding_id("prod", "", "host node-7", "node_bad", "host:node-7")
 
 
 def test_a_finding_carries_each_column_that_its_rule_mentions_and_no_other():

@@ -1,0 +1,153 @@
+"""Rows about what went wrong: failed tasks are told what they are of, failed jobs and lost executors get rows."""
+
+from __future__ import annotations
+
+import re
+
+from sparkfuse_contracts.generated.fact_pb2 import JobEnded
+from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
+from sparkfuse_rules.knowledge.causes import first_cause
+from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
+from sparkfuse_rules.knowledge.losses import BENIGN, Left, Losses, joined, left
+from sparkfuse_stream_jobs.detect.run_memory import Executor, Job, Memory, Stage, application_of, count
+
+JOB_LIVE, EXECUTOR_LOSS = "job_live", "executor_loss"
+# What is remembered at once of one application; a job's stages are looked through for the one that failed first.
+MAX_JOBS, MAX_EXECUTORS, MAX_STAGES_OF_JOB = 10_000, 10_000, 1_000
+MAX_TEXT = 4_096
+MAX_EXIT_CODE = 2**31 - 1
+# Spark ends the application first and its executors then; their clocks are not the same.
+CLOCK_SLACK_MS = 1_000
+# Failures that say of a job that somebody ended it on purpose.
+_CANCELLED = frozenset({"cancelled", "context_stopped"})
+_STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
+
+
+def fill_failure(row: LiveRow) -> None:
+    """Add to a row of failed tasks what they are of and their first cause."""
+    failure = row.failure
+    _fill(failure, classify(failure.failure_class, failure.failure_reason), failure.failure_reason)
+
+
+def remember_job(row: LiveRow, memory: Memory) -> None:
+    """Remember a job that started."""
+    started, application = row.job_started, application_of(memory)
+    if application.jobs >= MAX_JOBS:
+        return
+    submitted_ms = started.submitted_ms if started.HasField("submitted_ms") else None
+    known = memory.jobs.get(str(started.job_id))
+    stages = tuple(started.stage_ids[:MAX_STAGES_OF_JOB])
+    memory.jobs.put(str(started.job_id), Job(started.description[:MAX_TEXT], submitted_ms, stages))
+    if known is None:
+        count(memory, "jobs", 1)
+
+
+def failed_job(row: LiveRow, memory: Memory) -> LiveRow | None:
+    """The row of a job that ended badly; None for one that ended well. The job is forgotten either way."""
+    ended, name = row.job_ended, str(row.job_ended.job_id)
+    job = memory.jobs.get(name)
+    if job is not None:
+        memory.jobs.remove(name)
+        count(memory, "jobs", -1)
+    if ended.succeeded or not ended.HasField("succeeded"):
+        return None
+    made = _row_like(row, JOB_LIVE)
+    _fill_job(made, ended, job or Job(), memory)
+    return made
+
+
+def remember_executor(row: LiveRow, memory: Memory) -> None:
+    """Remember an executor that joined; the driver is none."""
+    added = row.executor_added
+    if added.executor_id == "driver":
+        return
+    memory.losses.put(joined(memory.losses.get() or Losses()))
+    if memory.executors.get(added.executor_id) is None:
+        if application_of(memory).executors >= MAX_EXECUTORS:
+            return
+        count(memory, "executors", 1)
+    added_ms = added.added_ms if added.HasField("added_ms") else None
+    memory.executors.put(added.executor_id, Executor(added.host, added_ms))
+
+
+def lost_executor(row: LiveRow, memory: Memory) -> LiveRow | None:
+    """The row of an executor that went away; None for one that went because the application is over."""
+    removed, application = row.executor_removed, application_of(memory)
+    known = memory.executors.get(removed.executor_id)
+    if known is not None:
+        memory.executors.remove(removed.executor_id)
+        count(memory, "executors", -1)
+    removed_ms = removed.removed_ms or row.window_end_ms
+    over = application.ended_ms and removed_ms >= application.ended_ms - CLOCK_SLACK_MS
+    if application.ended or over or removed.executor_id == "driver":
+        return None
+    executor = Left(
+        removed_ms=removed_ms,
+        added_ms=known.added_ms if known else None,
+        reason=removed.reason or None,
+        exit_code=removed.exit_code if removed.HasField("exit_code") else None,
+    )
+    after, columns = left(memory.losses.get() or Losses(), executor)
+    memory.losses.put(after)
+    made = _row_like(row, EXECUTOR_LOSS)
+    columns |= {"executor_id": removed.executor_id, "removed_ms": removed_ms}
+    if known and known.host:
+        columns["host"] = known.host
+    if removed.reason:
+        columns["reason"] = removed.reason
+    if abs(columns.get("exit_code", 0)) > MAX_EXIT_CODE:  # read from a text that anybody may write
+        del columns["exit_code"]
+    for column, value in columns.items():
+        setattr(made.executor_loss, column, value)
+    return made
+
+
+def _fill_job(made: LiveRow, ended: JobEnded, job: Job, memory: Memory) -> None:
+    told, failed = made.job, _first_failed(job, memory)
+    reason = ended.failure_reason
+    found = classify(None, reason)
+    if failed and (not reason.strip() or found == UNKNOWN) and failed[1].failure_reason:
+        by_stage = classify(None, failed[1].failure_reason)
+        if not reason.strip() or by_stage != UNKNOWN:
+            reason, found = failed[1].failure_reason, by_stage
+    told.job_id = ended.job_id
+    told.status = "cancelled" if found.reason in _CANCELLED else "failed"
+    if told.status == "failed" and found.kind == BENIGN:
+        # What harms no task by itself has harmed this job.
+        found = Failure("infrastructure", found.reason, found.retry)
+    _fill(told, found, reason)
+    if reason:
+        told.failure_reason = reason
+    if job.description:
+        told.description = job.description
+    if job.submitted_ms is not None and ended.HasField("completed_ms"):
+        told.elapsed_ms = max(0, ended.completed_ms - job.submitted_ms)
+    if told.status == "failed" and (stage_id := failed[0] if failed else _stage_in(reason)) is not None:
+        told.failed_stage_id = stage_id
+
+
+def _first_failed(job: Job, memory: Memory) -> tuple[int, Stage] | None:
+    """The stage of the job that failed first and did not end well since."""
+    stages = ((stage_id, memory.stages.get(str(stage_id))) for stage_id in job.stage_ids)
+    failed = [(stage_id, stage) for stage_id, stage in stages if stage and stage.failed]
+    return min(failed, key=lambda each: (each[1].failed_ms, each[0]), default=None)
+
+
+def _stage_in(text: str) -> int | None:
+    found = _STAGE_IN_TEXT.search(text)
+    return int(found[1]) if found else None
+
+
+def _fill(told: FailureLive | JobLive, found: Failure, text: str) -> None:
+    told.failure_kind, told.failure, told.retry = found.kind, found.reason, found.retry
+    if cause := first_cause(text):
+        told.first_cause = cause
+
+
+def _row_like(row: LiveRow, view: str) -> LiveRow:
+    """A row of another view at the same place of the same application."""
+    made = LiveRow()
+    made.CopyFrom(row)
+    made.ClearField(row.WhichOneof("row"))  # type: ignore[arg-type]
+    made.view = view
+    return made

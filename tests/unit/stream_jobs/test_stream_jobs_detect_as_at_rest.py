@@ -1,0 +1,103 @@
+"""An application teaches and is judged live as it is at rest: the same run, the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow
+from sparkfuse_native_analytics.at_rest.application import Application, read_application
+from sparkfuse_native_analytics.at_rest.expectations import application_expectation
+from sparkfuse_native_analytics.at_rest.history import History
+from sparkfuse_native_analytics.at_rest.history_rows import lessons_of
+from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_rules.knowledge.lessons import APPLICATION
+from sparkfuse_stream_jobs.detect import baselines, rows
+from sparkfuse_stream_jobs.detect.identify import step
+from sparkfuse_stream_jobs.detect.memory import HeldCell
+from sparkfuse_stream_jobs.detect.run_memory import held_memory
+from sparkfuse_stream_jobs.detect.teaching import Lesson
+from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, even, nightly
+
+CLUSTER, TENANT = "prod-eu", "orders"
+HEALTHY = [nightly(day, 60_000 + 500 * day) for day in range(7)]
+
+
+def read(run: Run, folder: Path) -> Application:
+    (log,) = find_logs(str(run.write(folder / run.app_id))).logs
+    return read_application(log)
+
+
+def told_live(application: Application) -> Iterator[LiveRow]:
+    """The application's rows as the windows tell them, with the numbers of its log."""
+    known = AppLive.DESCRIPTOR.fields_by_name
+    columns = {name: value for name, value in application.row.items() if name in known}
+    members = (
+        {"application_started": {"name": application.name, "properties": {"spark.sparkfuse.job": application.job_key}}},
+        {"application": AppLive(**columns)},
+        {"application_ended": {"ended_ms": application.ended_ms, "failed_jobs": application.row["failed_jobs"]}},
+    )
+    for number, member in enumerate(members, 1):
+        yield LiveRow(
+            cluster=CLUSTER, tenant=TENANT, app_id=application.app_id, app_attempt=application.attempt_number,
+            app_start_ms=application.started_ms, window_end_ms=application.until_ms, row_seq=number,
+            completeness=application.completeness, **member,
+        )  # fmt: skip
+
+
+class Live:
+    """The job's baseline as detect holds it."""
+
+    def __init__(self) -> None:
+        self.memory = baselines.Memory(HeldCell(), lambda _key: None)
+
+    def see(self, application: Application) -> tuple[dict[str, object], list[Baseline]]:
+        """The columns of the application's row as judged, and what the run taught."""
+        memory, judged, taught = held_memory(), {}, []
+        for found in [each for row in told_live(application) for each in step(row, memory)]:
+            if isinstance(found, LiveRow) and found.HasField("application"):
+                judged = rows.present(baselines.judge(found, self.memory).application)
+            elif isinstance(found, Lesson):
+                taught.append(found.baseline)
+                baselines.teach(found, self.memory)
+        return judged, taught
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(nightly(9, 180_000), id="slow"),
+        pytest.param(nightly(9, 61_000), id="healthy"),
+        pytest.param(Run([Stage(3, even(170_000, read_bytes=3_000_000))], start_ms=nightly(9, 1).start_ms), id="grown"),
+        pytest.param(Run([Stage(3, even(150_000, cpu_ms=60_000))], start_ms=nightly(9, 1).start_ms), id="noisy"),
+        pytest.param(Run([Stage(3, [Task(9_000, 0)])], start_ms=nightly(9, 1).start_ms), id="without work"),
+    ],
+)
+def test_the_same_runs_teach_and_judge_alike_live_and_at_rest(run: Run, tmp_path: Path):
+    """Each sample and each expected number, from the same logs; what a log seeds is what the run itself teaches."""
+    live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
+    for application in healthy:
+        _, taught = live.see(application)
+        [seeded] = [each for each in lessons_of(application, CLUSTER, TENANT) if each.stage_fingerprint == APPLICATION]
+
+        assert taught == [seeded]
+    application = read(run, tmp_path)
+    judged, _ = live.see(application)
+    at_rest = application_expectation(application, History(healthy))
+
+    assert at_rest["baseline_runs"] == len(HEALTHY)
+    assert {name: judged.get(name) for name in at_rest} == at_rest
+
+
+@pytest.mark.parametrize(
+    "run", [pytest.param(nightly(0, 1_000, failed=True), id="failed"), pytest.param(nightly(0, 1_000), id="well")]
+)
+def test_a_run_teaches_live_when_it_does_at_rest(run: Run, tmp_path: Path):
+    """Only what ended well, either way."""
+    application = read(run, tmp_path)
+    at_rest = [each for each in lessons_of(application, CLUSTER, TENANT) if each.stage_fingerprint == APPLICATION]
+
+    assert Live().see(application)[1] == at_rest
