@@ -148,6 +148,6 @@ def _row_like(row: LiveRow, view: str) -> LiveRow:
     """A row of another view at the same place of the same application."""
     made = LiveRow()
     made.CopyFrom(row)
-    made.ClearField(row.WhichOneof("row"))  # type: ignore[arg-type]
+    made.ClearField(row.WhichOneof("row"))
     made.view = view
     return made
