@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sparkfuse.commands import collector, compare, history, pipeline, rules, share, ship
+from sparkfuse.commands import baselines, collector, compare, history, pipeline, rules, share, ship
 
 application = typer.Typer(
     name="sparkfuse",
@@ -30,5 +30,6 @@ pipeline.add_to(application)
 history.add_to(application)
 share.add_to(application)
 ship.add_to(application)
+application.add_typer(baselines.commands, name="baselines")
 application.add_typer(rules.commands, name="rules")
 application.add_typer(collector.commands, name="collector")

@@ -1,4 +1,4 @@
-"""`sparkfuse runs`, `run`, `findings`, `actions`, `baselines`, `trace`: ask the store."""
+"""`sparkfuse runs`, `run`, `findings`, `actions`, `trace`: ask the store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULT_HOME = Path(".sparkfuse")
 
 def add_to(application: typer.Typer) -> None:
     """Add the commands of this file."""
-    for command in (runs, run, findings, actions, baselines):
+    for command in (runs, run, findings, actions):
         application.command()(command)
 
 
@@ -172,33 +172,6 @@ def actions(home: Home = DEFAULT_HOME, app: Application = "", limit: Limit = 50,
                 each.stage_id,
                 each.killed_tasks,
                 each.reason,
-            )
-            for each in found
-        ],
-    )
-
-
-def baselines(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 200, as_json: Json = False) -> None:
-    """What is known of each stage of a job from its earlier runs."""
-    from sparkfuse_native_analytics import queries
-
-    found = ask(home, lambda client: queries.baselines(client, limit, job_key=job or None))
-    if as_json:
-        print_json([dataclasses.asdict(each) for each in found])
-        return
-    print_table(
-        "Baselines",
-        ["job", "stage", "fingerprint", "runs", "shortest", "longest", "updated", "new level"],
-        [
-            (
-                each.job_key,
-                each.stage_name,
-                each.stage_fingerprint,
-                len({sample.run_key for sample in each.samples}),
-                duration(min((sample.wall_ms for sample in each.samples if sample.wall_ms is not None), default=None)),
-                duration(max((sample.wall_ms for sample in each.samples if sample.wall_ms is not None), default=None)),
-                moment(each.updated_ms),
-                moment(each.level_changed_ms),
             )
             for each in found
         ],

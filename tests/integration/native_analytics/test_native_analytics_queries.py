@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from clickhouse_connect.driver.client import Client
 from google.protobuf import json_format
+from typer.testing import CliRunner
 
+from sparkfuse.commands.application import application
 from sparkfuse_contracts.generated import fact_pb2, history_pb2, live_pb2
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics import queries
@@ -122,6 +124,25 @@ def test_the_questions_are_answered(filled: Client) -> None:
     assert any(action.observed for action in actions)
     assert all(action.app_id == actions[0].app_id for action in queries.actions(filled, app_id=actions[0].app_id))
     assert any(baseline.samples for baseline in queries.baselines(filled))
+
+
+def test_what_is_expected_is_shown(filled: Client, module_settings: Settings, monkeypatch) -> None:
+    """`sparkfuse baselines show` of a job: expected times, what they rest on, and one sentence for a stranger."""
+    assert queries.baselines(filled)
+    monkeypatch.setenv("SPARKFUSE_CLICKHOUSE_URL", module_settings.clickhouse_url)
+    monkeypatch.setenv("COLUMNS", "200")
+    job = "prod-eu/orders/nightly_orders"
+
+    shown = CliRunner().invoke(application, ["baselines", "show", job])
+    told = CliRunner().invoke(application, ["baselines", "show", job, "--bytes", "48000000000", "--json"])
+    stranger = CliRunner().invoke(application, ["baselines", "show", "nobody"])
+
+    assert shown.exit_code == 0
+    assert "save at orders.py:88" in shown.output
+    by_stage = {each["fingerprint"]: each for each in json.loads(told.output)}
+    assert by_stage["9d2c1e0fa8b34455"]["expected"]["expected_ms"] > 30_000
+    assert by_stage["00aa11bb22cc33dd"]["why_not"] == "1 of the 5 runs that are needed"
+    assert "nothing is known of a job 'nobody'" in str(stranger.exception)
 
 
 def test_a_store_without_tables_says_so(settings: Settings) -> None:

@@ -1,0 +1,133 @@
+"""`sparkfuse baselines`: what is known of each stage of a job, and what is expected of its next run and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sparkfuse.commands.history import DEFAULT_HOME, Home, Job, Limit, ask, duration, moment, size
+from sparkfuse.commands.output import Json, print_json, print_table
+from sparkfuse.stack.failures import USAGE, StartFailure
+
+if TYPE_CHECKING:
+    from sparkfuse_native_analytics.queries.baselines import Baseline
+    from sparkfuse_rules.knowledge.explained import Explanation
+
+MOST = 10_000
+commands = typer.Typer(help="What is known of the stages of jobs, and what is expected of them.")
+Name = Annotated[str, typer.Argument(help="The job, as `sparkfuse runs` names it.")]
+Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Expect for this much input and shuffle, in bytes.")]
+Records = Annotated[int | None, typer.Option("--records", min=1, help="Expect for this many records.")]
+
+
+@commands.callback(invoke_without_command=True)
+def list_(
+    context: typer.Context, home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 200, as_json: Json = False
+) -> None:
+    """List what is known of each stage from its earlier runs."""
+    if context.invoked_subcommand:
+        return
+    found = _known(home, job, limit)
+    if as_json:
+        print_json([dataclasses.asdict(each) for each in found])
+        return
+    print_table(
+        "Baselines",
+        ["job", "stage", "fingerprint", "runs", "shortest", "longest", "updated", "new level"],
+        [
+            (
+                each.job_key,
+                each.stage_name,
+                each.stage_fingerprint,
+                len({sample.run_key for sample in each.samples}),
+                duration(min((sample.wall_ms for sample in each.samples if sample.wall_ms is not None), default=None)),
+                duration(max((sample.wall_ms for sample in each.samples if sample.wall_ms is not None), default=None)),
+                moment(each.updated_ms),
+                moment(each.level_changed_ms),
+            )
+            for each in found
+        ],
+    )
+
+
+@commands.command()
+def show(
+    job: Name,
+    home: Home = DEFAULT_HOME,
+    work_bytes: Bytes = None,
+    work_records: Records = None,
+    as_json: Json = False,
+) -> None:
+    """Show what the next run of a job is expected to take, stage by stage, and what that rests on."""
+    known = _known(home, job, MOST)
+    if not known:
+        raise StartFailure(f"nothing is known of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
+    explained = [(each, _explained(each, work_bytes, work_records)) for each in known]
+    if as_json:
+        print_json([_document(each, explanation) for each, explanation in explained])
+        return
+    print_table(
+        f"Expected of the next run of {job}",
+        ["stage", "expected", "19 in 20 below", "CPU", "runs", "not counted", "why"],
+        [_row(each, explanation) for each, explanation in explained],
+    )
+
+
+def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
+    from sparkfuse_native_analytics import queries
+
+    return ask(home, lambda client: queries.baselines(client, limit, job_key=job or None))
+
+
+def _explained(baseline: Baseline, work_bytes: int | None, work_records: int | None) -> Explanation:
+    from sparkfuse_rules.knowledge.baseline_model import Sample
+    from sparkfuse_rules.knowledge.explained import explain
+
+    samples = [
+        Sample(
+            run_key=each.run_key or "",
+            learned_ms=each.learned_ms or 0,
+            wall_ms=-1 if each.wall_ms is None else each.wall_ms,
+            cpu_ms=each.cpu_ms,
+            work_bytes=each.work_bytes,
+            work_records=each.work_records,
+            num_tasks=each.num_tasks,
+            abnormal=bool(each.abnormal),
+        )
+        for each in baseline.samples
+    ]
+    return explain(samples, time.time_ns() // 1_000_000, work_bytes, work_records)
+
+
+def _document(baseline: Baseline, explanation: Explanation) -> dict[str, Any]:
+    of = {"job_key": baseline.job_key, "stage": baseline.stage_name, "fingerprint": baseline.stage_fingerprint}
+    return {**of, **dataclasses.asdict(explanation)}
+
+
+def _row(baseline: Baseline, explanation: Explanation) -> tuple[Any, ...]:
+    expected = explanation.expected
+    return (
+        baseline.stage_name or baseline.stage_fingerprint,
+        duration(expected.expected_ms) if expected else None,
+        duration(expected.expected_p95_ms) if expected else None,
+        duration(expected.expected_cpu_ms) if expected else None,
+        len(explanation.teaching),
+        len(explanation.set_aside),
+        explanation.why_not or "; ".join(_sentences(explanation)),
+    )
+
+
+def _sentences(explanation: Explanation) -> list[str]:
+    said = []
+    for growth in explanation.growth:
+        usual, least, most = (
+            size(each) if growth.measure == "bytes" else f"{each:,} records"
+            for each in (growth.usual, growth.smallest, growth.largest)
+        )
+        said.append(f"usually {usual} ({least} to {most}), twice as much takes {growth.doubled:.1f} times as long")
+    return said or ["no measure of its work is known, so the bounds are twice as wide"]

@@ -1,0 +1,68 @@
+"""What is expected of a stage and why, in numbers that a person can follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparkfuse_rules.knowledge.baseline import fit
+from sparkfuse_rules.knowledge.baseline_model import MIN_RUNS, Expectation, Line, Sample
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a stage's time follows one measure of its work (bytes or records).
+
+    ``doubled`` is the factor on the time when the work doubles; ``usual``, ``smallest`` and ``largest`` are the work of
+    the runs that teach; ``spread`` is the factor by which two of three healthy runs of one size differ at most.
+    """
+
+    measure: str
+    usual: int
+    smallest: int
+    largest: int
+    doubled: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is expected of the next run with this much work, and on what that rests.
+
+    ``expected`` is None while too few runs are known: ``why_not`` says so then. ``teaching`` and ``set_aside`` are the
+    runs that count and those that were abnormal, oldest first.
+    """
+
+    expected: Expectation | None
+    why_not: str | None
+    teaching: tuple[str, ...]
+    set_aside: tuple[str, ...]
+    growth: tuple[Growth, ...]
+
+
+def explain(
+    samples: Sequence[Sample], known_before_ms: int, work_bytes: int | None = None, work_records: int | None = None
+) -> Explanation:
+    """Explain what a run that starts at ``known_before_ms`` is expected to take; without work: with the usual work."""
+    known = [sample for sample in samples if sample.learned_ms < known_before_ms]
+    teaching = _runs(known, abnormal=False)
+    set_aside = tuple(run for run in _runs(known, abnormal=True) if run not in teaching)
+    fitted = fit(samples, known_before_ms)
+    if fitted is None:
+        runs = len({sample.run_key for sample in known})
+        why_not = f"{runs} of the {MIN_RUNS} runs that are needed" if runs < MIN_RUNS else "too few runs agree"
+        return Explanation(None, why_not, teaching, set_aside, ())
+    # A running stage that has read nothing yet is expected to have its usual work.
+    asked = work_bytes is not None or work_records is not None
+    growth = tuple(_growth(measure, line) for measure, line in fitted.wall.items() if measure)
+    return Explanation(fitted.at(work_bytes, work_records, running=not asked), None, teaching, set_aside, growth)
+
+
+def _runs(samples: Sequence[Sample], *, abnormal: bool) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(sample.run_key for sample in samples if sample.abnormal is abnormal))
+
+
+def _growth(measure: str, line: Line) -> Growth:
+    usual, smallest, largest = (round(math.exp(each)) for each in (line.reference_size, line.smallest, line.largest))
+    return Growth(measure, usual, smallest, largest, 2**line.slope, math.exp(line.scale))
