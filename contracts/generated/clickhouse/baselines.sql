@@ -11,4 +11,4 @@ CREATE TABLE IF NOT EXISTS baselines (
   `kafka_offset` Int64,
   `inserted_at` DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')
 ) ENGINE = ReplacingMergeTree(updated_ms)
-ORDER BY (job_key, stage_fingerprint)
+ORDER BY (job_key, stage_fingerprint, ifNull(cluster, 'default'), ifNull(tenant, 'default'))

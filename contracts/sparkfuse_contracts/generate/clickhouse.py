@@ -50,7 +50,14 @@ SHAPES: Mapping[str, Shape] = {
         ("ifNull(stage_stage_id, -1)", "ifNull(stage_stage_attempt, -1)"),
     ),
     "findings": Shape("Finding", ("finding_id", "updated_ms"), None, 400),
-    "baselines": Shape("Baseline", ("job_key", "stage_fingerprint"), "updated_ms", None),
+    "baselines": Shape(
+        "Baseline",
+        ("job_key", "stage_fingerprint"),
+        "updated_ms",
+        None,
+        # Absent is default, as detection reads it: what was written before it said whose it is was that one's.
+        ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
+    ),
     "signals": Shape("SignedSignal", ("kafka_partition", "kafka_offset"), None, 400),
     "actions": Shape("Action", ("app_id", "at_ms", "action_id"), None, 400),
     "dead_letters": Shape("DeadLetter", ("kafka_partition", "kafka_offset"), None, 30),

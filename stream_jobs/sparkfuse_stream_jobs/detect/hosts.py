@@ -92,6 +92,8 @@ def _row(cluster: str, host: str, now_ms: int, everyone: list[Met]) -> LiveRow:
         cluster=cluster,
         tenant="",
         app_id=f"host/{host}",
+        app_attempt=0,
+        app_start_ms=0,
         window_end_ms=now_ms,
         # It counts what was seen; facts that were lost could only add to it.
         completeness=1.0,
