@@ -43,12 +43,9 @@ def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
         theirs = {tuple(row[key] for key in keys): row for row in getattr(oracle, table)}
         for key in sorted(ours.keys() | theirs.keys(), key=str):
             yield from row_differences(f"{table} {key}", ours.get(key), theirs.get(key))
+    yield from row_list_differences("failures", pa.table(kernel.failures).to_pylist(), oracle.failures.rows)
     for table in TASK_TABLES:
-        ours, theirs = pa.table(getattr(kernel, table)).to_pylist(), getattr(oracle, table)
-        if len(ours) != len(theirs):
-            yield f"{table}: {len(ours)} rows != {len(theirs)}"
-        for index, (one, other) in enumerate(zip(ours, theirs, strict=False)):
-            yield from row_differences(f"{table}[{index}]", one, other)
+        yield from row_list_differences(table, pa.table(getattr(kernel, table)).to_pylist(), getattr(oracle, table))
     for table in QUERY_TABLES:
         ours, theirs = pa.table(getattr(kernel, table)).to_pylist(), getattr(oracle.queries, table)
         if sorted(map(row_text, ours)) != sorted(map(row_text, theirs)):
@@ -56,6 +53,14 @@ def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
             yield from (f"{table}: only the kernel has {row}" for row in ours if row not in theirs)
             yield from (f"{table}: only the oracle has {row}" for row in theirs if row not in ours)
     yield from evidence_differences(kernel.evidence, oracle.evidence)
+
+
+def row_list_differences(table: str, ours: Sequence[Row], theirs: Sequence[Row]) -> Iterator[str]:
+    """What differs between two lists of rows in one order."""
+    if len(ours) != len(theirs):
+        yield f"{table}: {len(ours)} rows != {len(theirs)}"
+    for index, (one, other) in enumerate(zip(ours, theirs, strict=False)):
+        yield from row_differences(f"{table}[{index}]", one, other)
 
 
 def row_text(row: Row) -> str:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.containers import unpack
-from tests.oracle.queries import Queries
-from tests.oracle.tasks import task_end, task_start
+from tests.oracle.failures import FAILED_BY, Failures
+from tests.oracle.queries import Queries, output_rows
+from tests.oracle.tasks import slowest_task, task_end, task_start
 from tests.oracle.values import Event, Row, at, distribution, first_jobs, scope_names, text, whole_number
 
 MOST_MALFORMED_LINES = 1000
@@ -30,8 +31,8 @@ DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_inpu
 class Oracle:
     """Reads the files of one log in their order.
 
-    Afterwards ``stages``, ``jobs``, ``executors``, ``applications``, ``tasks`` and ``task_starts`` are lists of rows
-    with the kernel's columns, and ``evidence`` tells what was read, skipped and torn.
+    Afterwards ``stages``, ``jobs``, ``executors``, ``applications``, ``tasks``, ``task_starts`` and ``failures.rows``
+    are lists of rows with the kernel's columns, and ``evidence`` tells what was read, skipped and torn.
     """
 
     def __init__(self) -> None:
@@ -39,6 +40,7 @@ class Oracle:
         self.tasks: list[Row] = []
         self.task_starts: list[Row] = []
         self.queries = Queries(self.number)
+        self.failures = Failures()
         self._files: list[Row] = []
         self._kinds: collections.Counter[str] = collections.Counter()
         self._malformed: list[Row] = []
@@ -177,6 +179,8 @@ class Oracle:
         stage = self._stage_info(event)
         if stage is not None:
             stage["status"] = "succeeded" if stage["failure_reason"] is None else "failed"
+            made = output_rows(event["Stage Info"])
+            stage["operator_rows_max"] = stage["operator_rows_max"] if made is None else made
 
     def _task_start(self, event: Event) -> None:
         row = task_start(event, self.number)
@@ -188,6 +192,8 @@ class Oracle:
     def _task_end(self, event: Event) -> None:
         row = task_end(event, self.number)
         self.tasks.append(row)
+        if row["outcome"] == "failed":
+            self.failures.add(event, row)
         if row["task_id"] is not None:
             self._tasks_ended[row["task_id"]] += 1
         self._tally(self._stage(row["stage_id"], row["stage_attempt"]), row)
@@ -198,6 +204,8 @@ class Oracle:
         launched, finished = row["launched_ms"], row["finished_ms"]
         wall = None if launched is None or finished is None else finished - launched
         stage["tasks"] += 1
+        if row["reason"] in FAILED_BY:
+            stage[FAILED_BY[row["reason"]]] += 1
         stage["succeeded" if row["outcome"] == "success" else row["outcome"]] += 1
         stage["speculative"] += row["speculative"] is True
         stage["without_metrics"] += not row["has_metrics"]
@@ -213,6 +221,7 @@ class Oracle:
             return
         if wall is not None:
             stage["wall_ms"].append(wall)
+            stage["slowest"].append((-wall, row["task_index"] is None, row["task_index"] or 0, row))
         if row["has_metrics"]:
             shuffled, read = row["shuffle_read_bytes"] or 0, row["input_bytes"] or 0
             stage["task_run_ms"].append(row["run_ms"] or 0)
@@ -264,10 +273,10 @@ class Oracle:
 
     def _stage(self, number: int, attempt: int) -> Row:
         counts = ("started_tasks", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics",
-                  "spilled_tasks", "spilled_wall_ms", "ended_wall_ms", *SUMS)  # fmt: skip
+                  "spilled_tasks", "spilled_wall_ms", "ended_wall_ms", *FAILED_BY.values(), *SUMS)  # fmt: skip
         absent = ("name", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "sql_execution_id",
                   "job_description", "job_group", "resource_profile_id", "biggest_task_index", "biggest_task_bytes",
-                  "biggest_task_ms")  # fmt: skip
+                  "biggest_task_ms", "operator_rows_max")  # fmt: skip
         empty: Row = {
             "stage_id": number,
             "stage_attempt": attempt,
@@ -276,7 +285,7 @@ class Oracle:
             "scope_names": [],
             **dict.fromkeys(counts, 0),
             **dict.fromkeys(absent),
-            **{name: [] for name in (*DISTRIBUTIONS, "launches", "finishes")},
+            **{name: [] for name in (*DISTRIBUTIONS, "launches", "finishes", "slowest")},
         }
         return self._stages.setdefault((number, attempt), empty)
 
@@ -330,7 +339,8 @@ class Oracle:
             stage["first_launched_ms"] = min(launches, default=None)
             stage["last_finished_ms"] = max(finishes, default=None)
             stage["job_id"] = jobs.get(stage["stage_id"])
-            rows.append(stage | {name: distribution(stage[name]) for name in DISTRIBUTIONS})
+            slowest = slowest_task(stage.pop("slowest"))
+            rows.append(stage | slowest | {name: distribution(stage[name]) for name in DISTRIBUTIONS})
         return rows
 
     @property

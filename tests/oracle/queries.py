@@ -11,6 +11,7 @@ from tests.oracle.values import INT64, Event, Row, at, text, whole_number
 Number = Callable[..., int | None]
 SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
+OUTPUT_ROWS = "number of output rows"
 PEAKS = {
     "jvm_heap_bytes": "JVMHeapMemory",
     "jvm_off_heap_bytes": "JVMOffHeapMemory",
@@ -183,3 +184,9 @@ def moment(when: str | None) -> int | None:
     if when is None:
         return None
     return round(dt.datetime.fromisoformat(when).timestamp() * 1000)
+
+
+def output_rows(stage: Event) -> int | None:
+    """Most rows that one operator of a completed stage put out, by its SQL metrics."""
+    told = (integer(at(each, "Value")) for each in at(stage, "Accumulables") or [] if text(each, "Name") == OUTPUT_ROWS)
+    return max((value for value in told if value is not None), default=None)

@@ -65,6 +65,19 @@ def task_info(event: Event, number: Number) -> Row:
     }
 
 
+def slowest_task(succeeded: list[tuple[int, bool, int, Row]]) -> Row:
+    """The columns of a stage about the attempt that took longest; of several alike that with the lowest index."""
+    names = ("task_index", "task_ms", "task_bytes", "task_gc_ms", "task_executor_id", "task_host")
+    if not succeeded:
+        return {f"slowest_{name}": None for name in names}
+    less_wall, _, _, row = min(succeeded, key=lambda each: each[:3])
+    known = row["has_metrics"]
+    read = (row["shuffle_read_bytes"] or 0) + (row["input_bytes"] or 0)
+    values = (row["task_index"], -less_wall, read if known else None, (row["gc_ms"] or 0) if known else None,
+              row["executor_id"], row["host"])  # fmt: skip
+    return {f"slowest_{name}": value for name, value in zip(names, values, strict=True)}
+
+
 def task_start(event: Event, number: Number) -> Row:
     """The row of a start."""
     row = task_info(event, number)

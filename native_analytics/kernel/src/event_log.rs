@@ -1,14 +1,16 @@
 //! Spark's event logs: any version, any container, torn or whole, to Arrow.
 //!
 //! `codec` unpacks, `decoder` reads lines, `shape` and `events` the frequent ones, `rare` the others, `tally` adds the
-//! task ends of a stage up, `tables` keeps the rest, `arrow` hands all of it over; `read` does it for whole logs on
-//! several threads. `picked` keeps events as they are, for a reader of growing logs that wants their order. `evidence` says what was read and what was not.
+//! task ends of a stage up, `failures` tells the failed ones apart, `tables` keeps the rest, `arrow` hands all of it
+//! over; `read` does it for whole logs on several threads. `picked` keeps events as they are, for a reader of growing
+//! logs that wants their order. `evidence` says what was read and what was not.
 
 pub mod arrow;
 pub mod codec;
 pub mod decoder;
 pub mod events;
 pub mod evidence;
+pub mod failures;
 pub mod fault;
 pub mod ids;
 pub mod log_tables;

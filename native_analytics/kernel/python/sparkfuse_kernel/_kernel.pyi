@@ -82,7 +82,21 @@ class EventLog:
         sql_execution_id, job_description, job_group, resource_profile_id, started_tasks, tasks, succeeded, failed,
         killed, speculative, without_metrics, 16 sums (run_ms to output_records), 5 distributions, spilled_tasks,
         spilled_wall_ms, ended_wall_ms, first_launched_ms, last_finished_ms, biggest_task_index, biggest_task_bytes,
-        biggest_task_ms (of the succeeded attempt that read most).
+        biggest_task_ms (of the succeeded attempt that read most), slowest_task_index, slowest_task_ms,
+        slowest_task_bytes, slowest_task_gc_ms, slowest_task_executor_id, slowest_task_host (of the succeeded attempt
+        with the longest wall time, of several alike the lowest index), fetch_failed, lost (reason
+        ExecutorLostFailure), resubmitted (all three among failed), operator_rows_max (of its accumulators
+        `number of output rows`).
+        """
+
+    @property
+    def failures(self) -> Batches:
+        """Failed attempts of a stage attempt by class, at most 32 classes; what has no room is in `left_out`.
+
+        stage_id, stage_attempt, failure_class (of the exception, else Spark's reason), failed, hosts (different ones
+        with such a failure, at most 32), failing_tasks (different ones, at most 1,000), attempts_max (most failed
+        attempts of one of those); of the last one in the log: failure_reason (at most 16 KiB), task_index,
+        executor_id, host (where a block could not be fetched, those of the block).
         """
 
     @property

@@ -7,9 +7,10 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, String
 use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Fields, Schema, SchemaRef};
 
+use super::failures::Failure;
 use super::rare::METRICS;
 use super::tables::*;
-use super::tally::{DISTRIBUTIONS, SUMS, Summary};
+use super::tally::{DISTRIBUTIONS, SUMS, Slowest, Summary};
 use super::timestamp;
 
 /// A table that is made column by column.
@@ -207,6 +208,45 @@ pub fn stages(rows: &mut [Stage], first_job: impl Fn(i64) -> Option<i64>) -> Rec
         "biggest_task_ms",
         rows.iter().map(|row| row.tally.biggest.and_then(|task| task.1)),
     );
+    slowest_tasks(&mut table, rows);
+    table.numbers("fetch_failed", rows.iter().map(|row| Some(row.tally.fetch_failed)));
+    table.numbers("lost", rows.iter().map(|row| Some(row.tally.lost)));
+    table.numbers("resubmitted", rows.iter().map(|row| Some(row.tally.resubmitted)));
+    table.numbers("operator_rows_max", infos.iter().map(|info| info.operator_rows_max));
+    table.finish(&SCHEMA)
+}
+
+fn slowest_tasks(table: &mut Columns, rows: &[Stage]) {
+    let slowest: Vec<Option<&Slowest>> = rows.iter().map(|row| row.tally.slowest.as_deref()).collect();
+    let numbers = |pick: fn(&Slowest) -> Option<i64>| slowest.iter().map(move |task| task.and_then(pick));
+    table.numbers("slowest_task_index", numbers(|task| task.index));
+    table.numbers("slowest_task_ms", numbers(|task| Some(task.wall_ms)));
+    table.numbers("slowest_task_bytes", numbers(|task| task.bytes));
+    table.numbers("slowest_task_gc_ms", numbers(|task| task.gc_ms));
+    let texts = |pick: fn(&Slowest) -> Option<&String>| slowest.iter().map(move |task| task.and_then(pick));
+    table.texts("slowest_task_executor_id", texts(|task| task.executor_id.as_ref()));
+    table.texts("slowest_task_host", texts(|task| task.host.as_ref()));
+}
+
+/// One row a class of failures in a stage attempt, by id and attempt, then in the order in which they came.
+pub fn failures(stages: &[Stage]) -> RecordBatch {
+    let rows: Vec<(StageKey, &Failure)> = stages
+        .iter()
+        .flat_map(|stage| stage.failures.rows().iter().map(|failure| (stage.key, failure)))
+        .collect();
+    static SCHEMA: Known<SchemaRef> = Known::new();
+    let mut table = Columns::default();
+    table.numbers("stage_id", rows.iter().map(|(key, _)| Some(key.0)));
+    table.numbers("stage_attempt", rows.iter().map(|(key, _)| Some(key.1)));
+    table.texts("failure_class", rows.iter().map(|(_, row)| Some(&row.class)));
+    table.texts("failure_reason", rows.iter().map(|(_, row)| row.reason.as_ref()));
+    table.numbers("failed", rows.iter().map(|(_, row)| Some(row.failed)));
+    table.numbers("task_index", rows.iter().map(|(_, row)| row.task_index));
+    table.texts("executor_id", rows.iter().map(|(_, row)| row.executor_id.as_ref()));
+    table.texts("host", rows.iter().map(|(_, row)| row.host.as_ref()));
+    table.numbers("hosts", rows.iter().map(|(_, row)| Some(row.hosts())));
+    table.numbers("failing_tasks", rows.iter().map(|(_, row)| Some(row.failing_tasks())));
+    table.numbers("attempts_max", rows.iter().map(|(_, row)| Some(row.attempts_max())));
     table.finish(&SCHEMA)
 }
 

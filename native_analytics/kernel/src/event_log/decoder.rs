@@ -325,7 +325,16 @@ impl Decoder {
             peak_of_old_spark(row, line);
         }
         row.put(STAGE_ATTEMPT, key.1);
-        self.tables.stage(key).tally.add(row, outcome);
+        self.tables.stage(key).tally.add(row, line, outcome);
+        if outcome == Outcome::Failed {
+            // A hostile log fails in ever more stages with ever longer texts.
+            let has_room = self.tables.bytes <= self.options.limits.table_bytes;
+            let added = has_room.then(|| self.tables.stage(key).failures.add(row, line));
+            match added.flatten() {
+                Some(bytes) => self.tables.bytes += bytes,
+                None => self.evidence.left_out += 1,
+            }
+        }
         if let Some(task) = row.number(TASK_ID) {
             self.evidence.end_task(task);
         }

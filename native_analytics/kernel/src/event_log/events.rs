@@ -24,6 +24,7 @@ slots! {
 slots! {
     TASK_TYPE = 0, EXECUTOR_ID = 1, HOST = 2, LOCALITY = 3, REASON = 4, FAILURE_CLASS = 5,
     DESCRIPTION = 6, KILL_REASON = 7, LOSS_REASON = 8, FETCH_MESSAGE = 9, ACCUMULABLES = 10,
+    FETCH_EXECUTOR_ID = 11, FETCH_HOST = 12,
 }
 
 const TASK_INFO: &[Member] = shape! {
@@ -43,6 +44,13 @@ const TASK_INFO: &[Member] = shape! {
     "Accumulables" => Kind::Span(ACCUMULABLES),
 };
 
+/// Where the block is that could not be fetched.
+const BLOCK_MANAGER: &[Member] = shape! {
+    "Executor ID" => Kind::Text(FETCH_EXECUTOR_ID),
+    "Host" => Kind::Text(FETCH_HOST),
+    "Port" => Kind::Skip,
+};
+
 const END_REASON: &[Member] = shape! {
     "Reason" => Kind::Text(REASON),
     "Class Name" => Kind::Text(FAILURE_CLASS),
@@ -50,6 +58,7 @@ const END_REASON: &[Member] = shape! {
     "Kill Reason" => Kind::Text(KILL_REASON),
     "Loss Reason" => Kind::Text(LOSS_REASON),
     "Message" => Kind::Text(FETCH_MESSAGE),
+    "Block Manager Address" => Kind::Object(BLOCK_MANAGER, None),
 };
 
 const SHUFFLE_READ: &[Member] = shape! {

@@ -103,10 +103,12 @@ fn small_tables(tables: &mut Tables) -> Vec<(&'static str, Table)> {
         }
     }
     let stages = arrow::stages(&mut tables.stages, |stage| first_jobs.get(&stage).copied());
+    let failures = arrow::failures(&tables.stages);
     vec![
         ("applications", arrow::applications(&tables.applications).into()),
         ("jobs", arrow::jobs(&tables.jobs).into()),
         ("stages", stages.into()),
+        ("failures", failures.into()),
         ("executors", arrow::executors(&tables.executors).into()),
         ("sql_executions", arrow::sql_executions(&tables.sql_executions).into()),
         ("plan_nodes", arrow::plan_nodes(&tables.plan_nodes).into()),

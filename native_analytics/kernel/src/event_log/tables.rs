@@ -4,6 +4,7 @@ use foldhash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use super::failures::Failures;
 use super::tally::Tally;
 
 pub type StageKey = (i64, i64);
@@ -46,6 +47,8 @@ pub struct StageInfo {
     pub job_group: Option<String>,
     pub sql_execution_id: Option<i64>,
     pub resource_profile_id: Option<i64>,
+    /// Most rows that one operator of its SQL plan put out.
+    pub operator_rows_max: Option<i64>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -54,6 +57,7 @@ pub struct Stage {
     pub info: Option<Box<StageInfo>>,
     pub started_tasks: i64,
     pub tally: Tally,
+    pub failures: Failures,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -248,9 +252,10 @@ impl Tables {
         &mut self.applications[last]
     }
 
-    /// Adds what a later part of the log said; gives how many rows of details found no room.
+    /// Adds what a later part of the log said; gives how many rows of details and failures found no room.
     pub fn append(&mut self, later: Tables, most_details: usize) -> u64 {
         self.bytes += later.bytes;
+        let mut left_out = 0;
         self.append_applications(later.applications);
         for job in later.jobs {
             self.job(job.job_id).complete(job);
@@ -259,6 +264,7 @@ impl Tables {
             let ours = self.stage(stage.key);
             ours.started_tasks += stage.started_tasks;
             ours.tally.append(stage.tally);
+            left_out += ours.failures.append(stage.failures);
             if let Some(theirs) = stage.info {
                 match &mut ours.info {
                     Some(info) => info.complete(*theirs),
@@ -283,19 +289,18 @@ impl Tables {
         self.streaming_progress.extend(later.streaming_progress);
         self.environment.extend(later.environment);
         let fits = self.detail_bytes + later.detail_bytes <= most_details;
-        let mut left_out = 0;
         if fits {
             self.detail_bytes += later.detail_bytes;
             self.accumulators.extend(later.accumulators);
             self.executor_metrics.extend(later.executor_metrics);
         } else {
-            left_out += later.accumulators.len() + later.executor_metrics.len();
+            left_out += (later.accumulators.len() + later.executor_metrics.len()) as u64;
             let before = nodes.len();
             nodes.retain(|node| node.version == 0);
-            left_out += before - nodes.len();
+            left_out += (before - nodes.len()) as u64;
         }
         self.plan_nodes.extend(nodes);
-        left_out as u64
+        left_out
     }
 
     /// A part that begins in the middle knows an end, or a version, without a start: it is of the application before.
@@ -353,7 +358,15 @@ impl StageInfo {
             sql_execution_id,
             resource_profile_id
         );
-        renew!(self, later, num_tasks, submitted_ms, completed_ms, failure_reason);
+        renew!(
+            self,
+            later,
+            num_tasks,
+            submitted_ms,
+            completed_ms,
+            failure_reason,
+            operator_rows_max
+        );
         self.completed |= later.completed;
         if self.parents.is_empty() {
             self.parents = later.parents;

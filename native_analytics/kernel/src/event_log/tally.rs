@@ -2,6 +2,7 @@
 
 use super::events::*;
 use super::shape::Row;
+use super::text::text;
 
 /// Sums over every TaskEnd that carries Task Metrics: name and slot.
 pub const SUMS: [(&str, u8); 16] = [
@@ -150,16 +151,47 @@ pub struct Tally {
     pub last_finished_ms: Option<i64>,
     /// Bytes, wall time and index of the succeeded attempt that read most; the first of several alike.
     pub biggest: Option<(i64, Option<i64>, Option<i64>)>,
+    /// The succeeded attempt that took longest.
+    pub slowest: Option<Box<Slowest>>,
+    /// Of the failed ones: a shuffle block could not be fetched.
+    pub fetch_failed: i64,
+    /// Of the failed ones: the executor was lost.
+    pub lost: i64,
+    /// Of the failed ones: successes that Spark took back, with the executor that held their output.
+    pub resubmitted: i64,
+}
+
+/// One succeeded attempt: which, how long, what it read, and where it ran. Without metrics nobody knows what it read.
+#[derive(Debug, Clone)]
+pub struct Slowest {
+    pub wall_ms: i64,
+    pub index: Option<i64>,
+    pub bytes: Option<i64>,
+    pub gc_ms: Option<i64>,
+    pub executor_id: Option<String>,
+    pub host: Option<String>,
+}
+
+impl Slowest {
+    /// Whether an attempt of this duration and index comes before; of several alike that with the lowest index.
+    #[inline]
+    fn gives_way(&self, wall_ms: i64, index: Option<i64>) -> bool {
+        wall_ms > self.wall_ms || (wall_ms == self.wall_ms && is_lower(index, self.index))
+    }
+}
+
+fn is_lower(one: Option<i64>, other: Option<i64>) -> bool {
+    one.is_some_and(|one| other.is_none_or(|other| one < other))
 }
 
 impl Tally {
     #[inline]
-    pub fn add(&mut self, row: &Row, outcome: Outcome) {
+    pub fn add(&mut self, row: &Row, line: &[u8], outcome: Outcome) {
         self.tasks += 1;
         match outcome {
             Outcome::Success => self.succeeded += 1,
             Outcome::Killed => self.killed += 1,
-            Outcome::Failed => self.failed += 1,
+            Outcome::Failed => self.fail(row.text(line, REASON)),
         }
         self.speculative += row.number_or_zero(SPECULATIVE);
         let has_metrics = row.has(HAS_METRICS);
@@ -180,15 +212,29 @@ impl Tally {
             self.spilled_wall_ms = self.spilled_wall_ms.saturating_add(wall.unwrap_or(0));
         }
         if outcome == Outcome::Success {
-            self.succeed(row, wall, has_metrics);
+            self.succeed(row, line, wall, has_metrics);
+        }
+    }
+
+    fn fail(&mut self, reason: Option<&[u8]>) {
+        self.failed += 1;
+        match reason {
+            Some(b"FetchFailed") => self.fetch_failed += 1,
+            Some(b"ExecutorLostFailure") => self.lost += 1,
+            Some(b"Resubmitted") => self.resubmitted += 1,
+            _ => {}
         }
     }
 
     #[inline]
-    fn succeed(&mut self, row: &Row, wall: Option<i64>, has_metrics: bool) {
+    fn succeed(&mut self, row: &Row, line: &[u8], wall: Option<i64>, has_metrics: bool) {
         let [walls, runs, shuffles, inputs, all] = &mut self.values;
         if let Some(wall) = wall {
             walls.push(wall);
+            let index = row.number(TASK_INDEX);
+            if self.slowest.as_ref().is_none_or(|slowest| slowest.gives_way(wall, index)) {
+                self.slowest = Some(slowest(row, line, wall, has_metrics));
+            }
         }
         if !has_metrics {
             return;
@@ -228,7 +274,31 @@ impl Tally {
         {
             self.biggest = Some(theirs);
         }
+        if let Some(theirs) = later.slowest
+            && self.slowest.as_ref().is_none_or(|ours| ours.gives_way(theirs.wall_ms, theirs.index))
+        {
+            self.slowest = Some(theirs);
+        }
+        self.fetch_failed += later.fetch_failed;
+        self.lost += later.lost;
+        self.resubmitted += later.resubmitted;
     }
+}
+
+/// Copies the texts: among n tasks in any order only about ln n are ever the longest so far.
+#[cold]
+fn slowest(row: &Row, line: &[u8], wall_ms: i64, has_metrics: bool) -> Box<Slowest> {
+    let bytes = row
+        .number_or_zero(SHUFFLE_READ_BYTES)
+        .saturating_add(row.number_or_zero(INPUT_BYTES));
+    Box::new(Slowest {
+        wall_ms,
+        index: row.number(TASK_INDEX),
+        bytes: has_metrics.then_some(bytes),
+        gc_ms: has_metrics.then(|| row.number_or_zero(GC_MS)),
+        executor_id: row.text(line, EXECUTOR_ID).map(text),
+        host: row.text(line, HOST).map(text),
+    })
 }
 
 fn least(one: Option<i64>, other: Option<i64>) -> Option<i64> {

@@ -237,7 +237,7 @@ impl TaskColumns {
                 Source::Outcome => Some(outcome.name().as_bytes()),
                 Source::FailureClass => match outcome {
                     Outcome::Success => None,
-                    _ => row.text(line, FAILURE_CLASS).or(row.text(line, REASON)),
+                    _ => failure_class(row, line),
                 },
                 _ => continue,
             };
@@ -293,7 +293,13 @@ impl TaskColumns {
     }
 }
 
-fn failure_reason(row: &Row, line: &[u8]) -> Option<String> {
+/// The class of the exception, else Spark's end reason.
+pub fn failure_class<'l>(row: &Row, line: &'l [u8]) -> Option<&'l [u8]> {
+    row.text(line, FAILURE_CLASS).or(row.text(line, REASON))
+}
+
+/// What Spark says of it.
+pub fn failure_reason(row: &Row, line: &[u8]) -> Option<String> {
     [DESCRIPTION, KILL_REASON, LOSS_REASON, FETCH_MESSAGE]
         .into_iter()
         .find_map(|slot| row.text(line, slot))

@@ -8,6 +8,8 @@ use super::{Visited, Writer, text_of};
 /// As the plugin caps them, so that a stage has one fingerprint live and at rest.
 const MOST_RDDS: usize = 256;
 const MOST_SCOPES: usize = 64;
+/// Spark's name of the metric that nearly every SQL operator has (SQLMetrics of the operators' own classes).
+const OUTPUT_ROWS: &str = "number of output rows";
 
 impl Writer<'_> {
     pub fn job_start(&mut self, reader: &mut Reader<'_>) -> Visited {
@@ -87,7 +89,11 @@ impl Writer<'_> {
                     b"Failure Reason" => found.failure_reason = value.text_value()?,
                     b"Resource Profile Id" => found.resource_profile_id = value.number(odd)?,
                     b"Accumulables" if completed => value.each_element(|value| {
-                        accumulators.push(accumulable(value, odd, self.tables)?);
+                        let accumulator = accumulable(value, odd, self.tables)?;
+                        if accumulator.name.as_deref() == Some(OUTPUT_ROWS) {
+                            found.operator_rows_max = found.operator_rows_max.max(accumulator.value);
+                        }
+                        accumulators.push(accumulator);
                         Ok(())
                     })?,
                     _ => {}

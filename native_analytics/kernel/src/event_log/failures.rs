@@ -1,0 +1,172 @@
+//! Failed task attempts of one stage attempt by their class: a few rows whatever fails, so that failures need no second
+//! pass over the log.
+
+use foldhash::HashMap;
+
+use super::events::*;
+use super::shape::Row;
+use super::tasks::{failure_class, failure_reason};
+use super::text::text;
+
+/// Classes that are told apart in one stage attempt; failures of further ones find no room and are counted.
+pub const MOST_CLASSES: usize = 32;
+/// Different hosts and tasks that are told apart within a class, as the live view has it.
+const MOST_HOSTS: usize = 32;
+const MOST_TASKS: usize = 1_000;
+/// Longest text that is kept: a collector cuts earlier, and a stack trace says its cause within this.
+const LONGEST: usize = 16 << 10;
+const NO_CLASS: &str = "UnknownReason";
+
+/// Failed attempts with one class; texts and places are those of the last one in the log.
+#[derive(Debug, Clone, Default)]
+pub struct Failure {
+    pub class: String,
+    pub reason: Option<String>,
+    pub failed: i64,
+    pub task_index: Option<i64>,
+    /// Of the attempt, or those whose block could not be fetched.
+    pub executor_id: Option<String>,
+    pub host: Option<String>,
+    hosts: Vec<String>,
+    /// Failed attempts by index of the task, with the place at which the index came first.
+    tasks: HashMap<i64, (usize, i64)>,
+}
+
+/// The classes of one stage attempt, in the order in which they came.
+#[derive(Debug, Clone, Default)]
+pub struct Failures {
+    rows: Vec<Failure>,
+}
+
+impl Failures {
+    pub fn rows(&self) -> &[Failure] {
+        &self.rows
+    }
+
+    /// Adds a failed attempt; gives the bytes that it took, or none when it found no room.
+    #[cold]
+    pub fn add(&mut self, row: &Row, line: &[u8]) -> Option<usize> {
+        let class = failure_class(row, line).map_or_else(|| NO_CLASS.to_owned(), text);
+        let place = self.place(class)?;
+        let ours = &mut self.rows[place];
+        let before = ours.bytes();
+        ours.add(row, line);
+        Some(ours.bytes().saturating_sub(before))
+    }
+
+    /// Adds what a later part of the log said; gives how many failed attempts found no room.
+    pub fn append(&mut self, later: Failures) -> u64 {
+        let mut left_out = 0;
+        for failure in later.rows {
+            match self.place(failure.class.clone()) {
+                Some(place) => self.rows[place].append(failure),
+                None => left_out += failure.failed as u64,
+            }
+        }
+        left_out
+    }
+
+    fn place(&mut self, class: String) -> Option<usize> {
+        if let Some(place) = self.rows.iter().position(|known| known.class == class) {
+            return Some(place);
+        }
+        if self.rows.len() == MOST_CLASSES {
+            return None;
+        }
+        self.rows.push(Failure {
+            class,
+            ..Failure::default()
+        });
+        Some(self.rows.len() - 1)
+    }
+}
+
+impl Failure {
+    /// Different hosts on which attempts failed so, as far as they are told apart.
+    pub fn hosts(&self) -> i64 {
+        self.hosts.len() as i64
+    }
+
+    /// Different tasks that failed so, as far as they are told apart.
+    pub fn failing_tasks(&self) -> i64 {
+        self.tasks.len() as i64
+    }
+
+    /// Most failed attempts of one task.
+    pub fn attempts_max(&self) -> i64 {
+        self.tasks.values().map(|(_, attempts)| *attempts).max().unwrap_or(0)
+    }
+
+    fn add(&mut self, row: &Row, line: &[u8]) {
+        self.failed += 1;
+        self.reason = failure_reason(row, line).map(capped);
+        self.task_index = row.number(TASK_INDEX);
+        let host = row.text(line, HOST).map(text);
+        // Of a block that could not be fetched the executor that held it matters, not the one that asked for it.
+        let (executor_id, block_host) = (row.text(line, FETCH_EXECUTOR_ID), row.text(line, FETCH_HOST));
+        self.executor_id = executor_id.or(row.text(line, EXECUTOR_ID)).map(text);
+        self.host = block_host.map(text).or_else(|| host.clone());
+        host.into_iter().for_each(|host| self.meet(host));
+        if let Some(index) = self.task_index {
+            self.count(index, 1);
+        }
+    }
+
+    fn append(&mut self, later: Failure) {
+        self.failed += later.failed;
+        self.reason = later.reason;
+        self.task_index = later.task_index;
+        self.executor_id = later.executor_id;
+        self.host = later.host;
+        later.hosts.into_iter().for_each(|host| self.meet(host));
+        let mut tasks: Vec<(usize, i64, i64)> = later
+            .tasks
+            .into_iter()
+            .map(|(index, (place, attempts))| (place, index, attempts))
+            .collect();
+        tasks.sort_unstable();
+        tasks
+            .into_iter()
+            .for_each(|(_, index, attempts)| self.count(index, attempts));
+    }
+
+    fn meet(&mut self, host: String) {
+        if self.hosts.len() < MOST_HOSTS && !self.hosts.contains(&host) {
+            self.hosts.push(host);
+        }
+    }
+
+    fn count(&mut self, index: i64, attempts: i64) {
+        let place = self.tasks.len();
+        match self.tasks.get_mut(&index) {
+            Some((_, known)) => *known += attempts,
+            None if place < MOST_TASKS => {
+                self.tasks.insert(index, (place, attempts));
+            }
+            None => {}
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let texts = self
+            .hosts
+            .iter()
+            .chain(&self.reason)
+            .chain(&self.executor_id)
+            .chain(&self.host);
+        let own = if self.failed == 0 {
+            0
+        } else {
+            size_of::<Failure>() + self.class.len()
+        };
+        own + texts.map(|text| text.len() + 24).sum::<usize>() + 32 * self.tasks.len()
+    }
+}
+
+fn capped(mut reason: String) -> String {
+    if reason.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|end| reason.is_char_boundary(*end));
+        reason.truncate(end.unwrap_or(0));
+    }
+    reason
+}
