@@ -21,7 +21,8 @@ class CompiledRule:
     """A rule as DataFusion asks it at rest.
 
     ``severity_sql`` gives the worst severity that holds, or NULL; ``evidence`` are the columns that the rule mentions;
-    ``undecidable`` the columns that it needs and that no event log has, in which case it cannot be asked.
+    ``undecidable`` the columns that it needs and that no event log has, in which case it cannot be asked; ``inhibits``
+    the rules that are its symptoms.
     """
 
     id: str
@@ -32,6 +33,7 @@ class CompiledRule:
     severity_sql: str
     evidence: tuple[str, ...]
     undecidable: tuple[str, ...]
+    inhibits: tuple[str, ...] = ()
 
 
 def rules_at_rest(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
@@ -81,6 +83,7 @@ def compile_at_rest(config_file: Path | None = None) -> tuple[CompiledRule, ...]
                 severity_sql=severity_sql(rule, "datafusion"),
                 evidence=tuple(name for name in VIEWS[rule.view] if name in mentioned),
                 undecidable=undecidable_columns(rule, "rest"),
+                inhibits=rule.inhibits,
             )
         )
     return tuple(rules)
@@ -94,5 +97,5 @@ def _ready_made() -> Any:
 
 
 def _rule(entry: Mapping[str, Any]) -> CompiledRule:
-    lists = {name: tuple(entry[name]) for name in ("evidence", "undecidable")}
+    lists = {name: tuple(entry[name]) for name in ("evidence", "undecidable", "inhibits")}
     return CompiledRule(**{**entry, **lists})

@@ -12,7 +12,6 @@ NO_CLASS = "UnknownReason"
 MOST_CLASSES = 32
 MOST_HOSTS = 32
 MOST_TASKS = 1_000
-LONGEST_REASON = 16 << 10
 
 
 class Failures:
@@ -44,7 +43,7 @@ def _row(name: str, failed: list[tuple[Event, Row]]) -> Row:
     told = dict(list(tasks.items())[:MOST_TASKS])
     return {
         "failure_class": name,
-        "failure_reason": None if last["failure_reason"] is None else _capped(last["failure_reason"]),
+        "failure_reason": last["failure_reason"],
         "failed": len(failed),
         "task_index": last["task_index"],
         "executor_id": _first(text(event, *block, "Executor ID"), last["executor_id"]),
@@ -57,7 +56,3 @@ def _row(name: str, failed: list[tuple[Event, Row]]) -> Row:
 
 def _first(one: str | None, other: str | None) -> str | None:
     return other if one is None else one
-
-
-def _capped(reason: str) -> str:
-    return reason.encode()[:LONGEST_REASON].decode(errors="ignore")

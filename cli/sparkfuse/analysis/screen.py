@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from sparkfuse_rules.describe import readable_bytes, readable_duration
 
 Object = Mapping[str, Any]
 MOST_FINDINGS = 5
+MOST_SYMPTOMS = 3
 MOST_STAGES = 8
 _RETRY = {
     "transient": "; the same again may do",
@@ -24,6 +26,8 @@ _RETRY = {
     "unknown": "",
 }
 MOST_FAILURES = 3
+# The rule that tells of failed jobs.
+_FAILED = "job_failed"
 NAME_LEAST = 24
 NOTHING = "-"
 _FOLDERS = re.compile(r" at (?:[^\s/]*/)+")
@@ -35,10 +39,10 @@ def show(analysis: Object, briefly: bool = False, console: Console | None = None
     """Print the analysis of one application; ``briefly`` leaves the stages out, where there are many applications."""
     out = console or Console(highlight=False, emoji=False, markup=False)
     out.print(_title(analysis))
-    failures = list(_failures(analysis))
-    for line in failures:
+    told = list(_told(analysis["findings"]))
+    for line in _failures(analysis, {cause["job_id"] for cause, _ in told[:MOST_FINDINGS] if cause["rule"] == _FAILED}):
         out.print(line)
-    _findings(analysis, out, any_failure=bool(failures))
+    _findings(analysis, told, out)
     if not briefly:
         _costs(analysis, out)
     for sentence in limits(analysis):
@@ -67,8 +71,8 @@ def limits(analysis: Object) -> Iterator[str]:
         yield f"{_count(unfinished, 'task attempt')} started without an end in the log: {_unfinished_where(analysis)}."
     yield from _doubts(evidence)
     if undecided := analysis["not_decidable"]:
-        names = ", ".join(each["rule"] for each in undecided)
-        yield f"Not decidable from an event log, only while a job runs: {names}."
+        names = _named([each["rule"] for each in undecided])
+        yield f"Not decidable from an event log, only while a job runs: {names} (--json says why)."
 
 
 def _doubts(evidence: Object) -> Iterator[str]:
@@ -101,9 +105,13 @@ def _took(application: Object) -> str:
     return f"took {readable_duration(elapsed)}{usual}"
 
 
-def _failures(analysis: Object) -> Iterator[Text]:
-    """Jobs that failed, with the first words of why; a rule on them would say no more."""
-    failed = [job for job in analysis["jobs"] if job["result"] not in (None, "JobSucceeded")]
+def _failed_jobs(analysis: Object) -> list[Object]:
+    return [job for job in analysis["jobs"] if job["result"] not in (None, "JobSucceeded")]
+
+
+def _failures(analysis: Object, told: set[int | None]) -> Iterator[Text]:
+    """Jobs that failed, with the first words of why, but for those that a finding tells of."""
+    failed = [job for job in _failed_jobs(analysis) if job["job_id"] not in told]
     for job in failed[:MOST_FAILURES]:
         reason = cause(job["failure_reason"] or _stage_failure(analysis, job) or "no reason was logged")
         yield Text.assemble((" FAILED ", "bold white on red"), f" job {job['job_id']}{_of_what(job)}: {reason}")
@@ -135,22 +143,50 @@ def _stage_failure(analysis: Object, job: Object) -> str | None:
     return next((reason for reason in reasons if reason), None)
 
 
-def _findings(analysis: Object, out: Console, any_failure: bool) -> None:
-    findings = analysis["findings"]
-    for finding in findings[:MOST_FINDINGS]:
-        severity = str(finding["severity"])
-        head = Text.assemble((f" {severity.upper()} ", _STYLES.get(severity, "bold")), " ", (finding["rule"], "bold"))
-        head.append(f"  {readable(finding['summary'])}.")
-        out.print(head)
-        out.print(Padding(Text(readable(finding["description"], 600)), (0, 0, 0, 2)))
-        if step := first_step(finding["runbook"]):
-            out.print(Padding(Text.assemble(("Do: ", "bold green"), step), (0, 0, 0, 2)))
-    if len(findings) > MOST_FINDINGS:
-        out.print(Text(f"{_count(len(findings) - MOST_FINDINGS, 'more finding')}: --json shows all."))
-    if not findings:
+def _told(findings: Sequence[Object]) -> Iterator[tuple[Object, list[Object]]]:
+    """Each finding that is no symptom, with the symptoms that stand behind it."""
+    behind = list(findings)
+    while behind:
+        cause = behind.pop(0)
+        symptoms = list(takewhile(lambda each: each["inhibited_by"] is not None, behind))
+        del behind[: len(symptoms)]
+        yield cause, symptoms
+
+
+def _findings(analysis: Object, told: Sequence[tuple[Object, list[Object]]], out: Console) -> None:
+    for cause, symptoms in told[:MOST_FINDINGS]:
+        _finding(cause, out)
+        for symptom in symptoms[:MOST_SYMPTOMS]:
+            line = Text.assemble("With it: ", (symptom["rule"], "bold"), f"{_place(symptom)}{_more(symptom)}: ")
+            out.print(Padding(line.append(readable(symptom["description"], 200)), (0, 0, 0, 2)))
+        if len(symptoms) > MOST_SYMPTOMS:
+            out.print(Padding(Text(f"And {_count(len(symptoms) - MOST_SYMPTOMS, 'more symptom')}."), (0, 0, 0, 2)))
+    if len(told) > MOST_FINDINGS:
+        out.print(Text(f"{_count(len(told) - MOST_FINDINGS, 'more finding')}: --json shows all."))
+    if not told:
+        any_failure = bool(_failed_jobs(analysis))
         what = "No rule found anything else." if any_failure else "No rule found anything."
         history = "" if analysis["application"]["baseline_runs"] else " Without --history nothing is judged slow."
         out.print(Text(what + history, style="green" if not any_failure else ""))
+
+
+def _finding(finding: Object, out: Console) -> None:
+    severity = str(finding["severity"])
+    head = Text.assemble((f" {severity.upper()} ", _STYLES.get(severity, "bold")), " ", (finding["rule"], "bold"))
+    head.append(f"  {readable(finding['summary'])}{_more(finding)}.")
+    out.print(head)
+    out.print(Padding(Text(readable(finding["description"], 600)), (0, 0, 0, 2)))
+    if step := first_step(finding["runbook"]):
+        out.print(Padding(Text.assemble(("Do: ", "bold green"), step), (0, 0, 0, 2)))
+
+
+def _more(finding: Object) -> str:
+    """How often a rule holds so, when more than once; told is the worst."""
+    return f" ({finding['count']} times, here the worst)" if finding["count"] > 1 else ""
+
+
+def _place(finding: Object) -> str:
+    return "" if finding["stage_id"] is None else f", stage {finding['stage_id']}"
 
 
 def first_step(runbook: str) -> str:

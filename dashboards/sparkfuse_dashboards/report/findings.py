@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparkfuse_dashboards.report.limits import MAX_FINDINGS
-from sparkfuse_dashboards.report.text import clean, clean_lines, number
+from sparkfuse_dashboards.report.text import clean, clean_lines, count, number, whole
 from sparkfuse_rules.rule import SEVERITIES
 
 _STEP = re.compile(r"\d+\.\s+")
@@ -15,8 +15,11 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def shown_findings(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Findings for the page, the worst first, how many were left out, and (severity, how many) of those there are."""
-    ordered = sorted(findings, key=lambda each: _place(each.get("severity")))
+    """Findings for the page, the worst first, how many were left out, and (severity, how many) of those there are.
+
+    Symptoms stay behind the cause that they stand behind in the analysis.
+    """
+    ordered = [each for cause in sorted(_by_cause(findings), key=_worst) for each in cause]
     return {
         "shown": [_shown(each) for each in ordered[:MAX_FINDINGS]],
         "left_out": max(len(ordered) - MAX_FINDINGS, 0),
@@ -42,6 +45,19 @@ def steps(runbook: str) -> list[list[tuple[bool, str]]]:
     ]  # fmt: skip
 
 
+def _by_cause(findings: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    causes: list[list[Mapping[str, Any]]] = []
+    for each in findings:
+        if each.get("inhibited_by") is None or not causes:
+            causes.append([])
+        causes[-1].append(each)
+    return causes
+
+
+def _worst(cause: Sequence[Mapping[str, Any]]) -> int:
+    return _place(cause[0].get("severity"))
+
+
 def _place(severity: object) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
@@ -55,6 +71,8 @@ def _shown(finding: Mapping[str, Any]) -> dict[str, Any]:
         "summary": clean(finding.get("summary")),
         "description": clean(finding.get("description"), 2000),
         "where": _where(finding),
+        "cause": clean(finding.get("inhibited_by")),
+        "more": count(amount - 1) if (amount := whole(finding.get("count"))) > 1 else "",
         "evidence": [(clean(name), clean(value)) for name, value in (finding.get("evidence") or {}).items()],
         "completeness": "unknown" if completeness is None else f"{int(completeness * 1000) / 10:g} %",
         "steps": steps(clean_lines(finding.get("runbook"))),
@@ -68,4 +86,6 @@ def _where(finding: Mapping[str, Any]) -> str:
         places.append(f"stage {stage_id:.0f}" + (f", attempt {attempt:.0f}" if attempt else ""))
     if finding.get("executor_id") not in {None, ""}:
         places.append(f"executor {clean(finding['executor_id'])}")
+    if stage_id is None and (job_id := number(finding.get("job_id"))) is not None:
+        places.append(f"job {job_id:.0f}")
     return ", ".join(places) or "application"

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparkfuse_contracts.columns import view_specs
-from sparkfuse_native_analytics.at_rest import stage_rows
+from sparkfuse_native_analytics.at_rest import job_rows
 from sparkfuse_native_analytics.at_rest.application import Application
+from sparkfuse_native_analytics.at_rest.causes import Told, told
 from sparkfuse_native_analytics.at_rest.expectations import application_expectation, stage_expectations
 from sparkfuse_native_analytics.at_rest.history import History
 from sparkfuse_native_analytics.at_rest.judge import Finding, Rows, judge, undecidable
+from sparkfuse_native_analytics.at_rest.views import rows_of
 from sparkfuse_rules.compiled import CompiledRule
-from sparkfuse_rules.knowledge.failures import classify
 
 Object = dict[str, Any]
 # How many applications are held to be judged at once, and how much their logs may take where they lie.
@@ -35,7 +35,8 @@ _EXPECTED = ("baseline_runs", "expected_ms", "expected_p95_ms", "moved")
 _JOB = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids")
 _EXECUTOR = ("executor_id", "host", "added_ms", "removed_ms", "removed_reason", "cores")
 _FILE = ("name", "codec", "bytes", "plain_bytes", "lines", "truncated", "error")
-_WHERE = ("stage_id", "stage_attempt", "executor_id")
+_WHERE = ("stage_id", "stage_attempt", "executor_id", "job_id")
+_WHY = ("failure_kind", "failure", "retry")
 
 
 def analyse(application: Application, rules: Sequence[CompiledRule], history: History | None = None) -> Object:
@@ -71,12 +72,7 @@ class _Prepared:
 def _prepared(application: Application, history: History) -> _Prepared:
     of_stages = stage_expectations(application, history)
     of_application = application_expectation(application, history)
-    views = {
-        "stage_live": stage_rows.with_columns(application.stage_rows, of_stages),
-        "app_live": _application_view({**application.row, **of_application}),
-    }
-    completeness = {"stage_live": application.stage_completeness, "app_live": (application.completeness,)}
-    return _Prepared(application, of_stages, of_application, Rows(views, completeness))
+    return _Prepared(application, of_stages, of_application, rows_of(application, of_stages, of_application))
 
 
 def _judged(held: Sequence[_Prepared], rules: Sequence[CompiledRule]) -> Iterator[tuple[Application, Object]]:
@@ -91,10 +87,10 @@ def _analysis(of: _Prepared, found: Sequence[Finding], rules: Sequence[CompiledR
     return {
         "application": _application(of.application, of.of_application),
         "evidence": _evidence(of.application),
-        "jobs": _jobs(of.application),
+        "jobs": _jobs(of),
         "stages": _stages(of.application, of.of_stages),
         "executors": [{name: row[name] for name in _EXECUTOR} for row in tables["executors"].to_pylist()],
-        "findings": [_finding(each) for each in found],
+        "findings": [_finding(each) for each in told(found, _stages_of_jobs(tables["jobs"]))],
         "not_decidable": [{"rule": each.rule.id, "reason": each.reason} for each in undecidable(rules, of.rows.views)],
     }
 
@@ -121,23 +117,17 @@ def _application(application: Application, expected: Mapping[str, Any]) -> Objec
     }
 
 
-def _jobs(application: Application) -> list[Object]:
-    reasons = _stage_failures(application)
+def _jobs(of: _Prepared) -> list[Object]:
+    failed = {row["job_id"]: row for row in of.rows.views[job_rows.VIEW].to_pylist()}
     found = []
-    for row in application.tables["jobs"].to_pylist():
-        job = {name: row[name] for name in _JOB} | {"failure_kind": None, "failure": None, "retry": None}
-        if row["result"] not in (None, "JobSucceeded"):
-            of_stages = (reasons[stage] for stage in row["stage_ids"] if stage in reasons)
-            failure = classify(None, row["failure_reason"] or next(of_stages, None))
-            job |= {"failure_kind": failure.kind, "failure": failure.reason, "retry": failure.retry}
-        found.append(job)
+    for row in of.application.tables["jobs"].to_pylist():
+        why = failed.get(row["job_id"], {})
+        found.append({name: row[name] for name in _JOB} | {name: why.get(name) for name in _WHY})
     return found
 
 
-def _stage_failures(application: Application) -> Mapping[int, str]:
-    """Why stages failed, by stage id: the job's own text lacks in old logs."""
-    rows = application.tables["stages"].select(["stage_id", "failure_reason"]).to_pylist()
-    return {row["stage_id"]: row["failure_reason"] for row in rows if row["failure_reason"]}
+def _stages_of_jobs(jobs: Any) -> Mapping[int, Sequence[int]]:
+    return dict(zip(jobs["job_id"].to_pylist(), jobs["stage_ids"].to_pylist(), strict=True))
 
 
 def _evidence(application: Application) -> Object:
@@ -186,23 +176,17 @@ def _objects(distribution: Any) -> list[Object]:
     return [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
 
 
-def _finding(found: Finding) -> Object:
+def _finding(each: Told) -> Object:
+    found = each.finding
     return {
         "rule": found.rule.id,
         "severity": found.severity,
         **{name: found.row.get(name) for name in _WHERE},
+        "count": each.count,
+        "inhibited_by": each.inhibited_by,
         "summary": found.rule.summary,
         "description": found.description,
         "evidence": dict(found.evidence),
         "completeness": found.completeness,
         "runbook": found.rule.runbook,
     }
-
-
-def _application_view(row: Mapping[str, Any]) -> Any:
-    """The one row of app_live as an Arrow table."""
-    import pyarrow as pa
-
-    types = stage_rows.arrow_types()
-    columns = view_specs()["app_live"].columns
-    return pa.table({name: pa.array([row.get(name)], types[column.type]) for name, column in columns.items()})

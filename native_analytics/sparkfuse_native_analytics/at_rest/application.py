@@ -13,12 +13,13 @@ from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable
 from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
 from sparkfuse_rules.knowledge.lessons import ended_well
+from sparkfuse_rules.knowledge.python_operators import runs_python
 from sparkfuse_rules.knowledge.stage_graph import KnownStage, WholeRun, fingerprint_in_run
 
 PROPERTIES = "Spark Properties"
 # What identity is made of; the two below stand in for a lost start of the application.
 IDENTITY_KEYS = (*PROPERTY_KEYS, "spark.app.name", "spark.app.id")
-_TABLES = ("applications", "jobs", "stages", "executors", "plan_nodes", "environment")
+_TABLES = ("applications", "jobs", "stages", "failures", "executors", "plan_nodes", "environment")
 _MOMENTS = {
     "applications": ("started_ms", "ended_ms"),
     "jobs": ("submitted_ms", "completed_ms"),
@@ -31,10 +32,11 @@ _MOMENTS = {
 class Application:
     """One application attempt. Times are ms since the epoch.
 
-    ``tables`` are the kernel's, as Arrow tables: applications, jobs, stages, executors, plan_nodes, environment;
-    others come from ``read.table(name)``. ``until_ms`` is the last moment that the log tells of, ``completeness`` the
-    share of the log that could be read. ``fingerprints`` and ``stage_completeness`` go with the rows of
-    ``tables["stages"]``, and so does ``stage_rows``, the view stage_live; ``row`` is the view app_live.
+    ``tables`` are the kernel's, as Arrow tables: applications, jobs, stages, failures, executors, plan_nodes,
+    environment; others come from ``read.table(name)``. ``until_ms`` is the last moment that the log tells of,
+    ``completeness`` the share of the log that could be read. ``fingerprints``, ``run_python`` (whether a stage runs
+    Python functions of the user) and ``stage_completeness`` go with the rows of ``tables["stages"]``, and so does
+    ``stage_rows``, the view stage_live; ``row`` is the view app_live.
     """
 
     read: LogTables
@@ -51,6 +53,7 @@ class Application:
     run_key: str
     completeness: float
     fingerprints: tuple[str, ...]
+    run_python: tuple[bool, ...]
     stage_completeness: tuple[float, ...]
     row: Mapping[str, Any]
 
@@ -58,7 +61,10 @@ class Application:
     def stage_rows(self) -> Any:
         """The view stage_live as an Arrow table, without expectations."""
         rows = stage_rows.stage_rows(self.tables["stages"], self.until_ms)
-        return stage_rows.with_columns(rows, [{"stage_fingerprint": each} for each in self.fingerprints])
+        known = zip(self.fingerprints, self.run_python, strict=True)
+        return stage_rows.with_columns(
+            rows, [{"stage_fingerprint": fingerprint, "runs_python": python} for fingerprint, python in known]
+        )
 
     def stages(self, *columns: str) -> list[dict[str, Any]]:
         """Some columns of the same rows as mappings."""
@@ -119,6 +125,7 @@ def application_of(read: LogTables) -> Application:
     who = identify(properties, name or app_id, app_id or UNNAMED, number, started["started_ms"], started["user_name"])
     until_ms = _last_moment(tables)
     of_log = _completeness(read)
+    plans = _first_plans(tables["plan_nodes"])
     return Application(
         read=read,
         tables=tables,
@@ -133,11 +140,10 @@ def application_of(read: LogTables) -> Application:
         job_key=who.job_key,
         run_key=who.run_key,
         completeness=of_log,
-        fingerprints=tuple(_fingerprints(tables)),
+        fingerprints=tuple(_fingerprints(tables, plans)),
+        run_python=tuple(_run_python(tables["stages"], plans)),
         stage_completeness=tuple(stage_rows.completeness(tables["stages"], of_log)),
-        row=application_row.application_row(
-            {**started, "name": name}, tables, until_ms, read.evidence["unfinished_tasks"]
-        ),
+        row=application_row.application_row({**started, "name": name}, tables, until_ms, read.evidence),
     )
 
 
@@ -170,7 +176,13 @@ def _completeness(read: LogTables) -> float:
     return there / (there + lost) if there else 0.0
 
 
-def _fingerprints(tables: Mapping[str, Any]) -> list[str]:
+def _run_python(stages: Any, plans: Mapping[int, Sequence[str]]) -> list[bool]:
+    """Whether each row of stages runs Python functions of the user."""
+    rows = stages.select(["scope_names", "sql_execution_id"]).to_pylist()
+    return [runs_python(row["scope_names"] or (), plans.get(row["sql_execution_id"], ())) for row in rows]
+
+
+def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]]) -> list[str]:
     """The fingerprint of each row of stages; attempts of one stage have one."""
     columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id"]
     rows = tables["stages"].select(columns).to_pylist()
@@ -180,7 +192,7 @@ def _fingerprints(tables: Mapping[str, Any]) -> list[str]:
             scopes, parents = row["scope_names"] or (), row["parent_stage_ids"] or ()
             told = KnownStage(row["name"], tuple(scopes), tuple(parents), row["sql_execution_id"])
             known[row["stage_id"]] = told
-    run = WholeRun(known, _first_plans(tables["plan_nodes"]))
+    run = WholeRun(known, plans)
     return [fingerprint_in_run(row["stage_id"], row["name"], run) for row in rows]
 
 

@@ -12,13 +12,14 @@ SUCCEEDED = "JobSucceeded"
 
 
 def application_row(
-    application: Mapping[str, Any], tables: Mapping[str, Any], until_ms: int | None, unfinished_tasks: int
+    application: Mapping[str, Any], tables: Mapping[str, Any], until_ms: int | None, evidence: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The columns of app_live, absent ones left out; those of baselines are not filled yet.
 
     ``application`` is a row of the kernel's applications; ``tables`` holds its jobs, stages and executors as Arrow
-    tables; ``until_ms`` is the last moment that the log tells of. Formulas: Application.java in flink-functions; the
-    work of an application is that of its stages, and CPU is that of its tasks.
+    tables; ``until_ms`` is the last moment that the log tells of, ``evidence`` what was read of the log and what was
+    not. Formulas: Application.java in flink-functions; the work of an application is that of its stages, and CPU is
+    that of its tasks.
     """
     stages = tables["stages"]
     results = tables["jobs"]["result"].to_pylist()
@@ -36,7 +37,7 @@ def application_row(
         "failed_jobs": failed_jobs,
         "running_stages": sum(status == "running" for status in statuses),
         "ended_stages": sum(status != "running" for status in statuses),
-        "running_tasks": unfinished_tasks,
+        "running_tasks": evidence["unfinished_tasks"],
         "finished_tasks": _sum(stages, "tasks"),
         "failed_tasks": _sum(stages, "failed"),
         "executors": tables["executors"]["removed_ms"].null_count,
@@ -46,6 +47,9 @@ def application_row(
         "finished_cpu_ms": _sum(stages, "cpu_ns") // 1_000_000,
         "work_bytes": _sum(stages, "input_bytes", "shuffle_read_bytes"),
         "work_records": _sum(stages, "input_records", "shuffle_read_records"),
+        "facts_seen": evidence["events"],
+        "facts_expected": evidence["events"] + evidence["malformed"] + evidence["left_out"],
+        "unfinished_tasks": evidence["unfinished_tasks"],
     }
     return {name: value for name, value in row.items() if value is not None}
 

@@ -15,6 +15,7 @@ SEVERITIES = ("critical", "warning", "info")
 # A name may be as long as a log; a reader of findings needs its beginning.
 MAX_EVIDENCE = 4000
 _PLACE = "place_of_row"
+_BY_DURATION = ("stage_live", "app_live")
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,9 @@ def judge(rules: Iterable[CompiledRule], runs: Sequence[Rows]) -> list[list[Find
 
 
 def _rank(found: Finding) -> tuple[int, bool, int]:
-    """A stage that is named says more than the application that it makes late."""
-    return SEVERITIES.index(found.severity), "stage_id" not in found.row, -(found.row.get("elapsed_ms") or 0)
+    """A stage that is named says more than the application that it makes late; other views are in order."""
+    took = found.row.get("elapsed_ms") if found.rule.view in _BY_DURATION else None
+    return SEVERITIES.index(found.severity), "stage_id" not in found.row, -(took or 0)
 
 
 def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list[Undecidable]:
@@ -82,7 +84,7 @@ def undecidable(rules: Iterable[CompiledRule], views: Mapping[str, Any]) -> list
         if rule.undecidable:
             found.append(Undecidable(rule, f"needs what only a running job tells: {', '.join(rule.undecidable)}"))
         elif rule.view not in views:
-            found.append(Undecidable(rule, f"needs the rows of {rule.view}, which only a running job has"))
+            found.append(Undecidable(rule, f"needs the rows of {rule.view}, which no event log has"))
     return found
 
 

@@ -16,6 +16,8 @@ LARGEST = 2**63 - 1
 _AS_THEY_ARE = (
     "stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "job_id",
     "sql_execution_id", "failure_reason", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms",
+    "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_gc_ms", "slowest_task_executor_id",
+    "slowest_task_host", "operator_rows_max",
 )  # fmt: skip
 _RENAMED = {
     "finished_tasks": "tasks",
@@ -39,6 +41,9 @@ _RENAMED = {
     "finished_spilled_tasks": "spilled_tasks",
     "finished_spilled_duration_ms": "spilled_wall_ms",
     "finished_duration_ms": "ended_wall_ms",
+    "fetch_failed_tasks": "fetch_failed",
+    "lost_tasks": "lost",
+    "resubmitted_tasks": "resubmitted",
     # Nothing runs at rest, so the totals are those of ended tasks.
     "disk_spilled_bytes": "disk_spilled_bytes",
     "memory_spilled_bytes": "memory_spilled_bytes",
@@ -112,9 +117,16 @@ def _columns(stages: Any, until_ms: int | None) -> dict[str, Any]:
 
 _COMPUTED_FROM = (
     "submitted_ms", "completed_ms", "cpu_ns", "input_bytes", "shuffle_read_bytes", "input_records",
-    "shuffle_read_records", "biggest_task_bytes", "biggest_task_ms",
+    "shuffle_read_records", "biggest_task_bytes", "biggest_task_ms", "slowest_task_bytes", "slowest_task_ms",
 )  # fmt: skip
-_MADE = ("elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", "bytes_ratio", "lost_ms", "lost_share")
+# The columns that compare a task with its siblings: what the task's own begin with, and what the answers are called.
+_TASKS = (
+    ("biggest_task", "bytes_ratio", "lost_ms", "lost_share"),
+    ("slowest_task", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share"),
+)
+_MADE = (
+    "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", *(name for task in _TASKS for name in task[1:]),
+)  # fmt: skip
 
 
 def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
@@ -126,12 +138,13 @@ def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
     row["finished_cpu_ms"] = of["cpu_ns"] // 1_000_000
     row["work_bytes"] = held(of["input_bytes"] + of["shuffle_read_bytes"])
     row["work_records"] = held(of["input_records"] + of["shuffle_read_records"])
-    if of["biggest_task_bytes"] is not None and of["median_bytes"] is not None:
-        row["bytes_ratio"] = (of["biggest_task_bytes"] + 1.0) / (of["median_bytes"] + 1.0)
-    if of["biggest_task_ms"] is not None and of["median_ms"] is not None:
-        row["lost_ms"] = held(max(0, int(of["biggest_task_ms"] - of["median_ms"])))
-        if row["elapsed_ms"]:
-            row["lost_share"] = row["lost_ms"] / row["elapsed_ms"]
+    for task, ratio, lost, share in _TASKS:
+        if of[f"{task}_bytes"] is not None and of["median_bytes"] is not None:
+            row[ratio] = (of[f"{task}_bytes"] + 1.0) / (of["median_bytes"] + 1.0)
+        if of[f"{task}_ms"] is not None and of["median_ms"] is not None:
+            row[lost] = held(max(0, int(of[f"{task}_ms"] - of["median_ms"])))
+            if row["elapsed_ms"]:
+                row[share] = row[lost] / row["elapsed_ms"]
     return row
 
 

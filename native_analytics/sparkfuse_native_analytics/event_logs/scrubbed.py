@@ -17,6 +17,7 @@ TEXTS: Mapping[str, Mapping[str, Scrubber]] = {
     "applications": {"name": scrub},
     "jobs": {"description": scrub_query, "job_group": scrub, "failure_reason": scrub},
     "stages": {"name": scrub, "failure_reason": scrub, "job_description": scrub_query, "job_group": scrub},
+    "failures": {"failure_reason": scrub},
     "executors": {"removed_reason": scrub},
     "sql_executions": {"description": scrub_query, "failure_reason": scrub},
     "streaming_progress": {"name": scrub},

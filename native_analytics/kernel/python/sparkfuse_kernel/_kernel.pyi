@@ -95,7 +95,7 @@ class EventLog:
 
         stage_id, stage_attempt, failure_class (of the exception, else Spark's reason), failed, hosts (different ones
         with such a failure, at most 32), failing_tasks (different ones, at most 1,000), attempts_max (most failed
-        attempts of one of those); of the last one in the log: failure_reason (at most 16 KiB), task_index,
+        attempts of one of those); of the last one in the log: failure_reason, task_index,
         executor_id, host (where a block could not be fetched, those of the block).
         """
 

@@ -13,8 +13,6 @@ pub const MOST_CLASSES: usize = 32;
 /// Different hosts and tasks that are told apart within a class, as the live view has it.
 const MOST_HOSTS: usize = 32;
 const MOST_TASKS: usize = 1_000;
-/// Longest text that is kept: a collector cuts earlier, and a stack trace says its cause within this.
-const LONGEST: usize = 16 << 10;
 const NO_CLASS: &str = "UnknownReason";
 
 /// Failed attempts with one class; texts and places are those of the last one in the log.
@@ -99,7 +97,7 @@ impl Failure {
 
     fn add(&mut self, row: &Row, line: &[u8]) {
         self.failed += 1;
-        self.reason = failure_reason(row, line).map(capped);
+        self.reason = failure_reason(row, line);
         self.task_index = row.number(TASK_INDEX);
         let host = row.text(line, HOST).map(text);
         // Of a block that could not be fetched the executor that held it matters, not the one that asked for it.
@@ -161,12 +159,4 @@ impl Failure {
         };
         own + texts.map(|text| text.len() + 24).sum::<usize>() + 32 * self.tasks.len()
     }
-}
-
-fn capped(mut reason: String) -> String {
-    if reason.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|end| reason.is_char_boundary(*end));
-        reason.truncate(end.unwrap_or(0));
-    }
-    reason
 }
