@@ -102,9 +102,21 @@ def decidable(rule: Rule, engine: Engine) -> bool:
 
 def undecidable_columns(rule: Rule, engine: Engine) -> tuple[str, ...]:
     """The needed columns that ``engine`` never has: the reason why the rule is not decidable there."""
-    needed = set().union(*(needed_columns_of(predicate) for predicate in _predicates(rule)))
     view = VIEWS[rule.view]
-    return tuple(column for column in view if column in needed and _ABSENT[engine] & set(view[column].tags))
+    return tuple(column for column in needed_columns(rule) if _ABSENT[engine] & set(view[column].tags))
+
+
+def needed_columns(rule: Rule) -> tuple[str, ...]:
+    """The columns that the rule cannot do without, in the order of the view: where one is NULL nothing can be said."""
+    needed = set().union(*(needed_columns_of(predicate) for predicate in _predicates(rule)))
+    return tuple(column for column in VIEWS[rule.view] if column in needed)
+
+
+def needs_sql(rule: Rule, dialect: Dialect) -> str:
+    """Write whether all that the rule's breaker needs holds, as a predicate; NULL evidence gives NULL."""
+    needs = rule.breaker.needs if rule.breaker else ()
+    held = [_bound(rule, f"breaker.needs[{place}]", text) for place, text in enumerate(needs)]
+    return write(exp.and_(exp.true(), *held), dialect, _numbers(rule))
 
 
 def _numbers(rule: Rule) -> frozenset[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sparkfuse.commands.history import DEFAULT_HOME, Home
 from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.failures import USAGE, StartFailure
 from sparkfuse_contracts.settings import Settings
@@ -88,6 +89,25 @@ def show(rule: str, folder: Folder = None, as_json: Json = False) -> None:
 def check(folder: Folder = None) -> None:
     """Load and compile every rule with the overrides; say what is wrong with file, key and the nearest known name."""
     typer.echo(f"{len(catalog(folder))} rules are well")
+
+
+@commands.command()
+def backtest(
+    since: Annotated[
+        str, typer.Option("--since", help="Judge runs that started within this time, such as 30d.")
+    ] = "30d",
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="Only this rule; may be given more than once.")
+    ] = None,
+    job: Annotated[str, typer.Option("--job", help="Only this job.")] = "",
+    folder: Folder = None,
+    home: Home = DEFAULT_HOME,
+    as_json: Json = False,
+) -> None:
+    """Replay the rules over the store's history: what they would have paged and stopped, and what nobody can say."""
+    from sparkfuse.commands.backtest import run_backtest
+
+    run_backtest(catalog(folder), since, rule or [], job, home, as_json)
 
 
 @commands.command("test")

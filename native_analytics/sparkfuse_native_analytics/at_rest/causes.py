@@ -82,19 +82,18 @@ def _reach(cause: Finding, stages_of_jobs: Mapping[int, Sequence[int]]) -> Seque
 
 
 def _root(place: int, findings: Sequence[Finding], causes: Mapping[_Symptom, list[int]]) -> int | None:
-    """The cause behind the cause, None for a finding that has none."""
-    seen = {place}
-    found = None
-    while (above := _above(place, findings, causes, seen)) is not None:
-        seen.add(above)
-        place = found = above
-    return found
+    """The cause behind the cause, None for a finding that has none; of a circle of rules the first is the cause."""
+    way = [place]
+    while (above := _above(way[-1], findings, causes)) is not None and above not in way:
+        way.append(above)
+    root = way[-1] if above is None else min(way[way.index(above) :])
+    return None if root == place else root
 
 
-def _above(place: int, findings: Sequence[Finding], causes: Mapping[_Symptom, list[int]], seen: set[int]) -> int | None:
+def _above(place: int, findings: Sequence[Finding], causes: Mapping[_Symptom, list[int]]) -> int | None:
     finding = findings[place]
     stage = finding.row.get("stage_id")
     scopes = [stage, None] if stage is not None else [None]
     worst = SEVERITIES.index(finding.severity)
-    above = (at for scope in scopes for at in causes.get((finding.rule.id, scope), ()) if at not in seen)
+    above = (at for scope in scopes for at in causes.get((finding.rule.id, scope), ()))
     return next((at for at in above if SEVERITIES.index(findings[at].severity) <= worst), None)

@@ -25,9 +25,9 @@ def stage_expectations(application: Application, history: History) -> list[Colum
         fingerprint = stage["stage_fingerprint"]
         if fingerprint not in fits:
             fits[fingerprint] = history.known_before(application.started_ms, application.job_key, fingerprint)
-        expected = _expected(fits[fingerprint], stage, stage["status"] == "running")
+        known = expected(fits[fingerprint], stage, stage["status"] == "running")
         # A log has no progress of running tasks to project from: what is judged is what it took.
-        found.append({**expected, "judged_ms": stage["elapsed_ms"]} if expected else expected)
+        found.append({**known, "judged_ms": stage["elapsed_ms"]} if known else known)
     return found
 
 
@@ -36,10 +36,11 @@ def application_expectation(application: Application, history: History) -> Colum
     if application.started_ms is None or not history.runs_of(application.job_key):
         return {}
     fitted = history.known_before(application.started_ms, application.job_key, APPLICATION)
-    return _expected(fitted, application.row, application.row["status"] == "running")
+    return expected(fitted, application.row, application.row["status"] == "running")
 
 
-def _expected(fitted: Fit | None, row: Any, running: bool) -> Columns:
+def expected(fitted: Fit | None, row: Any, running: bool) -> Columns:
+    """The columns that a baseline fills of a stage or an application; empty while too little is known."""
     if fitted is None:
         return {}
     expectation = fitted.at(row.get("work_bytes"), row.get("work_records"), running)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sparkfuse_native_analytics.at_rest.application import Application
 from sparkfuse_rules.knowledge.baseline import Fit, Sample, fit, learn
@@ -14,6 +15,7 @@ _TOLD = (
     "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
     "finished_cpu_ms", "work_bytes", "work_records",
 )  # fmt: skip
+Evidence = tuple[Mapping[str, Any], float]
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,28 @@ class Lesson:
 
 def lessons(application: Application) -> list[Lesson]:
     """What a run teaches: nothing unless it ended well, its start was seen and its evidence is complete."""
-    ended_ms, key = application.ended_ms, application.run_key
+    ended_ms = application.ended_ms
     if ended_ms is None or application.started_ms is None or not application.ended_well:
         return []
-    whole = application_sample(key, application.completeness, application.row, ended_ms)
-    taught = [Lesson(application.job_key, APPLICATION, whole)] if whole else []
-    tried_again = {stage_id for stage_id, attempt in application.keys if attempt}
-    for stage, completeness in zip(application.stages(*_TOLD), application.stage_completeness, strict=True):
-        found = stage_sample(key, completeness, stage, ended_ms)
+    stages = list(zip(application.stages(*_TOLD), application.stage_completeness, strict=True))
+    whole = (application.row, application.completeness)
+    return taught(application.job_key, application.run_key, ended_ms, whole, stages)
+
+
+def taught(
+    job_key: str, run_key: str, ended_ms: int, application: Evidence, stages: Sequence[Evidence]
+) -> list[Lesson]:
+    """What a run that ended well teaches: columns of app_live and of stage_live, each with its completeness."""
+    columns, of_whole = application
+    whole = application_sample(run_key, of_whole, columns, ended_ms)
+    found = [Lesson(job_key, APPLICATION, whole)] if whole else []
+    tried_again = {stage["stage_id"] for stage, _ in stages if stage["stage_attempt"]}
+    for stage, completeness in stages:
+        sample = stage_sample(run_key, completeness, stage, ended_ms)
         fingerprint = stage["stage_fingerprint"]
-        if found and stage["stage_id"] not in tried_again and not fingerprint.startswith(NAME_ONLY):
-            taught.append(Lesson(application.job_key, fingerprint, found))
-    return taught
+        if sample and stage["stage_id"] not in tried_again and not fingerprint.startswith(NAME_ONLY):
+            found.append(Lesson(job_key, fingerprint, sample))
+    return found
 
 
 class History:

@@ -44,10 +44,14 @@ class Undecidable:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one application: the views that exist at rest as Arrow tables, and the completeness of each row."""
+    """The rows of one application: the views that exist at rest as Arrow tables, and the completeness of each row.
+
+    ``job_key`` is what rules that are set otherwise for some jobs ask for.
+    """
 
     views: Mapping[str, Any]
     completeness: Mapping[str, Sequence[float]]
+    job_key: str | None = None
 
 
 def judge(rules: Iterable[CompiledRule], runs: Sequence[Rows]) -> list[list[Finding]]:
@@ -65,7 +69,8 @@ def judge(rules: Iterable[CompiledRule], runs: Sequence[Rows]) -> list[list[Find
     context = _context()
     for view, asked in by_view.items():
         places = [(number, place) for number, run in enumerate(runs) for place in range(run.views[view].num_rows)]
-        for held in _held(context, view, asked, [run.views[view] for run in runs]) if places else ():
+        jobs = [runs[number].job_key for number, _ in places]
+        for held in _held(context, view, asked, [run.views[view] for run in runs], jobs) if places else ():
             number, place = places[held[_PLACE]]
             found[number] += _findings(asked, held, view, runs[number], place)
     return [sorted(of_run, key=_rank) for of_run in found]
@@ -107,13 +112,16 @@ def _findings(
             yield Finding(rule, gated(severity, share), row, evidence, share)
 
 
-def _held(context: Any, view: str, rules: Sequence[CompiledRule], tables: Sequence[Any]) -> list[dict[str, Any]]:
+def _held(
+    context: Any, view: str, rules: Sequence[CompiledRule], tables: Sequence[Any], jobs: Sequence[str | None]
+) -> list[dict[str, Any]]:
     """The rows on which a rule holds: their place in all tables, and the severity of each rule by its number."""
     import pyarrow as pa
 
     needed = list(dict.fromkeys(name for rule in rules for name in rule.evidence))
     rows = pa.concat_tables([table.select(needed) for table in tables])
     numbered = rows.append_column(_PLACE, pa.array(range(rows.num_rows), pa.int64()))
+    numbered = numbered.append_column("job_key", pa.array(jobs, pa.string()))
     context.register_record_batches(view, [numbered.combine_chunks().to_batches()])
     names = [f"rule_{number}" for number in range(len(rules))]
     severities = ", ".join(f"{rule.severity_sql} AS {name}" for rule, name in zip(rules, names, strict=True))

@@ -27,7 +27,8 @@ def rows_of(application: Application, of_stages: Sequence[Columns], of_applicati
     views = {stage_rows.VIEW: stage_rows.with_columns(application.stage_rows, of_stages)}
     views |= {view: _table(view, rows) for view, rows in told.items()}
     completeness: dict[str, Sequence[float]] = {view: [application.completeness] * len(told[view]) for view in told}
-    return Rows(views, {**completeness, stage_rows.VIEW: application.stage_completeness})
+    completeness[stage_rows.VIEW] = application.stage_completeness
+    return Rows(views, completeness, application.job_key)
 
 
 def _table(view: str, rows: Sequence[Columns]) -> Any:

@@ -22,6 +22,10 @@ class Task:
     cpu_ms: int | None = None
     disk_spilled_bytes: int = 0
     metrics: bool = True
+    error: str | None = None
+    """The exception's class and text, for the reason ExceptionFailure; else what Spark says of the failure."""
+    index: int | None = None
+    executor: str = "1"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,28 @@ class Stage:
     attempt: int = 0
     num_tasks: int | None = None
     parents: Sequence[int] = ()
+    scopes: Sequence[str] = ("Exchange",)
+    output_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Executor:
+    """One executor: when it joined, when it left and why; times after the application's start."""
+
+    executor_id: str
+    left_ms: int | None = None
+    why: str | None = None
+    joined_ms: int = 0
+
+    def events(self, start_ms: int) -> Iterator[dict[str, Any]]:
+        """Its events."""
+        where = {"Host": f"node-{self.executor_id}", "Total Cores": 4}
+        moment = start_ms + self.joined_ms
+        yield {"Event": "SparkListenerExecutorAdded", "Timestamp": moment, "Executor ID": self.executor_id,
+               "Executor Info": where}  # fmt: skip
+        if self.left_ms is not None:
+            yield {"Event": "SparkListenerExecutorRemoved", "Timestamp": start_ms + self.left_ms,
+                   "Executor ID": self.executor_id, "Removed Reason": self.why}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,8 @@ class Run:
     job: str = "nightly_orders"
     ended: bool = True
     failed: bool = False
+    failure: str = "the job failed"
+    executors: Sequence[Executor] = ()
     more: Sequence[str] = field(default=())
 
     def write(self, path: Path) -> Path:
@@ -72,6 +100,8 @@ class Run:
         }
         properties = {"spark.sparkfuse.job": self.job, "spark.secret": "hidden"}
         yield {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": properties}
+        for executor in self.executors:
+            yield from executor.events(self.start_ms)
         begin, end = self.start_ms + 1_000, self.start_ms + 1_000
         ids = [stage.stage_id for stage in self.stages]
         yield {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": begin, "Stage IDs": ids}
@@ -80,7 +110,7 @@ class Run:
             yield from self._stage(stage, begin, number)
             number += len(stage.tasks)
             end = max(end, begin + stage.after_ms + max((task.wall_ms for task in stage.tasks), default=0))
-        result = {"Result": "JobFailed", "Exception": {"Message": "the job failed"}}
+        result = {"Result": "JobFailed", "Exception": {"Message": self.failure}}
         yield {
             "Event": "SparkListenerJobEnd",
             "Job ID": 0,
@@ -97,7 +127,10 @@ class Run:
             "Stage Attempt ID": stage.attempt,
             "Stage Name": stage.name,
             "Number of Tasks": len(stage.tasks) if stage.num_tasks is None else stage.num_tasks,
-            "RDD Info": [{"RDD ID": 1, "Name": "x", "Scope": json.dumps({"id": "1", "name": "Exchange"})}],
+            "RDD Info": [
+                {"RDD ID": place, "Name": "x", "Scope": json.dumps({"id": str(place), "name": scope})}
+                for place, scope in enumerate(stage.scopes, start=1)
+            ],
             "Parent IDs": list(stage.parents),
             "Submission Time": submitted,
         }
@@ -107,18 +140,20 @@ class Run:
         if stage.status != "running":
             longest = max((task.wall_ms for task in stage.tasks), default=0)
             failure = {"Failure Reason": "the stage failed"} if stage.status == "failed" else {}
-            ended = {**info, "Completion Time": submitted + longest, **failure}
+            rows = [{"ID": 9, "Name": "number of output rows", "Value": stage.output_rows}]
+            counted = {"Accumulables": rows} if stage.output_rows is not None else {}
+            ended = {**info, "Completion Time": submitted + longest, **failure, **counted}
             yield {"Event": "SparkListenerStageCompleted", "Stage Info": ended}
 
 
 def _task(stage: Stage, task: Task, index: int, number: int, submitted: int) -> Iterator[dict[str, Any]]:
     info = {
         "Task ID": number,
-        "Index": index,
+        "Index": index if task.index is None else task.index,
         "Attempt": 0,
         "Launch Time": submitted,
-        "Executor ID": "1",
-        "Host": "node-1",
+        "Executor ID": task.executor,
+        "Host": f"node-{task.executor}",
         "Locality": "ANY",
         "Speculative": False,
     }
@@ -139,10 +174,21 @@ def _task(stage: Stage, task: Task, index: int, number: int, submitted: int) -> 
         "Event": "SparkListenerTaskEnd",
         **where,
         "Task Type": "ResultTask",
-        "Task End Reason": {"Reason": task.reason},
+        "Task End Reason": {"Reason": task.reason, **_why(task)},
         "Task Info": {**info, "Finish Time": submitted + task.wall_ms, "Failed": task.reason != "Success"},
         **({"Task Metrics": metrics} if task.metrics else {}),
     }
+
+
+def _why(task: Task) -> dict[str, Any]:
+    if task.error is None:
+        return {}
+    if task.reason == "ExceptionFailure":
+        return {"Class Name": task.error.partition(":")[0], "Description": task.error.partition(": ")[2]}
+    if task.reason == "FetchFailed":
+        address = {"Executor ID": "7", "Host": "node-7", "Port": 7337}
+        return {"Block Manager Address": address, "Message": task.error}
+    return {"Executor ID": task.executor, "Loss Reason": task.error}
 
 
 def even(wall_ms: int, tasks: int = 8, **more: Any) -> list[Task]:

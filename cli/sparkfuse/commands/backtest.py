@@ -1,0 +1,118 @@
+"""`sparkfuse rules backtest`: what the rules would have said of the runs that the store knows."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sparkfuse.commands.history import ask, moment
+from sparkfuse.commands.output import print_json, print_table
+from sparkfuse.stack.failures import USAGE, StartFailure
+
+if TYPE_CHECKING:
+    from sparkfuse_native_analytics.backtest import Backtest, JobResult, RuleResult
+    from sparkfuse_rules.catalog import Catalog
+
+_SINCE = re.compile(r"(\d{1,6})(m|h|d|w)")
+_UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+_COUNTS = ("runs", "judged", "critical", "warning", "info", "silenced", "stages", "stopped")
+_HEADINGS = ["judged", "critical", "warning", "info", "per 100 runs", "silenced", "stages", "would stop"]
+
+
+def run_backtest(known: Catalog, since: str, only: Sequence[str], job: str, home: Path, as_json: bool) -> None:
+    """Ask the store, and print what it says.
+
+    Raises:
+        StartFailure: the time or a rule is unknown, no store answers, or it is empty or of an older version.
+    """
+    from sparkfuse_native_analytics.backtest import StoreOlderError, backtest
+
+    if unknown := [name for name in only if name not in known]:
+        raise StartFailure(f"there is no rule {unknown[0]!r}; there are: {', '.join(known)}", USAGE)
+    until_ms = int(time.time() * 1000)
+    since_ms = until_ms - _duration_ms(since)
+    try:
+        found = ask(
+            home,
+            lambda client: backtest(client, known.values(), since_ms, until_ms, job_key=job or None, only=only),
+        )
+    except StoreOlderError as error:
+        raise StartFailure(str(error)) from error
+    if as_json:
+        print_json(as_document(found))
+    else:
+        _show(found, by_job=bool(only))
+
+
+def as_document(found: Backtest) -> dict[str, Any]:
+    """What `--json` prints; docs/backtest.md says what the keys are."""
+    return {
+        "since_ms": found.since_ms,
+        "until_ms": found.until_ms,
+        "runs": found.runs,
+        "jobs": found.jobs,
+        "rules": [_rule(rule) for rule in found.rules],
+    }
+
+
+def _rule(result: RuleResult) -> dict[str, Any]:
+    return {
+        "rule": result.rule,
+        "view": result.view,
+        "action": result.action,
+        "not_decidable": result.not_decidable,
+        **_counts(result.total()),
+        "by_job": [{"job_key": job.job_key, **_counts(job)} for job in result.jobs],
+    }
+
+
+def _counts(result: JobResult) -> dict[str, Any]:
+    told = dataclasses.asdict(result)
+    return {**{name: told[name] for name in _COUNTS}, "per_100_runs": result.per_100_runs}
+
+
+def _show(found: Backtest, by_job: bool) -> None:
+    typer.echo(
+        f"{found.runs} runs of {found.jobs} jobs that started from {moment(found.since_ms)} to {moment(found.until_ms)}"
+    )
+    if not found.runs:
+        typer.echo("Nothing can be said without a run that ended: `sparkfuse backfill` brings runs from event logs.")
+        return
+    decided = [rule for rule in found.rules if rule.not_decidable is None]
+    if decided:
+        print_table(
+            "What would have been told", ["rule", *_HEADINGS], [_cells(rule.rule, rule.total()) for rule in decided]
+        )
+    if by_job:
+        for rule in decided:
+            print_table(rule.rule, ["job", *_HEADINGS], [_cells(job.job_key, job) for job in rule.jobs])
+    undecided = [(rule.rule, rule.not_decidable) for rule in found.rules if rule.not_decidable is not None]
+    if undecided:
+        print_table("Not decidable in history, which is not fine", ["rule", "why"], undecided)
+
+
+def _cells(name: str, result: JobResult) -> tuple[Any, ...]:
+    return (
+        name,
+        f"{result.judged} of {result.runs}",
+        result.critical,
+        result.warning,
+        result.info,
+        result.per_100_runs,
+        result.silenced,
+        result.stages,
+        result.stopped,
+    )
+
+
+def _duration_ms(text: str) -> int:
+    found = _SINCE.fullmatch(text.strip())
+    if not found:
+        raise StartFailure(f"--since must be a time like 12h, 30d or 8w, is {text!r}", USAGE)
+    return int(found[1]) * _UNIT_MS[found[2]]

@@ -1,0 +1,86 @@
+"""What was expected of each run when it started, by the functions that learn live: in the order in which runs ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sparkfuse_native_analytics.at_rest.expectations import expected
+from sparkfuse_native_analytics.at_rest.history import Lesson, taught
+from sparkfuse_native_analytics.backtest.runs import Place, Run
+from sparkfuse_rules.knowledge.baseline import Fit, Sample, fit, learn
+from sparkfuse_rules.knowledge.lessons import APPLICATION
+
+Columns = Mapping[str, Any]
+StageKey = tuple[int, int]
+EXPECTED = (
+    "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExpectedRun:
+    """A run with the columns that baselines fill: of the application, and of each stage by its id and attempt.
+
+    ``elapsed_ms`` is what each stage attempt took.
+    """
+
+    run: Run
+    application: Columns
+    stages: Mapping[StageKey, Columns]
+    elapsed_ms: Mapping[StageKey, int | None]
+
+
+def expected_runs(
+    runs: Iterable[Run], stages: Mapping[Place, Sequence[Columns]], since_ms: int
+) -> Iterator[ExpectedRun]:
+    """The runs of one job that started at ``since_ms`` or later, with what was known before each started.
+
+    Earlier runs only teach. The answers are those of History.known_before, asked run by run.
+    """
+    known = _Known(lesson for run in runs for lesson in _lessons(run, stages[run.place]))
+    for run in sorted(runs, key=lambda run: (run.started_ms, run.run_key)):
+        if run.started_ms >= since_ms:
+            known.learn_until(run.started_ms)
+            took = {(each["stage_id"], each["stage_attempt"]): each["elapsed_ms"] for each in stages[run.place]}
+            yield ExpectedRun(run, *_expected(run, stages[run.place], known), took)
+
+
+def _lessons(run: Run, stages: Sequence[Columns]) -> list[Lesson]:
+    if run.ended_ms is None or not run.ended_well:
+        return []
+    told = [(stage, stage["completeness"]) for stage in stages if stage["stage_fingerprint"]]
+    return taught(run.job_key, run.run_key, run.ended_ms, (run.row, run.completeness), told)
+
+
+class _Known:
+    """What the lessons of runs teach, as time goes on."""
+
+    def __init__(self, lessons: Iterable[Lesson]) -> None:
+        order = sorted(lessons, key=lambda lesson: (lesson.sample.learned_ms, lesson.sample.run_key))
+        self._coming = iter(order)
+        self._next = next(self._coming, None)
+        self._samples: dict[str, tuple[Sample, ...]] = {}
+
+    def learn_until(self, moment_ms: int) -> None:
+        """Learn what ended before this moment."""
+        while self._next is not None and self._next.sample.learned_ms < moment_ms:
+            fingerprint, sample = self._next.fingerprint, self._next.sample
+            self._samples[fingerprint] = learn(self._samples.get(fingerprint, ()), sample)
+            self._next = next(self._coming, None)
+
+    def at(self, fingerprint: str, moment_ms: int) -> Fit | None:
+        """What is known now of a stage, or of the application."""
+        return fit(self._samples.get(fingerprint, ()), moment_ms)
+
+
+def _expected(run: Run, stages: Sequence[Columns], known: _Known) -> tuple[Columns, dict[StageKey, Columns]]:
+    fits: dict[str, Fit | None] = {}
+    of_stages: dict[StageKey, Columns] = {}
+    for stage in stages:
+        fingerprint = stage["stage_fingerprint"]
+        if fingerprint and fingerprint not in fits:
+            fits[fingerprint] = known.at(fingerprint, run.started_ms)
+        of_stages[stage["stage_id"], stage["stage_attempt"]] = expected(fits.get(fingerprint), stage, running=False)
+    return expected(known.at(APPLICATION, run.started_ms), run.row, running=False), of_stages

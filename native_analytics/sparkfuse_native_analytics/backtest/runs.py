@@ -1,0 +1,173 @@
+"""The ended runs that the store knows, and what their stages took: from event logs, else as they were seen live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import DatabaseError
+
+from sparkfuse_native_analytics import queries
+from sparkfuse_native_analytics.queries.rows import fetch
+from sparkfuse_native_analytics.queries.runs import RUNNING
+from sparkfuse_native_analytics.store.columns import ENDED_STAGES, LOGGED_STAGES
+from sparkfuse_rules.knowledge.lessons import ended_well
+
+Place = tuple[str, int, int]
+# Runs asked about in one statement: its text stays below the quarter of a megabyte that ClickHouse parses.
+RUNS_AT_ONCE = 200
+_MOST_RUNS = 1_000_000
+_UNKNOWN_COLUMN = "code: 47"
+_APPLICATION = ("status", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", "failed_jobs")
+_STAGE = (
+    "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
+    "finished_cpu_ms", "work_bytes", "work_records",
+)  # fmt: skip
+
+
+class StoreOlderError(RuntimeError):
+    """The store lacks columns of this version: nobody has brought it to the tables of this version yet."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One application attempt that ended. ``row`` has columns of app_live; ``logged`` says whether its log was read.
+
+    Of a run that was only seen live the stages have no fingerprint, so nothing is known of what they should take.
+    """
+
+    place: Place
+    job_key: str
+    run_key: str
+    ended_ms: int | None
+    ended_well: bool
+    completeness: float
+    logged: bool
+    row: Mapping[str, Any]
+
+    @property
+    def started_ms(self) -> int:
+        """When it started, ms since the epoch."""
+        return self.place[1]
+
+
+def ended_runs(client: Client, job_key: str | None = None) -> list[Run]:
+    """All ended runs that the store knows, or those of one job. Raises StoreEmptyError, StoreOlderError."""
+    logged = list(_logged_runs(client, job_key))
+    places = {run.place for run in logged}
+    return logged + [run for run in _live_runs(client, job_key) if run.place not in places]
+
+
+def stages_of(client: Client, runs: Sequence[Run]) -> dict[Place, list[dict[str, Any]]]:
+    """The ended stage attempts of each run by its place, as columns of stage_live that baselines look at.
+
+    Each has its ``completeness`` too. Raises StoreEmptyError, StoreOlderError.
+    """
+    found: dict[Place, list[dict[str, Any]]] = {run.place: [] for run in runs}
+    for logged, some in chunks(runs):
+        sql = (
+            f"SELECT app_id, app_start_ms, app_attempt, ifNull(completeness, 0) AS completeness, {', '.join(_STAGE)} "
+            f"FROM {stage_table(logged)} FINAL WHERE {within(run.place for run in some)}"
+        )
+        for row in ask(client, sql):
+            place = (row.pop("app_id"), row.pop("app_start_ms"), row.pop("app_attempt"))
+            found[place].append(row)
+    return found
+
+
+def stage_table(logged: bool) -> str:
+    """The table that holds the ended stages of such runs."""
+    return LOGGED_STAGES if logged else ENDED_STAGES
+
+
+def chunks(runs: Iterable[Run], most: int = RUNS_AT_ONCE) -> Iterator[tuple[bool, Sequence[Run]]]:
+    """The runs in parts of one origin each: whether their logs were read, and the runs."""
+    for logged in (True, False):
+        of_origin = [run for run in runs if run.logged is logged]
+        for start in range(0, len(of_origin), most):
+            yield logged, of_origin[start : start + most]
+
+
+def within(places: Iterable[Place]) -> str:
+    """The condition that a row is of a run at one of these places."""
+    listed = ", ".join(f"({literal(app_id)}, {start}, {attempt})" for (app_id, start, attempt) in places)
+    return f"(app_id, app_start_ms, app_attempt) IN ({listed})"
+
+
+def literal(text: str) -> str:
+    """The text as ClickHouse reads it; ids come from logs, which anybody may have written."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def ask(client: Client, sql: str, parameters: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
+    """The rows of a query as dicts. Raises StoreEmptyError, StoreOlderError."""
+    try:
+        return fetch(client, sql, parameters or {})
+    except DatabaseError as error:
+        if _UNKNOWN_COLUMN in str(error).lower():
+            raise StoreOlderError(
+                "the store's tables are older than this version: start its loader, or run the store's migrate"
+            ) from error
+        raise
+
+
+def _logged_runs(client: Client, job_key: str | None) -> Iterator[Run]:
+    columns = ", ".join(f"application_{name} AS {name}" for name in _APPLICATION)
+    sql = f"""
+        SELECT app_id, app_start_ms, app_attempt, job_key, run_key, app_ended_ms, ifNull(app_succeeded, 0) AS succeeded,
+               ifNull(completeness, 0) AS completeness, {columns}
+        FROM history FINAL
+        WHERE row = 'application' AND job_key IS NOT NULL AND run_key IS NOT NULL AND app_ended_ms IS NOT NULL
+          AND ({{job_key:String}} = '' OR job_key = {{job_key:String}})
+    """
+    for row in ask(client, sql, {"job_key": job_key or ""}):
+        yield Run(
+            place=(row["app_id"], row["app_start_ms"], row["app_attempt"]),
+            job_key=row["job_key"],
+            run_key=row["run_key"],
+            ended_ms=row["app_ended_ms"],
+            ended_well=bool(row["succeeded"]),
+            completeness=row["completeness"],
+            logged=True,
+            row={name: row[name] for name in _APPLICATION},
+        )
+
+
+def _live_runs(client: Client, job_key: str | None) -> Iterator[Run]:
+    """Who a run is follows from its properties, so it is resolved here; what it did is in its last row."""
+    columns = ", ".join(f"application_{name} AS {name}" for name in _APPLICATION)
+    last = f"""
+        SELECT app_id, app_start_ms, app_attempt, {columns}
+        FROM live WHERE row = 'application' ORDER BY row_seq DESC LIMIT 1 BY app_id, app_start_ms, app_attempt
+    """
+    rows = {(row["app_id"], row["app_start_ms"], row["app_attempt"]): row for row in ask(client, last)}
+    failed = _with_failed_stages(client)
+    for run in queries.runs(client, _MOST_RUNS, job_key=job_key):
+        place = (run.app_id, run.app_start_ms, run.app_attempt)
+        if place not in rows or run.status == RUNNING or run.ended_ms is None:
+            continue
+        row = {name: rows[place][name] for name in _APPLICATION}
+        yield Run(
+            place=place,
+            job_key=run.job_key,
+            run_key=run.run_key,
+            ended_ms=run.ended_ms,
+            ended_well=ended_well(row["failed_jobs"], int(place in failed)),
+            completeness=run.completeness or 0.0,
+            logged=False,
+            row=row,
+        )
+
+
+def _with_failed_stages(client: Client) -> set[Place]:
+    """The runs in which the last attempt of a stage failed."""
+    sql = """
+        SELECT DISTINCT app_id, app_start_ms, app_attempt FROM (
+            SELECT app_id, app_start_ms, app_attempt, stage_id, argMax(status, stage_attempt) AS last
+            FROM ended_stages FINAL GROUP BY app_id, app_start_ms, app_attempt, stage_id
+        ) WHERE last = 'failed'
+    """
+    return {(row["app_id"], row["app_start_ms"], row["app_attempt"]) for row in ask(client, sql)}

@@ -1,0 +1,281 @@
+"""Rules over the store's history, in the real engine: the same answers as at rest, and nothing claimed beyond."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clickhouse_connect.driver.client import Client
+
+from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.at_rest.analysis import analyse_many
+from sparkfuse_native_analytics.at_rest.application import Application, read_application
+from sparkfuse_native_analytics.at_rest.history import History
+from sparkfuse_native_analytics.at_rest.history_rows import history_rows
+from sparkfuse_native_analytics.backtest import StoreOlderError, backtest
+from sparkfuse_native_analytics.backtest.verdicts import VIEWS_IN_HISTORY
+from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_native_analytics.loader.batch import Records, make_batch
+from sparkfuse_native_analytics.loader.feed import FEEDS
+from sparkfuse_native_analytics.queries import StoreEmptyError
+from sparkfuse_native_analytics.store.client import connect
+from sparkfuse_native_analytics.store.migrate import migrate
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.compiled import compile_at_rest
+from sparkfuse_rules.rule import BreakerSection
+from tests.unit.native_analytics.event_log_lines import DAY_MS, START_MS, Run, Stage, Task, even, nightly
+
+ROOT = Path(__file__).parents[3]
+CATALOG = load_catalog()
+RULES = list(CATALOG.values())
+FOREVER = 2**60
+FEED = {feed.table: feed for feed in FEEDS}
+
+
+def store(client: Client, table: str, messages: Iterable[bytes]) -> None:
+    """What the loader does with records of a topic."""
+    values = list(messages)
+    batch = make_batch(FEED[table], Records(0, np.arange(len(values)), values), "topic")
+    assert not batch.rejected
+    for name, rows in batch.tables:
+        client.insert_arrow(name, rows)
+
+
+def keep(client: Client, applications: Iterable[Application]) -> None:
+    """What `sparkfuse backfill` brings into the store."""
+    rows = [row for each in applications for row in history_rows(each, "test", "team")]
+    store(client, "history", [row.SerializeToString() for row in rows])
+
+
+def read(folder: Path, runs: Sequence[Run]) -> list[Application]:
+    for place, run in enumerate(runs):
+        run.write(folder / f"log-{place:03}")
+    return [read_application(log) for log in find_logs(str(folder)).logs]
+
+
+def committed() -> list[Application]:
+    return [read_application(log) for log in find_logs(str(ROOT / "tests" / "logs" / "runs")).logs]
+
+
+def told(found) -> dict[str, tuple[int, int, int]]:
+    totals = {rule.rule: rule.total() for rule in found.rules if rule.not_decidable is None}
+    return {rule: (each.critical, each.warning, each.info) for rule, each in totals.items() if each.told}
+
+
+def at_rest(applications: Sequence[Application]) -> dict[str, tuple[int, int, int]]:
+    """Runs by rule and worst severity, as `analyze --history` finds them; symptoms are not told."""
+    compiled = [rule for rule in compile_at_rest() if rule.view in VIEWS_IN_HISTORY]
+    counts: dict[str, Counter[str]] = {}
+    for _, made in analyse_many(applications, compiled, History(applications)):
+        worst: dict[str, str] = {}
+        for each in made["findings"]:
+            if each["inhibited_by"] is None:
+                worst.setdefault(each["rule"], each["severity"])
+        for rule, severity in worst.items():
+            counts.setdefault(rule, Counter())[severity] += 1
+    return {rule: (of["critical"], of["warning"], of["info"]) for rule, of in counts.items()}
+
+
+NIGHTS = [nightly(day, wall) for day, wall in enumerate([60_000, 62_000, 58_000, 61_000, 59_000, 63_000])]
+SPILLED = Run(
+    [Stage(3, even(20_000, 4, disk_spilled_bytes=200_000_000))], app_id="app-'\\7", start_ms=START_MS + 7 * DAY_MS
+)
+OTHERS = [
+    nightly(8, 190_000),
+    nightly(9, 1_900_000),
+    nightly(10, 1_900_000, more=["]"]),
+    SPILLED,
+    Run([Stage(0, [*even(1_000, 15), Task(31_000, 90_000_000)])], app_id="app-skew", job="other"),
+]
+
+
+@pytest.mark.parametrize("which", ["committed", "made"])
+def test_history_says_what_the_logs_say(client: Client, tmp_path: Path, which: str):
+    """Every run is judged as `analyze --history` judges its log: same rules, same baselines, same severities."""
+    applications = committed() if which == "committed" else read(tmp_path, [*NIGHTS, *OTHERS])
+    keep(client, applications)
+    found = backtest(client, RULES, 0, FOREVER)
+
+    assert told(found) == at_rest(applications)
+    assert told(found)["stage_slow"] == ((0, 1, 0) if which == "committed" else (1, 2, 0))
+    assert (found.runs, found.jobs) == (len(applications), 1 if which == "committed" else 2)
+
+
+def test_counts_are_of_runs_by_job(client: Client, tmp_path: Path):
+    """How many could be judged, how many of 100 would have been told of, on how many stages."""
+    keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))
+    found = backtest(client, RULES, 0, FOREVER, only=["stage_slow", "stage_skew"])
+    by_rule = {rule.rule: {job.job_key: job for job in rule.jobs} for rule in found.rules}
+    slow, skew = by_rule["stage_slow"]["nightly_orders"], by_rule["stage_skew"]["other"]
+
+    assert set(by_rule) == {"stage_slow", "stage_skew"}
+    assert (slow.runs, slow.judged, slow.critical, slow.warning, slow.stages) == (10, 4, 1, 2, 3)
+    assert slow.per_100_runs == 75.0
+    assert (skew.runs, skew.judged, skew.warning, skew.stages, skew.per_100_runs) == (1, 1, 1, 1, 100.0)
+
+
+def test_earlier_runs_teach_and_are_not_judged(client: Client, tmp_path: Path):
+    """`--since` says which runs are judged; what was known when they started is older."""
+    keep(client, read(tmp_path, [*NIGHTS, nightly(9, 190_000)]))
+    found = backtest(client, RULES, START_MS + 8 * DAY_MS, FOREVER, job_key="nightly_orders")
+
+    assert (found.runs, told(found)["stage_slow"]) == (1, (0, 1, 0))
+    assert backtest(client, RULES, START_MS + 10 * DAY_MS, FOREVER).runs == 0
+
+
+def test_what_history_cannot_answer_is_not_fine(client: Client, tmp_path: Path):
+    """Rules on running tasks, samples, hosts: not decidable, with the reason; so is one whose evidence no row has."""
+    keep(client, read(tmp_path, NIGHTS[:2]))
+    undecided = {rule.rule: rule.not_decidable for rule in backtest(client, RULES, 0, FOREVER).rules}
+
+    assert undecided["task_stuck"] == "needs the rows of task_live, which history does not keep"
+    assert undecided["deadline_at_risk"].startswith("needs what only a running job tells: ")
+    assert undecided["stage_slow"].startswith("no row has all that it needs: expected_p95_ms")
+    assert undecided["stage_skew"] is None
+
+
+def test_a_breaker_would_have_been_asked_only_when_its_needs_hold_in_time(client: Client, tmp_path: Path):
+    """The finding alone stops nothing."""
+    keep(client, read(tmp_path, [SPILLED]))
+    spill = CATALOG["stage_spill"]
+
+    def stopped(after_ms: int, need: str) -> int | None:
+        rule = dataclasses.replace(spill, breaker=BreakerSection("cancel_stage", after_ms, (need,)))
+        (found,) = backtest(client, [rule], 0, FOREVER).rules
+        assert (found.action, found.total().warning) == ("cancel_stage", 1)
+        return found.total().stopped
+
+    assert stopped(15_000, "disk_spilled_bytes >= :min_spilled_bytes") == 1
+    assert stopped(25_000, "disk_spilled_bytes >= :min_spilled_bytes") == 0
+    assert stopped(0, "disk_spilled_bytes >= 1000000000000") == 0
+    (unarmed,) = backtest(client, [spill], 0, FOREVER).rules
+    assert unarmed.total().stopped is None
+
+
+def live_rows(app_id: str) -> list[LiveRow]:
+    """A run that was only seen live: its last rows, as the windows job says them."""
+    envelope = {"app_id": app_id, "app_attempt": 0, "app_start_ms": START_MS, "completeness": 1.0, "cluster": "test"}
+    end = START_MS + 40_000
+    stage = StageLive(
+        stage_id=4, stage_attempt=0, status="succeeded", num_tasks=16, finished_tasks=16, succeeded_tasks=16,
+        elapsed_ms=31_000, biggest_task_index=15, biggest_task_bytes=90_000_000, biggest_task_ms=31_000,
+        duration_p50_ms=1_000, task_bytes_p50=1_000_000, bytes_ratio=90.0, lost_ms=30_000, lost_share=0.97,
+        work_bytes=105_000_000, disk_spilled_bytes=0,
+    )  # fmt: skip
+    whole = AppLive(
+        name="orders", status="succeeded", ended_ms=end, elapsed_ms=40_000, failed_jobs=0, finished_tasks=16
+    )
+    return [
+        LiveRow(**envelope, view="stage_live", row_seq=1, window_end_ms=end, stage=stage),
+        LiveRow(**envelope, view="app_live", row_seq=2, window_end_ms=end, application=whole),
+    ]
+
+
+def test_a_run_that_was_only_seen_live_is_judged_by_what_its_rows_have(client: Client):
+    """Skew yes; whether a stage was slow not, because nobody knows which stage it is."""
+    store(client, "live", [row.SerializeToString() for row in live_rows("app-live")])
+    found = backtest(client, RULES, 0, FOREVER)
+    undecided = {rule.rule for rule in found.rules if rule.not_decidable}
+
+    assert (found.runs, found.jobs) == (1, 1)
+    assert told(found) == {"stage_skew": (0, 1, 0)}
+    assert {"stage_slow", "python_udf_heavy"} < undecided
+
+
+def test_a_run_that_was_seen_live_and_in_its_log_counts_once(client: Client, tmp_path: Path):
+    """The log is asked, because it knows which stage is which."""
+    run = Run([Stage(4, [*even(1_000, 15), Task(31_000, 90_000_000)])], app_id="app-live")
+    keep(client, read(tmp_path, [run]))
+    store(client, "live", [row.SerializeToString() for row in live_rows("app-live")])
+    found = backtest(client, RULES, 0, FOREVER)
+
+    assert found.runs == 1
+    assert told(found) == {"stage_skew": (0, 1, 0)}
+
+
+def test_a_store_of_an_older_version_says_what_to_do(client: Client, tmp_path: Path):
+    """Columns that came later are named as what they are: a migration that is due."""
+    keep(client, read(tmp_path, NIGHTS[:1]))
+    client.command("ALTER TABLE logged_stages DROP COLUMN slowest_task_ms")
+
+    with pytest.raises(StoreOlderError, match="run the store's migrate"):
+        backtest(client, RULES, 0, FOREVER)
+
+
+def test_a_store_without_tables_says_so(settings: Settings):
+    """Nobody has loaded anything yet."""
+    with pytest.raises(StoreEmptyError, match="no tables yet"):
+        backtest(connect(settings), RULES, 0, FOREVER)
+
+
+@pytest.fixture(scope="module")
+def lately(module_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment that leads to a store with runs of the last days."""
+    client = connect(module_settings)
+    migrate(client)
+    first = int(time.time() * 1000) - 9 * DAY_MS
+    runs = [dataclasses.replace(run, start_ms=first + place * DAY_MS) for place, run in enumerate(NIGHTS)]
+    runs.append(dataclasses.replace(nightly(8, 190_000), start_ms=first + 8 * DAY_MS))
+    keep(client, read(tmp_path_factory.mktemp("lately"), runs))
+    return {**os.environ, "SPARKFUSE_CLICKHOUSE_URL": module_settings.clickhouse_url}
+
+
+def ask(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sparkfuse.main", "rules", "backtest", *arguments],
+        capture_output=True, text=True, check=False, env={**environment, "COLUMNS": "160"},
+    )  # fmt: skip
+
+
+def test_the_command_prints_one_document(lately: dict[str, str]):
+    """What programs read: totals of each rule, and its jobs."""
+    done = ask(lately, "--since", "2d", "--rule", "stage_slow", "--json")
+    document = json.loads(done.stdout)
+    (rule,) = document["rules"]
+
+    assert (done.returncode, document["runs"], document["jobs"]) == (0, 1, 1)
+    assert {name: rule[name] for name in ("rule", "judged", "warning", "per_100_runs", "stopped")} == {
+        "rule": "stage_slow", "judged": 1, "warning": 1, "per_100_runs": 100.0, "stopped": None,
+    }  # fmt: skip
+    assert [job["job_key"] for job in rule["by_job"]] == ["nightly_orders"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--since", "soon"], "--since must be a time like 12h, 30d or 8w, is 'soon'"),
+        (["--rule", "stage_slwo"], "there is no rule 'stage_slwo'; there are: "),
+    ],
+)
+def test_a_wrong_argument_is_a_sentence(lately: dict[str, str], arguments: list[str], said: str):
+    """Exit code 2, as for all commands."""
+    done = ask(lately, *arguments)
+
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+
+
+def documented() -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "backtest.md").read_text(), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("command", documented())
+def test_the_examples_of_the_document_run(lately: dict[str, str], command: str):
+    """Whoever copies a command from the page gets an answer."""
+    environment = {**lately, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "stage_slow" in done.stdout

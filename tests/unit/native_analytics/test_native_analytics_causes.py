@@ -1,0 +1,101 @@
+"""Which finding is told as a symptom of which."""
+
+import pytest
+
+from sparkfuse_native_analytics.at_rest.causes import told
+from sparkfuse_native_analytics.at_rest.judge import Finding
+from sparkfuse_rules.compiled import CompiledRule
+
+
+def finding(rule: str, severity: str = "warning", inhibits: tuple[str, ...] = (), **row: object) -> Finding:
+    """A finding of a stage where ``row`` has one, of a job, or of the application."""
+    view = "job_live" if "job_id" in row else "stage_live" if "stage_id" in row else "app_live"
+    return Finding(CompiledRule(rule, view, "", "", "", "", (), (), inhibits), severity, row, {}, 1.0)
+
+
+def names(findings: list[Finding], jobs: dict[int, list[int]] | None = None) -> list[tuple[str, int, str | None]]:
+    return [(each.finding.rule.id, each.count, each.inhibited_by) for each in told(findings, jobs or {})]
+
+
+@pytest.mark.parametrize(
+    ("findings", "expected"),
+    [
+        pytest.param(
+            [finding("skew", inhibits=("slow",), stage_id=1), finding("slow", stage_id=1)],
+            [("skew", 1, None), ("slow", 1, "skew")],
+            id="of its stage",
+        ),
+        pytest.param(
+            [finding("skew", inhibits=("slow",), stage_id=1), finding("slow", stage_id=2)],
+            [("skew", 1, None), ("slow", 1, None)],
+            id="not of another stage",
+        ),
+        pytest.param(
+            [finding("skew", inhibits=("whole",), stage_id=1), finding("whole")],
+            [("skew", 1, None), ("whole", 1, None)],
+            id="a stage explains no application",
+        ),
+        pytest.param(
+            [finding("late", "critical", ("slow",)), finding("slow", stage_id=1), finding("slow", stage_id=2)],
+            [("late", 1, None), ("slow", 1, "late"), ("slow", 1, "late")],
+            id="a critical application explains all its stages",
+        ),
+        pytest.param(
+            [finding("slow", stage_id=1), finding("late", "warning", ("slow",))],
+            [("slow", 1, None), ("late", 1, None)],
+            id="an application that warns explains none",
+        ),
+        pytest.param(
+            [finding("slow", "critical", stage_id=1), finding("skew", "warning", ("slow",), stage_id=1)],
+            [("slow", 1, None), ("skew", 1, None)],
+            id="nothing explains what is worse than itself",
+        ),
+        pytest.param(
+            [
+                finding("churn", inhibits=("lost",), stage_id=1),
+                finding("lost", inhibits=("fetch",), stage_id=1),
+                finding("fetch", stage_id=1),
+            ],
+            [("churn", 1, None), ("lost", 1, "churn"), ("fetch", 1, "churn")],
+            id="the cause behind the cause",
+        ),
+        pytest.param(
+            [finding("a", inhibits=("b",), stage_id=1), finding("b", inhibits=("a",), stage_id=1)],
+            [("a", 1, None), ("b", 1, "a")],
+            id="a circle",
+        ),
+        pytest.param(
+            [
+                finding("retried", "critical", stage_id=1),
+                finding("retried", stage_id=1),
+                finding("retried", stage_id=2),
+            ],
+            [("retried", 2, None), ("retried", 1, None)],
+            id="alike in one stage",
+        ),
+        pytest.param([finding("lossy")] * 3, [("lossy", 3, None)], id="alike in the application"),
+    ],
+)
+def test_causes_come_first_and_alike_is_told_once(findings, expected):
+    """The order of the findings, the worst first, is kept among causes."""
+    assert names(findings) == expected
+
+
+def test_a_job_explains_what_failed_in_its_stages_only():
+    """Another job's stages failed of something else."""
+    failed = finding("failed", inhibits=("tasks",), job_id=7)
+    findings = [failed, finding("tasks", stage_id=1), finding("tasks", stage_id=2)]
+
+    assert names(findings, {7: [0, 1], 8: [2]}) == [
+        ("failed", 1, None),
+        ("tasks", 1, "failed"),
+        ("tasks", 1, None),
+    ]
+
+
+def test_all_causes_of_one_kind_are_one_cause():
+    """Forty lost executors and what they broke: one finding, and its symptoms once each."""
+    lost = [finding("lost", "critical", ("fetch",)) for _ in range(40)]
+    found = told([*lost, finding("fetch", stage_id=3), finding("fetch", stage_id=3), finding("fetch", stage_id=4)], {})
+
+    assert [(each.finding.rule.id, each.count) for each in found] == [("lost", 40), ("fetch", 2), ("fetch", 1)]
