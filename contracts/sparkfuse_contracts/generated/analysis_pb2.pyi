@@ -274,7 +274,7 @@ class AnalysedExecutor(_message.Message):
     def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., added_ms: _Optional[int] = ..., removed_ms: _Optional[int] = ..., removed_reason: _Optional[str] = ..., cores: _Optional[int] = ...) -> None: ...
 
 class AnalysisFinding(_message.Message):
-    __slots__ = ("rule", "severity", "stage_id", "stage_attempt", "executor_id", "summary", "description", "evidence", "completeness", "runbook")
+    __slots__ = ("rule", "severity", "stage_id", "stage_attempt", "executor_id", "summary", "description", "evidence", "completeness", "runbook", "job_id", "count", "inhibited_by")
     class EvidenceEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -292,6 +292,9 @@ class AnalysisFinding(_message.Message):
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     COMPLETENESS_FIELD_NUMBER: _ClassVar[int]
     RUNBOOK_FIELD_NUMBER: _ClassVar[int]
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    INHIBITED_BY_FIELD_NUMBER: _ClassVar[int]
     rule: str
     severity: str
     stage_id: int
@@ -302,7 +305,10 @@ class AnalysisFinding(_message.Message):
     evidence: _containers.MessageMap[str, _struct_pb2.Value]
     completeness: float
     runbook: str
-    def __init__(self, rule: _Optional[str] = ..., severity: _Optional[str] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., evidence: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., completeness: _Optional[float] = ..., runbook: _Optional[str] = ...) -> None: ...
+    job_id: int
+    count: int
+    inhibited_by: str
+    def __init__(self, rule: _Optional[str] = ..., severity: _Optional[str] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., evidence: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., completeness: _Optional[float] = ..., runbook: _Optional[str] = ..., job_id: _Optional[int] = ..., count: _Optional[int] = ..., inhibited_by: _Optional[str] = ...) -> None: ...
 
 class UndecidableRule(_message.Message):
     __slots__ = ("rule", "reason")

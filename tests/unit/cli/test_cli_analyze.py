@@ -10,7 +10,7 @@ from rich.console import Console
 from sparkfuse.analysis import screen
 from sparkfuse.analysis.text import readable
 from sparkfuse.commands.analyze import spread_history
-from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, even, nightly
+from tests.unit.native_analytics.event_log_lines import Executor, Run, Stage, Task, even, nightly
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]red[/]\u202egnp.exe\nFAILED  \u0000"
 
@@ -81,9 +81,37 @@ def test_a_finding_comes_first_with_its_evidence_and_what_to_do(skewed: Path):
         "Stages that cost most",
         "stage  name                    took  task time  share  tasks       read",
         "  0.0  save at orders.py:88  31.0 s     46.0 s   100%     16  100.1 MiB",
-        "Note: Not decidable from an event log, only while a job runs: stage_runaway_spill, task_stuck.",
+        "Note: Not decidable from an event log, only while a job runs: application_stalled,",
+        "application_zombie, deadline_at_risk and 10 more (--json says why).",
         "",
     ]
+
+
+def test_what_is_alike_is_told_once_and_symptoms_stand_below_their_cause(tmp_path: Path):
+    """Forty lost executors and the stage that they broke: one finding on the screen."""
+    killed = "Container killed by YARN for exceeding memory limits. 9.1 GB of 9 GB physical memory used."
+    lost = [Executor(str(number), 5_000 + number, killed) for number in range(40)]
+    stages = [Stage(0, even(9_000, 4), status="failed"), Stage(0, even(30_000, 4), attempt=1, after_ms=9_000)]
+    done = ask(Run(stages, executors=lost).write(tmp_path / "log"))
+    findings = [line for line in done.stdout.splitlines() if " CRITICAL " in line or " WARNING " in line]
+
+    assert done.returncode == 1
+    assert findings == [
+        " CRITICAL  executor_churn  Executors are lost and replaced over and over (36 times, here the worst)."
+    ]
+    assert "  With it: executor_lost (40 times, here the worst): Executor 39 (node-39) was lost" in done.stdout
+    assert "  With it: stage_retried, stage 0: Stage 0 (save at orders.py:88) is in attempt 1" in done.stdout
+
+
+def test_a_job_that_failed_is_told_once(tmp_path: Path):
+    """By the finding, with its first cause and what to do; a cancelled one by its line alone."""
+    reason = "Job aborted due to stage failure: Task 0 failed 4 times, most recent failure: java.io.IOException: full"
+    failed = ask(Run([Stage(0, even(9))], failed=True, failure=reason).write(tmp_path / "failed"))
+    cancelled = ask(Run([Stage(0, even(9))], failed=True, failure="Job 0 cancelled").write(tmp_path / "cancelled"))
+
+    assert (failed.returncode, failed.stdout.count("java.io.IOException: full")) == (1, 1)
+    assert " FAILED " not in failed.stdout
+    assert (cancelled.returncode, " FAILED  job 0 (benign: cancelled" in cancelled.stdout) == (0, True)
 
 
 def test_json_is_one_object_a_line(healthy: Path, skewed: Path):

@@ -53,6 +53,22 @@ def test_the_contract_s_examples_make_a_report_that_shows_what_they_say() -> Non
         assert "The finding came without a runbook" not in html
 
 
+def test_a_symptom_stands_below_its_cause_and_says_so() -> None:
+    """Also where a worse finding has other causes; what one rule finds often is told once, with its number."""
+    cause = report_scenario.finding(1, "warning", summary="An executor was lost", count=40)
+    symptom = report_scenario.finding(2, "warning", summary="The stage is run again", inhibited_by="executor_lost")
+    worst = report_scenario.finding(3, "critical", summary="The stage spills")
+    html = report_html(report_scenario.analysis([], [cause, symptom, worst]), None)
+    places = [
+        html.index(f"<bdi>{each}</bdi>")
+        for each in ("The stage spills", "An executor was lost", "The stage is run again")
+    ]
+
+    assert places == sorted(places)
+    assert html.count("A symptom of <bdi>executor_lost</bdi>, which stands above.") == 1
+    assert html.count("The worst of its kind here: the rule holds 39 more times.") == 1
+
+
 def test_each_report_passes_the_licences_on() -> None:
     """Vega's and D3's licences want their notices in every copy, and each report is one."""
     html = report_html(report_scenario.empty(), None)
