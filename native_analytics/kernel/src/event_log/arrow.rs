@@ -232,7 +232,7 @@ fn slowest_tasks(table: &mut Columns, rows: &[Stage]) {
 pub fn failures(stages: &[Stage]) -> RecordBatch {
     let rows: Vec<(StageKey, &Failure)> = stages
         .iter()
-        .flat_map(|stage| stage.failures.rows().iter().map(|failure| (stage.key, failure)))
+        .flat_map(|stage| stage.failures.rows().iter().map(move |failure| (stage.key, failure)))
         .collect();
     static SCHEMA: Known<SchemaRef> = Known::new();
     let mut table = Columns::default();
