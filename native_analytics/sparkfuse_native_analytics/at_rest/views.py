@@ -38,5 +38,11 @@ def _table(view: str, rows: Sequence[Columns]) -> Any:
     types = stage_rows.arrow_types()
     columns = view_specs()[view].columns
     return pa.table({
-        name: pa.array([row.get(name) for row in rows], types[column.type]) for name, column in columns.items()
+        name: pa.array([_fitting(row.get(name)) for row in rows], types[column.type])
+        for name, column in columns.items()
     })  # fmt: skip
+
+
+def _fitting(value: Any) -> Any:
+    """The value as a column can hold it: differences of absurd moments leave 64 bits."""
+    return stage_rows.held(value) if type(value) is int else value

@@ -226,7 +226,9 @@ def test_incomplete_evidence_pages_nobody(read, learned):
     torn = nightly(9, 1_300_000, more=["]"])
 
     assert found(read(nightly(9, 1_300_000)), known)[0] == ("stage_slow", "critical")
-    assert [severity for _, severity in found(read(torn), known)] == ["warning", "warning"]
+    assert sorted(found(read(torn), known)) == [
+        ("application_slow", "warning"), ("collector_lossy", "warning"), ("stage_slow", "warning"),
+    ]  # fmt: skip
 
 
 def test_what_cannot_be_decided_says_so(read):
