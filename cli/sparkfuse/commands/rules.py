@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(help="Look at the rules, check them and run their cases.", no_args_is_help=True)
 POLL_SECONDS = 0.2
-Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder of the running stack.")]
 Patience = Annotated[float, typer.Option("--seconds", help="How long to wait for detection.")]
 Folder = Annotated[Path | None, typer.Option("--catalog", help="Folder of rule files instead of the shipped ones.")]
 
@@ -131,7 +130,7 @@ def run_cases_of_all(folder: Folder = None, as_json: Json = False) -> None:
 
 
 @commands.command()
-def apply(home: Home = Path(".sparkfuse"), seconds: Patience = 300.0) -> None:
+def apply(home: Home = DEFAULT_HOME, seconds: Patience = 300.0) -> None:
     """Check the rules and sparkfuse.yaml, then have detection take them up: it starts again from its last checkpoint.
 
     What fires goes on firing, baselines stay; a changed or new rule is asked from the next window on.

@@ -48,5 +48,5 @@ def _row(failure: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
         "failure_kind": what.kind,
         "failure": what.reason,
         "retry": what.retry,
-        "first_cause": first_cause(failure["failure_reason"]) or failure["failure_class"],
+        "first_cause": first_cause(failure["failure_reason"]),
     }

@@ -6,7 +6,7 @@ stages. Quantiles are exact here and sketches there; columns that only a running
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparkfuse_contracts.columns import view_specs
@@ -92,7 +92,7 @@ def completeness(stages: Any, of_log: float) -> list[float]:
     return [_completeness(of_log, *row) for row in zip(*columns, strict=True)]
 
 
-def with_columns(rows: Any, added: Sequence[dict[str, Any]]) -> Any:
+def with_columns(rows: Any, added: Sequence[Mapping[str, Any]]) -> Any:
     """The rows with some columns filled from one mapping for each row; what a mapping lacks is NULL."""
     import pyarrow as pa
 

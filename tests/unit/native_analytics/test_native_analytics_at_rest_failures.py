@@ -87,7 +87,7 @@ def test_executors_that_were_asked_to_leave_or_left_at_the_end_are_no_loss(read)
     """Dynamic allocation takes executors away all day, and the end takes all."""
     stages = [Stage(0, even(30_000, 4))]
     leaving = [Executor(str(number), 5_000 + number, ASKED) for number in range(5)]
-    last = Executor("9", 31_500, "Command exited with code 137")
+    last = Executor("9", 30_900, "Command exited with code 137")  # the application ends at 31,500
     application = read(Run(stages, executors=[*leaving, last]))
 
     assert {row["failure_kind"] for row in loss_rows(application)} == {"benign"}
@@ -115,7 +115,7 @@ def test_what_a_lost_executor_broke_stands_below_it(read):
     """The retried stage and the fetches that failed are its symptoms."""
     fetch = Task(100, reason="FetchFailed", error="Connection refused", index=1)
     gone = Task(100, reason="ExecutorLostFailure", error=KILLED, index=2)
-    first = Stage(0, [fetch, gone, *even(1_000, 2)], status="failed", num_tasks=4)
+    first = Stage(0, [fetch, gone, *even(9_000, 2)], status="failed", num_tasks=4)
     made = analyse(
         read(Run([first, Stage(0, even(900, 4), attempt=1)], executors=[Executor("7", 1_500, KILLED)])), RULES
     )
