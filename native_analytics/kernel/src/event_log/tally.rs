@@ -232,7 +232,11 @@ impl Tally {
         if let Some(wall) = wall {
             walls.push(wall);
             let index = row.number(TASK_INDEX);
-            if self.slowest.as_ref().is_none_or(|slowest| slowest.gives_way(wall, index)) {
+            if self
+                .slowest
+                .as_ref()
+                .is_none_or(|slowest| slowest.gives_way(wall, index))
+            {
                 self.slowest = Some(slowest(row, line, wall, has_metrics));
             }
         }
@@ -275,7 +279,10 @@ impl Tally {
             self.biggest = Some(theirs);
         }
         if let Some(theirs) = later.slowest
-            && self.slowest.as_ref().is_none_or(|ours| ours.gives_way(theirs.wall_ms, theirs.index))
+            && self
+                .slowest
+                .as_ref()
+                .is_none_or(|ours| ours.gives_way(theirs.wall_ms, theirs.index))
         {
             self.slowest = Some(theirs);
         }
