@@ -52,7 +52,8 @@ class Writer:
 
     def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
         """The finding of the row's run, firing since ``started_ms``; evidence is each column that the rule mentions."""
-        rule, found_in = self.catalog[rule_id], scope(row)
+        known, found_in = self.catalog[rule_id], scope(row)
+        rule = known.for_job(row.job_key) or known  # with the thresholds that hold for this job
         values = present(getattr(row, view_specs()[rule.view].row))
         finding = Finding(
             finding_id=finding_id(row.cluster, row.tenant, row.job_key, rule_id, found_in),
