@@ -372,7 +372,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object scope_ = "";
   /**
    * <pre>
-   * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+   * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
    * </pre>
    *
    * <code>optional string scope = 6;</code>
@@ -384,7 +384,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+   * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
    * </pre>
    *
    * <code>optional string scope = 6;</code>
@@ -407,7 +407,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+   * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
    * </pre>
    *
    * <code>optional string scope = 6;</code>
@@ -2463,7 +2463,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object scope_ = "";
     /**
      * <pre>
-     * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+     * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
      * </pre>
      *
      * <code>optional string scope = 6;</code>
@@ -2474,7 +2474,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+     * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
      * </pre>
      *
      * <code>optional string scope = 6;</code>
@@ -2496,7 +2496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+     * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
      * </pre>
      *
      * <code>optional string scope = 6;</code>
@@ -2517,7 +2517,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+     * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
      * </pre>
      *
      * <code>optional string scope = 6;</code>
@@ -2534,7 +2534,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+     * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
      * </pre>
      *
      * <code>optional string scope = 6;</code>
@@ -2548,7 +2548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+     * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
      * </pre>
      *
      * <code>optional string scope = 6;</code>

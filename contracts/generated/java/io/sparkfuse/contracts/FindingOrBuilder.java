@@ -157,7 +157,7 @@ public interface FindingOrBuilder extends
 
   /**
    * <pre>
-   * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+   * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
    * </pre>
    *
    * <code>optional string scope = 6;</code>
@@ -166,7 +166,7 @@ public interface FindingOrBuilder extends
   boolean hasScope();
   /**
    * <pre>
-   * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+   * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
    * </pre>
    *
    * <code>optional string scope = 6;</code>
@@ -175,7 +175,7 @@ public interface FindingOrBuilder extends
   java.lang.String getScope();
   /**
    * <pre>
-   * What it speaks of within the job: stage:&lt;fingerprint&gt; or application. [text]
+   * What it speaks of within the job: stage:&lt;fingerprint&gt;, application, or host:&lt;host&gt;. [text]
    * </pre>
    *
    * <code>optional string scope = 6;</code>
