@@ -28,6 +28,7 @@ class Seeds:
 
     def __init__(self) -> None:
         self._known: set[Key] = set()
+        self._said_whose: set[Key] = set()
         self._folder = tempfile.TemporaryDirectory(prefix="sparkfuse-seeds-")
         # Flink opens and calls an operator from threads that take turns.
         self._store = sqlite3.connect(Path(self._folder.name, "seeds.db"), check_same_thread=False)
@@ -35,8 +36,16 @@ class Seeds:
         self._store.execute("CREATE TABLE seeds (whose TEXT PRIMARY KEY, baseline BLOB)")
 
     def put(self, baseline: Baseline) -> None:
-        """Keep ``baseline`` instead of an older one of its stage."""
+        """Keep ``baseline`` instead of an older one of its stage.
+
+        One that does not say whose it is was written before those that do, and under another key of the topic, so that
+        it is still there and may be read later.
+        """
         key = key_of_baseline(baseline)
+        if baseline.HasField("cluster"):
+            self._said_whose.add(key)
+        elif key in self._said_whose:
+            return
         self._known.add(key)
         self._store.execute("INSERT OR REPLACE INTO seeds VALUES (?, ?)", (_text(key), baseline.SerializeToString()))
 

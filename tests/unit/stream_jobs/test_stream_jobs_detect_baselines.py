@@ -9,6 +9,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines, identify
 from sparkfuse_stream_jobs.detect.memory import HeldCell
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
+from sparkfuse_stream_jobs.detect.seeds import Seeds
 from tests.unit.stream_jobs.detect_rows import Run
 
 T = 1_795_226_400_000
@@ -128,3 +129,27 @@ def test_what_was_fitted_is_used_again_until_something_was_learned():
 
     assert (fits, len(held.fits)) == (1, 2)
     assert first == again
+
+
+def test_a_seed_that_does_not_say_whose_it_is_gives_way_to_one_that_does():
+    """It was written by an older version under another key, and may be read before or behind the newer one."""
+    of_stage = {"job_key": "orders", "stage_fingerprint": "f00"}
+    old = Baseline(stage_name="old", **of_stage)
+    new, newest = (
+        Baseline(cluster="default", tenant="default", stage_name=name, **of_stage) for name in ("new", "newest")
+    )
+    other = Baseline(cluster="prod", tenant="default", stage_name="other", **of_stage)
+    key = baselines.key_of_baseline(old)
+
+    def kept(*told: Baseline) -> str:
+        seeds = Seeds()
+        try:
+            for baseline in told:
+                seeds.put(baseline)
+            found = seeds(key)
+            return found.stage_name if found else ""
+        finally:
+            seeds.close()
+
+    assert [kept(old), kept(old, new), kept(new, old), kept(new, newest, old)] == ["old", "new", "new", "newest"]
+    assert kept(other) == ""
