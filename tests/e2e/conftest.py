@@ -41,12 +41,16 @@ class RunningStack:
 
     def ask(self, *arguments: str) -> Any:
         """What the command line answers with --json."""
-        command = [sys.executable, "-m", "sparkfuse.main", *arguments, "--json"]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, env={**os.environ, **self.addresses}
-        )
+        done = self.command(*arguments, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The command line, with the addresses of this stack."""
+        command = [sys.executable, "-m", "sparkfuse.main", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, **self.addresses}
+        )
 
     def start_job(self, name: str, script: Path, arguments: tuple[str, ...] = (), **settings: str) -> Process:
         """Start a PySpark script with the plugin."""
