@@ -38,18 +38,19 @@ class Expected:
     p95_ms: int
 
 
-def stage_remaining(stage: Mapping[str, Any]) -> Remaining | None:
+def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Remaining | None:
     """How long a running stage will still take, at least; None before its third wave of tasks.
 
     ``stage`` has columns of stage_live. What is to come (tasks that neither run nor ended well) goes over the slots
     in whole waves, each as long as the median task that ended well; ``p95_ms`` at the pace of the slow ones. Slots are
-    the running tasks, or how many ran at once on average where the window ended between two of them.
+    all that the application has, because a stage that shares them now may have them all soon; at least the running
+    tasks, and how many ran at once on average, because a window may end between two of them.
     """
     elapsed_ms, median_ms = stage.get("elapsed_ms"), stage.get("duration_p50_ms")
     if stage.get("status") != RUNNING or not elapsed_ms or not median_ms or not math.isfinite(median_ms):
         return None
     running, succeeded = stage.get("running_tasks") or 0, stage.get("succeeded_tasks") or 0
-    slots = max(running, math.ceil((stage.get("finished_duration_ms") or 0) / elapsed_ms))
+    slots = max(application_slots, running, math.ceil((stage.get("finished_duration_ms") or 0) / elapsed_ms))
     if slots <= 0 or succeeded <= WAVES_BEFORE * slots:
         return None
     waves = math.ceil(max(0, (stage.get("num_tasks") or 0) - succeeded - running) / slots)

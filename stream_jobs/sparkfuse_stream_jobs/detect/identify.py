@@ -6,7 +6,7 @@ rows of its own, and what a run could teach is held until it ended well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.fact_pb2 import SqlStarted, StageEnded, StageStarted
@@ -121,6 +121,7 @@ def _meet_application(row: LiveRow, memory: Memory) -> Iterator[Refused]:
             start_seen=True,
             owner=who.owner,
             team=who.team,
+            task_cpus=_task_cpus(started.configuration),
         )
         try:
             found = replace(found, deadline_ms=_deadline_ms(properties, row.app_start_ms))
@@ -137,6 +138,11 @@ def _meet_application(row: LiveRow, memory: Memory) -> Iterator[Refused]:
 def _deadline_ms(properties: dict[str, str], started_ms: int) -> int | None:
     said = properties.get(SETTING, "").strip()
     return deadline_ms(said, started_ms) if said else None
+
+
+def _task_cpus(configuration: Mapping[str, str]) -> int:
+    said = configuration.get("spark.task.cpus", "").strip()
+    return max(1, int(said)) if said.isascii() and said.isdigit() and len(said) < 6 else 1
 
 
 def _remember(row: LiveRow, memory: Memory) -> None:
@@ -273,7 +279,7 @@ def _let_go(row: LiveRow, memory: Memory) -> None:
     """Forget all of an application that ended but who it was."""
     ended_ms = row.application_ended.ended_ms or row.window_end_ms
     memory.application.put(
-        replace(application_of(memory), ended=True, ended_ms=ended_ms, stages=0, plans=0, jobs=0, executors=0)
+        replace(application_of(memory), ended=True, ended_ms=ended_ms, stages=0, plans=0, jobs=0, executors=0, cores=0)
     )
     for shelf in (memory.stages, memory.plans, memory.samples, memory.jobs, memory.executors):
         shelf.clear()

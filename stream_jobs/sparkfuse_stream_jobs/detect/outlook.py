@@ -17,6 +17,8 @@ from sparkfuse_stream_jobs.detect.rows import present
 from sparkfuse_stream_jobs.detect.run_memory import Memory, Progress, application_of
 
 BY_SETTING, BY_HISTORY = "setting", "history"
+# While executors join there will soon be more slots than now: one that joined puts projections off for this long.
+SETTLED_MS = 60_000
 
 
 def project_stage(row: LiveRow, memory: Memory) -> None:
@@ -24,8 +26,10 @@ def project_stage(row: LiveRow, memory: Memory) -> None:
     stage = row.stage
     if not stage.HasField("elapsed_ms"):
         return
-    stage.judged_ms = stage.elapsed_ms
-    remaining = stage_remaining(present(stage))
+    stage.judged_ms, application = stage.elapsed_ms, application_of(memory)
+    settled = row.window_end_ms >= application.joined_at_ms + SETTLED_MS
+    slots = application.cores // application.task_cpus
+    remaining = stage_remaining(present(stage), slots) if settled else None
     if remaining is None:
         return
     stage.projected_ms = stage.elapsed_ms + remaining.ms

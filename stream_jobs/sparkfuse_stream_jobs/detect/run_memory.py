@@ -14,7 +14,8 @@ class Application:
     """Who runs, and how much of it is remembered. ``start_seen`` is false when its start was lost.
 
     Then its job cannot be told. ``ended_ms`` is when Spark ended it, 0 before; ``deadline_ms`` is the one that its
-    setting names; ``*_at_ms`` are ends of windows at which something was last done.
+    setting names; ``cores`` are those of its executors, of which a task takes ``task_cpus``; ``*_at_ms`` are ends of
+    windows at which something was last done, or an executor last joined.
     """
 
     job_key: str
@@ -31,6 +32,9 @@ class Application:
     deadline_ms: int | None = None
     hosts_told_at_ms: int = 0
     renewed_at_ms: int = 0
+    cores: int = 0
+    task_cpus: int = 1
+    joined_at_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Executor:
-    """An executor that is there: where, and since when."""
+    """An executor that is there: where, since when, and with how many cores."""
 
     host: str = ""
     added_ms: int | None = None
+    cores: int = 0
 
 
 @dataclass(frozen=True)

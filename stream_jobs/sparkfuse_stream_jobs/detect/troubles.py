@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sparkfuse_contracts.generated.fact_pb2 import JobEnded
 from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
@@ -57,17 +58,19 @@ def failed_job(row: LiveRow, memory: Memory) -> LiveRow | None:
 
 
 def remember_executor(row: LiveRow, memory: Memory) -> None:
-    """Remember an executor that joined; the driver is none."""
-    added = row.executor_added
+    """Remember an executor that joined; the driver is none, though in local mode its cores run the tasks."""
+    added, application = row.executor_added, application_of(memory)
+    known = added.executor_id != "driver" and memory.executors.get(added.executor_id) is not None
+    if known or application.executors >= MAX_EXECUTORS:
+        return
+    joined_at_ms, cores = row.window_end_ms, max(0, added.cores)
+    memory.application.put(replace(application, joined_at_ms=joined_at_ms, cores=application.cores + cores))
     if added.executor_id == "driver":
         return
     memory.losses.put(joined(memory.losses.get() or Losses()))
-    if memory.executors.get(added.executor_id) is None:
-        if application_of(memory).executors >= MAX_EXECUTORS:
-            return
-        count(memory, "executors", 1)
     added_ms = added.added_ms if added.HasField("added_ms") else None
-    memory.executors.put(added.executor_id, Executor(added.host, added_ms))
+    memory.executors.put(added.executor_id, Executor(added.host, added_ms, cores))
+    count(memory, "executors", 1)
 
 
 def lost_executor(row: LiveRow, memory: Memory) -> LiveRow | None:
@@ -77,6 +80,7 @@ def lost_executor(row: LiveRow, memory: Memory) -> LiveRow | None:
     if known is not None:
         memory.executors.remove(removed.executor_id)
         count(memory, "executors", -1)
+        count(memory, "cores", -known.cores)
     removed_ms = removed.removed_ms or row.window_end_ms
     over = application.ended_ms and removed_ms >= application.ended_ms - CLOCK_SLACK_MS
     if application.ended or over or removed.executor_id == "driver":

@@ -56,6 +56,14 @@ def test_when_a_stage_is_projected(change, remaining):
     assert stage_remaining({**usual, **change}) == remaining
 
 
+def test_a_stage_that_shares_the_slots_may_have_them_all_soon():
+    """Two of sixteen slots are its own while another stage drains: it is not projected over two."""
+    sharing = {**STAGE, "running_tasks": 2, "succeeded_tasks": 33, "finished_duration_ms": 66_000}
+
+    assert stage_remaining(sharing).ms > stage_remaining(sharing, 16).ms == math.ceil(11 * 4_182.5)
+    assert stage_remaining({**sharing, "succeeded_tasks": 32}, 16) is None
+
+
 stages = st.fixed_dictionaries({
     "status": st.just("running"),
     "elapsed_ms": st.integers(1, 10**8),
@@ -78,6 +86,16 @@ def test_more_tasks_to_come_never_take_less_time(stage, more):
         assert 0 <= less.ms <= less.p95_ms
         assert less.ms <= longer.ms
         assert less.p95_ms <= longer.p95_ms
+
+
+@given(stages, st.integers(0, 10**4))
+def test_more_slots_never_take_longer(stage, slots):
+    """What is projected over the slots of the whole application is at most what it is without them."""
+    alone, shared = stage_remaining(stage), stage_remaining(stage, slots)
+
+    if alone and shared:
+        assert shared.ms <= alone.ms
+        assert shared.p95_ms <= alone.p95_ms
 
 
 @given(stages, st.integers(2, 100))

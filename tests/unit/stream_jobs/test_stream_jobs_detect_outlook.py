@@ -15,9 +15,9 @@ from tests.unit.stream_jobs.detect_rows import WINDOW_MS as W
 from tests.unit.stream_jobs.detect_rows import Run
 
 T, MINUTE, HOUR = 1_795_226_400_000, 60_000, 3_600_000
-# Two waves and more of eight slots have ended; 32 tasks are to come.
+# Two waves and more of eight slots have ended; 31 tasks are to come.
 THIRD_WAVE = {
-    "num_tasks": 64, "succeeded_tasks": 24, "finished_tasks": 24, "running_tasks": 8, "duration_p50_ms": 3_000.0,
+    "num_tasks": 64, "succeeded_tasks": 25, "finished_tasks": 25, "running_tasks": 8, "duration_p50_ms": 3_000.0,
     "duration_p95_ms": 5_000.0, "finished_duration_ms": 80_000,
 }  # fmt: skip
 
@@ -72,6 +72,42 @@ def test_a_stage_is_projected_from_its_third_wave_on_and_judged_by_that():
     assert (early.judged_ms, early.HasField("projected_ms")) == (30_000, False)
     assert (third.projected_ms, third.projected_p95_ms, third.judged_ms) == (42_000, 50_000, 42_000)
     assert (over.judged_ms, over.HasField("projected_ms")) == (30_000, False)
+
+
+@pytest.mark.parametrize(
+    ("executors", "joined_ms", "task_cpus", "projected_ms"),
+    [
+        pytest.param(2, 0, None, 42_000, id="eight slots"),
+        pytest.param(3, 0, None, 39_000, id="twelve slots, of which another stage has four"),
+        pytest.param(4, 0, None, None, id="sixteen slots: the second wave"),
+        pytest.param(4, 0, "2", 42_000, id="sixteen cores, two for each task"),
+        pytest.param(2, 45_000, None, None, id="one joined fifteen seconds ago, others may follow"),
+        pytest.param(1, 0, None, 42_000, id="fewer than run: one start was lost"),
+    ],
+)
+def test_a_stage_is_projected_over_the_slots_of_its_application(executors, joined_ms, task_cpus, projected_ms):
+    """A healthy run that shares its slots, or is still given more, is not taken for slow."""
+    run = Run("app-1", T)
+    start = run.started(T)
+    if task_cpus:
+        start.application_started.configuration["spark.task.cpus"] = task_cpus
+    joins = [run.executor_added(T, str(number), "node-1") for number in range(executors)]
+    joins[-1].window_end_ms = T + joined_ms
+    begin = [start, *joins, run.stage_started(T)]
+    stage = Judged().rows([*begin, run.stage(T + 60_000, 30_000, **THIRD_WAVE)])[-1].stage
+
+    assert (stage.projected_ms if stage.HasField("projected_ms") else None) == projected_ms
+
+
+def test_cores_go_with_their_executor_and_the_drivers_count_in_local_mode():
+    """What is counted of one that joined is given back when it goes."""
+    run, memory = Run("app-1", T), held_memory()
+    rows = [run.started(T), *(run.executor_added(T, name) for name in ("driver", "1", "2", "2"))]
+    for row in [*rows, run.executor_removed(T, "1")]:
+        list(step(row, memory))
+
+    assert memory.application.get().cores == 8
+    assert memory.losses.get().peak == 2
 
 
 def test_a_slow_stage_moves_before_it_is_beyond_its_bound():
