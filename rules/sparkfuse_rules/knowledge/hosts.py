@@ -16,7 +16,7 @@ MOST_IDS = 8
 # A slowest task tells of its host only with the data of its siblings, and where it costs what task_straggler asks for.
 MAX_BYTES_RATIO = 2.0
 MIN_LOST_SHARE = 0.25
-MIN_LOST_MS = 15_000
+MIN_LOST_MS = 20_000
 MIN_SUCCEEDED = 3
 # A task that stands still for so long in a call to storage waits for that storage (as task_stuck has it).
 MIN_STALLED_MS = 60_000
