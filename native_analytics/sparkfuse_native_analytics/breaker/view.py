@@ -23,7 +23,9 @@ RUNNING_MS = 60_000
 _ENVELOPE = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness")
 _ALWAYS = ("stage_id", "stage_attempt", "name", "status", "elapsed_ms", "disk_spilled_bytes", "since_finish_ms")
 _RUN = ("cluster", "app_id", "app_attempt", "app_start_ms")
-_STAGE_ROW, _ENDED_ROW, _TICK_ROW = "stage", "application_ended", "tick"
+_STAGE_ROW, _ENDED_ROW = "stage", "application_ended"
+# Neither is a word of the application itself: one is the pipeline's clock, the other comes of silent applications too.
+_SAY_NOTHING = ("tick", "application")
 
 
 class LiveView:
@@ -89,7 +91,8 @@ class LiveView:
         )
 
     def _note_applications(self, rows: pa.Table) -> None:
-        named = rows.filter(pc.not_equal(rows["row"], _TICK_ROW)).select([*_RUN, "window_end_ms", "row"])
+        silent = pc.is_in(rows["row"], value_set=pa.array(_SAY_NOTHING))
+        named = rows.filter(pc.invert(silent)).select([*_RUN, "window_end_ms", "row"])
         ended = pc.equal(named["row"], _ENDED_ROW)
         seen = named.filter(pc.invert(ended)).group_by(list(_RUN)).aggregate([("window_end_ms", "max")])
         for row in seen.to_pylist():

@@ -230,6 +230,17 @@ def test_ended_applications_do_not_count_as_running(make_breaker, show):
     assert breaker.view.running_applications(NOW_MS) == 1
 
 
+def test_silent_applications_do_not_count_as_running(make_breaker, show):
+    """An application whose driver died has a row in every window, and must not make room for more to be stopped."""
+    breaker = make_breaker("act")
+    silent = LiveRow(view="app_live", cluster="prod", app_id="app-2", app_attempt=0, app_start_ms=START_MS,
+                     window_end_ms=NOW_MS)  # fmt: skip
+    silent.application.driver_silent_ms = 3_600_000
+    show(breaker, live_row("app-1"), silent)
+
+    assert breaker.view.running_applications(NOW_MS) == 1
+
+
 def test_rows_that_are_no_rows_are_set_aside(make_breaker):
     """Junk among rows is told with its place, and the others count."""
     breaker = make_breaker("act")
