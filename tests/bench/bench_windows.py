@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--facts", nargs=2, type=int, default=[1_000_000, 3_000_000], metavar=("SHORT", "LONG"))
     parser.add_argument("--latency-seconds", type=int, default=60, help="0 leaves the measure out")
+    parser.add_argument("--silent", type=int, default=0, help="measure only what so many silent applications cost")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
@@ -59,6 +60,9 @@ def main() -> None:
             flink_libs=ROOT / "build" / "flink-libs",
         )  # fmt: skip
         print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
+        if arguments.silent:
+            measure_silence(settings, arguments.silent)
+            return
         if arguments.latency_seconds:
             measure_latency(settings, arguments.latency_seconds)
         measure_cpu(settings, *arguments.facts)
@@ -269,25 +273,79 @@ def jvm_seconds() -> float:
 def measure_latency(settings: Settings, seconds: int) -> None:
     """Print how long after its window's end a row is on the topic live, by the broker's clock."""
     settings = replace(settings, topic_prefix="bench-latency")
-    ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
-    environment = {
-        "SPARKFUSE_HOME": str(settings.home / "latency"),
-        "SPARKFUSE_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,
-        "SPARKFUSE_TOPIC_PREFIX": settings.topic_prefix,
-        "SPARKFUSE_FLINK_LIBS": str(settings.flink_libs),
-    }
-    job = subprocess.Popen([sys.executable, "-m", "sparkfuse_stream_jobs.windows"], env={**os.environ, **environment})
-    try:
+    with running_job(settings):
         delays = delays_of_rows(settings, seconds)
-    finally:
-        job.send_signal(signal.SIGTERM)
-        job.wait(60)
     marks = statistics.quantiles(delays, n=20)
     print(
         f"latency beyond the window's end: p50 {statistics.median(delays):.0f} ms, p95 {marks[18]:.0f} ms, "
         f"longest {max(delays):.0f} ms, {len(delays)} rows, load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
+
+
+@contextlib.contextmanager
+def running_job(settings: Settings) -> Iterator[None]:
+    """The job as a process of its own, on topics of its own."""
+    ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
+    environment = {
+        "SPARKFUSE_HOME": str(settings.home / settings.topic_prefix),
+        "SPARKFUSE_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": settings.topic_prefix,
+        "SPARKFUSE_FLINK_LIBS": str(settings.flink_libs),
+    }
+    job = subprocess.Popen([sys.executable, "-m", "sparkfuse_stream_jobs.windows"], env={**os.environ, **environment})
+    try:
+        yield
+    finally:
+        job.send_signal(signal.SIGTERM)
+        job.wait(60)
+
+
+def measure_silence(settings: Settings, applications: int) -> None:
+    """Print the CPU of the job while only its clock speaks: without applications, and with so many silent ones."""
+    settings = replace(settings, topic_prefix="bench-silence")
+    with running_job(settings):
+        consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "silence"})
+        consumer.assign([TopicPartition(f"{settings.topic_prefix}.live", number, 0) for number in range(2)])
+        for silent in (0, applications):
+            begin_silent(settings, silent)
+            quiet_rows(consumer, silent, windows=6)
+            before = jvm_seconds()
+            rows, seconds = quiet_rows(consumer, silent, windows=18)
+            print(
+                f"{silent} silent applications: {(jvm_seconds() - before) / seconds * 100:.1f} % of a core, "
+                f"{rows / seconds:.0f} rows a second, load {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
+        consumer.close()
+
+
+def begin_silent(settings: Settings, count: int) -> None:
+    """Applications that start a job and are heard no more."""
+    producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "partitioner": "murmur2_random"})
+    for number in range(count):
+        fact = fact_pb2.Fact(
+            event_time_ms=1, cluster="bench", tenant="team", app_id=f"silent-{number:04d}", app_attempt=1,
+            app_start_ms=1, collector="driver-00000001", lane="reserved",
+        )  # fmt: skip
+        for seq, kind in enumerate(("application_started", "job_started", "executor_added")):
+            fact.seq = seq
+            getattr(fact, kind).SetInParent()
+            producer.produce(f"{settings.topic_prefix}.facts", fact.SerializeToString(), fact.app_id)
+    producer.flush(30)
+
+
+def quiet_rows(consumer: Consumer, silent: int, windows: int) -> tuple[int, float]:
+    """Wait until so many windows passed in which all silent applications were told; gives rows of them and seconds."""
+    told: dict[int, int] = defaultdict(int)
+    began = time.monotonic()
+    while sum(count >= max(1, silent) for count in told.values()) < windows:
+        if time.monotonic() - began > 60 + 20 * windows:
+            raise SystemExit(f"{silent} silent applications were not told in {windows} windows")
+        for message in consumer.consume(5000, timeout=0.2):
+            row = live_pb2.LiveRow.FromString(message.value())
+            told[row.window_end_ms] += row.view == ("app_live" if silent else "tick")
+    return sum(told.values()), time.monotonic() - began
 
 
 def delays_of_rows(settings: Settings, seconds: int) -> list[float]:

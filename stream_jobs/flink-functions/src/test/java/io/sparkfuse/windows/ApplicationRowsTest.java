@@ -4,12 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.sparkfuse.contracts.ApplicationEnded;
 import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.FailureLive;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.contracts.Tick;
 import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.LatestFact;
@@ -20,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class ApplicationRowsTest {
@@ -39,6 +43,11 @@ class ApplicationRowsTest {
                 passed(Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setSucceeded(true))),
                 stage(4, false, null),
                 stage(2, false, null),
+                failing(3),
+                sample("2"),
+                sample("1"),
+                passed(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(1))),
+                WaitingRow.newBuilder().setQuiet(true).build(),
                 numbers(0, 1, 2)));
     List<LiveRow> first = rows(waiting, ApplicationState.getDefaultInstance());
     for (int round = 0; round < 20; round++) {
@@ -49,16 +58,24 @@ class ApplicationRowsTest {
     assertEquals(
         List.of(
             "stage_started",
+            "executor_live",
+            "executor_live",
             "stage_live",
             "stage_live",
+            "task_live",
+            "stage_live",
+            "failure_live",
+            "failure_live",
             "app_live",
             "stage_ended",
             "job_ended",
-            "application_ended"),
+            "application_ended",
+            "tick"),
         first.stream().map(LiveRow::getView).toList());
     assertEquals(
-        List.of(1L, 2L, 3L, 4L, 5L, 6L, 7L), first.stream().map(LiveRow::getRowSeq).toList());
-    assertEquals(2, first.get(1).getStage().getStageId());
+        LongStream.rangeClosed(1, 14).boxed().toList(),
+        first.stream().map(LiveRow::getRowSeq).toList());
+    assertEquals(2, first.get(3).getStage().getStageId());
   }
 
   /**
@@ -186,6 +203,25 @@ class ApplicationRowsTest {
       news.setEndedShare(endedShare);
     }
     return WaitingRow.newBuilder().setStage(news).build();
+  }
+
+  private static WaitingRow failing(int id) {
+    StageNews.Builder news =
+        StageNews.newBuilder()
+            .setStage(StageLive.newBuilder().setStageId(id).setStatus("running"))
+            .addTasks(TaskLive.newBuilder().setStageId(id).setTaskId(1))
+            .addFailures(FailureLive.newBuilder().setStageId(id).setFailureClass("A"))
+            .addFailures(FailureLive.newBuilder().setStageId(id).setFailureClass("B"));
+    return WaitingRow.newBuilder().setStage(news).build();
+  }
+
+  private static WaitingRow sample(String executor) {
+    Fact fact =
+        Fact.newBuilder()
+            .setExecutorSample(ExecutorSample.newBuilder().setExecutorId(executor))
+            .build();
+    LatestFact told = LatestFact.newBuilder().setFact(fact.toByteString()).build();
+    return WaitingRow.newBuilder().setSamples(LatestFacts.newBuilder().addLatest(told)).build();
   }
 
   private static WaitingRow numbers(long... numbers) {
