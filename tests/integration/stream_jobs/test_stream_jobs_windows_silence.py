@@ -1,0 +1,127 @@
+"""A real Spark application under the windows job: an executor is stopped, then its driver is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated import live_pb2
+from tests.integration.collectors.spark_runs import ROOT, SparkRun
+from tests.integration.stream_jobs.windows_seen import Seen
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(590)
+WINDOW_MS = 1000
+SILENT_MS = 5 * WINDOW_MS
+STEADY = ROOT / "tests/integration/collectors/jobs/steady_job.py"
+
+
+@pytest.fixture
+def seen(kafka_bootstrap: str, tmp_path: Path, start_job: Any) -> Iterator[Seen]:
+    """A windows job on topics of its own, and what it writes."""
+    prefix = f"test-{uuid.uuid4().hex[:10]}"
+    environment = {
+        "SPARKFUSE_HOME": str(tmp_path / "home"),
+        "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
+        "SPARKFUSE_TOPIC_PREFIX": prefix,
+        "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
+    }
+    (tmp_path / "home").mkdir()
+    ensure_topics(kafka_bootstrap, prefix)
+    seen = Seen(kafka_bootstrap, prefix)
+    job = start_job("sparkfuse_stream_jobs.windows", environment, tmp_path / "windows.log")
+    job.wait_until_running()
+    yield seen
+    seen.close()
+    job.stop()
+
+
+@pytest.fixture
+def job(seen: Seen, tmp_path: Path) -> Iterator[SparkRun]:
+    """A driver with two executors, each a JVM, whose one long stage never seems to end."""
+    settings = {
+        "spark.sparkfuse.kafka.bootstrap": seen.bootstrap,
+        "spark.sparkfuse.topic.prefix": seen.prefix,
+        "spark.master": "local-cluster[2,1,700]",
+        "spark.executor.memory": "600m",
+        "spark.test.flag": str(tmp_path / "never"),
+        "spark.test.tasks": "20000",
+    }
+    run = SparkRun("spark35", STEADY, settings, tmp_path / "job.log")
+    yield run
+    run.stop()
+
+
+def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
+    """A stopped executor is silent against the others that speak; a killed driver leaves a row in every window."""
+    app_id, _, pid = job.said("APPLICATION").split()
+    driver = psutil.Process(int(pid))
+    speaking = wait_for(lambda: last_of(seen, app_id, "0") and last_of(seen, app_id, "1"), 120, "both executors")
+    assert speaking is not None
+    executor = speaking.executor
+
+    assert executor.silent_ms < SILENT_MS
+    assert executor.process_rss_bytes >= executor.rss_bytes > executor.heap_used_bytes > 0
+    assert executor.direct_memory_bytes > 0
+    assert 0 < executor.age_ms < speaking.window_end_ms - speaking.app_start_ms
+    assert not executor.HasField("memory_limit_bytes"), "a local cluster sets none"
+
+    processes = driver.children(recursive=True)
+    [stopped] = [each for each in processes if "--executor-id 1 " in " ".join(each.cmdline())]
+    stopped.suspend()
+    try:
+        silent = wait_for(lambda: silent_of(seen, app_id, "1"), 120, "the stopped executor's silence")
+        other = last_of(seen, app_id, "0")
+        assert silent is not None
+        assert other is not None
+        assert silent.executor.rss_bytes > 0
+        assert other.executor.silent_ms < SILENT_MS
+    finally:
+        stopped.resume()
+    wait_for(lambda: not silent_of(seen, app_id, "1"), 120, "the executor's next sign of life")
+    moving = seen.wait_for(app_id, "app_live", lambda row: row.application.running_jobs == 1)
+    slow = seen.wait_for(app_id, "stage_live", lambda row: row.stage.succeeded_tasks > 100).stage
+
+    assert moving.application.driver_silent_ms < SILENT_MS
+    assert moving.application.stalled_ms < SILENT_MS
+    assert (slow.slowest_task_executor_id in {"0", "1"}, slow.slowest_task_ms > 0) == (True, True)
+    assert slow.slowest_task_host
+
+    os.kill(driver.pid, signal.SIGKILL)
+    try:
+        dead = seen.wait_for(app_id, "app_live", lambda row: row.application.driver_silent_ms >= 2 * SILENT_MS)
+    finally:
+        end(processes)
+
+    assert dead.application.status == "running"
+    assert dead.application.stalled_ms >= SILENT_MS
+    assert dead.completeness <= 1.0
+
+
+def last_of(seen: Seen, app_id: str, executor: str) -> live_pb2.LiveRow | None:
+    """The last row of one executor."""
+    seen.read()
+    rows = [row for row in seen.of(app_id, "executor_live") if row.executor.executor_id == executor]
+    return rows[-1] if rows else None
+
+
+def silent_of(seen: Seen, app_id: str, executor: str) -> live_pb2.LiveRow | None:
+    """The last row of one executor if it says that it is silent for long."""
+    row = last_of(seen, app_id, executor)
+    return row if row is not None and row.executor.silent_ms >= SILENT_MS else None
+
+
+def end(processes: list[psutil.Process]) -> None:
+    """Leave none of a dead driver's executors behind."""
+    for process in processes:
+        if process.is_running():
+            process.kill()
+    psutil.wait_procs(processes, timeout=30)
