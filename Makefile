@@ -163,6 +163,10 @@ bench-plugin: | setup ## measure what the Spark plugin costs a job, cell by cell
 bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)
 	$(BIN)/python tests/bench/bench_windows.py $(ARGS)
 
+.PHONY: bench-detection
+bench-detection: | setup ## judge labelled real runs: recall, false alarms (ARGS=--live runs them against a whole stack; --write keeps it)
+	$(BIN)/python -m tests.bench.bench_detection $(ARGS)
+
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
 fuzz: | setup ## feed the kernel with what no program writes (FUZZ_SECONDS for each target; needs cargo-fuzz and a nightly Rust)

@@ -1,0 +1,283 @@
+"""Some runs of the labelled corpus once more, with the plugin, against a whole stack: what is found, and how soon.
+
+What is measured of a page, all by one machine's clock:
+
+- `window`: the page's time at the webhook less the end of the window that has the evidence (`evidence_ms`);
+- `last fact`, `first fact`: less the time at which Kafka appended the last or the first fact of that application in
+  that window (`LogAppendTime`). The fact that made the rule hold is one of those, so the truth lies between the two.
+
+Every rule that may warn is made critical for this, because a warning waits 10 s in Alertmanager for company.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+import uuid
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import Consumer, TopicPartition
+
+from sparkfuse.demo import spark_job
+from sparkfuse.stack import stack
+from sparkfuse.stack.layout import Layout, Ports
+from sparkfuse.stack.supervisor import Supervisor
+from sparkfuse_alertmanager.receiver import Receiver
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.finding_pb2 import Finding as Told
+from sparkfuse_contracts.topics import topic_name
+from sparkfuse_contracts.wire import from_json
+from sparkfuse_rules.catalog import load_catalog
+from tests.bench.bench_detection import Score, text_of
+from tests.logs.detection_labels import Finding, Label, labels, stage_texts, verdict
+from tests.logs.make_detection import RUNS, SETTINGS, TABLES, hogs_of, program
+
+WINDOW_MS = 5_000
+SETTLE_SECONDS = 12
+LONGEST_SECONDS = 600
+HISTORY = tuple(name for name in RUNS if name.startswith("history-"))
+LIVE = (
+    "quiet-1", "noisy-2", "grown", "partitions", "slow-join", "slow-read", "python-does-more", "service-slow",
+    "skewed", "straggler", "tasks-fail", "user-error", "spills", "cross-join", "fetch-failed",
+)  # fmt: skip
+PREFIX = "sparkfuse"
+
+
+@dataclass
+class Facts:
+    """When Kafka had the facts of one application, rising, and when the one that ended it."""
+
+    appended_ms: list[int] = field(default_factory=list)
+    ended_ms: int | None = None
+
+    def within(self, window_end_ms: int) -> Sequence[int]:
+        """The times of those in a window."""
+        first, last = (bisect_left(self.appended_ms, window_end_ms - WINDOW_MS),
+                       bisect_right(self.appended_ms, window_end_ms))  # fmt: skip
+        return self.appended_ms[first:last]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One finding that reached the webhook, and how long that took. [ms]."""
+
+    run: str
+    rule: str
+    severity: str
+    since_window_ms: int
+    since_last_fact_ms: int
+    since_first_fact_ms: int
+    while_it_ran: bool
+
+
+def live(wanted: Sequence[str]) -> tuple[list[str], str]:
+    """Run them, and give lines about the measurement and the section's text."""
+    chosen = [name for name in LIVE if not wanted or name in wanted]
+    with tempfile.TemporaryDirectory(prefix="sparkfuse-bench-") as folder:
+        return _measured(Path(folder), [*HISTORY, *chosen] if _needs_history(chosen) else chosen)
+
+
+def _needs_history(chosen: Sequence[str]) -> bool:
+    return any(label.history for label in labels() if label.run in chosen)
+
+
+def _measured(home: Path, names: Sequence[str]) -> tuple[list[str], str]:
+    configuration = home / "sparkfuse.yaml"
+    configuration.write_text(everything_pages())
+    layout = Layout.from_environment(home / "stack", Ports.free(), {})
+    events = {name: home / "events" / name for name in names}
+    with (
+        Receiver() as receiver,
+        stack.running(layout, print_event, receiver.url, {"SPARKFUSE_CONFIG": str(configuration)}) as up,
+    ):
+        for name in names:
+            run(name, layout, events[name], up)
+            tend(up, SETTLE_SECONDS)
+        facts, findings = read_topics(layout.kafka_bootstrap)
+        deliveries = receiver.deliveries
+    apps = dict(zip(facts, names, strict=True))
+    pages = list(_pages(apps, facts, findings, deliveries))
+    by_run = {label.run: label for label in labels()}
+    verdicts = [
+        verdict(by_run[name], _told(app, findings), stage_texts(_log(events[name])))
+        for app, name in apps.items()
+        if name in by_run
+    ]
+    text = "\n".join((text_of(Score(verdicts)), "", page_table(pages, by_run)))
+    return [LINE.format(runs=len(names), window=WINDOW_MS // 1000)], text
+
+
+LINE = (
+    "{runs} runs of Spark 3.5 with the plugin, one after the other, against `sparkfuse up` with windows of {window} s; "
+    "every rule that may warn was made critical."
+)
+
+
+def everything_pages() -> str:
+    """A sparkfuse.yaml in which whatever may warn is critical: those wait 1 s in Alertmanager, warnings 10 s."""
+    rules = (rule.id for rule in load_catalog().values() if set(rule.severity) & {"warning", "critical"})
+    return "rules:\n" + "".join(f"  {rule}: {{severity: {{critical: true}}}}\n" for rule in rules)
+
+
+def run(name: str, layout: Layout, events: Path, up: Supervisor) -> None:
+    """Run one job of the corpus with the plugin, to its end."""
+    of = RUNS[name]
+    events.mkdir(parents=True)
+    script, *arguments = program(name, of, layout.home)
+    kept = {key: value for key, value in SETTINGS.items() if not key.startswith("spark.sql.warehouse")}
+    settings = {
+        **kept, **TABLES, **of.settings,
+        **spark_job.with_plugin(layout.kafka_bootstrap, job_of(name)),
+        "spark.local.dir": str(layout.home / "local"),
+        "spark.eventLog.dir": events.as_uri(),
+    }  # fmt: skip
+    print(f"{name} …", end=" ", flush=True)
+    began = time.monotonic()
+    process = spark_job.start(f"job-{name}", Path(script), tuple(arguments), settings, {}, layout.logs)
+    with hogs_of(of):
+        while process.exit_code() is None and time.monotonic() - began < LONGEST_SECONDS:
+            up.tend()
+            time.sleep(0.2)
+    code = process.exit_code()
+    process.stop()
+    print(f"{time.monotonic() - began:.0f} s, exit code {code}", flush=True)
+    if bool(code) != of.fails:
+        raise SystemExit(f"{name} ended with {code}: {process.last_lines(30)}")
+
+
+def job_of(name: str) -> str:
+    """Runs that share a history are one job, each other is its own."""
+    return "daily_revenue" if RUNS[name].shape and name not in NO_HISTORY else name.replace("-", "_")
+
+
+NO_HISTORY = {label.run for label in labels() if label.history is None}
+
+
+def tend(up: Supervisor, seconds: float) -> None:
+    """Keep the stack going for so long: what the run's end has to say is told meanwhile."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        up.tend()
+        time.sleep(0.2)
+
+
+def print_event(name: str, event: str) -> None:
+    """What happens in the stack."""
+    print(f"  {name}: {event}", flush=True)
+
+
+def read_topics(bootstrap: str) -> tuple[dict[str, Facts], list[Told]]:
+    """All facts by application, in the order of their starts, and all records of findings."""
+    facts: dict[str, Facts] = defaultdict(Facts)
+    starts: dict[str, int] = {}
+    for appended_ms, value in read_topic(bootstrap, topic_name("facts", PREFIX)):
+        fact = Fact.FromString(value)
+        facts[fact.app_id].appended_ms.append(appended_ms)
+        if fact.HasField("application_started"):
+            starts[fact.app_id] = appended_ms
+        elif fact.HasField("application_ended"):
+            facts[fact.app_id].ended_ms = appended_ms
+    for each in facts.values():
+        each.appended_ms.sort()
+    findings = [from_json(Told, value) for _, value in read_topic(bootstrap, topic_name("findings", PREFIX))]
+    ordered = {app: facts[app] for app in sorted(starts, key=lambda app: starts[app])}
+    return ordered, sorted(findings, key=lambda each: each.updated_ms)
+
+
+def read_topic(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes]]:
+    """Everything in a topic: when the broker appended it, and what it is."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": str(uuid.uuid4()), "enable.auto.commit": False, "log_level": 0,
+         "isolation.level": "read_committed"}
+    )  # fmt: skip
+    try:
+        partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+        for number in partitions:
+            low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), 10)
+            consumer.assign([TopicPartition(topic, number, low)])
+            while consumer.position([TopicPartition(topic, number)])[0].offset < high:
+                for message in consumer.consume(5_000, 1.0):
+                    if message.value() is not None and not message.error():
+                        yield message.timestamp()[1], message.value()
+    finally:
+        consumer.close()
+
+
+def _told(app: str, findings: Sequence[Told]) -> list[Finding]:
+    """What fired about an application; severities as they are in the catalog do not matter to a label here."""
+    found = {
+        (told.rule, each.severity, each.stage_id if each.HasField("stage_id") else None)
+        for told in findings
+        for each in told.runs
+        if each.app_id == app and each.state == "firing"
+    }
+    return [Finding(*each) for each in sorted(found, key=str)]
+
+
+def _pages(
+    apps: Mapping[str, str], facts: Mapping[str, Facts], findings: Sequence[Told], deliveries: Sequence[object]
+) -> Iterator[Page]:
+    """The first page of each finding of each run."""
+    seen: set[tuple[str, str]] = set()
+    for told in findings:
+        for each in told.runs:
+            key = (each.app_id, told.finding_id)
+            if told.state != "firing" or each.state != "firing" or each.app_id not in apps or key in seen:
+                continue
+            seen.add(key)
+            arrived_ms = _arrived(told, deliveries)
+            window = facts[each.app_id].within(told.evidence_ms)
+            if arrived_ms is None:
+                continue
+            ended_ms = facts[each.app_id].ended_ms
+            first, last = (window[0], window[-1]) if window else (told.evidence_ms, told.evidence_ms)
+            yield Page(
+                apps[each.app_id], told.rule, each.severity, arrived_ms - told.evidence_ms, arrived_ms - last,
+                arrived_ms - first, ended_ms is None or arrived_ms <= ended_ms,
+            )  # fmt: skip
+
+
+def _arrived(told: Told, deliveries: Sequence[object]) -> int | None:
+    """When the webhook had the first notification of this firing."""
+    for delivery in deliveries:
+        received_ms: int = delivery.received_ms  # type: ignore[attr-defined]
+        for alert in delivery.payload["alerts"]:  # type: ignore[attr-defined]
+            names = alert["labels"]
+            same = (names["rule"], names["job_key"], names["scope"]) == (told.rule, told.job_key, told.scope)
+            if same and alert["status"] == "firing" and received_ms >= told.evidence_ms:
+                return received_ms
+    return None
+
+
+def page_table(pages: Sequence[Page], by_run: Mapping[str, Label]) -> str:
+    """A row a page, and the quantiles of those that were critical."""
+    lines = ["| run | page | while it ran | since the window | since its last fact | since its first fact |",
+             "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
+    for page in pages:
+        delays = (page.since_window_ms, page.since_last_fact_ms, page.since_first_fact_ms)
+        told = " | ".join(f"{delay / 1000:.1f} s" for delay in delays)
+        yes = "yes" if page.while_it_ran else "no"
+        lines.append(f"| `{page.run}` | `{page.rule}` ({page.severity}) | {yes} | {told} |")
+    critical = [page for page in pages if page.severity == "critical"]
+    if len(critical) > 1:
+        lines += ["", "| critical pages, delay | p50 | p95 | slowest |", "| --- | --- | --- | --- |"]
+        for title, delays_ms in (
+            ("since the end of the window", [page.since_window_ms for page in critical]),
+            ("since Kafka had its last fact", [page.since_last_fact_ms for page in critical]),
+            ("since Kafka had its first fact", [page.since_first_fact_ms for page in critical]),
+        ):
+            ranks = statistics.quantiles(delays_ms, n=20, method="inclusive")
+            figures = (statistics.median(delays_ms), ranks[-1], max(delays_ms))
+            lines.append(f"| {title} | " + " | ".join(f"{figure / 1000:.1f} s" for figure in figures) + " |")
+    unknown = sorted({page.run for page in pages} - set(by_run))
+    return "\n".join([*lines, *(f"- a page came of `{name}`, a run of the history." for name in unknown)])
+
+
+def _log(folder: Path) -> Path:
+    (log,) = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return log

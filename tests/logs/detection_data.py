@@ -1,0 +1,118 @@
+"""The inputs of the labelled corpus: Parquet files of orders, customers and products, the same on every machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ORDERS, CUSTOMERS, PRODUCTS, CATEGORIES = 300_000, 5_000, 2_000, 20
+FILES = 8
+NOTE_BYTES = 16
+SEGMENTS = np.array(["home", "office", "trade"])
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the inputs of a run are like.
+
+    Attributes:
+        size: orders, as a multiple of the usual day's.
+        day: the day that nine in ten orders are of.
+        heavy: share of the orders that one customer has.
+        copies: how often each product is listed; more than once is a duplicate key.
+    """
+
+    size: float = 1.0
+    day: str = "2024-05-01"
+    heavy: float = 0.0
+    copies: int = 1
+
+    @property
+    def name(self) -> str:
+        """Name of its folder."""
+        return f"{self.day}-size{self.size}-heavy{self.heavy}-copies{self.copies}"
+
+
+def make(shape: Shape, into: Path) -> Path:
+    """Write the inputs, unless they are there already; the answer is their folder."""
+    folder = into / shape.name
+    if not folder.exists():
+        unfinished = folder.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        _orders(shape, unfinished / "orders")
+        _customers(unfinished / "customers")
+        _products(shape, unfinished / "products")
+        unfinished.rename(folder)
+    return folder
+
+
+def feed(size: float, into: Path) -> Path:
+    """Notes only, as many as so many usual days have."""
+    folder = into / f"feed-{size}"
+    if not folder.exists():
+        for number in range(round(FILES * size)):
+            _write({"note": _notes(np.random.default_rng(number), ORDERS // FILES)}, folder, number)
+    return folder
+
+
+def linked(source: Path, target: Path) -> Path:
+    """The same files under another path, so that a run may delete its own."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target, copy_function=os.link)
+    return target
+
+
+def forget(folder: Path) -> None:
+    """Ask the system to drop what it keeps of these files in memory."""
+    for path in folder.rglob("*.parquet"):
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _orders(shape: Shape, folder: Path) -> None:
+    files = round(FILES * shape.size)
+    each = round(ORDERS * shape.size) // files
+    for number in range(files):
+        chance = np.random.default_rng(number)
+        customers = chance.integers(0, CUSTOMERS, each)
+        customers[chance.random(each) < shape.heavy] = 7
+        days = np.where(chance.random(each) < 0.9, shape.day, "2024-04-30")
+        columns = {
+            "order_id": np.arange(each) + number * each,
+            "customer_id": customers,
+            "product_id": chance.integers(0, PRODUCTS, each),
+            "quantity": chance.integers(0, 10, each),
+            "price": chance.random(each) * 100,
+            "day": days,
+            "note": _notes(chance, each),
+        }
+        _write(columns, folder, number)
+
+
+def _customers(folder: Path) -> None:
+    chance = np.random.default_rng(1)
+    segments = SEGMENTS[chance.integers(0, len(SEGMENTS), CUSTOMERS)]
+    _write({"customer_id": np.arange(CUSTOMERS), "segment": segments, "rate": chance.random(CUSTOMERS)}, folder, 0)
+
+
+def _products(shape: Shape, folder: Path) -> None:
+    products = np.repeat(np.arange(PRODUCTS), shape.copies)
+    _write({"product_id": products, "category": products % CATEGORIES}, folder, 0)
+
+
+def _notes(chance: np.random.Generator, count: int) -> pa.Array:
+    """Texts that no codec makes small: 32 hex digits each."""
+    text = chance.bytes(count * NOTE_BYTES).hex().encode()
+    offsets = np.arange(count + 1, dtype=np.int32) * (2 * NOTE_BYTES)
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets.tobytes()), pa.py_buffer(text))
+
+
+def _write(columns: dict[str, object], folder: Path, number: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), folder / f"part-{number:05d}.parquet")

@@ -1,0 +1,106 @@
+"""The nightly job of the labelled corpus: ``detection_job.py FOLDER DAY [KNOB=NUMBER…]``, run by ``make_detection.py``.
+
+Orders of a day are read, filtered and hashed, joined with customers, scored in Python, joined with products, summed,
+sorted and written, and the result is told to a service. The code and its plan are the same whatever the knobs say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
+
+FOLDER, DAY = Path(sys.argv[1]), sys.argv[2]
+USUAL = {
+    # How often a note is repeated before it is hashed: CPU in the JVM, in the stage that reads.
+    "repeat": 16,
+    # Hashes that the Python function makes for each order, behind the first join.
+    "rounds": 3,
+    # Seconds that the service takes for 5,000 rows, in the last stage.
+    "service": 0.1,
+    # Attempts of the tasks 3 and 5 that fail in the Python function; 9 is all of them.
+    "failures": 0,
+    # Seconds that task 5 sleeps in the Python function.
+    "straggle": 0,
+    # Whether a file of the orders is deleted behind the planner's back.
+    "vanish": 0,
+    # Whether the session is stopped while the stage with the Python function runs.
+    "stop": 0,
+}
+KNOBS = USUAL | {key: float(value) for key, _, value in (each.partition("=") for each in sys.argv[3:])}
+ROWS_A_CALL = 5_000
+# Two jobs look at the files' columns, three scans follow: their stages have the numbers 0 to 5.
+LAST_SCAN = 5
+SLEPT: set[int] = set()
+
+
+def risk(note: str, segment: str) -> float:
+    """Score an order; the tasks 3 and 5 may fail, and 5 may sleep once."""
+    task = TaskContext.get()
+    place = task.partitionId() if task else -1
+    if place in {3, 5} and task and task.attemptNumber() < KNOBS["failures"]:
+        raise ValueError(f"no risk is known for segment {segment!r}")
+    if place == 5 and task and KNOBS["straggle"] and task.taskAttemptId() not in SLEPT:
+        SLEPT.add(task.taskAttemptId())
+        time.sleep(KNOBS["straggle"])
+    digest = note
+    for _ in range(int(KNOBS["rounds"])):
+        digest = hashlib.sha256(digest.encode()).hexdigest()
+    return int(digest[:4], 16) / 65536
+
+
+def publish(rows: Iterable[object]) -> None:
+    """Tell the rows to a service that takes its time and no CPU of ours."""
+    for place, _ in enumerate(rows):
+        if place % ROWS_A_CALL == 0:
+            time.sleep(KNOBS["service"])
+
+
+def main() -> None:
+    """One run."""
+    spark = SparkSession.builder.appName(f"daily revenue {DAY}").getOrCreate()
+    if KNOBS["stop"]:
+        threading.Thread(target=stop_in_the_middle, args=(spark,)).start()
+    orders = spark.read.parquet(str(FOLDER / "orders")).where((F.col("day") == DAY) & (F.col("quantity") > 0))
+    hashed = orders.withColumn("mark", F.crc32(F.sha2(F.repeat("note", int(KNOBS["repeat"])), 512)))
+    customers = spark.read.parquet(str(FOLDER / "customers"))
+    products = spark.read.parquet(str(FOLDER / "products"))
+    scored = hashed.join(customers, "customer_id").withColumn("risk", F.udf(risk, "double")("note", "segment"))
+    joined = scored.join(products, "product_id")
+    revenue = joined.groupBy("customer_id", "category").agg(
+        F.sum(F.col("price") * F.col("quantity") * F.col("rate")).alias("revenue"),
+        F.max("risk").alias("risk"),
+        F.max("mark").alias("mark"),
+        # A microsecond for each joined row, so that a join that makes many takes long.
+        F.max(F.crc32(F.sha2(F.concat("note", F.col("category").cast("string")), 512))).alias("seal"),
+    )
+    if KNOBS["vanish"]:
+        next((FOLDER / "orders").glob("*.parquet")).unlink()
+    written = str(FOLDER / "revenue")
+    revenue.orderBy("revenue").write.mode("overwrite").parquet(written)
+    spark.read.parquet(written).repartition(8).foreachPartition(publish)
+    spark.stop()
+
+
+def stop_in_the_middle(spark: SparkSession) -> None:
+    """Stop the session once a stage behind the three scans has had tasks that ended."""
+    tracker = spark.sparkContext.statusTracker()
+
+    def under_way() -> bool:
+        known = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        return any(stage and stage.stageId > LAST_SCAN and stage.numCompletedTasks for stage in known)
+
+    while not under_way():
+        time.sleep(0.1)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Make the runs of the labelled corpus anew: ``python tests/logs/make_detection.py [RUN…]``.
+
+What each run must raise, and what it must not, is in ``tests/logs/detection/labels.yaml``. A run takes 15 to 60 s.
+Spark runs as make_logs.py lets it run, so that no path or name of the machine gets into a log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.logs import detection_data as data  # noqa: E402  a script, run by path from anywhere
+from tests.logs.detection_data import Shape  # noqa: E402
+from tests.logs.make_logs import CLUSTER, SETTINGS, STAGE, configuration, start  # noqa: E402
+
+CORPUS = Path(__file__).parent / "detection"
+LONGEST_SECONDS = 900
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Half of what so small a job takes would be the JVM's second compiler."""
+HOGS = 2
+"""Processes that take a core each, in a noisy run; a very noisy one has twice as many."""
+TABLES = {
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": QUICK_START,
+    "spark.sql.shuffle.partitions": "8",
+    # Joins shuffle both sides, and the tasks of a stage are as many as partitions, as with data of a real size.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    "spark.sql.files.maxPartitionBytes": "6m",
+}
+RETRIES = {"spark.master": "local[2,4]"}
+LITTLE_ROOM = {"spark.driver.extraJavaOptions": f"{QUICK_START} -Xmn3m"}
+"""Room for new objects that is full after a few dozen rows, so that the collector never rests."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run to make: a job with its arguments, beside so many neighbours, and whether its driver ends well."""
+
+    shape: Shape | None = None
+    knobs: Mapping[str, float] = field(default_factory=dict)
+    other: tuple[str, ...] = ()
+    feed: float = 0
+    settings: Mapping[str, str] = field(default_factory=dict)
+    environment: str = "spark35"
+    hogs: int = 0
+    cold: bool = False
+    fails: bool = False
+
+
+def daily(size: float = 1.0, heavy: float = 0.0, copies: int = 1, day: str = "2024-05-01", **knobs: float) -> Run:
+    """A run of the nightly job as it always is, but for what is said."""
+    return Run(Shape(size, day, heavy, copies), knobs)
+
+
+def but(run: Run, **more: object) -> Run:
+    """The run with something else besides."""
+    return Run(**{**vars(run), **more})  # type: ignore[arg-type]
+
+
+HISTORY_SIZES = (0.75, 0.875, 1.0, 1.125, 0.5, 1.25)
+FEED_SIZES = (1.0, 0.5, 0.75, 0.375, 1.0)
+FEED_REPEAT = 430
+HEALTHY = {
+    "quiet-1": daily(),
+    "quiet-2": daily(1.125),
+    "noisy-2": but(daily(), hogs=HOGS),
+    "noisy-4": but(daily(), hogs=2 * HOGS),
+    "first-run": daily(),
+    "cold-jvm": but(daily(), cold=True, settings={"spark.driver.extraJavaOptions": f"{QUICK_START} -Xshare:off"}),
+    "grown": daily(3.0),
+    "shrunk": daily(0.375),
+    "partitions": but(daily(), settings={"spark.sql.shuffle.partitions": "13"}),
+    "other-day": daily(day="2024-06-17"),
+    "replanned": but(daily(), settings={"spark.sql.adaptive.autoBroadcastJoinThreshold": "10m"}),
+    "feed-healthy": Run(feed=0.875, other=("feed", str(FEED_REPEAT))),
+}
+SICK = {
+    "slow-join": daily(copies=80),
+    "slow-join-mild": daily(copies=60),
+    "slow-read": daily(repeat=480),
+    "slow-read-mild": daily(repeat=390),
+    "python-does-more": daily(rounds=400),
+    "service-slow": daily(service=3.0),
+    "skewed": daily(heavy=0.6, rounds=60),
+    "straggler": daily(straggle=30),
+    "collects": but(daily(repeat=400), settings=LITTLE_ROOM),
+    "tasks-fail": but(daily(failures=2), settings=RETRIES),
+    "user-error": but(daily(failures=9), settings=RETRIES, fails=True),
+    "file-gone": but(daily(0.5, vanish=1), fails=True),
+    "stopped": but(daily(stop=1, rounds=60), fails=True),
+    "slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
+    "spills": Run(other=("wide_sort", "1600000"), settings={"spark.driver.memory": "600m"}),
+    "tiny-tasks": Run(other=("tiny", "1500")),
+    "cross-join": Run(other=("cross", "20000")),
+    "result-too-large": Run(other=("collect_all", "100000"), settings={"spark.driver.maxResultSize": "1m"}, fails=True),
+    "lost-executor": Run(other=("lost_in_map",), settings=CLUSTER),
+    "fetch-failed": Run(other=("lost_in_reduce",), settings=CLUSTER),
+}
+RUNS: Mapping[str, Run] = {
+    **{f"history-{number}": daily(size) for number, size in enumerate(HISTORY_SIZES, 1)},
+    **{
+        f"feed-history-{number}": Run(feed=size, other=("feed", str(FEED_REPEAT)))
+        for number, size in enumerate(FEED_SIZES, 1)
+    },
+    **HEALTHY,
+    **SICK,
+}
+
+
+def make(name: str, into: Path = CORPUS) -> float:
+    """Run the job once and keep its log under its name; the answer is how many seconds it took."""
+    run = RUNS[name]
+    events = STAGE / "events" / f"detection-{name}"
+    shutil.rmtree(events, ignore_errors=True)
+    events.mkdir(parents=True)
+    command = ["spark-submit", *configuration(settings(run, events)), *program(name, run)]
+    began = time.monotonic()
+    log = STAGE / f"detection-{name}.log"
+    with log.open("w") as output, contextlib.ExitStack() as parts, hogs_of(run):
+        code = start(run.environment, command, output, parts).wait(LONGEST_SECONDS)
+    if bool(code) != run.fails:
+        raise SystemExit(f"{name} ended with {code}: see {output.name}")
+    (packed,) = (path for path in events.iterdir() if path.name.endswith(".zstd"))
+    into.mkdir(exist_ok=True)
+    shutil.copy(packed, into / f"{name}.zstd")
+    return time.monotonic() - began
+
+
+def settings(run: Run, events: Path) -> dict[str, str]:
+    """Every setting of the run."""
+    packed = {
+        "spark.eventLog.compress": "true",
+        "spark.eventLog.compression.codec": "zstd",
+        "spark.eventLog.dir": f"file://{events}",
+    }
+    return SETTINGS | TABLES | run.settings | packed
+
+
+def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
+    """The script, where Spark finds it under a name of its own, and its arguments; the inputs are made."""
+    inputs = into / "detection" / "inputs"
+    here = Path(__file__)
+    if run.shape is None:
+        script = shutil.copy(here.with_name("detection_others.py"), into / "detection_others.py")
+        job, *arguments = run.other
+        return [script, job, *([str(data.feed(run.feed, inputs))] if run.feed else []), *arguments]
+    script = shutil.copy(here.with_name("detection_job.py"), into / "daily_revenue.py")
+    folder = data.linked(data.make(run.shape, inputs), into / "detection" / name / run.shape.day)
+    if run.cold:
+        data.forget(folder)
+    return [script, str(folder), run.shape.day, *(f"{key}={value}" for key, value in run.knobs.items())]
+
+
+@contextlib.contextmanager
+def hogs_of(run: Run) -> Iterator[None]:
+    """The run's neighbours: processes that take a core each."""
+    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(run.hogs)]
+    try:
+        yield
+    finally:
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
+
+
+def main() -> None:
+    """Make the named runs, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*RUNS, []], help="which; without any, all")
+    parser.add_argument("--into", type=Path, default=CORPUS, help="where the logs go")
+    options = parser.parse_args()
+    for name in options.names or RUNS:
+        print(f"{name}: {make(name, options.into):.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
