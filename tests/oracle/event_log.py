@@ -17,7 +17,7 @@ from tests.oracle.containers import unpack
 from tests.oracle.failures import FAILED_BY, Failures
 from tests.oracle.queries import Queries, output_rows
 from tests.oracle.tasks import slowest_task, task_end, task_start
-from tests.oracle.values import Event, Row, at, distribution, first_jobs, scope_names, text, whole_number
+from tests.oracle.values import Event, Row, at, depth, distribution, first_jobs, scope_names, text, whole_number
 
 MOST_MALFORMED_LINES = 1000
 
@@ -46,6 +46,7 @@ class Oracle:
         self._malformed: list[Row] = []
         self._stages: dict[tuple[int, int], Row] = {}
         self._jobs: dict[int, Row] = {}
+        self._depths: dict[int, int] = {}
         self._executors: dict[str, Row] = {}
         self._applications: list[Row] = []
         self._spark_version: str | None = None
@@ -153,6 +154,9 @@ class Oracle:
                 **self._labels(event),
             }
         )
+        infos = event.get("Stage Infos") or []
+        parents = {self.number(info, "Stage ID"): self.numbers(info, "Parent IDs") for info in infos}
+        self._depths |= {stage: depth(stage, parents) for stage in parents if stage is not None}
 
     def _job_end(self, event: Event) -> None:
         number = self.number(event, "Job ID")
@@ -339,6 +343,7 @@ class Oracle:
             stage["first_launched_ms"] = min(launches, default=None)
             stage["last_finished_ms"] = max(finishes, default=None)
             stage["job_id"] = jobs.get(stage["stage_id"])
+            stage["depth"] = self._depths.get(stage["stage_id"])
             slowest = slowest_task(stage.pop("slowest"))
             rows.append(stage | slowest | {name: distribution(stage[name]) for name in DISTRIBUTIONS})
         return rows

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sparkfuse_rules.knowledge.plan_conditions import condition, has_condition
 from tests.oracle.values import INT64, Event, Row, at, text, whole_number
 
 Number = Callable[..., int | None]
@@ -95,11 +96,17 @@ class Queries:
                 "node": index,
                 "parent": None if parent is None else place[id(parent)],
                 "name": text(node, "nodeName"),
+                "condition": self._condition(node),
                 "metric_ids": [self._number(metric, "accumulatorId") for metric in metrics],
                 "metric_names": [text(metric, "name") for metric in metrics],
                 "metric_types": [text(metric, "metricType") for metric in metrics],
             })  # fmt: skip
         row["plan_versions"] += 1
+
+    @staticmethod
+    def _condition(node: Event) -> str | None:
+        name, told = text(node, "nodeName") or "", text(node, "simpleString")
+        return condition(told) if told is not None and has_condition(name) else None
 
     def _nodes(self, node: Any, parent: Event | None = None) -> Iterator[tuple[Event, Event | None]]:
         """A plan's nodes before their children, each with its parent."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Event = dict[str, Any]
@@ -63,6 +63,12 @@ def scope_names(info: Event) -> list[str]:
         if name is not None and len(names) < MOST_SCOPES:
             names[CODEGEN_ID.sub("", name)] = None
     return list(names)
+
+
+def depth(stage: int, parents: Mapping[int | None, Sequence[int]]) -> int:
+    """The length of the longest chain of stages behind this one, by who reads from whom."""
+    behind = [parent for parent in parents.get(stage, ()) if parent in parents]
+    return 1 + max(depth(parent, parents) for parent in behind) if behind else 0
 
 
 def first_jobs(jobs: Iterable[Row]) -> dict[int, int]:

@@ -59,7 +59,7 @@ class ApplicationFacts:
         self._started: Event | None = None
         self._spark_version: str | None = None
         self._properties: Mapping[str, str] | None = None
-        self._jobs: dict[int, frozenset[int]] = {}
+        self._jobs: dict[int, dict[int, int | None]] = {}
         self._succeeded_jobs = self._failed_jobs = 0
         self._told_nodes: dict[str, None] = {}
         self._sql = sql.SqlBook()
@@ -152,7 +152,7 @@ class ApplicationFacts:
 
     def _job_started(self, event: Event) -> Iterator[News]:
         yield stages.job_started(event)
-        self._jobs[event["Job ID"]] = frozenset(stages.stage_ids(event))
+        self._jobs[event["Job ID"]] = stages.depths(event)
 
     def _job_ended(self, event: Event) -> Iterator[News]:
         found = stages.job_ended(event)
@@ -166,7 +166,8 @@ class ApplicationFacts:
     def _stage_started(self, event: Event) -> Iterator[News]:
         stage = event["Stage Info"]["Stage ID"]
         jobs = [job for job, its in self._jobs.items() if stage in its]
-        found = stages.stage_started(event, min(jobs, default=None))
+        first = min(jobs, default=None)
+        found = stages.stage_started(event, first, None if first is None else self._jobs[first][stage])
         message = found.message
         execution = message.sql_execution_id if message.HasField("sql_execution_id") else None
         self._sql.stage_started((message.stage_id, message.stage_attempt), execution)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sparkfuse_collectors.facts.record import BULK, RESERVED, News
 from sparkfuse_contracts.generated.fact_pb2 import SqlEnded, SqlMetrics, SqlPlan, SqlPlanMetric, SqlStarted
+from sparkfuse_rules.knowledge.plan_conditions import condition, has_condition
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
 
 Event = Mapping[str, Any]
@@ -57,7 +58,7 @@ class SqlBook:
             sql_execution_id=execution,
             started_ms=started_ms,
             description=scrub_query(str(event.get("description"))),
-            plan_nodes=plan.node_names[:MOST_NAMES],
+            plan_nodes=_conditions(event.get("sparkPlanInfo"), plan),
             root_execution_id=event.get("rootExecutionId"),
         )
         yield News(RESERVED, started_ms, "sql_started", str(execution), message)
@@ -144,6 +145,19 @@ def _whole(value: Any) -> int | None:
     if isinstance(value, str) and value.lstrip("-").isdigit():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _conditions(root: Event | None, plan: SqlPlan) -> list[str]:
+    """The first nodes of the copied plan, filters and joins with what they ask."""
+    found: list[str] = []
+    waiting = [root] if root else []
+    while waiting and len(found) < min(MOST_NAMES, len(plan.node_names)):
+        node = waiting.pop()
+        name = str(node.get("nodeName"))[:MOST_NAME_CHARS]
+        asked = condition(str(node.get("simpleString"))) if has_condition(name) else ""
+        found.append(scrub_query(f"{name} {asked}" if asked else name))
+        waiting.extend(reversed(node.get("children") or ()))
+    return found
 
 
 def _copied(execution: int, version: int, plan: Event | None, running: _Execution) -> SqlPlan:

@@ -53,6 +53,15 @@ def stage_ids(event: Event) -> list[int]:
     return list(ids)[:MOST_STAGES]
 
 
+def depths(event: Event) -> dict[int, int | None]:
+    """How deep each stage of a job lies: the longest chain of stages behind it; None where old logs do not say it."""
+    infos = {info["Stage ID"]: info.get("Parent IDs") or () for info in (event.get("Stage Infos") or ())[:MOST_STAGES]}
+    found: dict[int, int | None] = dict.fromkeys(stage_ids(event))
+    for stage in sorted(infos):  # Spark numbers parents before their children
+        found[stage] = 1 + max((found.get(parent) or 0 for parent in infos[stage] if parent in infos), default=-1)
+    return found
+
+
 def job_ended(event: Event) -> News:
     """The fact of a SparkListenerJobEnd."""
     job_id, completed_ms, result = event["Job ID"], event["Completion Time"], event.get("Job Result") or {}
@@ -67,8 +76,11 @@ def job_ended(event: Event) -> News:
     return News(RESERVED, completed_ms, "job_ended", str(job_id), message)
 
 
-def stage_started(event: Event, job_id: int | None) -> News:
-    """The fact of a SparkListenerStageSubmitted; ``job_id`` is the first running job that uses the stage."""
+def stage_started(event: Event, job_id: int | None, depth: int | None) -> News:
+    """The fact of a SparkListenerStageSubmitted.
+
+    ``job_id`` is the first running job that uses the stage, ``depth`` how deep it lies there.
+    """
     stage = event["Stage Info"]
     submitted_ms = stage["Submission Time"]
     message = StageStarted(
@@ -82,6 +94,7 @@ def stage_started(event: Event, job_id: int | None) -> News:
         job_id=job_id,
         sql_execution_id=sql_execution(event.get("Properties") or {}),
         resource_profile_id=stage.get("Resource Profile Id"),
+        depth=depth,
     )
     return News(RESERVED, submitted_ms, "stage_started", _own(message), message)
 

@@ -264,6 +264,7 @@ CREATE TABLE IF NOT EXISTS live (
   `stage_started_job_id` Nullable(Int32),
   `stage_started_sql_execution_id` Nullable(Int64),
   `stage_started_resource_profile_id` Nullable(Int32),
+  `stage_started_depth` Nullable(Int32),
   `stage_ended_stage_id` Nullable(Int32),
   `stage_ended_stage_attempt` Nullable(Int32),
   `stage_ended_num_tasks` Nullable(Int32),

@@ -26,7 +26,7 @@ CREATE TABLE `live` (
   `job_ended` ROW<`job_id` INT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>,
   `sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>, `root_execution_id` BIGINT>,
   `sql_ended` ROW<`sql_execution_id` BIGINT, `ended_ms` BIGINT, `failure_reason` STRING>,
-  `stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT>,
+  `stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT, `depth` INT>,
   `stage_ended` ROW<`stage_id` INT, `stage_attempt` INT, `num_tasks` INT, `submitted_ms` BIGINT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>,
   `executor_added` ROW<`executor_id` STRING, `host` STRING, `cores` INT, `added_ms` BIGINT, `resource_profile_id` INT>,
   `executor_removed` ROW<`executor_id` STRING, `removed_ms` BIGINT, `reason` STRING, `exit_code` INT>,

@@ -220,7 +220,7 @@ class SqlMetrics(_message.Message):
     def __init__(self, sql_execution_id: _Optional[int] = ..., accumulator_ids: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[int]] = ..., left_out: _Optional[int] = ...) -> None: ...
 
 class StageStarted(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "parent_stage_ids", "scope_names", "submitted_ms", "job_id", "sql_execution_id", "resource_profile_id")
+    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "parent_stage_ids", "scope_names", "submitted_ms", "job_id", "sql_execution_id", "resource_profile_id", "depth")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -231,6 +231,7 @@ class StageStarted(_message.Message):
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
     RESOURCE_PROFILE_ID_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     name: str
@@ -241,7 +242,8 @@ class StageStarted(_message.Message):
     job_id: int
     sql_execution_id: int
     resource_profile_id: int
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., parent_stage_ids: _Optional[_Iterable[int]] = ..., scope_names: _Optional[_Iterable[str]] = ..., submitted_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., resource_profile_id: _Optional[int] = ...) -> None: ...
+    depth: int
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., parent_stage_ids: _Optional[_Iterable[int]] = ..., scope_names: _Optional[_Iterable[str]] = ..., submitted_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., resource_profile_id: _Optional[int] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class StageEnded(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "num_tasks", "submitted_ms", "completed_ms", "succeeded", "failure_reason")

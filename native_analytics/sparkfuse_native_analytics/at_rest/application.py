@@ -14,6 +14,7 @@ from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, r
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
 from sparkfuse_rules.knowledge.lessons import ended_well
 from sparkfuse_rules.knowledge.python_operators import runs_python
+from sparkfuse_rules.knowledge.scrubbing import scrub_query
 from sparkfuse_rules.knowledge.stage_graph import KnownStage, WholeRun, fingerprint_in_run
 
 PROPERTIES = "Spark Properties"
@@ -184,13 +185,13 @@ def _run_python(stages: Any, plans: Mapping[int, Sequence[str]]) -> list[bool]:
 
 def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]]) -> list[str]:
     """The fingerprint of each row of stages; attempts of one stage have one."""
-    columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id"]
+    columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id", "depth"]
     rows = tables["stages"].select(columns).to_pylist()
     known: dict[int, KnownStage] = {}
     for row in rows:  # by id and attempt, so that the first attempt's start counts
         if row["name"] is not None and row["stage_id"] not in known:
             scopes, parents = row["scope_names"] or (), row["parent_stage_ids"] or ()
-            told = KnownStage(row["name"], tuple(scopes), tuple(parents), row["sql_execution_id"])
+            told = KnownStage(row["name"], tuple(scopes), tuple(parents), row["sql_execution_id"], depth=row["depth"])
             known[row["stage_id"]] = told
     run = WholeRun(known, plans)
     return [fingerprint_in_run(row["stage_id"], row["name"], run) for row in rows]
@@ -205,8 +206,10 @@ def _first_plans(plan_nodes: Any) -> dict[int, list[str]]:
     for (execution, version), places in groupby(range(len(versions)), lambda at: (executions[at], versions[at])):
         if version == 0:
             first, *rest = places
-            names = plan_nodes["name"].slice(first, 1 + len(rest)).to_pylist()
-            plans.setdefault(execution, []).extend(name or "" for name in names)
+            plan = plan_nodes.slice(first, 1 + len(rest)).select(["name", "condition"]).to_pylist()
+            # Scrubbed as the collectors scrub them.
+            texts = (f"{node['name'] or ''} {node['condition'] or ''}".strip() for node in plan)
+            plans.setdefault(execution, []).extend(scrub_query(text) for text in texts)
     return plans
 
 

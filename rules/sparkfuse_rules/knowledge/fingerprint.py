@@ -32,16 +32,23 @@ _CODEGEN_ID = re.compile(r"\s*\(\d+\)\s*$")
 
 
 def stage_fingerprint(
-    name: str | None, scope_names: Iterable[str], plan_nodes: Iterable[str], parents: Iterable[str]
+    name: str | None,
+    scope_names: Iterable[str],
+    plan_nodes: Iterable[str],
+    parents: Iterable[str],
+    depth: int | None = None,
 ) -> str:
     """Hash what a stage does, the same from run to run: 16 hex digits.
 
     Arguments: Spark's ``name`` of the stage (``count at job.py:12``), the names of its RDD scopes in any order, the
-    nodes of the physical plan of its SQL execution in order, and the fingerprints of the stages that it reads from.
+    nodes of the physical plan of its SQL execution in order, the fingerprints of the stages that it reads from, and how
+    long the longest chain of stages behind it is.
     Left out: stage and RDD ids, line numbers (a job that was edited one line above keeps its history), folders,
     dates, literals, expression ids, partition counts, the order of scopes and parents, adaptive execution's wrappers.
-    Kept: the action and its file, scopes, the plan's operators and their order, tables and columns, and so joins and
-    filters.
+    Kept: the action and its file, scopes, the plan's operators and their order, and so joins and filters; the depth,
+    because adaptive execution runs each stage of a query as a job of its own, whose parents are skipped copies that
+    never start: without it all joins of a query are one stage. It stays when a sort-merge join becomes a broadcast
+    join, which has fewer parents.
     """
     parts = (
         ("site", (normal_call_site(name or ""),)),
@@ -50,6 +57,7 @@ def stage_fingerprint(
         ("scopes", tuple(sorted(set(normal_operators(scope_names))))),
         ("plan", normal_operators(plan_nodes)),
         ("parents", tuple(sorted(parent for parent in parents if parent))),
+        ("depth", () if depth is None else (str(depth),)),
     )
     # Lengths before the texts, so that no two lists can run together into the same bytes.
     text = "\n".join(f"{kind} {len(texts)}\n" + "\n".join(f"{len(t)}:{t}" for t in texts) for kind, texts in parts)

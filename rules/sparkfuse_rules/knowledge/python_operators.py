@@ -9,6 +9,8 @@ from collections.abc import Iterable
 # AggregateInPandas, ArrowAggregatePython, WindowInPandas, ArrowWindowPython, PythonUDTF and their kin: Spark's
 # nodes that start Python workers all say so (org.apache.spark.sql.execution.python).
 _PYTHON = re.compile(r"Python|InPandas|InArrow")
+# Behind it stand columns and tables, which are called what users like.
+_FIRST_WORD = re.compile(r"[\s(]")
 
 
 def runs_python(scope_names: Iterable[str], plan_nodes: Iterable[str] = ()) -> bool:
@@ -18,4 +20,4 @@ def runs_python(scope_names: Iterable[str], plan_nodes: Iterable[str] = ()) -> b
     scope of their own and cannot be told.
     """
     scopes = list(scope_names)
-    return any(_PYTHON.search(name.split("(", 1)[0]) for name in (scopes or plan_nodes))
+    return any(_PYTHON.search(_FIRST_WORD.split(name, 1)[0]) for name in (scopes or plan_nodes))

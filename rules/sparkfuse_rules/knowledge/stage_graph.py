@@ -35,6 +35,10 @@ class StartedStage(Protocol):
         """The SQL execution that it belongs to."""
 
     @property
+    def depth(self) -> int | None:
+        """How long the longest chain of stages behind it is; None when its job's start was lost."""
+
+    @property
     def fingerprint(self) -> str:
         """Its fingerprint, once it is known."""
 
@@ -78,7 +82,7 @@ def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str
 def _fingerprint(stage: StartedStage, parents: Sequence[str], run: StagesOfRun) -> str:
     plan: Sequence[str] = () if stage.sql_execution_id is None else run.plan_nodes(stage.sql_execution_id)
     scopes = list(dict.fromkeys(stage.scope_names))[:MOST_SCOPES]
-    return stage_fingerprint(stage.name, scopes, plan[:MOST_PLAN_NODES], parents)
+    return stage_fingerprint(stage.name, scopes, plan[:MOST_PLAN_NODES], parents, stage.depth)
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ class KnownStage:
     parents: tuple[int, ...] = ()
     sql_execution_id: int | None = None
     fingerprint: str = ""
+    depth: int | None = None
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,7 @@ def _remember_stage(started: StageStarted, memory: Memory) -> None:
             scope_names=tuple(started.scope_names),
             parents=tuple(started.parent_stage_ids),
             sql_execution_id=started.sql_execution_id if started.HasField("sql_execution_id") else None,
+            depth=started.depth if started.HasField("depth") else None,
         )
     _put_stage(started.stage_id, replace(known, last_attempt=started.stage_attempt, failed=False), memory)
 

@@ -52,6 +52,7 @@ class Stage:
     failure_reason: str = ""
     failed_ms: int = 0
     runs_python: bool | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 from sparkfuse_contracts.configuration import allowed_configuration
 from tests.integration.collectors import logged_facts
-from tests.oracle.values import at
+from tests.oracle.values import at, depth
 
 ONLY_LIVE = {"exit_code"}
 """Of TaskEnded: the log has the code only inside the reason."""
@@ -117,6 +117,8 @@ def _jobs_and_stages(facts, events) -> None:
     assert [list(job.job_tags) for job in facts.of("job_started")] == tags
     assert "orders" in tags[-1]
     assert facts.of("job_started")[-1].job_group == "nightly"
+    infos_of_jobs = [info for infos in logged("SparkListenerJobStart", "Stage Infos") for info in infos]
+    parents = {info["Stage ID"]: info["Parent IDs"] for info in infos_of_jobs}
     submitted = logged("SparkListenerStageSubmitted", "Stage Info")
     names = {"stage_id": "Stage ID", "stage_attempt": "Stage Attempt ID", "num_tasks": "Number of Tasks",
              "submitted_ms": "Submission Time", "resource_profile_id": "Resource Profile Id"}  # fmt: skip
@@ -133,6 +135,7 @@ def _jobs_and_stages(facts, events) -> None:
     for stage, info in zip(facts.of("stage_started"), submitted, strict=True):
         assert stage.name == info["Stage Name"]
         assert list(stage.parent_stage_ids) == info["Parent IDs"]
+        assert stage.depth == depth(stage.stage_id, parents)
     for stage, info in zip(facts.of("stage_ended"), logged("SparkListenerStageCompleted", "Stage Info"), strict=True):
         assert stage.completed_ms == info["Completion Time"]
         assert stage.succeeded == ("Failure Reason" not in info)

@@ -136,8 +136,12 @@ pub fn jobs(rows: &[Job]) -> RecordBatch {
     table.finish(&SCHEMA)
 }
 
-/// One row a stage attempt, by id and attempt; `first_job` says which job lists a stage first.
-pub fn stages(rows: &mut [Stage], first_job: impl Fn(i64) -> Option<i64>) -> RecordBatch {
+/// One row a stage attempt, by id and attempt; `first_job` says which job lists a stage first, `depth` how deep it lies.
+pub fn stages(
+    rows: &mut [Stage],
+    first_job: impl Fn(i64) -> Option<i64>,
+    depth: impl Fn(i64) -> Option<i64>,
+) -> RecordBatch {
     rows.sort_by_key(|row| row.key);
     let summaries: Vec<[Summary; DISTRIBUTIONS.len()]> = rows
         .iter_mut()
@@ -164,6 +168,7 @@ pub fn stages(rows: &mut [Stage], first_job: impl Fn(i64) -> Option<i64>) -> Rec
     table.texts("failure_reason", infos.iter().map(|info| info.failure_reason.as_ref()));
     table.texts("status", infos.iter().map(|info| Some(status(info))));
     table.numbers("job_id", rows.iter().map(|row| first_job(row.key.0)));
+    table.numbers("depth", rows.iter().map(|row| depth(row.key.0)));
     table.numbers("sql_execution_id", infos.iter().map(|info| info.sql_execution_id));
     table.texts(
         "job_description",
@@ -292,6 +297,7 @@ pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
     table.numbers("node", rows.iter().map(|row| Some(row.node)));
     table.numbers("parent", rows.iter().map(|row| row.parent));
     table.texts("name", rows.iter().map(|row| row.name.as_ref()));
+    table.texts("condition", rows.iter().map(|row| row.condition.as_ref()));
     table.number_lists("metric_ids", rows.iter().map(|row| row.metric_ids.as_slice()));
     table.text_lists("metric_names", rows.iter().map(|row| row.metric_names.as_slice()));
     table.text_lists("metric_types", rows.iter().map(|row| row.metric_types.as_slice()));

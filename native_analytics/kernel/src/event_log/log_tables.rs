@@ -102,7 +102,13 @@ fn small_tables(tables: &mut Tables) -> Vec<(&'static str, Table)> {
             *first = job.job_id.min(*first);
         }
     }
-    let stages = arrow::stages(&mut tables.stages, |stage| first_jobs.get(&stage).copied());
+    // A stage lies equally deep in every job that names it.
+    let depths: HashMap<i64, i64> = tables.jobs.iter().flat_map(|job| job.depths.iter().copied()).collect();
+    let stages = arrow::stages(
+        &mut tables.stages,
+        |stage| first_jobs.get(&stage).copied(),
+        |stage| depths.get(&stage).copied(),
+    );
     let failures = arrow::failures(&tables.stages);
     vec![
         ("applications", arrow::applications(&tables.applications).into()),

@@ -28,6 +28,8 @@ pub struct Job {
     pub result: Option<String>,
     pub failure_reason: Option<String>,
     pub stage_ids: Vec<i64>,
+    /// Stages and how deep each lies: the longest chain of stages that it reads from, also of skipped ones.
+    pub depths: Vec<(i64, i64)>,
     pub description: Option<String>,
     pub job_group: Option<String>,
     pub sql_execution_id: Option<i64>,
@@ -89,6 +91,7 @@ pub struct PlanNode {
     pub node: i64,
     pub parent: Option<i64>,
     pub name: Option<Arc<str>>,
+    pub condition: Option<Arc<str>>,
     pub metric_ids: Vec<Option<i64>>,
     pub metric_names: Vec<Option<Arc<str>>>,
     pub metric_types: Vec<Option<Arc<str>>>,
@@ -343,6 +346,9 @@ impl Job {
         renew!(self, later, completed_ms, result, failure_reason);
         if self.stage_ids.is_empty() {
             self.stage_ids = later.stage_ids;
+        }
+        if self.depths.is_empty() {
+            self.depths = later.depths;
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Jobs and stages: starts, ends, whose they are and what they are made of.
 
+use std::collections::BTreeMap;
+
 use super::super::fault::Fault;
 use super::super::shape::Reader;
 use super::super::tables::{Accumulator, Job, StageInfo, Tables};
 use super::{Visited, Writer, text_of};
 
 /// As the plugin caps them, so that a stage has one fingerprint live and at rest.
+const MOST_STAGES: usize = 4096;
 const MOST_RDDS: usize = 256;
 const MOST_SCOPES: usize = 64;
 /// Spark's name of the metric that nearly every SQL operator has (SQLMetrics of the operators' own classes).
@@ -21,6 +24,7 @@ impl Writer<'_> {
                 b"Job ID" => id = value.number(self.odd)?,
                 b"Submission Time" => found.submitted_ms = value.number(self.odd)?,
                 b"Stage IDs" => found.stage_ids = value.numbers(self.odd)?,
+                b"Stage Infos" => found.depths = depths(parents(value, self.odd)?),
                 b"Properties" => properties.read(value)?,
                 _ => {}
             }
@@ -30,7 +34,7 @@ impl Writer<'_> {
             found.description = properties.description;
             found.job_group = properties.group;
             found.sql_execution_id = properties.sql_execution_id;
-            self.tables.bytes += 8 * found.stage_ids.len();
+            self.tables.bytes += 8 * found.stage_ids.len() + 16 * found.depths.len();
             self.tables.job(id).complete(found);
         }
         Ok(())
@@ -117,6 +121,39 @@ impl Writer<'_> {
         ours.get_or_insert_default().complete(found);
         Ok(())
     }
+}
+
+/// The stages that a job names, and what each reads from.
+fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i64>>, Fault> {
+    let mut found = BTreeMap::new();
+    reader.each_element(|value| {
+        let (mut id, mut parents) = (None, Vec::new());
+        value.each_member(|value, key| {
+            match key {
+                b"Stage ID" => id = value.number(odd)?,
+                b"Parent IDs" => parents = value.numbers(odd)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if let Some(id) = id
+            && found.len() < MOST_STAGES
+        {
+            found.insert(id, parents);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// How deep each stage lies. Spark numbers parents before their children, so they are met first.
+fn depths(parents: BTreeMap<i64, Vec<i64>>) -> Vec<(i64, i64)> {
+    let mut found: BTreeMap<i64, i64> = BTreeMap::new();
+    for (stage, parents) in parents {
+        let deepest = parents.iter().filter_map(|parent| found.get(parent)).max();
+        found.insert(stage, deepest.map_or(0, |depth| depth + 1));
+    }
+    found.into_iter().collect()
 }
 
 /// The local properties of a job or stage that say whose it is.

@@ -6,6 +6,13 @@ use super::{Visited, Writer};
 
 /// A plan that is deeper is cut there; each level is a call.
 const MOST_PLAN_DEPTH: usize = 400;
+/// As the plugin has them, so that a stage has one fingerprint live and at rest.
+const LONGEST_CONDITION: usize = 400;
+const LONGEST_TEXT: usize = 20_000;
+const WORDS: [&str; 14] = [
+    "AND", "Cross", "FullOuter", "IN", "INSET", "Inner", "LeftAnti", "LeftOuter", "LeftSemi", "LIKE", "NOT", "OR",
+    "RightOuter", "isnotnull",
+];
 
 impl Writer<'_> {
     pub fn sql_start(&mut self, reader: &mut Reader<'_>) -> Visited {
@@ -119,6 +126,53 @@ impl Writer<'_> {
     }
 }
 
+/// Whether a node keeps or joins rows by a condition.
+fn has_condition(node: &str) -> bool {
+    node == "Filter" || node == "CartesianProduct" || node.contains("Join")
+}
+
+/// What a filter or join asks, without literals: its columns, comparisons and the kind of join, in their order.
+fn condition(text: &str) -> String {
+    let bytes = &text.as_bytes()[..text.len().min(LONGEST_TEXT)];
+    let mut found = String::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let from = at;
+        let kind = kind_of(bytes[at]);
+        while at < bytes.len() && kind_of(bytes[at]) == kind {
+            at += 1;
+        }
+        let is_column = bytes.get(at) == Some(&b'#') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+        let told = match kind {
+            Kind::Word => is_column || WORDS.contains(&&text[from..at]),
+            Kind::Comparison => true,
+            Kind::Other => false,
+        };
+        if told && found.len() + at - from < LONGEST_CONDITION {
+            if !found.is_empty() {
+                found.push(' ');
+            }
+            found.push_str(&text[from..at]);
+        }
+    }
+    found
+}
+
+#[derive(PartialEq)]
+enum Kind {
+    Word,
+    Comparison,
+    Other,
+}
+
+fn kind_of(byte: u8) -> Kind {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
+        b'<' | b'=' | b'>' => Kind::Comparison,
+        _ => Kind::Other,
+    }
+}
+
 /// The nodes of a plan in pre-order. Depth is bounded because each level is a call.
 fn plan(
     reader: &mut Reader<'_>,
@@ -140,6 +194,10 @@ fn plan(
     reader.each_member(|value, key| {
         match key {
             b"nodeName" => nodes[place].name = value.borrowed_text()?.map(|name| tables.word(&name)),
+            // Spark writes the name first.
+            b"simpleString" if nodes[place].name.as_deref().is_some_and(has_condition) => {
+                nodes[place].condition = value.borrowed_text()?.map(|text| tables.word(&condition(&text)));
+            }
             b"children" => {
                 value.each_element(|value| plan(value, nodes, Some(place as i64), depth + 1, odd, tables))?
             }

@@ -68,7 +68,8 @@ public final class LiveTypes {
           + "`submitted_ms` BIGINT, "
           + "`job_id` INT, "
           + "`sql_execution_id` BIGINT, "
-          + "`resource_profile_id` INT>";
+          + "`resource_profile_id` INT, "
+          + "`depth` INT>";
 
   /** StageEnded. */
   public static final String STAGE_ENDED =
@@ -629,7 +630,7 @@ public final class LiveTypes {
           + "`job_ended` ROW<`job_id` INT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
           + "`sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>, `root_execution_id` BIGINT>, "
           + "`sql_ended` ROW<`sql_execution_id` BIGINT, `ended_ms` BIGINT, `failure_reason` STRING>, "
-          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT>, "
+          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT, `depth` INT>, "
           + "`stage_ended` ROW<`stage_id` INT, `stage_attempt` INT, `num_tasks` INT, `submitted_ms` BIGINT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
           + "`executor_added` ROW<`executor_id` STRING, `host` STRING, `cores` INT, `added_ms` BIGINT, `resource_profile_id` INT>, "
           + "`executor_removed` ROW<`executor_id` STRING, `removed_ms` BIGINT, `reason` STRING, `exit_code` INT>, "
@@ -654,7 +655,7 @@ public final class LiveTypes {
           + "`job_ended` ROW<`job_id` INT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
           + "`sql_started` ROW<`sql_execution_id` BIGINT, `started_ms` BIGINT, `description` STRING, `plan_nodes` ARRAY<STRING>, `root_execution_id` BIGINT>, "
           + "`sql_ended` ROW<`sql_execution_id` BIGINT, `ended_ms` BIGINT, `failure_reason` STRING>, "
-          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT>, "
+          + "`stage_started` ROW<`stage_id` INT, `stage_attempt` INT, `name` STRING, `num_tasks` INT, `parent_stage_ids` ARRAY<INT>, `scope_names` ARRAY<STRING>, `submitted_ms` BIGINT, `job_id` INT, `sql_execution_id` BIGINT, `resource_profile_id` INT, `depth` INT>, "
           + "`stage_ended` ROW<`stage_id` INT, `stage_attempt` INT, `num_tasks` INT, `submitted_ms` BIGINT, `completed_ms` BIGINT, `succeeded` BOOLEAN, `failure_reason` STRING>, "
           + "`task_started` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `speculative` BOOLEAN, `launched_ms` BIGINT, `locality` STRING>, "
           + "`task_ended` ROW<`stage_id` INT, `stage_attempt` INT, `task_id` BIGINT, `task_index` INT, `task_attempt` INT, `executor_id` STRING, `host` STRING, `speculative` BOOLEAN, `launched_ms` BIGINT, `finished_ms` BIGINT, `duration_ms` BIGINT, `outcome` STRING, `failure_class` STRING, `failure_reason` STRING, `has_metrics` BOOLEAN, `run_ms` BIGINT, `cpu_ns` BIGINT, `gc_ms` BIGINT, `deserialize_ms` BIGINT, `result_bytes` BIGINT, `peak_execution_memory_bytes` BIGINT, `memory_spilled_bytes` BIGINT, `disk_spilled_bytes` BIGINT, `input_bytes` BIGINT, `input_records` BIGINT, `output_bytes` BIGINT, `output_records` BIGINT, `shuffle_read_bytes` BIGINT, `shuffle_read_records` BIGINT, `fetch_wait_ms` BIGINT, `shuffle_write_bytes` BIGINT, `shuffle_write_records` BIGINT, `result_serialization_ms` BIGINT, `getting_result_ms` BIGINT, `deserialize_cpu_ns` BIGINT, `shuffle_write_ns` BIGINT, `remote_shuffle_read_bytes` BIGINT, `remote_shuffle_to_disk_bytes` BIGINT, `local_shuffle_read_bytes` BIGINT, `remote_shuffle_blocks` BIGINT, `local_shuffle_blocks` BIGINT, `remote_requests_ms` BIGINT, `merged_shuffle_read_bytes` BIGINT, `corrupt_merged_chunks` BIGINT, `merged_fallbacks` BIGINT, `peak_on_heap_execution_memory_bytes` BIGINT, `peak_off_heap_execution_memory_bytes` BIGINT, `exit_code` INT, `exit_caused_by_app` BOOLEAN, `fetch_failed_host` STRING, `fetch_failed_executor_id` STRING, `fetch_failed_shuffle_id` INT>, "

@@ -172,7 +172,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>
@@ -195,7 +195,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>
@@ -207,7 +207,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>
@@ -907,7 +907,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -920,7 +920,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -931,7 +931,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -943,7 +943,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -956,7 +956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -975,7 +975,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -1011,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>
@@ -1026,7 +1026,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Names of the physical plan's nodes in pre-order, capped. [text]
+     * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
      * </pre>
      *
      * <code>repeated string plan_nodes = 4;</code>

@@ -79,7 +79,7 @@ public interface SqlStartedOrBuilder extends
 
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>
@@ -89,7 +89,7 @@ public interface SqlStartedOrBuilder extends
       getPlanNodesList();
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>
@@ -98,7 +98,7 @@ public interface SqlStartedOrBuilder extends
   int getPlanNodesCount();
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>
@@ -108,7 +108,7 @@ public interface SqlStartedOrBuilder extends
   java.lang.String getPlanNodes(int index);
   /**
    * <pre>
-   * Names of the physical plan's nodes in pre-order, capped. [text]
+   * Names of the physical plan's nodes in pre-order, capped; behind a filter or join the columns and comparisons that it names, without literals. [text]
    * </pre>
    *
    * <code>repeated string plan_nodes = 4;</code>

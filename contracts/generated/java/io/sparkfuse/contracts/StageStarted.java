@@ -397,6 +397,33 @@ private static final long serialVersionUID = 0L;
     return resourceProfileId_;
   }
 
+  public static final int DEPTH_FIELD_NUMBER = 11;
+  private int depth_ = 0;
+  /**
+   * <pre>
+   * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+   * </pre>
+   *
+   * <code>optional int32 depth = 11;</code>
+   * @return Whether the depth field is set.
+   */
+  @java.lang.Override
+  public boolean hasDepth() {
+    return ((bitField0_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+   * </pre>
+   *
+   * <code>optional int32 depth = 11;</code>
+   * @return The depth.
+   */
+  @java.lang.Override
+  public int getDepth() {
+    return depth_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -445,6 +472,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000080) != 0)) {
       output.writeInt32(10, resourceProfileId_);
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      output.writeInt32(11, depth_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -508,6 +538,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(10, resourceProfileId_);
     }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(11, depth_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -567,6 +601,11 @@ private static final long serialVersionUID = 0L;
       if (getResourceProfileId()
           != other.getResourceProfileId()) return false;
     }
+    if (hasDepth() != other.hasDepth()) return false;
+    if (hasDepth()) {
+      if (getDepth()
+          != other.getDepth()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -619,6 +658,10 @@ private static final long serialVersionUID = 0L;
     if (hasResourceProfileId()) {
       hash = (37 * hash) + RESOURCE_PROFILE_ID_FIELD_NUMBER;
       hash = (53 * hash) + getResourceProfileId();
+    }
+    if (hasDepth()) {
+      hash = (37 * hash) + DEPTH_FIELD_NUMBER;
+      hash = (53 * hash) + getDepth();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -766,6 +809,7 @@ private static final long serialVersionUID = 0L;
       jobId_ = 0;
       sqlExecutionId_ = 0L;
       resourceProfileId_ = 0;
+      depth_ = 0;
       return this;
     }
 
@@ -840,6 +884,10 @@ private static final long serialVersionUID = 0L;
         result.resourceProfileId_ = resourceProfileId_;
         to_bitField0_ |= 0x00000080;
       }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.depth_ = depth_;
+        to_bitField0_ |= 0x00000100;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -901,6 +949,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasResourceProfileId()) {
         setResourceProfileId(other.getResourceProfileId());
+      }
+      if (other.hasDepth()) {
+        setDepth(other.getDepth());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -990,6 +1041,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 80
+            case 88: {
+              depth_ = input.readInt32();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 88
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1757,6 +1813,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearResourceProfileId() {
       bitField0_ = (bitField0_ & ~0x00000200);
       resourceProfileId_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private int depth_ ;
+    /**
+     * <pre>
+     * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+     * </pre>
+     *
+     * <code>optional int32 depth = 11;</code>
+     * @return Whether the depth field is set.
+     */
+    @java.lang.Override
+    public boolean hasDepth() {
+      return ((bitField0_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+     * </pre>
+     *
+     * <code>optional int32 depth = 11;</code>
+     * @return The depth.
+     */
+    @java.lang.Override
+    public int getDepth() {
+      return depth_;
+    }
+    /**
+     * <pre>
+     * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+     * </pre>
+     *
+     * <code>optional int32 depth = 11;</code>
+     * @param value The depth to set.
+     * @return This builder for chaining.
+     */
+    public Builder setDepth(int value) {
+
+      depth_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+     * </pre>
+     *
+     * <code>optional int32 depth = 11;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearDepth() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      depth_ = 0;
       onChanged();
       return this;
     }

@@ -241,4 +241,23 @@ public interface StageStartedOrBuilder extends
    * @return The resourceProfileId.
    */
   int getResourceProfileId();
+
+  /**
+   * <pre>
+   * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+   * </pre>
+   *
+   * <code>optional int32 depth = 11;</code>
+   * @return Whether the depth field is set.
+   */
+  boolean hasDepth();
+  /**
+   * <pre>
+   * Length of the longest chain of stages that it reads from, also of those that are skipped; absent when its job's start was not seen. [count]
+   * </pre>
+   *
+   * <code>optional int32 depth = 11;</code>
+   * @return The depth.
+   */
+  int getDepth();
 }

@@ -14,7 +14,7 @@ import org.apache.spark.scheduler.StageInfo;
 
 /** Copies what Spark says of a job. */
 final class JobFacts {
-  private static final int MOST_STAGES = 4_096;
+  static final int MOST_STAGES = 4_096;
   private static final int MOST_TAGS = 64;
   private static final int MOST_TAG_CHARS = 256;
 

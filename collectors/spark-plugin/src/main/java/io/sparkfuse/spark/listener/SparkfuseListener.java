@@ -37,6 +37,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   private final SparkConf conf;
   private final FactRecorder recorder;
   private final StageBook book;
+  private final StageDepths depths = new StageDepths();
   private final EventGate gate;
   private final Faults faults;
   private final String pluginVersion;
@@ -135,7 +136,8 @@ public final class SparkfuseListener extends SparkFirehoseListener {
 
   private void stageStarted(SparkListenerStageSubmitted event) {
     Integer firstJob = book.firstJob(event.stageInfo().stageId());
-    StageStarted stage = StageFacts.started(event.stageInfo(), event.properties(), firstJob);
+    Integer depth = depths.of(event.stageInfo().stageId());
+    StageStarted stage = StageFacts.started(event.stageInfo(), event.properties(), firstJob, depth);
     book.stageStarted(stage);
     Long execution = stage.hasSqlExecutionId() ? stage.getSqlExecutionId() : null;
     sqlBook.stageStarted(stage.getStageId(), stage.getStageAttempt(), execution);
@@ -152,6 +154,7 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   private void jobStarted(SparkListenerJobStart event) {
     JobStarted job = JobFacts.started(event);
     book.jobStarted(job);
+    depths.jobStarted(event);
     recorder.record(Lane.RESERVED, at(job.getSubmittedMs()).setJobStarted(job));
   }
 

@@ -7,6 +7,7 @@ import io.sparkfuse.contracts.SqlPlan;
 import io.sparkfuse.contracts.SqlStarted;
 import io.sparkfuse.spark.facts.SecretScrubber;
 import io.sparkfuse.spark.transport.Lane;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
@@ -15,9 +16,6 @@ import org.apache.spark.scheduler.SparkListenerEvent;
  */
 final class SqlFacts {
   static final String PREFIX = "org.apache.spark.sql.execution.ui.SparkListener";
-
-  /** Beyond this a plan says no more of which job it is. */
-  private static final int MOST_NAMES = 256;
 
   private static final int MOST_UPDATED_METRICS = 4_096;
 
@@ -74,15 +72,15 @@ final class SqlFacts {
   private void started(SparkListenerEvent event, long executionId) {
     long startedMs = time(event);
     SqlBook.Execution execution = book.started(executionId);
-    SqlPlan plan = copyPlan(event, executionId, execution);
-    List<String> names = plan.getNodeNamesList();
+    List<String> nodes = new ArrayList<>();
+    SqlPlan plan = copyPlan(event, executionId, execution, nodes);
     SqlStarted.Builder fact =
         SqlStarted.newBuilder()
             .setSqlExecutionId(executionId)
             .setStartedMs(startedMs)
             .setDescription(
                 SecretScrubber.cut(String.valueOf(ScalaAccess.text(event, "description"))))
-            .addAllPlanNodes(names.subList(0, Math.min(names.size(), MOST_NAMES)));
+            .addAllPlanNodes(nodes);
     Object root = ScalaAccess.option(ScalaAccess.get(event, "rootExecutionId"));
     if (root != null) { // Spark 3.4
       fact.setRootExecutionId(ScalaAccess.number(root, -1));
@@ -95,16 +93,20 @@ final class SqlFacts {
   private void replanned(SparkListenerEvent event, long executionId, long nowMs) {
     SqlBook.Execution execution = book.of(executionId);
     if (execution != null) {
-      recorder.record(Lane.BULK, at(nowMs).setSqlPlan(copyPlan(event, executionId, execution)));
+      recorder.record(Lane.BULK, at(nowMs).setSqlPlan(copyPlan(event, executionId, execution, null)));
     }
   }
 
   private SqlPlan copyPlan(
-      SparkListenerEvent event, long executionId, SqlBook.Execution execution) {
+      SparkListenerEvent event,
+      long executionId,
+      SqlBook.Execution execution,
+      List<String> conditions) {
     SqlPlan.Builder plan =
         SqlPlan.newBuilder().setSqlExecutionId(executionId).setPlanVersion(execution.nextVersion());
     SqlPlan made =
-        SqlPlanCopy.copy(ScalaAccess.get(event, "sparkPlanInfo"), plan, execution::expect);
+        SqlPlanCopy.copy(
+            ScalaAccess.get(event, "sparkPlanInfo"), plan, execution::expect, conditions);
     book.bound();
     return made;
   }

@@ -19,6 +19,9 @@ final class SqlPlanCopy {
   static final int MOST_METRICS = 2_000;
   static final int MOST_NAME_CHARS = 200;
 
+  /** Beyond this a plan says no more of which job it is. */
+  static final int MOST_CONDITIONS = 256;
+
   /** Three bytes a character at the most: with numbers and tags the record stays below 256 kB. */
   static final int MOST_CHARS = 60_000;
 
@@ -38,18 +41,24 @@ final class SqlPlanCopy {
   private final SqlPlan.Builder plan;
   private final LongConsumer metricIds;
   private final Deque<Visit> open = new ArrayDeque<>();
+  private final List<String> conditions;
   private int chars;
   private int leftOutNodes;
   private int leftOutMetrics;
 
-  private SqlPlanCopy(SqlPlan.Builder plan, LongConsumer metricIds) {
+  private SqlPlanCopy(SqlPlan.Builder plan, LongConsumer metricIds, List<String> conditions) {
     this.plan = plan;
     this.metricIds = metricIds;
+    this.conditions = conditions;
   }
 
-  /** Copies into a plan whose execution and version are set; tells the ids of the metrics. */
-  static SqlPlan copy(Object root, SqlPlan.Builder plan, LongConsumer metricIds) {
-    SqlPlanCopy copy = new SqlPlanCopy(plan, metricIds);
+  /**
+   * Copies into a plan whose execution and version are set; tells the ids of the metrics, and adds
+   * the first nodes with what they ask to {@code conditions}, unless it is null.
+   */
+  static SqlPlan copy(
+      Object root, SqlPlan.Builder plan, LongConsumer metricIds, List<String> conditions) {
+    SqlPlanCopy copy = new SqlPlanCopy(plan, metricIds, conditions);
     copy.walk(root);
     return plan.setLeftOutNodes(copy.leftOutNodes).setLeftOutMetrics(copy.leftOutMetrics).build();
   }
@@ -86,6 +95,9 @@ final class SqlPlanCopy {
     String name = name(visit.node);
     chars += name.length();
     plan.addNodeNames(name).addNodeParents(visit.parent);
+    if (conditions != null && conditions.size() < MOST_CONDITIONS) {
+      conditions.add(PlanCondition.named(visit.node, name));
+    }
     Object metrics = ScalaAccess.get(visit.node, "metrics");
     for (Object metric : ScalaAccess.list(metrics, MOST_METRICS)) {
       take(number, metric);

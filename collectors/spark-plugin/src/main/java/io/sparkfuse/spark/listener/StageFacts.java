@@ -23,8 +23,12 @@ final class StageFacts {
 
   private StageFacts() {}
 
-  /** {@code firstJob} is null when no running job is known to use the stage. */
-  static StageStarted started(StageInfo stage, Properties properties, Integer firstJob) {
+  /**
+   * {@code firstJob} is null when no running job is known to use the stage, {@code depth} when the
+   * start of none was seen.
+   */
+  static StageStarted started(
+      StageInfo stage, Properties properties, Integer firstJob, Integer depth) {
     StageStarted.Builder fact =
         StageStarted.newBuilder()
             .setStageId(stage.stageId())
@@ -38,6 +42,9 @@ final class StageFacts {
     fact.setSubmittedMs(ScalaAccess.number(submitted, System.currentTimeMillis()));
     if (firstJob != null) {
       fact.setJobId(firstJob);
+    }
+    if (depth != null) {
+      fact.setDepth(depth);
     }
     Long execution = sqlExecution(properties);
     if (execution != null) {
@@ -76,7 +83,7 @@ final class StageFacts {
     }
   }
 
-  private static List<Integer> parents(StageInfo stage) {
+  static List<Integer> parents(StageInfo stage) {
     return ScalaAccess.list(ScalaAccess.get(stage, "parentIds"), MOST_PARENTS).stream()
         .map(id -> (int) ScalaAccess.number(id, -1))
         .collect(Collectors.toList());

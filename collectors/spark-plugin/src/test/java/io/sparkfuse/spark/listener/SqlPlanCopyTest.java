@@ -14,7 +14,7 @@ class SqlPlanCopyTest {
 
   private SqlPlan copy(Object root) {
     return SqlPlanCopy.copy(
-        root, SqlPlan.newBuilder().setSqlExecutionId(1).setPlanVersion(0), ids::add);
+        root, SqlPlan.newBuilder().setSqlExecutionId(1).setPlanVersion(0), ids::add, null);
   }
 
   @Test

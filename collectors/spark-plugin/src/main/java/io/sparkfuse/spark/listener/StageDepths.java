@@ -1,0 +1,52 @@
+package io.sparkfuse.spark.listener;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.StageInfo;
+
+/**
+ * How deep stages lie: the longest chain of stages that one reads from, also of those that are
+ * skipped, of which only the start of the job tells. For one thread; beyond a bound the oldest are
+ * forgotten.
+ */
+final class StageDepths {
+  static final int MOST = 20_000;
+
+  private final Map<Integer, Integer> depths =
+      new LinkedHashMap<Integer, Integer>() {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Integer, Integer> eldest) {
+          return size() > MOST;
+        }
+      };
+
+  void jobStarted(SparkListenerJobStart event) {
+    TreeMap<Integer, StageInfo> stages = new TreeMap<>();
+    for (Object stage : ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MOST_STAGES)) {
+      stages.put(((StageInfo) stage).stageId(), (StageInfo) stage);
+    }
+    // Spark numbers parents before their children, so they are met first.
+    Map<Integer, Integer> found = new LinkedHashMap<>();
+    stages.forEach((id, stage) -> found.put(id, depth(stage, found)));
+    depths.putAll(found);
+  }
+
+  private static int depth(StageInfo stage, Map<Integer, Integer> known) {
+    int depth = 0;
+    for (Integer parent : StageFacts.parents(stage)) {
+      if (known.containsKey(parent)) {
+        depth = Math.max(depth, known.get(parent) + 1);
+      }
+    }
+    return depth;
+  }
+
+  /** The depth of a stage, or null when the start of its job was not seen or is long ago. */
+  Integer of(int stageId) {
+    return depths.get(stageId);
+  }
+}

@@ -1,0 +1,80 @@
+"""Which stage a stage is, on real runs of one small query: what changes from run to run, and what changes the job."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_native_analytics.at_rest.application import read_application
+from sparkfuse_native_analytics.event_logs.find import find_logs
+from tests.logs.fingerprint_job import SAME, VARIANTS
+from tests.logs.make_logs import SETTINGS, configuration, spark_home, start
+
+pytestmark = pytest.mark.timeout(600)
+CHANGED = [name for name in VARIANTS if name not in SAME]
+MORE = {
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+}
+
+
+@pytest.fixture(scope="module", params=["spark35", "spark4"])
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
+    """The fingerprints of the query's stages in each variant, by its name."""
+    if not (Path("build") / "envs" / request.param).exists():
+        pytest.skip(f"the environment {request.param} is not made")
+    folder = tmp_path_factory.mktemp(request.param)
+    events = folder / "events"
+    events.mkdir()
+    settings = SETTINGS | MORE | {
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+    }  # fmt: skip
+    script = Path(__file__).parents[2] / "logs" / "fingerprint_job.py"
+    spark_home(request.param)
+    said = folder / "said"
+    with said.open("w") as output, contextlib.ExitStack() as parts:
+        command = ["spark-submit", *configuration(settings), str(script), str(folder / "tables")]
+        code = start(request.param, command, output, parts).wait(500)
+
+    assert code == 0, said.read_text()[-3000:]
+    return dict(of_query(log) for log in find_logs(str(events)).logs)
+
+
+def of_query(log: object) -> tuple[str, list[str]]:
+    """The run's name, and the fingerprints of the stages of its last query, sorted."""
+    application = read_application(log)  # type: ignore[arg-type]
+    query = max(each for each in application.tables["stages"]["sql_execution_id"].to_pylist() if each is not None)
+    rows = application.tables["stages"].select(["sql_execution_id"]).to_pylist()
+    pairs = zip(rows, application.fingerprints, strict=True)
+    return application.name or "", sorted(found for row, found in pairs if row["sql_execution_id"] == query)
+
+
+@pytest.mark.parametrize("variant", [name for name in SAME if name not in {"first", "replanned"}])
+def test_the_same_job_has_the_same_stages(runs: Mapping[str, list[str]], variant: str):
+    """Other stage ids and orders, partition counts, joined partitions, dates in paths and filters, literals."""
+    assert runs[variant] == runs["first"]
+
+
+def test_a_join_that_adaptive_execution_plans_anew_is_the_same_stage(runs: Mapping[str, list[str]]):
+    """It has one shuffle less to read, and a job more that collects the small side; all other stages are as ever."""
+    assert set(runs["first"]) <= set(runs["replanned"])
+    assert len(runs["replanned"]) > len(runs["first"])
+
+
+def test_the_joins_of_one_query_are_two_stages(runs: Mapping[str, list[str]]):
+    """Adaptive execution runs each as a job of its own, with the same operators; only scans of paths are alike."""
+    alike = len(runs["first"]) - len(set(runs["first"]))
+
+    assert alike == 2  # three tables that are read by path, of which Spark says nothing more where a stage starts
+
+
+@pytest.mark.parametrize("variant", CHANGED)
+def test_a_changed_join_or_filter_makes_other_stages(runs: Mapping[str, list[str]], variant: str):
+    """Another kind of join, another key, another column in a filter, one filter more, another join operator."""
+    assert set(runs[variant]).isdisjoint(runs["first"])

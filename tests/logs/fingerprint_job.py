@@ -1,0 +1,96 @@
+"""One small query, run as many applications: ``fingerprint_job.py FOLDER [VARIANT…]``, with event logs as configured.
+
+Each application is named after its variant; what a variant changes is said in ``VARIANTS``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
+
+FOLDER = Path(sys.argv[1])
+ORDERS, CUSTOMERS, PRODUCTS = 20_000, 50, 400
+# Between the sizes of the two tables as they are shuffled: only the first join becomes a broadcast join.
+ONE_BROADCAST = {"spark.sql.adaptive.autoBroadcastJoinThreshold": "4k"}
+VARIANTS: dict[str, dict[str, str]] = {
+    # What is still the same job.
+    "first": {},
+    "again": {},
+    "other-ids": {"jobs before": "3"},
+    "more-partitions": {"spark.sql.shuffle.partitions": "7"},
+    "fewer-partitions": {"spark.sql.shuffle.partitions": "2"},
+    "coalesced": {"spark.sql.adaptive.coalescePartitions.enabled": "true"},
+    "replanned": ONE_BROADCAST,
+    "other-date": {"day": "2024-06-17"},
+    "other-literal": {"least": "7"},
+    "other-text": {"segment": "office"},
+    # What is another.
+    "other-join": {"how": "left"},
+    "other-key": {"key": "second_product"},
+    "other-filter": {"filtered": "product"},
+    "one-filter-more": {"more": "1"},
+    "hinted": {"hint": "1"},
+}
+SAME = tuple(VARIANTS)[: tuple(VARIANTS).index("other-join")]
+
+
+def inputs(spark: SparkSession) -> None:
+    """Write the tables, the orders once for each day."""
+    for day in {settings.get("day", "2024-05-01") for settings in VARIANTS.values()}:
+        orders = spark.range(ORDERS).select(
+            (F.col("id") % CUSTOMERS).alias("customer"),
+            (F.col("id") % PRODUCTS).alias("product"),
+            (F.col("id") % 7).alias("second_product"),
+            (F.col("id") % 31).alias("amount"),
+            F.lit(day).alias("day"),
+        )
+        orders.write.parquet(str(FOLDER / day / "orders"))
+    customers = spark.range(CUSTOMERS).select(
+        F.col("id").alias("customer"), F.when(F.col("id") % 3 == 0, "office").otherwise("home").alias("segment")
+    )
+    customers.write.parquet(str(FOLDER / "customers"))
+    products = spark.range(PRODUCTS).select(F.col("id").alias("product"), F.sha2(F.col("id").cast("string"), 512))
+    products.toDF("product", "label").write.parquet(str(FOLDER / "products"))
+
+
+def query(spark: SparkSession, settings: dict[str, str]) -> DataFrame:
+    """Orders of a day with their customers and products, counted by segment."""
+    day, least = settings.get("day", "2024-05-01"), int(settings.get("least", "5"))
+    orders = spark.read.parquet(str(FOLDER / day / "orders")).where(F.col("day") == day)
+    orders = orders.where(F.col(settings.get("filtered", "amount")) > least)
+    if "more" in settings:
+        orders = orders.where(F.col("product") < 390)
+    customers = spark.read.parquet(str(FOLDER / "customers"))
+    customers = customers.where(F.col("segment") != settings.get("segment", "garden"))
+    products = spark.read.parquet(str(FOLDER / "products"))
+    if "hint" in settings:
+        products = F.broadcast(products)
+    key = settings.get("key", "product")
+    joined = orders.join(customers, "customer").join(
+        products.withColumnRenamed("product", "listed"), F.col(key) == F.col("listed"), settings.get("how", "inner")
+    )
+    return joined.groupBy("segment").agg(F.max("label"), F.count("*")).orderBy("segment")
+
+
+def main() -> None:
+    """Run the variants, one application after the other."""
+    for place, name in enumerate(sys.argv[2:] or VARIANTS):
+        settings = VARIANTS[name]
+        builder = SparkSession.builder.appName(name)
+        for key, value in settings.items():
+            if key.startswith("spark."):
+                builder = builder.config(key, value)
+        spark = builder.getOrCreate()
+        if place == 0:
+            inputs(spark)
+        for number in range(int(settings.get("jobs before", "0"))):
+            spark.range(10 + number).count()
+        query(spark, settings).collect()
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""What a filter or join asks, without its literals."""
+
+import pytest
+
+from sparkfuse_rules.knowledge.plan_conditions import LONGEST, condition, has_condition
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "Filter (isnotnull(day#5) AND (day#5 = 2024-05-01))", "isnotnull day AND day =", id="date literal"
+        ),
+        pytest.param("Filter (name#12 = AND secret)", "name = AND", id="a literal's words"),
+        pytest.param("Filter (amount#7L >= 12.50)", "amount >=", id="number literal"),
+        pytest.param(
+            "SortMergeJoin [customer_id#1L], [customer_id#20L], LeftOuter",
+            "customer_id customer_id LeftOuter",
+            id="join",
+        ),
+        pytest.param("Filter (note#3 = straße <b>)", "note = < >", id="letters of other languages"),
+        pytest.param("", "", id="nothing"),
+    ],
+)
+def test_columns_comparisons_and_kinds_stay_and_literals_go(text: str, expected: str):
+    """The text is the same from run to run, and holds nothing that a user compares with but its place."""
+    assert condition(text) == expected
+
+
+@pytest.mark.parametrize("one", ["Filter (a#1 = 5)", "SortMergeJoin [a#1], [b#2], Inner"])
+def test_a_changed_column_or_kind_is_another_condition(one: str):
+    """What changes the rows changes the text."""
+    assert condition(one) != condition(one.replace("a#1", "c#1"))
+    assert condition(one) != condition(one.replace("Inner", "LeftAnti").replace("=", ">"))
+
+
+def test_a_long_condition_is_bounded():
+    """However many columns a filter names."""
+    assert len(condition(" AND ".join(f"(column{number}#{number} = 1)" for number in range(1000)))) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [("Filter", True), ("BroadcastHashJoin", True), ("CartesianProduct", True), ("Exchange", False), ("", False)],
+)
+def test_only_filters_and_joins_have_one(node: str, expected: bool):
+    """Other nodes say what they are by their names."""
+    assert has_condition(node) is expected
