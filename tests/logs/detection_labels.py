@@ -6,7 +6,6 @@ import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +62,8 @@ class Label:
     healthy: bool
     expect: tuple[Expected, ...]
     allow: tuple[Expected, ...]
+    log: Path
     falls_short: str = ""
-
-    @property
-    def log(self) -> Path:
-        """Its event log."""
-        return CORPUS / f"{self.run}{SUFFIX}"
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,8 @@ def history(label: Label) -> list[Path]:
     """The logs of the earlier runs that the label's run is judged against."""
     if label.history is None:
         return []
-    return sorted(path for path in CORPUS.glob(f"*{SUFFIX}") if fnmatch(path.stem, label.history))
+    pattern = CORPUS / f"{label.history}{SUFFIX}"
+    return sorted(pattern.parent.glob(pattern.name))
 
 
 def verdict(label: Label, found: Iterable[Finding], stages: Mapping[int, str]) -> Verdict:
@@ -165,7 +161,7 @@ def _metrics(plan: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def _label(run: str, told: Mapping[str, Any], histories: Mapping[str, str]) -> Label:
-    if unknown := set(told) - {"about", "history", "healthy", "expect", "allow", "falls_short"}:
+    if unknown := set(told) - {"about", "history", "healthy", "expect", "allow", "falls_short", "log"}:
         raise ValueError(f"{LABELS.name}: {run} has unknown keys: {', '.join(sorted(unknown))}")
     of = told.get("history")
     expect = tuple(_expected(each) for each in told.get("expect", ()))
@@ -174,7 +170,10 @@ def _label(run: str, told: Mapping[str, Any], histories: Mapping[str, str]) -> L
     if healthy == bool(expect):
         raise ValueError(f"{LABELS.name}: {run} must either be healthy or expect something")
     earlier = None if of is None else histories[of]
-    return Label(run, told["about"], earlier, healthy, expect, allow, told.get("falls_short", ""))
+    log = CORPUS / told.get("log", f"{run}{SUFFIX}")
+    if log.is_dir():  # one log of tests/logs/real
+        (log,) = (path for path in log.iterdir() if not path.name.startswith("."))
+    return Label(run, told["about"], earlier, healthy, expect, allow, log, told.get("falls_short", ""))
 
 
 def _expected(told: Mapping[str, Any]) -> Expected:

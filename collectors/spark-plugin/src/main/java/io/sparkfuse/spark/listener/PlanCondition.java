@@ -20,8 +20,20 @@ final class PlanCondition {
   private static final Set<String> WORDS =
       new HashSet<>(
           Arrays.asList(
-              "AND", "Cross", "FullOuter", "IN", "INSET", "Inner", "LeftAnti", "LeftOuter",
-              "LeftSemi", "LIKE", "NOT", "OR", "RightOuter", "isnotnull"));
+              "AND",
+              "Cross",
+              "FullOuter",
+              "IN",
+              "INSET",
+              "Inner",
+              "LeftAnti",
+              "LeftOuter",
+              "LeftSemi",
+              "LIKE",
+              "NOT",
+              "OR",
+              "RightOuter",
+              "isnotnull"));
 
   private PlanCondition() {}
 

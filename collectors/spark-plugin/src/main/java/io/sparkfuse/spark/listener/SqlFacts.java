@@ -93,7 +93,8 @@ final class SqlFacts {
   private void replanned(SparkListenerEvent event, long executionId, long nowMs) {
     SqlBook.Execution execution = book.of(executionId);
     if (execution != null) {
-      recorder.record(Lane.BULK, at(nowMs).setSqlPlan(copyPlan(event, executionId, execution, null)));
+      recorder.record(
+          Lane.BULK, at(nowMs).setSqlPlan(copyPlan(event, executionId, execution, null)));
     }
   }
 

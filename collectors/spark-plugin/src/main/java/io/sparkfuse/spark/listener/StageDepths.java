@@ -26,7 +26,8 @@ final class StageDepths {
 
   void jobStarted(SparkListenerJobStart event) {
     TreeMap<Integer, StageInfo> stages = new TreeMap<>();
-    for (Object stage : ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MOST_STAGES)) {
+    for (Object stage :
+        ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MOST_STAGES)) {
       stages.put(((StageInfo) stage).stageId(), (StageInfo) stage);
     }
     // Spark numbers parents before their children, so they are met first.

@@ -3,9 +3,9 @@ package io.sparkfuse.spark.listener;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.api.Test;
 
 class PlanConditionTest {
   /** The cases of test_rules_plan_conditions.py: both must say the same. */
