@@ -95,21 +95,22 @@ def _measured(home: Path, names: Sequence[str]) -> tuple[list[str], str]:
         Receiver() as receiver,
         stack.running(layout, print_event, receiver.url, {"SPARKFUSE_CONFIG": str(configuration)}) as up,
     ):
+        wrong = []
         for name in names:
-            run(name, layout, events[name], up)
+            wrong += run(name, layout, events[name], up)
             tend(up, SETTLE_SECONDS)
         facts, findings = read_topics(layout.kafka_bootstrap)
         deliveries = receiver.deliveries
-    apps = dict(zip(facts, names, strict=True))
+    apps = {log_of(folder).name.removesuffix(".inprogress"): name for name, folder in events.items()}
     pages = list(_pages(apps, facts, findings, deliveries))
     by_run = {label.run: label for label in labels()}
     verdicts = [
-        verdict(by_run[name], _told(app, findings), stage_texts(_log(events[name])))
+        verdict(by_run[name], _told(app, findings), stage_texts(log_of(events[name])))
         for app, name in apps.items()
         if name in by_run
     ]
     text = "\n".join((text_of(Score(verdicts)), "", page_table(pages, by_run)))
-    return [LINE.format(runs=len(names), window=WINDOW_MS // 1000)], text
+    return [LINE.format(runs=len(names), window=WINDOW_MS // 1000), *wrong], text
 
 
 LINE = (
@@ -124,8 +125,8 @@ def everything_pages() -> str:
     return "rules:\n" + "".join(f"  {rule}: {{severity: {{critical: true}}}}\n" for rule in rules)
 
 
-def run(name: str, layout: Layout, events: Path, up: Supervisor) -> None:
-    """Run one job of the corpus with the plugin, to its end."""
+def run(name: str, layout: Layout, events: Path, up: Supervisor) -> list[str]:
+    """Run one job of the corpus with the plugin, to its end; the answer is a sentence if that is not the usual one."""
     of = RUNS[name]
     events.mkdir(parents=True)
     script, *arguments = program(name, of, layout.home)
@@ -146,8 +147,10 @@ def run(name: str, layout: Layout, events: Path, up: Supervisor) -> None:
     code = process.exit_code()
     process.stop()
     print(f"{time.monotonic() - began:.0f} s, exit code {code}", flush=True)
-    if bool(code) != of.fails:
-        raise SystemExit(f"{name} ended with {code}: {process.last_lines(30)}")
+    if code is not None and bool(code) == of.fails:
+        return []
+    print(process.last_lines(30), flush=True)
+    return [f"`{name}` ended with {code}, which is not what it should."]
 
 
 def job_of(name: str) -> str:
@@ -172,21 +175,17 @@ def print_event(name: str, event: str) -> None:
 
 
 def read_topics(bootstrap: str) -> tuple[dict[str, Facts], list[Told]]:
-    """All facts by application, in the order of their starts, and all records of findings."""
+    """When Kafka had the facts of each application, and all records of findings as they were made."""
     facts: dict[str, Facts] = defaultdict(Facts)
-    starts: dict[str, int] = {}
     for appended_ms, value in read_topic(bootstrap, topic_name("facts", PREFIX)):
         fact = Fact.FromString(value)
         facts[fact.app_id].appended_ms.append(appended_ms)
-        if fact.HasField("application_started"):
-            starts[fact.app_id] = appended_ms
-        elif fact.HasField("application_ended"):
+        if fact.HasField("application_ended"):
             facts[fact.app_id].ended_ms = appended_ms
     for each in facts.values():
         each.appended_ms.sort()
     findings = [from_json(Told, value) for _, value in read_topic(bootstrap, topic_name("findings", PREFIX))]
-    ordered = {app: facts[app] for app in sorted(starts, key=lambda app: starts[app])}
-    return ordered, sorted(findings, key=lambda each: each.updated_ms)
+    return facts, sorted(findings, key=lambda each: each.updated_ms)
 
 
 def read_topic(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes]]:
@@ -278,6 +277,7 @@ def page_table(pages: Sequence[Page], by_run: Mapping[str, Label]) -> str:
     return "\n".join([*lines, *(f"- a page came of `{name}`, a run of the history." for name in unknown)])
 
 
-def _log(folder: Path) -> Path:
+def log_of(folder: Path) -> Path:
+    """The event log of a run; Spark names it after the application."""
     (log,) = (path for path in folder.iterdir() if not path.name.startswith("."))
     return log
