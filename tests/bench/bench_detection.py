@@ -146,7 +146,8 @@ def main() -> None:
     options = parser.parse_args()
     today, where = dt.datetime.now(dt.UTC).date().isoformat(), machine()
     if options.rest or not options.live:
-        text = rest([label for label in labels() if not options.runs or label.run in options.runs])
+        made = [label for label in labels() if label.log.exists()]
+        text = rest([label for label in made if not options.runs or label.run in options.runs])
         print(text)
         if options.write:
             write(REST, [*REST_LINES, f"`make bench-detection`, {today}."], text)

@@ -10,8 +10,20 @@ const MOST_PLAN_DEPTH: usize = 400;
 const LONGEST_CONDITION: usize = 400;
 const LONGEST_TEXT: usize = 20_000;
 const WORDS: [&str; 14] = [
-    "AND", "Cross", "FullOuter", "IN", "INSET", "Inner", "LeftAnti", "LeftOuter", "LeftSemi", "LIKE", "NOT", "OR",
-    "RightOuter", "isnotnull",
+    "AND",
+    "Cross",
+    "FullOuter",
+    "IN",
+    "INSET",
+    "Inner",
+    "LeftAnti",
+    "LeftOuter",
+    "LeftSemi",
+    "LIKE",
+    "NOT",
+    "OR",
+    "RightOuter",
+    "isnotnull",
 ];
 
 impl Writer<'_> {
