@@ -1,4 +1,5 @@
--- Applications that had news in the last two minutes of the range and had not ended.
+-- Applications that had news in the last two minutes of the range and had not ended; one whose driver is silent has a
+-- row in every window too.
 SELECT
   application_name AS name,
   app_id,
@@ -20,5 +21,6 @@ FROM (
   LIMIT 1 BY app_id, app_start_ms
 )
 WHERE application_status = 'running' AND window_end_ms >= ${__to} - 120000
+  AND ifNull(application_driver_silent_ms, 0) <= 120000
 ORDER BY elapsed DESC
 LIMIT 500
