@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
+if TYPE_CHECKING:  # the tests read the variants where there is no Spark
+    from pyspark.sql import DataFrame, SparkSession
 
-FOLDER = Path(sys.argv[1])
 ORDERS, CUSTOMERS, PRODUCTS = 20_000, 50, 400
 # Between the sizes of the two tables as they are shuffled: only the first join becomes a broadcast join.
 ONE_BROADCAST = {"spark.sql.adaptive.autoBroadcastJoinThreshold": "4k"}
@@ -37,8 +37,10 @@ VARIANTS: dict[str, dict[str, str]] = {
 SAME = tuple(VARIANTS)[: tuple(VARIANTS).index("other-join")]
 
 
-def inputs(spark: SparkSession) -> None:
+def inputs(spark: SparkSession, folder: Path) -> None:
     """Write the tables, the orders once for each day."""
+    from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
+
     for day in {settings.get("day", "2024-05-01") for settings in VARIANTS.values()}:
         orders = spark.range(ORDERS).select(
             (F.col("id") % CUSTOMERS).alias("customer"),
@@ -47,25 +49,27 @@ def inputs(spark: SparkSession) -> None:
             (F.col("id") % 31).alias("amount"),
             F.lit(day).alias("day"),
         )
-        orders.write.parquet(str(FOLDER / day / "orders"))
+        orders.write.parquet(str(folder / day / "orders"))
     customers = spark.range(CUSTOMERS).select(
         F.col("id").alias("customer"), F.when(F.col("id") % 3 == 0, "office").otherwise("home").alias("segment")
     )
-    customers.write.parquet(str(FOLDER / "customers"))
+    customers.write.parquet(str(folder / "customers"))
     products = spark.range(PRODUCTS).select(F.col("id").alias("product"), F.sha2(F.col("id").cast("string"), 512))
-    products.toDF("product", "label").write.parquet(str(FOLDER / "products"))
+    products.toDF("product", "label").write.parquet(str(folder / "products"))
 
 
-def query(spark: SparkSession, settings: dict[str, str]) -> DataFrame:
+def query(spark: SparkSession, folder: Path, settings: dict[str, str]) -> DataFrame:
     """Orders of a day with their customers and products, counted by segment."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     day, least = settings.get("day", "2024-05-01"), int(settings.get("least", "5"))
-    orders = spark.read.parquet(str(FOLDER / day / "orders")).where(F.col("day") == day)
+    orders = spark.read.parquet(str(folder / day / "orders")).where(F.col("day") == day)
     orders = orders.where(F.col(settings.get("filtered", "amount")) > least)
     if "more" in settings:
         orders = orders.where(F.col("product") < 390)
-    customers = spark.read.parquet(str(FOLDER / "customers"))
+    customers = spark.read.parquet(str(folder / "customers"))
     customers = customers.where(F.col("segment") != settings.get("segment", "garden"))
-    products = spark.read.parquet(str(FOLDER / "products"))
+    products = spark.read.parquet(str(folder / "products"))
     if "hint" in settings:
         products = F.broadcast(products)
     key = settings.get("key", "product")
@@ -77,6 +81,9 @@ def query(spark: SparkSession, settings: dict[str, str]) -> DataFrame:
 
 def main() -> None:
     """Run the variants, one application after the other."""
+    from pyspark.sql import SparkSession
+
+    folder = Path(sys.argv[1])
     for place, name in enumerate(sys.argv[2:] or VARIANTS):
         settings = VARIANTS[name]
         builder = SparkSession.builder.appName(name)
@@ -85,10 +92,10 @@ def main() -> None:
                 builder = builder.config(key, value)
         spark = builder.getOrCreate()
         if place == 0:
-            inputs(spark)
+            inputs(spark, folder)
         for number in range(int(settings.get("jobs before", "0"))):
             spark.range(10 + number).count()
-        query(spark, settings).collect()
+        query(spark, folder, settings).collect()
         spark.stop()
 
 
