@@ -15,6 +15,7 @@ from sparkfuse_rules.knowledge.scrubbing import scrub
 
 SOURCE = "event_log"
 _RUNNING = "running"
+_INT32 = range(-(2**31), 2**31)
 _TEXTS = ("name", "failure_reason")
 _COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks")
 
@@ -28,7 +29,7 @@ def history_rows(application: Application, cluster: str, tenant: str) -> Iterato
     yield row
     stages = application.stage_rows.to_pylist()
     for columns, completeness in zip(stages, application.stage_completeness, strict=True):
-        if columns["status"] not in {None, _RUNNING}:
+        if columns["status"] not in {None, _RUNNING} and columns["stage_id"] in _INT32:
             row = _envelope(application, cluster, tenant, completeness)
             row.stage.CopyFrom(StageLive(**_columns(columns, StageLive)))
             yield row
@@ -74,7 +75,11 @@ def _envelope(application: Application, cluster: str, tenant: str, completeness:
 
 
 def _columns(row: Mapping[str, Any], message: Any) -> dict[str, Any]:
-    """The columns that the message has and the row fills; texts are scrubbed, because users wrote them."""
+    """The columns that the message has and the row fills; texts are scrubbed, because users wrote them.
+
+    A number that the message cannot hold is left out: an index of 2^40 is nobody's task.
+    """
     fields = message.DESCRIPTOR.fields_by_name
-    found = {name: value for name, value in row.items() if value is not None and name in fields}
+    told = ((name, value) for name, value in row.items() if value is not None and name in fields)
+    found = {name: value for name, value in told if fields[name].type != fields[name].TYPE_INT32 or value in _INT32}
     return found | {name: scrub(found[name]) for name in _TEXTS if name in found}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -91,7 +91,6 @@ def backtest(
     *,
     job_key: str | None = None,
     only: Sequence[str] = (),
-    progress: Callable[[str], None] = lambda _: None,
 ) -> Backtest:
     """Ask the rules about every ended run that started from ``since_ms`` up to ``until_ms``.
 
@@ -109,7 +108,6 @@ def backtest(
         inside = sum(run.started_ms >= since_ms for run in within)
         if not inside:
             continue
-        progress(job)
         judged, jobs = judged + inside, jobs + 1
         for result in _of_job(client, decided, job, within, since_ms):
             if result[0] in results:

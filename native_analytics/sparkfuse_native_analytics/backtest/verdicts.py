@@ -16,8 +16,8 @@ from sparkfuse_rules.rule import Rule
 
 STAGES, APPLICATIONS = "stage_live", "app_live"
 VIEWS_IN_HISTORY = (STAGES, APPLICATIONS)
-# Rows of expectations in one statement, so that its text stays below what ClickHouse parses.
-ROWS_AT_ONCE = 1_000
+# Rows of expectations in one statement, so that its text stays below the quarter of a megabyte that ClickHouse parses.
+ROWS_AT_ONCE = 500
 # Bits of the number that says which rules had their evidence.
 MOST_RULES = 60
 _PLACE = "app_id, app_start_ms, app_attempt"

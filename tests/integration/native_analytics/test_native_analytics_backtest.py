@@ -112,6 +112,17 @@ def test_history_says_what_the_logs_say(client: Client, tmp_path: Path, which: s
     assert (found.runs, found.jobs) == (len(applications), 1 if which == "committed" else 2)
 
 
+def test_how_many_are_asked_at_once_changes_nothing(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Statements are cut so that the engine parses them; the answer is the same."""
+    keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))
+    whole = backtest(client, RULES, 0, FOREVER)
+    monkeypatch.setattr("sparkfuse_native_analytics.backtest.verdicts.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("sparkfuse_native_analytics.backtest.verdicts.MOST_RULES", 3)
+    monkeypatch.setattr("sparkfuse_native_analytics.backtest.backtest.RUNS_AT_ONCE", 3)
+
+    assert backtest(client, RULES, 0, FOREVER) == whole
+
+
 def test_counts_are_of_runs_by_job(client: Client, tmp_path: Path):
     """How many could be judged, how many of 100 would have been told of, on how many stages."""
     keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))

@@ -11,6 +11,7 @@ from sparkfuse_native_analytics.at_rest import analysis
 from sparkfuse_native_analytics.at_rest.analysis import analyse, worst_severity
 from sparkfuse_native_analytics.at_rest.application import read_application, read_applications, read_tasks
 from sparkfuse_native_analytics.at_rest.history import History, lessons
+from sparkfuse_native_analytics.at_rest.history_rows import history_rows
 from sparkfuse_native_analytics.event_logs.find import find_logs
 from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 from sparkfuse_rules.compiled import rules_at_rest
@@ -266,9 +267,11 @@ def test_absurd_numbers_stop_nothing(tmp_path, number):
     (log,) = find_logs(str(tmp_path / "log")).logs
     application = read_application(log)
     made = analyse(application, RULES, History([application]))
+    rows = [row.SerializeToString() for row in history_rows(application, "test", "team")]
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
 
     assert [(stage["stage_id"], stage["tasks"]) for stage in made["stages"]] == [(0, 4), (1, 3)]
+    assert len(rows) == (3 if application.started_ms is not None else 0)
 
 
 def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
