@@ -118,7 +118,7 @@ def test_how_many_are_asked_at_once_changes_nothing(client: Client, tmp_path: Pa
     whole = backtest(client, RULES, 0, FOREVER)
     monkeypatch.setattr("sparkfuse_native_analytics.backtest.verdicts.ROWS_AT_ONCE", 2)
     monkeypatch.setattr("sparkfuse_native_analytics.backtest.verdicts.MOST_RULES", 3)
-    monkeypatch.setattr("sparkfuse_native_analytics.backtest.backtest.RUNS_AT_ONCE", 3)
+    monkeypatch.setattr("sparkfuse_native_analytics.backtest.replay.RUNS_AT_ONCE", 3)
 
     assert backtest(client, RULES, 0, FOREVER) == whole
 
