@@ -156,10 +156,10 @@ def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
     inputs = into / "detection" / "inputs"
     here = Path(__file__)
     if run.shape is None:
-        script = shutil.copy(here.with_name("detection_others.py"), into / "detection_others.py")
+        script = str(shutil.copy(here.with_name("detection_others.py"), into / "detection_others.py"))
         job, *arguments = run.other
         return [script, job, *([str(data.feed(run.feed, inputs))] if run.feed else []), *arguments]
-    script = shutil.copy(here.with_name("detection_job.py"), into / "daily_revenue.py")
+    script = str(shutil.copy(here.with_name("detection_job.py"), into / "daily_revenue.py"))
     folder = data.linked(data.make(run.shape, inputs), into / "detection" / name / run.shape.day)
     if run.cold:
         data.forget(folder)
@@ -183,8 +183,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*RUNS, []], help="which; without any, all")
     parser.add_argument("--into", type=Path, default=CORPUS, help="where the logs go")
+    parser.add_argument("--missing", action="store_true", help="only those that have no log yet")
     options = parser.parse_args()
     for name in options.names or RUNS:
+        if options.missing and (options.into / f"{name}.zstd").exists():
+            continue
         print(f"{name}: {make(name, options.into):.0f} s", flush=True)
 
 
