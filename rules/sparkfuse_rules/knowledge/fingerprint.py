@@ -20,6 +20,9 @@ _WRAPPERS = frozenset({
     "TableCacheQueryStage",
     "WholeStageCodegen",
 })  # fmt: skip
+# A stage reads a shuffle in the scope of the exchange, or of the reader that adaptive execution puts over it when it
+# joins partitions or reads them where they lie, as sizes turn out.
+_READERS = frozenset({"AQEShuffleRead", "CustomShuffleReader"})
 _CALL_SITE = re.compile(r"(?P<action>.+?) at (?P<place>.+)", re.DOTALL)
 _LINE = re.compile(r":\d+\s*$")
 _LAMBDA = re.compile(r"\$\d+|\$\$Lambda.*$|0x[0-9a-fA-F]+|@[0-9a-f]{4,}")
@@ -54,7 +57,7 @@ def stage_fingerprint(
         ("site", (normal_call_site(name or ""),)),
         # Spark walks the RDDs of a stage through a hash set (StageInfo.fromStage, RDD.getNarrowAncestors): their order,
         # and which of two alike come next to each other, differ from run to run.
-        ("scopes", tuple(sorted(set(normal_operators(scope_names))))),
+        ("scopes", tuple(sorted(set(normal_operators(_scope(name) for name in scope_names))))),
         ("plan", normal_operators(plan_nodes)),
         ("parents", tuple(sorted(parent for parent in parents if parent))),
         ("depth", () if depth is None else (str(depth),)),
@@ -77,6 +80,10 @@ def normal_operators(names: Iterable[str]) -> tuple[str, ...]:
     """Bring names of scopes or plan nodes to what stays the same, in their order; wrappers fall out."""
     normal = (_normal_operator(name) for name in names)
     return tuple(name for name in normal if name and _FIRST_WORD.split(name, 1)[0] not in _WRAPPERS)
+
+
+def _scope(name: str) -> str:
+    return "Exchange" if _FIRST_WORD.split(name.strip(), 1)[0] in _READERS else name
 
 
 def _normal_operator(name: str) -> str:
