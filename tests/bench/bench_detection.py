@@ -162,8 +162,7 @@ def main() -> None:
 
 REST_LINES = [
     "Real runs of PySpark jobs whose pathologies, and the stages that have them, are known: `tests/logs/detection`.",
-    "Those of the nightly job were made on two cores beside much other work (load 10 to 17), so its history is as noisy "
-    "as a shared cluster's.",
+    "Those of the nightly job were made on two cores beside much other work (load 10 to 17): its history is noisy.",
 ]
 
 
