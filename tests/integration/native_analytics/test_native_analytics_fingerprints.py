@@ -13,7 +13,8 @@ from sparkfuse_native_analytics.event_logs.find import find_logs
 from tests.logs.fingerprint_job import SAME, VARIANTS
 from tests.logs.make_logs import SETTINGS, configuration, spark_home, start
 
-pytestmark = pytest.mark.timeout(1500)
+# Fifteen runs of a query take minutes, and only a change of the fingerprint changes the answer.
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.long]
 CHANGED = [name for name in VARIANTS if name not in SAME]
 MORE = {
     "spark.sql.shuffle.partitions": "4",

@@ -16,6 +16,7 @@ public final class SettingKeys {
   public static final String JOB = PREFIX + "job";
   public static final String OWNER = PREFIX + "owner";
   public static final String TEAM = PREFIX + "team";
+  public static final String DEADLINE = PREFIX + "deadline";
   public static final String QUEUE_FACTS = PREFIX + "queue.facts";
   public static final String QUEUE_BYTES = PREFIX + "queue.bytes";
   public static final String QUEUE_RESERVED = PREFIX + "queue.reserved";
@@ -46,6 +47,7 @@ public final class SettingKeys {
               JOB,
               OWNER,
               TEAM,
+              DEADLINE,
               QUEUE_FACTS,
               QUEUE_BYTES,
               QUEUE_RESERVED,
