@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from sparkfuse_contracts.configuration import allowed_configuration
+from sparkfuse_rules.knowledge.scrubbing import scrub
 from tests.integration.collectors import logged_facts
 from tests.oracle.values import at, depth
 
 ONLY_LIVE = {"exit_code"}
 """Of TaskEnded: the log has the code only inside the reason."""
-
-MOST_TEXT_BYTES = 2_048
 
 
 @pytest.fixture
@@ -36,11 +35,6 @@ def run_logged(run_job, kafka_bootstrap, topics, tmp_path):
 def _row(message) -> logged_facts.Row:
     """The fields that a fact has, as Python values; lists only when they hold something."""
     return {field.name: value for field, value in message.ListFields()}
-
-
-def _capped(text: str) -> str:
-    """As much of a text as the plugin tells."""
-    return text.encode()[:MOST_TEXT_BYTES].decode(errors="ignore")
 
 
 def _by_end(rows) -> dict[tuple, logged_facts.Row]:
@@ -86,7 +80,7 @@ def _tasks(facts, events) -> None:
     assert told.keys() == logged.keys()
     for end, row in logged.items():
         if "failure_reason" in row:
-            row["failure_reason"] = _capped(row["failure_reason"])
+            row["failure_reason"] = scrub(row["failure_reason"])
         live = {name: value for name, value in told[end].items() if name not in ONLY_LIVE}
         assert live == row, end
     starts = [(event["Stage ID"], event["Task Info"]) for event in logged_facts.of(events, "SparkListenerTaskStart")]
