@@ -153,7 +153,7 @@ def test_what_history_cannot_answer_is_not_fine(client: Client, tmp_path: Path):
 
     assert undecided["task_stuck"] == "needs the rows of task_live, which history does not keep"
     assert undecided["deadline_at_risk"].startswith("needs what only a running job tells: ")
-    assert undecided["stage_slow"].startswith("no row has all that it needs: baseline_runs, expected_ms, ")
+    assert undecided["stage_slow"].startswith("no row has all that it needs: elapsed_ms, baseline_runs, expected_ms, ")
     assert undecided["stage_skew"] is None
 
 
