@@ -59,7 +59,7 @@ def analyze(arguments: Sequence[str]) -> int:
         return _analyze(options)
     except ModuleNotFoundError as missing:
         raise StartFailure(f"{missing.name} is not installed; the extra `sparkfuse[cli]` brings it") from missing
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # rich ends the program with 1, which would say that something was found
         # Python would complain once more when it closes its output at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
