@@ -75,7 +75,7 @@ def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
     assert not executor.HasField("memory_limit_bytes"), "a local cluster sets none"
 
     processes = driver.children(recursive=True)
-    [stopped] = [each for each in processes if "--executor-id 1 " in " ".join(each.cmdline())]
+    [stopped] = [each for each in processes if is_executor(each, "1")]
     stopped.suspend()
     try:
         silent = wait_for(lambda: silent_of(seen, app_id, "1"), 120, "the stopped executor's silence")
@@ -104,6 +104,14 @@ def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
     assert dead.application.status == "running"
     assert dead.application.stalled_ms >= SILENT_MS
     assert dead.completeness <= 1.0
+
+
+def is_executor(process: psutil.Process, executor: str) -> bool:
+    """Whether it is that executor's JVM; what ended since it was listed is none."""
+    try:
+        return f"--executor-id {executor} " in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # also a zombie: the shells that start the executors
+        return False
 
 
 def last_of(seen: Seen, app_id: str, executor: str) -> live_pb2.LiveRow | None:
