@@ -284,8 +284,8 @@ def measure_latency(settings: Settings, seconds: int) -> None:
 
 
 @contextlib.contextmanager
-def running_job(settings: Settings) -> Iterator[None]:
-    """The job as a process of its own, on topics of its own."""
+def running_job(settings: Settings) -> Iterator[int]:
+    """The job as a process of its own, on topics of its own; gives its process id."""
     ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
     environment = {
         "SPARKFUSE_HOME": str(settings.home / settings.topic_prefix),
@@ -295,7 +295,7 @@ def running_job(settings: Settings) -> Iterator[None]:
     }
     job = subprocess.Popen([sys.executable, "-m", "sparkfuse_stream_jobs.windows"], env={**os.environ, **environment})
     try:
-        yield
+        yield job.pid
     finally:
         job.send_signal(signal.SIGTERM)
         job.wait(60)

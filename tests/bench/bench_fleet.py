@@ -1,0 +1,188 @@
+"""Whether one pair of jobs keeps up with hundreds of running applications, and what it holds and costs.
+
+``python -m tests.bench.bench_fleet`` starts a broker of its own, sends facts in real time (tests/bench/fleet.py), and
+takes its minutes and a few more. Delay is from the end of a window to the row on ``live`` by the broker's clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.topics import topics
+from tests.bench.bench_detect import broker, free_port
+from tests.bench.bench_windows import running_job
+from tests.bench.fleet import Fleet, Shape, real_stages
+from tests.integration.stream_jobs.detect_job import DetectJob
+from tests.waiting import wait_for
+
+ROOT = Path(__file__).parents[2]
+LOGS = ROOT / "tests" / "logs"
+PREFIX = "bench-fleet"
+LOOK_SECONDS = 15
+RAMP_MS = 60_000
+SETTLED_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the pair of jobs stood at one moment; ``cpu`` and ``rss`` by job, ``behind`` in rows."""
+
+    second: float
+    cpu: dict[str, float]
+    rss: dict[str, int]
+    behind_rows: int
+    delay_ms: float
+    told_ms: float
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--applications", type=int, default=500)
+    parser.add_argument("--stages", type=int, default=20, help="that run at once in each application")
+    parser.add_argument("--slots", type=int, default=2, help="tasks that run at once in each stage")
+    parser.add_argument("--task-seconds", type=float, default=20.0, help="mean length of a task")
+    parser.add_argument("--minutes", type=float, default=20.0)
+    arguments = parser.parse_args()
+    shape = Shape(arguments.applications, arguments.stages, arguments.slots, arguments.task_seconds * 1000)
+    with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
+        settings = replace(
+            Settings.from_environment({}), kafka_bootstrap=bootstrap, topic_prefix=PREFIX, home=Path(folder, "home"),
+            flink_libs=ROOT / "build" / "flink-libs",
+        )  # fmt: skip
+        ensure_topics(bootstrap, PREFIX)
+        print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
+        detect = DetectJob(bootstrap, PREFIX, Path(folder, "detect"), [], free_port())
+        with running_job(settings) as windows:
+            detect.start()
+            try:
+                Measurement(settings, shape, detect, {"windows": windows, "detect": detect.launcher()}).run(
+                    arguments.minutes * 60
+                )
+            finally:
+                detect.close()
+
+
+class Measurement:
+    """Sends the fleet's facts as time passes and looks at the jobs now and then."""
+
+    def __init__(self, settings: Settings, shape: Shape, detect: DetectJob, jobs: dict[str, int]) -> None:
+        self._settings, self._shape, self._detect = settings, shape, detect
+        self._jobs = {name: psutil.Process(pid) for name, pid in jobs.items()}
+        self._consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "fleet"})
+        self._consumer.assign(
+            [TopicPartition(f"{PREFIX}.live", part, 0) for part in range(topics()["live"].partitions)]
+        )
+        self._rows: Counter[str] = Counter()
+        self._delays: list[float] = []
+        self._sent = 0
+
+    def run(self, seconds: float) -> None:
+        """Feed the facts for so long, then wait until both jobs have caught up, and print."""
+        looks, began = [], time.monotonic()
+        for second in self._feed(seconds):
+            self._read()
+            if second >= len(looks) * LOOK_SECONDS:
+                looks.append(self._look(second))
+                print(_line(looks[-1], looks[-2] if len(looks) > 1 else None), flush=True)
+        fed = time.monotonic() - began
+        wait_for(self._caught_up, 600, "detect to catch up")
+        self._report(looks, fed, time.monotonic() - began - fed)
+
+    def _feed(self, seconds: float) -> Iterator[float]:
+        """Produce what happens; gives the second four times in each."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self._settings.kafka_bootstrap,
+                "partitioner": "murmur2_random",
+                "linger.ms": 50,
+                "compression.type": "lz4",
+                "queue.buffering.max.messages": 500_000,
+            }
+        )
+        stages = real_stages([*sorted(LOGS.glob("runs/healthy-*")), *sorted(LOGS.glob("detection/history-*"))])
+        began_ms = time.time_ns() // 1_000_000
+        fleet = Fleet(stages, self._shape, 1, began_ms, RAMP_MS)
+        for quarter in itertools.count(1):
+            now_ms = began_ms + quarter * 250
+            for sent in fleet.until(now_ms):
+                producer.produce(f"{PREFIX}.facts", sent.value, sent.app_id)
+                self._sent += 1
+            producer.poll(0)
+            yield quarter / 4
+            if quarter / 4 >= seconds:
+                break
+            time.sleep(max(0.0, now_ms / 1000 - time.time()))
+        producer.flush(60)
+
+    def _read(self) -> None:
+        """Take in the rows that came, with their delay."""
+        for message in self._consumer.consume(20_000, timeout=0.0):
+            row = LiveRow.FromString(message.value())
+            self._rows[row.view] += 1
+            if row.view == "stage_live":
+                self._delays.append(message.timestamp()[1] - row.window_end_ms)
+
+    def _look(self, second: float) -> Look:
+        cpu, rss = {}, {}
+        for name, launcher in self._jobs.items():
+            family = [launcher, *launcher.children(recursive=True)]
+            cpu[name] = sum(sum(each.cpu_times()[:2]) for each in family)
+            rss[name] = sum(each.memory_info().rss for each in family) >> 20
+        told_ms = 1000 * self._detect.metric("sparkfuse_window_delay_seconds")
+        delays, self._delays = self._delays, []
+        return Look(second, cpu, rss, self._behind(), statistics.median(delays) if delays else 0.0, told_ms)
+
+    def _behind(self) -> int:
+        read = self._detect.metric('sparkfuse_records_read_total{component="detect",topic="live"}')
+        return int(sum(self._rows.values()) - read)
+
+    def _caught_up(self) -> bool:
+        self._read()
+        return self._behind() <= 0
+
+    def _report(self, looks: list[Look], fed: float, more: float) -> None:
+        settled = [look for look in looks if look.second >= min(SETTLED_SECONDS, looks[-1].second / 2)]
+        span = settled[-1].second - settled[0].second
+        rows = sum(self._rows.values())
+        print(f"{self._sent / fed:.0f} facts and {rows / fed:.0f} rows a second; rows {dict(self._rows)}")
+        print(f"{more:.1f} s behind the last fact until detect had read all; load {os.getloadavg()[0]:.1f}")
+        delays = sorted(look.delay_ms for look in settled)
+        print(f"stage rows behind their window, medians of {LOOK_SECONDS} s: {delays[0]:.0f} to {delays[-1]:.0f} ms")
+        for name in self._jobs:
+            share = (settled[-1].cpu[name] - settled[0].cpu[name]) / span
+            third = max(1, len(settled) // 3)
+            first, last = (
+                statistics.mean(look.rss[name] for look in part) for part in (settled[:third], settled[-third:])
+            )
+            print(f"{name}: {share:.2f} cores; {first:.0f} MB in the first third, {last:.0f} MB in the last")
+
+
+def _line(look: Look, before: Look | None) -> str:
+    shares = ""
+    if before is not None:
+        span = look.second - before.second
+        shares = ", ".join(f"{name} {(look.cpu[name] - before.cpu[name]) / span:.2f} cores" for name in look.cpu)
+    return (
+        f"{look.second:5.0f} s: {shares}; {look.rss} MB; rows {look.delay_ms:.0f} ms behind their window; "
+        f"detect {look.behind_rows} rows and {look.told_ms:.0f} ms behind"
+    )
+
+
+if __name__ == "__main__":
+    main()

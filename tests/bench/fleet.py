@@ -1,0 +1,274 @@
+"""A fleet of running applications as facts, drawn from real runs: a stage here is a stage that ran.
+
+Each stage is drawn from those of real event logs, its tasks from that stage's own, so that sizes, skew and bytes keep
+the distributions that they had. Only time is stretched, by one factor for all, to the length that tasks shall have.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from sparkfuse_collectors.facts.application import ApplicationFacts
+from sparkfuse_collectors.facts.record import BULK, RESERVED, Encoder, News, Origin
+from sparkfuse_contracts.generated import fact_pb2
+from tests.oracle.containers import unpack
+
+# How often an executor tells how it and its tasks stand.
+SAMPLE_MS = 5_000
+# A stage of a real run may have thousands of tasks; here it must end within the measurement.
+MOST_TASKS = 200
+EXECUTORS, HOSTS = 4, 120
+LIFE_MS = (240_000, 720_000)
+_MOVING = (
+    "cpu_ns", "memory_spilled_bytes", "disk_spilled_bytes", "input_bytes", "input_records", "output_bytes",
+    "output_records", "shuffle_read_records", "shuffle_write_bytes", "shuffle_write_records",
+)  # fmt: skip
+
+
+class Sent(NamedTuple):
+    """A record of the topic facts: its key and its value."""
+
+    app_id: str
+    value: bytes
+
+
+@dataclass(frozen=True)
+class RealStage:
+    """A stage of a real run: how it began, and the ends of its good tasks."""
+
+    started: fact_pb2.StageStarted
+    tasks: Sequence[fact_pb2.TaskEnded]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How big the fleet is. ``task_ms`` is the mean length that tasks shall have, over all stages."""
+
+    applications: int
+    stages: int
+    slots: int
+    task_ms: float
+
+
+def real_stages(logs: Sequence[Path]) -> list[RealStage]:
+    """The stages of real runs that have a good task with metrics."""
+    found: dict[tuple[int, int, int], tuple[fact_pb2.StageStarted, list[fact_pb2.TaskEnded]]] = {}
+    for number, log in enumerate(logs):
+        facts = ApplicationFacts()
+        for line in unpack(log.read_bytes()).data.splitlines():
+            event = orjson.loads(line)
+            for news in facts.feed(str(event["Event"]).removeprefix("SparkListener"), event):
+                told = news.message
+                if news.kind == "stage_started":
+                    found[number, told.stage_id, told.stage_attempt] = (told, [])
+                elif news.kind == "task_ended" and told.outcome == "success" and told.has_metrics:
+                    found[number, told.stage_id, told.stage_attempt][1].append(told)
+    return [RealStage(started, tasks) for started, tasks in found.values() if tasks]
+
+
+@dataclass
+class _Running:
+    """A stage that runs: which real one it is like, and how many of its tasks began and ended."""
+
+    stage_id: int
+    like: RealStage
+    tasks: int
+    begun: int = 0
+    ended: int = 0
+
+
+@dataclass
+class _Task:
+    """A task that runs: its end as it will be told, when it began, and where."""
+
+    end: fact_pb2.TaskEnded
+    began_ms: int
+    executor: int
+
+
+@dataclass
+class _Application:
+    """One run of an application of the fleet."""
+
+    name: str
+    app_id: str
+    start_ms: int
+    ends_ms: int
+    driver: Encoder
+    executors: list[Encoder]
+    hosts: list[str]
+    numbers: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    running: dict[int, _Running] = field(default_factory=dict)
+    tasks: list[dict[int, _Task]] = field(default_factory=list)
+    next_stage: int = 0
+    next_task: int = 0
+    gc_ms: list[int] = field(default_factory=lambda: [0] * EXECUTORS)
+
+
+class Fleet:
+    """Applications that run side by side; one that ends makes room for its next run.
+
+    Time is what ``until`` is given, in ms since the epoch; the same seed and times make the same facts.
+    """
+
+    def __init__(self, stages: Sequence[RealStage], shape: Shape, seed: int, began_ms: int, ramp_ms: int) -> None:
+        self._stages, self._shape, self._random = stages, shape, random.Random(seed)
+        lengths = [sum(task.duration_ms for task in each.tasks) / len(each.tasks) for each in stages]
+        self._stretch = shape.task_ms / max(1.0, sum(lengths) / len(lengths))
+        self._due: list[tuple[int, int, Callable[[int], Iterator[Sent]]]] = []
+        self._order = 0
+        self._runs = 0
+        for number in range(shape.applications):
+            self._at(began_ms + ramp_ms * number // shape.applications, self._begin(f"fleet-{number:04d}"))
+
+    def until(self, now_ms: int) -> Iterator[Sent]:
+        """All that happens up to this time, in its order."""
+        while self._due and self._due[0][0] <= now_ms:
+            at_ms, _, happen = heapq.heappop(self._due)
+            yield from happen(at_ms)
+
+    def _at(self, at_ms: int, happen: Callable[[int], Iterator[Sent]]) -> None:
+        self._order += 1
+        heapq.heappush(self._due, (at_ms, self._order, happen))
+
+    def _begin(self, name: str) -> Callable[[int], Iterator[Sent]]:
+        def happen(now_ms: int) -> Iterator[Sent]:
+            self._runs += 1
+            app_id = f"application_{now_ms}_{self._runs:05d}"
+
+            def encoder(collector: str) -> Encoder:
+                return Encoder(Origin("bench", "fleet", app_id, 0, now_ms, f"{collector}-{self._runs:08x}"))
+
+            app = _Application(
+                name, app_id, now_ms, now_ms + self._random.randint(*LIFE_MS), encoder("driver"),
+                [encoder(f"executor-{number}") for number in range(EXECUTORS)],
+                [f"host-{self._random.randrange(HOSTS):04d}" for _ in range(EXECUTORS)],
+                tasks=[{} for _ in range(EXECUTORS)],
+            )  # fmt: skip
+            yield self._tell(app, now_ms, "application_started", fact_pb2.ApplicationStarted(name=name))
+            for number, host in enumerate(app.hosts):
+                cores = self._shape.stages * self._shape.slots // EXECUTORS
+                added = fact_pb2.ExecutorAdded(executor_id=str(number), host=host, cores=cores, added_ms=now_ms)
+                yield self._tell(app, now_ms, "executor_added", added)
+                self._at(now_ms + self._random.randrange(SAMPLE_MS), self._sample(app, number))
+            for _ in range(self._shape.stages):
+                yield from self._begin_stage(app, now_ms)
+
+        return happen
+
+    def _tell(self, app: _Application, at_ms: int, kind: str, message: object, executor: int = -1) -> Sent:
+        """The next fact of the application's driver, or of one of its executors."""
+        lane = BULK if kind in {"task_started", "task_progress", "executor_sample"} else RESERVED
+        number = app.numbers[executor, lane]
+        app.numbers[executor, lane] = number + 1
+        encoder = app.driver if executor < 0 else app.executors[executor]
+        return Sent(app.app_id, encoder.record(News(lane, at_ms, kind, f"{lane}{number}", message), number))
+
+    def _begin_stage(self, app: _Application, now_ms: int) -> Iterator[Sent]:
+        like = self._random.choice(self._stages)
+        stage_id = app.next_stage
+        app.next_stage += 1
+        stage = _Running(stage_id, like, min(MOST_TASKS, max(1, like.started.num_tasks)))
+        app.running[stage_id] = stage
+        job = fact_pb2.JobStarted(job_id=stage_id, submitted_ms=now_ms, stage_ids=[stage_id])
+        started = fact_pb2.StageStarted()
+        started.CopyFrom(like.started)
+        started.stage_id, started.stage_attempt, started.num_tasks = stage_id, 0, stage.tasks
+        started.submitted_ms, started.job_id = now_ms, stage_id
+        started.ClearField("parent_stage_ids")
+        started.ClearField("sql_execution_id")
+        yield self._tell(app, now_ms, "job_started", job)
+        yield self._tell(app, now_ms, "stage_started", started)
+        for _ in range(min(self._shape.slots, stage.tasks)):
+            yield from self._begin_task(app, stage, now_ms)
+
+    def _begin_task(self, app: _Application, stage: _Running, now_ms: int) -> Iterator[Sent]:
+        task_id, executor = app.next_task, app.next_task % EXECUTORS
+        app.next_task += 1
+        end = fact_pb2.TaskEnded()
+        end.CopyFrom(self._random.choice(stage.like.tasks))
+        length_ms = max(1, int(end.duration_ms * self._stretch))
+        # What took time is stretched with it.
+        end.run_ms, end.cpu_ns = int(end.run_ms * self._stretch), int(end.cpu_ns * self._stretch)
+        end.gc_ms = int(end.gc_ms * self._stretch)
+        end.stage_id, end.stage_attempt, end.task_id, end.task_index = stage.stage_id, 0, task_id, stage.begun
+        end.executor_id, end.host = str(executor), app.hosts[executor]
+        end.launched_ms, end.finished_ms, end.duration_ms = now_ms, now_ms + length_ms, length_ms
+        stage.begun += 1
+        app.tasks[executor][task_id] = _Task(end, now_ms, executor)
+        started = fact_pb2.TaskStarted(
+            stage_id=stage.stage_id, stage_attempt=0, task_id=task_id, task_index=end.task_index, task_attempt=0,
+            executor_id=end.executor_id, host=end.host, launched_ms=now_ms,
+        )  # fmt: skip
+        yield self._tell(app, now_ms, "task_started", started)
+        self._at(now_ms + length_ms, self._end_task(app, stage, task_id, executor))
+
+    def _end_task(
+        self, app: _Application, stage: _Running, task_id: int, executor: int
+    ) -> Callable[[int], Iterator[Sent]]:
+        def happen(now_ms: int) -> Iterator[Sent]:
+            task = app.tasks[executor].pop(task_id)
+            app.gc_ms[executor] += task.end.gc_ms
+            stage.ended += 1
+            yield self._tell(app, now_ms, "task_ended", task.end)
+            if stage.begun < stage.tasks:
+                yield from self._begin_task(app, stage, now_ms)
+            elif stage.ended == stage.tasks:
+                yield from self._end_stage(app, stage, now_ms)
+
+        return happen
+
+    def _end_stage(self, app: _Application, stage: _Running, now_ms: int) -> Iterator[Sent]:
+        del app.running[stage.stage_id]
+        ended = fact_pb2.StageEnded(
+            stage_id=stage.stage_id, stage_attempt=0, num_tasks=stage.tasks, completed_ms=now_ms, succeeded=True
+        )
+        job = fact_pb2.JobEnded(job_id=stage.stage_id, completed_ms=now_ms, succeeded=True)
+        yield self._tell(app, now_ms, "stage_ended", ended)
+        yield self._tell(app, now_ms, "job_ended", job)
+        if now_ms < app.ends_ms:
+            yield from self._begin_stage(app, now_ms)
+        elif not app.running:
+            over = fact_pb2.ApplicationEnded(ended_ms=now_ms, succeeded_jobs=app.next_stage, failed_jobs=0)
+            yield self._tell(app, now_ms, "application_ended", over)
+            self._at(now_ms + 1, self._begin(app.name))
+
+    def _sample(self, app: _Application, executor: int) -> Callable[[int], Iterator[Sent]]:
+        def happen(now_ms: int) -> Iterator[Sent]:
+            if now_ms >= app.ends_ms and not app.running:
+                return
+            tasks = app.tasks[executor]
+            heap = self._random.randint(1 << 29, 3 << 29)
+            sample = fact_pb2.ExecutorSample(
+                executor_id=str(executor), host=app.hosts[executor], interval_ms=SAMPLE_MS, heap_used_bytes=heap,
+                heap_max_bytes=1 << 32, gc_ms=app.gc_ms[executor], gc_delta_ms=self._random.randrange(100),
+                rss_bytes=heap + (1 << 29), running_tasks=len(tasks),
+            )  # fmt: skip
+            yield self._tell(app, now_ms, "executor_sample", sample, executor)
+            for task in tasks.values():
+                yield self._tell(app, now_ms, "task_progress", _progress(task, now_ms), executor)
+            self._at(now_ms + SAMPLE_MS, self._sample(app, executor))
+
+        return happen
+
+
+def _progress(task: _Task, now_ms: int) -> fact_pb2.TaskProgress:
+    """Where a task stands that gets on evenly."""
+    end = task.end
+    done = (now_ms - task.began_ms) / end.duration_ms
+    progress = fact_pb2.TaskProgress(
+        stage_id=end.stage_id, stage_attempt=0, task_id=end.task_id, task_index=end.task_index, task_attempt=0,
+        executor_id=end.executor_id, host=end.host, age_ms=now_ms - task.began_ms, stalled_ms=0,
+        cpu_since_progress_ms=0, activity="moving",
+    )  # fmt: skip
+    for name in _MOVING:
+        setattr(progress, name, int(getattr(end, name) * done))
+    return progress
