@@ -11,7 +11,7 @@ PLUGIN_STOP_SECONDS = 2
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "state", [pytest.param(each, marks=() if each in {"refused", "slow"} else pytest.mark.long) for each in STATES]
+    "state", [pytest.param(each, marks=() if each == "refused" else pytest.mark.long) for each in STATES]
 )
 def test_must_do_05_and_14_a_job_does_not_feel_the_state_of_the_broker(
     run_job, facts, topics, kafka_bootstrap, tmp_path, state

@@ -54,7 +54,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ("way", "master"),
     [
         (by_jars, "local-cluster"),
-        (by_class_path, "standalone"),
+        pytest.param(by_class_path, "standalone", marks=pytest.mark.long),
         pytest.param(by_packages, "local-cluster", marks=pytest.mark.long),
         pytest.param(by_class_path, "local-cluster", marks=pytest.mark.long),
         pytest.param(by_jars, "standalone", marks=pytest.mark.long),

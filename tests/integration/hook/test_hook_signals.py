@@ -45,7 +45,7 @@ def spilling_stage(facts: Facts, after: int = -1) -> int:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("version", ["spark35", "spark4"])
+@pytest.mark.parametrize("version", [pytest.param("spark35", marks=pytest.mark.long), "spark4"])
 def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, facts, tmp_path, version):
     """What is not this run's, in time, new, signed and true is refused with a receipt; what is stops the stage."""
     signer, stranger, rotated = Signer(), Signer(), Signer()
