@@ -49,8 +49,8 @@ demo: | setup ## start the stack, run real Spark jobs into trouble, show what is
 # ---- for people who change something
 
 .PHONY: test
-test: test-java test-kernel | setup ## run all tests: Java's, Rust's, then Python's with the real parts, two at a time
-	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder $(PYTEST_ARGS)
+test: test-java test-kernel | setup ## run all tests: Java's, Rust's, then Python's with the real parts
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: test-unit
 test-unit: | setup ## run the tests that start nothing

@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from xdist.remote import Producer
-from xdist.scheduler.loadscope import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[1]
-
-
-# With two workers, what takes longest begins first, so that neither waits for the other at the end.
-LONGEST_FIRST = ("e2e", "chaos", "matrix", "integration", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the folder it stands in, so that `-m "not e2e"` needs no word in the file."""
     for item in items:
-        folder = folder_of(item)
+        folder = item.path.relative_to(ROOT / "tests").parts[0]
         if folder in {"integration", "e2e", "chaos", "matrix"}:
             item.add_marker(folder)
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: LONGEST_FIRST.index(folder_of(item)))
-
-
-def folder_of(item: pytest.Item) -> str:
-    """The folder of `tests` that a test stands in."""
-    return item.path.relative_to(ROOT / "tests").parts[0]
-
-
-class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
-    """A worker takes a whole file, or all end-to-end tests: two whole stacks would crowd a small machine."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.split("::", 1)[0]
-        return "tests/e2e" if file.startswith("tests/e2e/") else file
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """Most of a test with real parts is waiting, so `make test` runs two workers side by side."""
-    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
