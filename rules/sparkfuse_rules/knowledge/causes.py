@@ -10,7 +10,10 @@ import re
 MOST_CHARS = 500
 # Looked at: what collectors send is shorter, an event log's text may be as long as a log.
 MOST_LOOKED_AT = 65_536
-_ABORTED = re.compile(r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+\) \([^\n]{0,300}?\): )?")
+# Host and executor stand in brackets of their own since Spark 3, within those of the task's id before.
+_ABORTED = re.compile(
+    r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+(?:, [^\n]{0,300}?)?\)(?: \([^\n]{0,300}?\))?: )?"
+)
 _EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor [^\n]{0,300}?\) Reason: ")
 _CAUSED_BY = re.compile(r"(?m)^Caused by: ")
 _TRACEBACK = "Traceback (most recent call last):"

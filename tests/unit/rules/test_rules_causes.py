@@ -17,6 +17,11 @@ JAVA = (
     "Caused by: java.io.IOException: No space left on device\n\tat x.Y.z(Y.java:2)\n\t... 12 more\n\n"
     "Driver stacktrace:\n\tat org.apache.spark.scheduler.DAGScheduler.failJob(DAGScheduler.scala:2856)"
 )
+SPARK_2 = (
+    "Job aborted due to stage failure: Task 3 in stage 2.0 failed 1 times, most recent failure: Lost task 3.0 in stage "
+    "2.0 (TID 19, localhost, executor driver): java.lang.RuntimeException: got a 3, failing\n"
+    "\tat $line11.$read$$iw$$iw$$anonfun$1.apply(<console>:18)\n\nDriver stacktrace:"
+)
 PYTHON = (
     "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
     '  File "/opt/spark/python/lib/pyspark.zip/pyspark/worker.py", line 1247, in main\n    process()\n'
@@ -47,6 +52,12 @@ FETCH = (
     ("text", "cause"),
     [
         pytest.param(JAVA, "java.io.IOException: No space left on device", id="the innermost of a chain"),
+        pytest.param(SPARK_2, "java.lang.RuntimeException: got a 3, failing", id="Spark 2 writes the task otherwise"),
+        pytest.param(
+            SPARK_2.replace(", executor driver", ""),
+            "java.lang.RuntimeException: got a 3, failing",
+            id="and Spark 1 again otherwise",
+        ),
         pytest.param(PYTHON, "ValueError: could not convert string to float: 'n/a'", id="python"),
         pytest.param(CHAINED, "KeyError: 'k'", id="the first of chained tracebacks"),
         pytest.param(LOST, LOST.split("Reason: ")[1], id="a lost executor"),
