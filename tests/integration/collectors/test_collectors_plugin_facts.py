@@ -11,7 +11,10 @@ PLUGIN_STOP_SECONDS = 2
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("version", "master", "transport"),
-    [("spark35", "local-cluster[1,2,700]", "rpc"), ("spark4", "local[2]", "direct")],
+    [
+        ("spark35", "local-cluster[1,2,700]", "rpc"),
+        pytest.param("spark4", "local[2]", "direct", marks=pytest.mark.long),
+    ],
 )
 def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, version, master, transport):
     """Facts decode, miss nothing and agree with Spark's own status; the last ones are there when stop returns."""

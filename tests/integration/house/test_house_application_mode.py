@@ -13,7 +13,7 @@ import pytest
 from sparkfuse.stack.topics import ensure_topics
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(420)
+pytestmark = [pytest.mark.timeout(420), pytest.mark.long]
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
