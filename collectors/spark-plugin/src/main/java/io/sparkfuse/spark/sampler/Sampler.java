@@ -93,7 +93,9 @@ public final class Sampler implements TaskEar {
       try {
         pass(began);
       } catch (Throwable fault) {
-        faults.caught(fault);
+        if (!(stopped && fault instanceof InterruptedException)) { // stop() interrupts what waits
+          faults.caught(fault);
+        }
       }
       rest(jittered(settings.sampleIntervalMs) - (System.nanoTime() - beganNs) / 1_000_000);
     }
