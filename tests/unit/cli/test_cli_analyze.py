@@ -308,3 +308,18 @@ def test_a_full_disk_is_one_sentence(options):
         )  # fmt: skip
 
     assert (ended.returncode, ended.stderr) == (3, "sparkfuse: the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("options", [["--json"], []])
+def test_a_reader_that_went_away_is_no_finding(options):
+    """`analyze LOG | head` ends as other commands do whose reader left: 141, and no trace."""
+    log = next((Path(__file__).parents[2] / "logs" / "runs").glob("skewed*"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "sparkfuse.main", "analyze", str(log), *options],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as command:  # fmt: skip
+        command.stdout.close()
+        said = command.stderr.read()
+        code = command.wait(60)
+
+    assert (code, said) == (141, "")
