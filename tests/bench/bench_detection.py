@@ -31,17 +31,20 @@ def judge_at_rest(wanted: Sequence[Label]) -> list[Verdict]:
     found: dict[str, Verdict] = {}
     for pattern in dict.fromkeys(label.history for label in wanted):
         together = [label for label in wanted if label.history == pattern]
-        for label, analysis in zip(together, analyses(together, history(together[0])), strict=True):
+        for label, analysis in zip(
+            together, analyzed([label.log for label in together], history(together[0])), strict=True
+        ):
             found[label.run] = verdict(label, of_analysis(analysis), stage_texts(label.log))
     return [found[label.run] for label in wanted]
 
 
-def analyses(wanted: Sequence[Label], earlier: Sequence[Path]) -> list[dict[str, Any]]:
+def analyzed(logs: Sequence[Path], earlier: Sequence[Path]) -> list[dict[str, Any]]:
     """What ``sparkfuse analyze --json`` prints of the logs, in their order."""
+    if not logs:
+        return []
     command = [sys.executable, "-m", "sparkfuse.main", "analyze", "--json", "--fail-on", "never"]
-    logs = [str(label.log) for label in wanted]
     past = ["--history", *map(str, earlier)] if earlier else []
-    done = subprocess.run([*command, *logs, *past], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *map(str, logs), *past], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"analyze ended with {done.returncode}: {done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]

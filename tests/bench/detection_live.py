@@ -33,8 +33,8 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding as Told
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_rules.catalog import load_catalog
-from tests.bench.bench_detection import Score, text_of
-from tests.logs.detection_labels import Finding, Label, labels, stage_texts, verdict
+from tests.bench.bench_detection import Score, analyzed, text_of
+from tests.logs.detection_labels import Finding, Label, labels, of_analysis, stage_texts, verdict
 from tests.logs.make_detection import RUNS, SETTINGS, TABLES, hogs_of, program
 
 WINDOW_MS = 5_000
@@ -109,7 +109,8 @@ def _measured(home: Path, names: Sequence[str]) -> tuple[list[str], str]:
         for app, name in apps.items()
         if name in by_run
     ]
-    text = "\n".join((text_of(Score(verdicts)), "", page_table(pages, by_run)))
+    told = {name: _told(app, findings) for app, name in apps.items() if name in by_run}
+    text = "\n".join((text_of(Score(verdicts)), "", page_table(pages, by_run), "", *against_rest(told, events)))
     return [LINE.format(runs=len(names), window=WINDOW_MS // 1000), *wrong], text
 
 
@@ -216,6 +217,28 @@ def _told(app: str, findings: Sequence[Told]) -> list[Finding]:
         if each.app_id == app and each.state == "firing"
     }
     return [Finding(*each) for each in sorted(found, key=str)]
+
+
+def against_rest(live_findings: Mapping[str, Sequence[Finding]], events: Mapping[str, Path]) -> list[str]:
+    """Lines on what the same runs give at rest: their event logs, judged against those of the same history."""
+    history = [log_of(events[name]) for name in HISTORY if name in events]
+    same, lines = 0, []
+    for earlier in (True, False):
+        names = [name for name in live_findings if (job_of(name) == job_of("history-1")) == earlier]
+        analyses = analyzed([log_of(events[name]) for name in names], history if earlier else [])
+        for name, analysis in zip(names, analyses, strict=True):
+            rest, seen = _places(of_analysis(analysis)), _places(live_findings[name])
+            same += len(rest & seen)
+            lines += [f"- `{name}`: {place} only live." for place in sorted(seen - rest)]
+            lines += [f"- `{name}`: {place} only at rest." for place in sorted(rest - seen)]
+    return [
+        f"Of the same runs at rest, from their event logs: {same} findings at the same places as live, and:",
+        *lines,
+    ]
+
+
+def _places(findings: Sequence[Finding]) -> set[str]:
+    return {each.rule + ("" if each.stage_id is None else f" at stage {each.stage_id}") for each in findings}
 
 
 def _pages(
