@@ -159,6 +159,10 @@ bench-ship: | setup ## measure the shipper's memory and CPU with 10,000 open log
 bench-plugin: | setup ## measure what the Spark plugin costs a job, cell by cell (on a quiet machine; ARGS says which)
 	$(BIN)/python -m tests.bench.bench_plugin $(ARGS)
 
+.PHONY: bench-fleet
+bench-fleet: | setup ## run both jobs under 500 applications for twenty minutes, look at CPU, memory and delay
+	$(BIN)/python -m tests.bench.bench_fleet $(ARGS)
+
 .PHONY: bench-windows
 bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)
 	$(BIN)/python tests/bench/bench_windows.py $(ARGS)
