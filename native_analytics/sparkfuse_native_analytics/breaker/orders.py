@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparkfuse_contracts.settings import Settings
@@ -31,8 +31,27 @@ class Orders:
         return (rule.breaker.mode if rule.breaker else None) or self.default_mode
 
     def watched(self) -> list[Rule]:
-        """The rules whose breaker is not off."""
-        return [rule for rule in self.rules.values() if self.mode(rule) != OFF]
+        """The rules whose breaker is not off, each as it holds for all jobs and as it holds for some."""
+        return [setting for setting in self.settings() if self.mode(setting) != OFF]
+
+    def settings(self) -> list[Rule]:
+        """Every way in which a rule with a breaker is set; several may have one id."""
+        return [
+            _alone(setting)
+            for rule in self.rules.values()
+            for setting in (rule if rule.enabled else None, *(variant for _, variant in rule.variants))
+            if setting is not None
+        ]
+
+    def for_job(self, rule_id: str, job_key: str) -> Rule | None:
+        """The rule as it is set for a job; None where it is off."""
+        setting = self.rules[rule_id].for_job(job_key)
+        return None if setting is None else _alone(setting)
+
+
+def _alone(rule: Rule) -> Rule:
+    """The rule as it stands, without what holds for some jobs."""
+    return replace(rule, variants=())
 
 
 def read_orders(settings: Settings, catalog: Path | None = None) -> Orders:
@@ -43,10 +62,11 @@ def read_orders(settings: Settings, catalog: Path | None = None) -> Orders:
     rules = load_catalog(catalog, settings.config_file)
     armed = {rule.id: rule for rule in rules.with_breaker()}
     orders = Orders(armed, settings.breaker_mode, read_policy(settings.config_file))
-    signing = [rule.id for rule in armed.values() if orders.mode(rule) in SIGNING_MODES]
+    signing = [rule for rule in orders.settings() if orders.mode(rule) in SIGNING_MODES]
     if signing and settings.signing_key_file is None:
+        names = ", ".join(dict.fromkeys(rule.id for rule in signing))
         raise RuleRefused(
-            f"the breaker of {', '.join(signing)} is in mode {orders.mode(armed[signing[0]])}, which signs, "
+            f"the breaker of {names} is in mode {orders.mode(signing[0])}, which signs, "
             "but SPARKFUSE_SIGNING_KEY names no private key (sparkfuse up makes one)"
         )
     return orders

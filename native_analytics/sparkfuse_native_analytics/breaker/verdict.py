@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sparkfuse_rules.rule import Rule
+
 
 class Run(NamedTuple):
     """One run of an application: its id alone recurs."""
@@ -27,9 +29,13 @@ class Scope(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The rule holds for the stage, in the latest row of it; ``row`` is that row of the view with its envelope."""
+    """The rule holds for the stage, in the latest row of it; ``row`` is that row of the view with its envelope.
+
+    ``rule`` is the setting by which it holds: a rule may be set otherwise for some jobs.
+    """
 
     scope: Scope
+    rule: Rule
     severity: str
     row: Mapping[str, Any]
 

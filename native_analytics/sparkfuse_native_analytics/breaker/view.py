@@ -32,7 +32,10 @@ class LiveView:
     """Holds the latest row of every stage that had news within the last minutes. Not safe to share between threads."""
 
     def __init__(self, rules: Sequence[Rule], fresh_ms: int) -> None:
-        """``rules``: those with a breaker, of view stage_live; a row older than ``fresh_ms`` condemns nobody."""
+        """``rules``: settings of those with a breaker, of view stage_live, none with variants.
+
+        A row older than ``fresh_ms`` condemns nobody.
+        """
         self._fresh_ms = fresh_ms
         self._decoder = Decoder(descriptor_set(), "sparkfuse.contracts.LiveRow")
         self._columns: tuple[str, ...] = ()
@@ -62,7 +65,7 @@ class LiveView:
         return list(decoded.rejected)
 
     def condemned(self, now_ms: int) -> list[Verdict]:
-        """The running stages for which a rule holds now, by their latest row."""
+        """The running stages for which a rule holds now, by their latest row; one verdict for each setting."""
         self._forget(now_ms)
         if self._stages is None or self._stages.num_rows == 0 or not self._rules:
             return []
@@ -73,19 +76,19 @@ class LiveView:
             return []
         context.register_record_batches("latest", [self._stages.combine_chunks().to_batches()])
         rows = context.sql(self._policy_sql(now_ms)).to_pylist()
-        return [_verdict(row) for row in rows]
+        return [_verdict(row, self._rules[row["verdict_setting"]]) for row in rows]
 
     def running_applications(self, now_ms: int) -> int:
         """Runs of applications that said something within the last minute and have not ended."""
         return sum(1 for seen_ms in self._seen.values() if now_ms - seen_ms <= RUNNING_MS)
 
     def _policy_sql(self, now_ms: int) -> str:
-        return "\nUNION ALL\n".join(self._rule_sql(rule, now_ms) for rule in self._rules)
+        return "\nUNION ALL\n".join(self._rule_sql(*numbered, now_ms) for numbered in enumerate(self._rules))
 
-    def _rule_sql(self, rule: Rule, now_ms: int) -> str:
+    def _rule_sql(self, setting: int, rule: Rule, now_ms: int) -> str:
         after_ms = rule.breaker.after_ms if rule.breaker else 0
         return (
-            f"SELECT * FROM (SELECT '{rule.id}' AS verdict_rule, {severity_sql(rule, 'datafusion')} AS verdict, *"
+            f"SELECT * FROM (SELECT {setting} AS verdict_setting, {severity_sql(rule, 'datafusion')} AS verdict, *"
             f" FROM latest WHERE status = 'running' AND window_end_ms >= {now_ms - self._fresh_ms}"
             f" AND elapsed_ms >= {after_ms}) AS judged WHERE verdict IS NOT NULL"
         )
@@ -130,7 +133,7 @@ def _run(row: dict[str, object]) -> Run:
     )
 
 
-def _verdict(row: dict[str, object]) -> Verdict:
-    scope = Scope(_run(row), str(row["verdict_rule"]), int(str(row["stage_id"])), int(str(row["stage_attempt"] or 0)))
-    evidence = {name: value for name, value in row.items() if name not in ("verdict_rule", "verdict")}
-    return Verdict(scope, str(row["verdict"]), evidence)
+def _verdict(row: dict[str, object], rule: Rule) -> Verdict:
+    scope = Scope(_run(row), rule.id, int(str(row["stage_id"])), int(str(row["stage_attempt"] or 0)))
+    evidence = {name: value for name, value in row.items() if name not in ("verdict_setting", "verdict")}
+    return Verdict(scope, rule, str(row["verdict"]), evidence)

@@ -78,17 +78,22 @@ class Breaker:
         self._said = {scope: gate for scope, gate in self._said.items() if scope in {v.scope for v in verdicts}}
 
     def _verdicts(self, now_ms: int) -> list[Verdict]:
-        verdicts = self.view.condemned(now_ms)
+        verdicts = [verdict for verdict in self.view.condemned(now_ms) if self._is_for(verdict, now_ms)]
         condemned = {(verdict.scope.run, verdict.scope.rule) for verdict in verdicts}
         self.ledger.rest(condemned, now_ms, self.orders.policy.times)
         return verdicts
+
+    def _is_for(self, verdict: Verdict, now_ms: int) -> bool:
+        """Whether the rule is set so for the job; detection knows whose stage it is, and without it nothing is done."""
+        witness = self.findings.witness(verdict.scope, now_ms)
+        return witness is None or self.orders.for_job(verdict.rule.id, witness.finding.job_key) == verdict.rule
 
     def _decide(self, verdict: Verdict, all_verdicts: Sequence[Verdict], outside: Outside) -> Decision | None:
         now_ms, scope, policy = outside.now_ms(), verdict.scope, self.orders.policy
         witness = self.findings.witness(scope, now_ms)
         job_key = witness.finding.job_key if witness else ""
         tenant = str(verdict.row.get("tenant") or "")
-        shadow = self.orders.mode(self.orders.rules[scope.rule]) == SHADOW
+        shadow = self.orders.mode(verdict.rule) == SHADOW
         holds = (hold for hold in policy.holds if hold.covers(scope.rule, job_key, scope.run.app_id, now_ms))
         circumstances = Circumstances(
             fuse=self.ledger.look(scope.run, scope.rule, True, now_ms, policy.times),
@@ -107,7 +112,7 @@ class Breaker:
         witness = self.findings.witness(verdict.scope, outside.now_ms())
         if decision is None or witness is None:
             return
-        mode = self.orders.mode(self.orders.rules[verdict.scope.rule])
+        mode = self.orders.mode(verdict.rule)
         if decision.outcome == WOULD_ACT:
             decision = self._unless_silenced(decision, witness, mode, outside)
         if decision.outcome == WOULD_ACT:
@@ -126,7 +131,7 @@ class Breaker:
         return decision
 
     def _act(self, verdict: Verdict, witness: Witness, mode: str, outside: Outside) -> None:
-        rule, now_ms = self.orders.rules[verdict.scope.rule], outside.now_ms()
+        rule, now_ms = verdict.rule, outside.now_ms()
         intent = Decision(WOULD_ACT, "none", evidence(rule, verdict))
         if mode == SHADOW:
             self._write(verdict, witness, mode, intent, None, outside)
@@ -148,8 +153,7 @@ class Breaker:
     def _write(
         self, verdict: Verdict, witness: Witness, mode: str, decision: Decision, signal: Signal | None, outside: Outside
     ) -> None:
-        rule = self.orders.rules[verdict.scope.rule]
-        action = make_action(rule, verdict, witness, mode, decision, outside.now_ms(), signal)
+        action = make_action(verdict.rule, verdict, witness, mode, decision, outside.now_ms(), signal)
         outside.write_action(action)
         self.ledger.record(action)
         _log.info("%s %s in mode %s: %s: %s", action.app_id, action.rule, mode, action.outcome, action.reason)

@@ -26,8 +26,8 @@ def world():
 def make_breaker(world):
     """A breaker in a mode, with a policy; it has seen nothing yet."""
 
-    def make(mode="act", **policy):
-        rules = {rule.id: rule for rule in load_catalog().with_breaker()}
+    def make(mode="act", configuration=None, **policy):
+        rules = {rule.id: rule for rule in load_catalog(overrides=configuration).with_breaker()}
         orders = Orders(rules, mode, dataclasses.replace(Policy(), **policy))
         return Breaker(orders, LiveView(orders.watched(), 20_000), world.key, "http://127.0.0.1:3000")
 

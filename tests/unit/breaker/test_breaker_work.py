@@ -49,6 +49,41 @@ def test_the_mode_bounds_what_is_done(world, make_breaker, show, mode, outcomes,
 
 
 @pytest.mark.parametrize(
+    ("mode", "setting", "outcomes"),
+    [
+        pytest.param("act", "{enabled: false}", [], id="off for the job"),
+        pytest.param("act", "{params: {budget_bytes: 90000000000}}", [], id="more is allowed"),
+        pytest.param("act", "{params: {budget_bytes: 60000000}}", ["would_act", "sent"], id="less is"),
+        pytest.param("shadow", "{breaker: {mode: act}}", ["would_act", "sent"], id="armed for the job alone"),
+        pytest.param("act", "{breaker: {mode: shadow}}", ["would_act"], id="in the shadow for the job alone"),
+    ],
+)
+def test_what_is_set_for_a_job_holds_for_it(world, make_breaker, show, tmp_path, mode, setting, outcomes):
+    """Thresholds, mode and whether at all: the breaker judges a job's stage as the job is set."""
+    configuration = tmp_path / "sparkfuse.yaml"
+    configuration.write_text(f'jobs: [{{job: "ord*", rules: {{{RULE}: {setting}}}}}]')
+    breaker = make_breaker(mode, configuration)
+    spilled = 70_000_000 if "60000000}" in setting else 60_000_000_000
+    show(breaker, live_row(disk_spilled_bytes=spilled), finding())
+    for _ in range(3):
+        breaker.look(world)
+
+    assert world.outcomes == outcomes
+
+
+def test_what_is_set_for_a_job_does_not_hold_for_others(world, make_breaker, show, tmp_path):
+    """The predicate that is signed is that of the job's own setting."""
+    configuration = tmp_path / "sparkfuse.yaml"
+    configuration.write_text(f'jobs: [{{job: "other", rules: {{{RULE}: {{enabled: false}}}}}}]')
+    breaker = make_breaker("act", configuration)
+    show(breaker, live_row(), finding())
+    breaker.look(world)
+
+    (signal,) = world.signals
+    assert ("disk_spilled_bytes", 5e10) in {(each.column, each.threshold) for each in signal.predicate}
+
+
+@pytest.mark.parametrize(
     "shown",
     [
         pytest.param([live_row()], id="no finding"),
