@@ -21,6 +21,7 @@ class BaselineSample:
     work_records: int | None = None
     num_tasks: int | None = None
     abnormal: bool | None = None
+    operator_rows: int | None = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from sparkfuse_native_analytics.store.columns import ENDED_STAGES, column_list, 
 
 USAGE = 2
 UNAVAILABLE = 3
+_LIST_OF_PARTS = "Array(Tuple("
 _NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
 _PLACEHOLDER = re.compile(r"\{(table|columns|names):(\w+)\}|\{(database)\}")
 _JOURNAL = """
@@ -68,12 +69,12 @@ def migrations(server: bool = False) -> tuple[Migration, ...]:
 
 
 def migrate(client: Client, *, server: bool = False) -> list[str]:
-    """Apply what was not applied yet and add columns that the contract gained; the answer names what was done.
+    """Apply what was not applied yet and add what columns the contract gained; the answer names what was done.
 
     Raises MigrationError when a file that was applied has changed since, or the store refuses a statement.
     """
     done = _run(client, migrations(server))
-    return done if server else done + _add_columns(client)
+    return done if server else done + _add_columns(client) + _widen_columns(client)
 
 
 def _run(client: Client, wanted: tuple[Migration, ...]) -> list[str]:
@@ -103,6 +104,20 @@ def _add_columns(client: Client) -> list[str]:
                 _command(client, f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS `{name}` {type_name}", name)
                 added.append(f"{table}.{name}")
     return added
+
+
+def _widen_columns(client: Client) -> list[str]:
+    """Give lists of parts the fields that their message gained; ClickHouse matches the parts of old rows by name."""
+    known = client.query("SELECT table, name, type FROM system.columns WHERE database = currentDatabase() "
+                         f"AND startsWith(type, '{_LIST_OF_PARTS}')").result_rows  # fmt: skip
+    widened = []
+    for table, name, type_name in known:
+        wanted = contract_column_types(table).get(name, type_name)
+        # The engine breaks the lines of a type as it likes.
+        if "".join(wanted.split()) != "".join(type_name.split()):
+            _command(client, f"ALTER TABLE {table} MODIFY COLUMN `{name}` {wanted}", name)
+            widened.append(f"{table}.{name}")
+    return widened
 
 
 def _command(client: Client, statement: str, what: str) -> None:

@@ -18,6 +18,7 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError
 
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.loader.feed import FEEDS
 from sparkfuse_native_analytics.store import migrate as migrator
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
@@ -166,6 +167,23 @@ def test_migrations_run_once_and_follow_the_contract(client: Client, monkeypatch
     monkeypatch.setattr(migrator, "migrations", lambda server=False: (changed,))
     with pytest.raises(MigrationError, match=r"0004_applications\.sql was applied and has changed since"):
         migrate(client)
+
+
+def test_a_list_gains_the_parts_that_its_message_gained(client: Client) -> None:
+    """A store of before keeps what it had, and takes what has one part more."""
+    wanted = contract_column_types("baselines")["samples"]
+    before = wanted.replace(", operator_rows Nullable(Int64)", "")
+    client.command(f"ALTER TABLE baselines MODIFY COLUMN samples {before}")
+    client.command("INSERT INTO baselines (job_key, stage_fingerprint, samples) VALUES "
+                   "('orders', 'before', [('run', 1, 60000, 9000, NULL, NULL, 8, false)])")  # fmt: skip
+    migrated = migrate(client)
+    client.command("INSERT INTO baselines (job_key, stage_fingerprint, samples) VALUES "
+                   "('orders', 'since', [('run', 1, 60000, 9000, NULL, NULL, 8, false, 500)])")  # fmt: skip
+    found = {each.stage_fingerprint: each.samples[0] for each in queries.baselines(client)}
+
+    assert (before != wanted, migrated, migrate(client)) == (True, ["baselines.samples"], [])
+    assert (found["before"].wall_ms, found["before"].operator_rows) == (60_000, None)
+    assert (found["since"].wall_ms, found["since"].operator_rows) == (60_000, 500)
 
 
 def test_tables_have_the_contracts_columns(client: Client) -> None:

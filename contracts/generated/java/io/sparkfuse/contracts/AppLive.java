@@ -38,6 +38,7 @@ private static final long serialVersionUID = 0L;
     sparkVersion_ = "";
     moved_ = "";
     deadlineSource_ = "";
+    workMeasure_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -985,7 +986,7 @@ private static final long serialVersionUID = 0L;
   private boolean workKnown_ = false;
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
@@ -997,7 +998,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
@@ -1339,6 +1340,94 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int OPERATOR_ROWS_FIELD_NUMBER = 41;
+  private long operatorRows_ = 0L;
+  /**
+   * <pre>
+   * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 41;</code>
+   * @return Whether the operatorRows field is set.
+   */
+  @java.lang.Override
+  public boolean hasOperatorRows() {
+    return ((bitField1_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 41;</code>
+   * @return The operatorRows.
+   */
+  @java.lang.Override
+  public long getOperatorRows() {
+    return operatorRows_;
+  }
+
+  public static final int WORK_MEASURE_FIELD_NUMBER = 42;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object workMeasure_ = "";
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 42;</code>
+   * @return Whether the workMeasure field is set.
+   */
+  @java.lang.Override
+  public boolean hasWorkMeasure() {
+    return ((bitField1_ & 0x00000200) != 0);
+  }
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 42;</code>
+   * @return The workMeasure.
+   */
+  @java.lang.Override
+  public java.lang.String getWorkMeasure() {
+    java.lang.Object ref = workMeasure_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        workMeasure_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 42;</code>
+   * @return The bytes for workMeasure.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getWorkMeasureBytes() {
+    java.lang.Object ref = workMeasure_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      workMeasure_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1472,6 +1561,12 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00000080) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 40, deadlineSource_);
+    }
+    if (((bitField1_ & 0x00000100) != 0)) {
+      output.writeInt64(41, operatorRows_);
+    }
+    if (((bitField1_ & 0x00000200) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 42, workMeasure_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1635,6 +1730,13 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00000080) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(40, deadlineSource_);
+    }
+    if (((bitField1_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(41, operatorRows_);
+    }
+    if (((bitField1_ & 0x00000200) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(42, workMeasure_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1852,6 +1954,16 @@ private static final long serialVersionUID = 0L;
       if (!getDeadlineSource()
           .equals(other.getDeadlineSource())) return false;
     }
+    if (hasOperatorRows() != other.hasOperatorRows()) return false;
+    if (hasOperatorRows()) {
+      if (getOperatorRows()
+          != other.getOperatorRows()) return false;
+    }
+    if (hasWorkMeasure() != other.hasWorkMeasure()) return false;
+    if (hasWorkMeasure()) {
+      if (!getWorkMeasure()
+          .equals(other.getWorkMeasure())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -2057,6 +2169,15 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + DEADLINE_SOURCE_FIELD_NUMBER;
       hash = (53 * hash) + getDeadlineSource().hashCode();
     }
+    if (hasOperatorRows()) {
+      hash = (37 * hash) + OPERATOR_ROWS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getOperatorRows());
+    }
+    if (hasWorkMeasure()) {
+      hash = (37 * hash) + WORK_MEASURE_FIELD_NUMBER;
+      hash = (53 * hash) + getWorkMeasure().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -2233,6 +2354,8 @@ private static final long serialVersionUID = 0L;
       remainingP95Ms_ = 0L;
       lateChance_ = 0D;
       deadlineSource_ = "";
+      operatorRows_ = 0L;
+      workMeasure_ = "";
       return this;
     }
 
@@ -2434,6 +2557,14 @@ private static final long serialVersionUID = 0L;
         result.deadlineSource_ = deadlineSource_;
         to_bitField1_ |= 0x00000080;
       }
+      if (((from_bitField1_ & 0x00000100) != 0)) {
+        result.operatorRows_ = operatorRows_;
+        to_bitField1_ |= 0x00000100;
+      }
+      if (((from_bitField1_ & 0x00000200) != 0)) {
+        result.workMeasure_ = workMeasure_;
+        to_bitField1_ |= 0x00000200;
+      }
       result.bitField1_ |= to_bitField1_;
     }
 
@@ -2579,6 +2710,14 @@ private static final long serialVersionUID = 0L;
       if (other.hasDeadlineSource()) {
         deadlineSource_ = other.deadlineSource_;
         bitField1_ |= 0x00000080;
+        onChanged();
+      }
+      if (other.hasOperatorRows()) {
+        setOperatorRows(other.getOperatorRows());
+      }
+      if (other.hasWorkMeasure()) {
+        workMeasure_ = other.workMeasure_;
+        bitField1_ |= 0x00000200;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -2807,6 +2946,16 @@ private static final long serialVersionUID = 0L;
               bitField1_ |= 0x00000080;
               break;
             } // case 322
+            case 328: {
+              operatorRows_ = input.readInt64();
+              bitField1_ |= 0x00000100;
+              break;
+            } // case 328
+            case 338: {
+              workMeasure_ = input.readBytes();
+              bitField1_ |= 0x00000200;
+              break;
+            } // case 338
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4636,7 +4785,7 @@ private static final long serialVersionUID = 0L;
     private boolean workKnown_ ;
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -4648,7 +4797,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -4660,7 +4809,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -4676,7 +4825,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 29;</code>
@@ -5349,6 +5498,166 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       deadlineSource_ = value;
       bitField1_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+
+    private long operatorRows_ ;
+    /**
+     * <pre>
+     * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 41;</code>
+     * @return Whether the operatorRows field is set.
+     */
+    @java.lang.Override
+    public boolean hasOperatorRows() {
+      return ((bitField1_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 41;</code>
+     * @return The operatorRows.
+     */
+    @java.lang.Override
+    public long getOperatorRows() {
+      return operatorRows_;
+    }
+    /**
+     * <pre>
+     * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 41;</code>
+     * @param value The operatorRows to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperatorRows(long value) {
+
+      operatorRows_ = value;
+      bitField1_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 41;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOperatorRows() {
+      bitField1_ = (bitField1_ & ~0x00000100);
+      operatorRows_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object workMeasure_ = "";
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 42;</code>
+     * @return Whether the workMeasure field is set.
+     */
+    public boolean hasWorkMeasure() {
+      return ((bitField1_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 42;</code>
+     * @return The workMeasure.
+     */
+    public java.lang.String getWorkMeasure() {
+      java.lang.Object ref = workMeasure_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          workMeasure_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 42;</code>
+     * @return The bytes for workMeasure.
+     */
+    public com.google.protobuf.ByteString
+        getWorkMeasureBytes() {
+      java.lang.Object ref = workMeasure_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        workMeasure_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 42;</code>
+     * @param value The workMeasure to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWorkMeasure(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      workMeasure_ = value;
+      bitField1_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 42;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWorkMeasure() {
+      workMeasure_ = getDefaultInstance().getWorkMeasure();
+      bitField1_ = (bitField1_ & ~0x00000200);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 42;</code>
+     * @param value The bytes for workMeasure to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWorkMeasureBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      workMeasure_ = value;
+      bitField1_ |= 0x00000200;
       onChanged();
       return this;
     }

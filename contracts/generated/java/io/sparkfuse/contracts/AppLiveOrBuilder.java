@@ -594,7 +594,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
@@ -603,7 +603,7 @@ public interface AppLiveOrBuilder extends
   boolean hasWorkKnown();
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 29;</code>
@@ -829,4 +829,52 @@ public interface AppLiveOrBuilder extends
    */
   com.google.protobuf.ByteString
       getDeadlineSourceBytes();
+
+  /**
+   * <pre>
+   * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 41;</code>
+   * @return Whether the operatorRows field is set.
+   */
+  boolean hasOperatorRows();
+  /**
+   * <pre>
+   * Sum of operator_rows_max over the ended stages that read neither bytes nor records. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 41;</code>
+   * @return The operatorRows.
+   */
+  long getOperatorRows();
+
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 42;</code>
+   * @return Whether the workMeasure field is set.
+   */
+  boolean hasWorkMeasure();
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 42;</code>
+   * @return The workMeasure.
+   */
+  java.lang.String getWorkMeasure();
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of records and SQL operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 42;</code>
+   * @return The bytes for workMeasure.
+   */
+  com.google.protobuf.ByteString
+      getWorkMeasureBytes();
 }

@@ -299,6 +299,33 @@ private static final long serialVersionUID = 0L;
     return abnormal_;
   }
 
+  public static final int OPERATOR_ROWS_FIELD_NUMBER = 9;
+  private long operatorRows_ = 0L;
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 9;</code>
+   * @return Whether the operatorRows field is set.
+   */
+  @java.lang.Override
+  public boolean hasOperatorRows() {
+    return ((bitField0_ & 0x00000100) != 0);
+  }
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 9;</code>
+   * @return The operatorRows.
+   */
+  @java.lang.Override
+  public long getOperatorRows() {
+    return operatorRows_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -336,6 +363,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000080) != 0)) {
       output.writeBool(8, abnormal_);
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      output.writeInt64(9, operatorRows_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -376,6 +406,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000080) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(8, abnormal_);
+    }
+    if (((bitField0_ & 0x00000100) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(9, operatorRows_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -432,6 +466,11 @@ private static final long serialVersionUID = 0L;
       if (getAbnormal()
           != other.getAbnormal()) return false;
     }
+    if (hasOperatorRows() != other.hasOperatorRows()) return false;
+    if (hasOperatorRows()) {
+      if (getOperatorRows()
+          != other.getOperatorRows()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -480,6 +519,11 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + ABNORMAL_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
           getAbnormal());
+    }
+    if (hasOperatorRows()) {
+      hash = (37 * hash) + OPERATOR_ROWS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getOperatorRows());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -624,6 +668,7 @@ private static final long serialVersionUID = 0L;
       workRecords_ = 0L;
       numTasks_ = 0;
       abnormal_ = false;
+      operatorRows_ = 0L;
       return this;
     }
 
@@ -690,6 +735,10 @@ private static final long serialVersionUID = 0L;
         result.abnormal_ = abnormal_;
         to_bitField0_ |= 0x00000080;
       }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.operatorRows_ = operatorRows_;
+        to_bitField0_ |= 0x00000100;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -730,6 +779,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasAbnormal()) {
         setAbnormal(other.getAbnormal());
+      }
+      if (other.hasOperatorRows()) {
+        setOperatorRows(other.getOperatorRows());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -797,6 +849,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 64
+            case 72: {
+              operatorRows_ = input.readInt64();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 72
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1306,6 +1363,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearAbnormal() {
       bitField0_ = (bitField0_ & ~0x00000080);
       abnormal_ = false;
+      onChanged();
+      return this;
+    }
+
+    private long operatorRows_ ;
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 9;</code>
+     * @return Whether the operatorRows field is set.
+     */
+    @java.lang.Override
+    public boolean hasOperatorRows() {
+      return ((bitField0_ & 0x00000100) != 0);
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 9;</code>
+     * @return The operatorRows.
+     */
+    @java.lang.Override
+    public long getOperatorRows() {
+      return operatorRows_;
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 9;</code>
+     * @param value The operatorRows to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperatorRows(long value) {
+
+      operatorRows_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows = 9;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOperatorRows() {
+      bitField0_ = (bitField0_ & ~0x00000100);
+      operatorRows_ = 0L;
       onChanged();
       return this;
     }

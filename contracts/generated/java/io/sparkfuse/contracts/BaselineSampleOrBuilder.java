@@ -171,4 +171,23 @@ public interface BaselineSampleOrBuilder extends
    * @return The abnormal.
    */
   boolean getAbnormal();
+
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 9;</code>
+   * @return Whether the operatorRows field is set.
+   */
+  boolean hasOperatorRows();
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, where neither bytes nor records were read; of an application the sum over such stages. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows = 9;</code>
+   * @return The operatorRows.
+   */
+  long getOperatorRows();
 }

@@ -113,7 +113,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "kfuse.contracts.ExecutorAddedH\000\022@\n\020execu" +
       "tor_removed\030\' \001(\0132$.sparkfuse.contracts." +
       "ExecutorRemovedH\000\022)\n\004tick\030( \001(\0132\031.sparkf" +
-      "use.contracts.TickH\000B\005\n\003row\"\315\022\n\tStageLiv" +
+      "use.contracts.TickH\000B\005\n\003row\"\343\022\n\tStageLiv" +
       "e\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001" +
       "(\005\022\014\n\004name\030\003 \001(\t\022\021\n\tnum_tasks\030\004 \001(\005\022\016\n\006s" +
       "tatus\030\005 \001(\t\022\024\n\014submitted_ms\030\006 \001(\003\022\024\n\014com" +
@@ -173,77 +173,79 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "work_known\030k \001(\010\022\024\n\014projected_ms\030l \001(\003\022\030" +
       "\n\020projected_p95_ms\030m \001(\003\022\021\n\tjudged_ms\030n " +
       "\001(\003\022\023\n\013runs_python\030o \001(\010\022\031\n\021operator_row" +
-      "s_max\030p \001(\003\"\377\002\n\010TaskLive\022\020\n\010stage_id\030\001 \001" +
-      "(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\017\n\007task_id\030\003 \001" +
-      "(\003\022\022\n\ntask_index\030\004 \001(\005\022\024\n\014task_attempt\030\005" +
-      " \001(\005\022\023\n\013executor_id\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022" +
-      "\016\n\006age_ms\030\010 \001(\003\022\022\n\nstalled_ms\030\t \001(\003\022\035\n\025c" +
-      "pu_since_progress_ms\030\n \001(\003\022\020\n\010activity\030\013" +
-      " \001(\t\022\022\n\nwork_bytes\030\014 \001(\003\022\024\n\014work_records" +
-      "\030\r \001(\003\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\r\n\005st" +
-      "ack\030\017 \001(\t\022\022\n\nstage_name\030\020 \001(\t\022\031\n\021stage_f" +
-      "ingerprint\030\021 \001(\t\022\023\n\013outlived_ms\030\022 \001(\003\"\274\003" +
-      "\n\014ExecutorLive\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004h" +
-      "ost\030\002 \001(\t\022\027\n\017heap_used_bytes\030\003 \001(\003\022\026\n\016he" +
-      "ap_max_bytes\030\004 \001(\003\022\033\n\023non_heap_used_byte" +
-      "s\030\005 \001(\003\022\023\n\013gc_delta_ms\030\006 \001(\003\022\023\n\013interval" +
-      "_ms\030\007 \001(\003\022\020\n\010gc_share\030\010 \001(\001\022\016\n\006cpu_ns\030\t " +
-      "\001(\003\022\021\n\trss_bytes\030\n \001(\003\022\030\n\020python_rss_byt" +
-      "es\030\013 \001(\003\022\025\n\rrunning_tasks\030\014 \001(\005\022\027\n\017gc_pa" +
-      "use_max_ms\030\r \001(\003\022\033\n\023heap_after_gc_bytes\030" +
-      "\016 \001(\003\022\033\n\023direct_memory_bytes\030\017 \001(\003\022\031\n\021pr" +
-      "ocess_rss_bytes\030\020 \001(\003\022\032\n\022memory_limit_by" +
-      "tes\030\021 \001(\003\022\021\n\tsilent_ms\030\022 \001(\003\022\016\n\006age_ms\030\023" +
-      " \001(\003\"\373\006\n\007AppLive\022\014\n\004name\030\001 \001(\t\022\016\n\006status" +
-      "\030\002 \001(\t\022\020\n\010ended_ms\030\003 \001(\003\022\022\n\nelapsed_ms\030\004" +
-      " \001(\003\022\024\n\014running_jobs\030\005 \001(\003\022\026\n\016succeeded_" +
-      "jobs\030\006 \001(\003\022\023\n\013failed_jobs\030\007 \001(\003\022\026\n\016runni" +
-      "ng_stages\030\010 \001(\003\022\024\n\014ended_stages\030\t \001(\003\022\025\n" +
-      "\rrunning_tasks\030\n \001(\003\022\026\n\016finished_tasks\030\013" +
-      " \001(\003\022\024\n\014failed_tasks\030\014 \001(\003\022\021\n\texecutors\030" +
-      "\r \001(\003\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\022\n\nfac" +
-      "ts_seen\030\017 \001(\003\022\026\n\016facts_expected\030\020 \001(\003\022\025\n" +
-      "\rfacts_dropped\030\021 \001(\003\022\021\n\tuser_name\030\022 \001(\t\022" +
-      "\025\n\rspark_version\030\023 \001(\t\022\027\n\017finished_cpu_m" +
-      "s\030\024 \001(\003\022\022\n\nwork_bytes\030\025 \001(\003\022\024\n\014work_reco" +
-      "rds\030\026 \001(\003\022\025\n\rbaseline_runs\030\027 \001(\003\022\023\n\013expe" +
-      "cted_ms\030\030 \001(\003\022\027\n\017expected_p95_ms\030\031 \001(\003\022\027" +
-      "\n\017expected_cpu_ms\030\032 \001(\003\022\033\n\023expected_cpu_" +
-      "p95_ms\030\033 \001(\003\022\r\n\005moved\030\034 \001(\t\022\022\n\nwork_know" +
-      "n\030\035 \001(\010\022\017\n\007idle_ms\030\036 \001(\003\022\022\n\nstalled_ms\030\037" +
-      " \001(\003\022\030\n\020driver_silent_ms\030  \001(\003\022\023\n\013outliv" +
-      "ed_ms\030! \001(\003\022\030\n\020unfinished_tasks\030\" \001(\003\022\023\n" +
-      "\013deadline_ms\030# \001(\003\022\030\n\020deadline_left_ms\030$" +
-      " \001(\003\022\024\n\014remaining_ms\030% \001(\003\022\030\n\020remaining_" +
-      "p95_ms\030& \001(\003\022\023\n\013late_chance\030\' \001(\001\022\027\n\017dea" +
-      "dline_source\030( \001(\t\"\223\003\n\013FailureLive\022\020\n\010st" +
-      "age_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005\022\022\n\ns" +
-      "tage_name\030\003 \001(\t\022\031\n\021stage_fingerprint\030\004 \001" +
-      "(\t\022\025\n\rfailure_class\030\005 \001(\t\022\026\n\016failure_rea" +
-      "son\030\006 \001(\t\022\024\n\014failed_tasks\030\007 \001(\003\022\026\n\016finis" +
-      "hed_tasks\030\010 \001(\003\022\021\n\tnum_tasks\030\t \001(\005\022\022\n\nta" +
-      "sk_index\030\n \001(\005\022\023\n\013executor_id\030\013 \001(\t\022\014\n\004h" +
-      "ost\030\014 \001(\t\022\r\n\005hosts\030\r \001(\003\022\025\n\rfailing_task" +
-      "s\030\016 \001(\003\022\024\n\014attempts_max\030\017 \001(\003\022\024\n\014failure" +
-      "_kind\030\020 \001(\t\022\017\n\007failure\030\021 \001(\t\022\r\n\005retry\030\022 " +
-      "\001(\t\022\023\n\013first_cause\030\023 \001(\t\"\316\001\n\007JobLive\022\016\n\006" +
-      "job_id\030\001 \001(\005\022\023\n\013description\030\002 \001(\t\022\016\n\006sta" +
-      "tus\030\003 \001(\t\022\022\n\nelapsed_ms\030\004 \001(\003\022\026\n\016failure" +
-      "_reason\030\005 \001(\t\022\024\n\014failure_kind\030\006 \001(\t\022\017\n\007f" +
-      "ailure\030\007 \001(\t\022\r\n\005retry\030\010 \001(\t\022\023\n\013first_cau" +
-      "se\030\t \001(\t\022\027\n\017failed_stage_id\030\n \001(\005\"\345\001\n\014Ex" +
-      "ecutorLoss\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host\030" +
-      "\002 \001(\t\022\022\n\nremoved_ms\030\003 \001(\003\022\016\n\006reason\030\004 \001(" +
-      "\t\022\021\n\texit_code\030\005 \001(\005\022\020\n\010lived_ms\030\006 \001(\003\022\024" +
-      "\n\014failure_kind\030\007 \001(\t\022\017\n\007failure\030\010 \001(\t\022\026\n" +
-      "\016lost_executors\030\t \001(\003\022\026\n\016peak_executors\030" +
-      "\n \001(\003\022\022\n\nlost_alike\030\013 \001(\003\"\317\001\n\010HostLive\022\014" +
-      "\n\004host\030\001 \001(\t\022\024\n\014applications\030\002 \001(\003\022\034\n\024fa" +
-      "iling_applications\030\003 \001(\003\022\031\n\021slow_applica" +
-      "tions\030\004 \001(\003\022\034\n\024storage_applications\030\005 \001(" +
-      "\003\022\036\n\026elsewhere_applications\030\006 \001(\003\022\017\n\007fai" +
-      "lure\030\007 \001(\t\022\027\n\017application_ids\030\010 \001(\tB\032\n\026i" +
-      "o.sparkfuse.contractsP\001"
+      "s_max\030p \001(\003\022\024\n\014work_measure\030q \001(\t\"\377\002\n\010Ta" +
+      "skLive\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attemp" +
+      "t\030\002 \001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004" +
+      " \001(\005\022\024\n\014task_attempt\030\005 \001(\005\022\023\n\013executor_i" +
+      "d\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022\016\n\006age_ms\030\010 \001(\003\022\022\n" +
+      "\nstalled_ms\030\t \001(\003\022\035\n\025cpu_since_progress_" +
+      "ms\030\n \001(\003\022\020\n\010activity\030\013 \001(\t\022\022\n\nwork_bytes" +
+      "\030\014 \001(\003\022\024\n\014work_records\030\r \001(\003\022\032\n\022disk_spi" +
+      "lled_bytes\030\016 \001(\003\022\r\n\005stack\030\017 \001(\t\022\022\n\nstage" +
+      "_name\030\020 \001(\t\022\031\n\021stage_fingerprint\030\021 \001(\t\022\023" +
+      "\n\013outlived_ms\030\022 \001(\003\"\274\003\n\014ExecutorLive\022\023\n\013" +
+      "executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\027\n\017heap_" +
+      "used_bytes\030\003 \001(\003\022\026\n\016heap_max_bytes\030\004 \001(\003" +
+      "\022\033\n\023non_heap_used_bytes\030\005 \001(\003\022\023\n\013gc_delt" +
+      "a_ms\030\006 \001(\003\022\023\n\013interval_ms\030\007 \001(\003\022\020\n\010gc_sh" +
+      "are\030\010 \001(\001\022\016\n\006cpu_ns\030\t \001(\003\022\021\n\trss_bytes\030\n" +
+      " \001(\003\022\030\n\020python_rss_bytes\030\013 \001(\003\022\025\n\rrunnin" +
+      "g_tasks\030\014 \001(\005\022\027\n\017gc_pause_max_ms\030\r \001(\003\022\033" +
+      "\n\023heap_after_gc_bytes\030\016 \001(\003\022\033\n\023direct_me" +
+      "mory_bytes\030\017 \001(\003\022\031\n\021process_rss_bytes\030\020 " +
+      "\001(\003\022\032\n\022memory_limit_bytes\030\021 \001(\003\022\021\n\tsilen" +
+      "t_ms\030\022 \001(\003\022\016\n\006age_ms\030\023 \001(\003\"\250\007\n\007AppLive\022\014" +
+      "\n\004name\030\001 \001(\t\022\016\n\006status\030\002 \001(\t\022\020\n\010ended_ms" +
+      "\030\003 \001(\003\022\022\n\nelapsed_ms\030\004 \001(\003\022\024\n\014running_jo" +
+      "bs\030\005 \001(\003\022\026\n\016succeeded_jobs\030\006 \001(\003\022\023\n\013fail" +
+      "ed_jobs\030\007 \001(\003\022\026\n\016running_stages\030\010 \001(\003\022\024\n" +
+      "\014ended_stages\030\t \001(\003\022\025\n\rrunning_tasks\030\n \001" +
+      "(\003\022\026\n\016finished_tasks\030\013 \001(\003\022\024\n\014failed_tas" +
+      "ks\030\014 \001(\003\022\021\n\texecutors\030\r \001(\003\022\032\n\022disk_spil" +
+      "led_bytes\030\016 \001(\003\022\022\n\nfacts_seen\030\017 \001(\003\022\026\n\016f" +
+      "acts_expected\030\020 \001(\003\022\025\n\rfacts_dropped\030\021 \001" +
+      "(\003\022\021\n\tuser_name\030\022 \001(\t\022\025\n\rspark_version\030\023" +
+      " \001(\t\022\027\n\017finished_cpu_ms\030\024 \001(\003\022\022\n\nwork_by" +
+      "tes\030\025 \001(\003\022\024\n\014work_records\030\026 \001(\003\022\025\n\rbasel" +
+      "ine_runs\030\027 \001(\003\022\023\n\013expected_ms\030\030 \001(\003\022\027\n\017e" +
+      "xpected_p95_ms\030\031 \001(\003\022\027\n\017expected_cpu_ms\030" +
+      "\032 \001(\003\022\033\n\023expected_cpu_p95_ms\030\033 \001(\003\022\r\n\005mo" +
+      "ved\030\034 \001(\t\022\022\n\nwork_known\030\035 \001(\010\022\017\n\007idle_ms" +
+      "\030\036 \001(\003\022\022\n\nstalled_ms\030\037 \001(\003\022\030\n\020driver_sil" +
+      "ent_ms\030  \001(\003\022\023\n\013outlived_ms\030! \001(\003\022\030\n\020unf" +
+      "inished_tasks\030\" \001(\003\022\023\n\013deadline_ms\030# \001(\003" +
+      "\022\030\n\020deadline_left_ms\030$ \001(\003\022\024\n\014remaining_" +
+      "ms\030% \001(\003\022\030\n\020remaining_p95_ms\030& \001(\003\022\023\n\013la" +
+      "te_chance\030\' \001(\001\022\027\n\017deadline_source\030( \001(\t" +
+      "\022\025\n\roperator_rows\030) \001(\003\022\024\n\014work_measure\030" +
+      "* \001(\t\"\223\003\n\013FailureLive\022\020\n\010stage_id\030\001 \001(\005\022" +
+      "\025\n\rstage_attempt\030\002 \001(\005\022\022\n\nstage_name\030\003 \001" +
+      "(\t\022\031\n\021stage_fingerprint\030\004 \001(\t\022\025\n\rfailure" +
+      "_class\030\005 \001(\t\022\026\n\016failure_reason\030\006 \001(\t\022\024\n\014" +
+      "failed_tasks\030\007 \001(\003\022\026\n\016finished_tasks\030\010 \001" +
+      "(\003\022\021\n\tnum_tasks\030\t \001(\005\022\022\n\ntask_index\030\n \001(" +
+      "\005\022\023\n\013executor_id\030\013 \001(\t\022\014\n\004host\030\014 \001(\t\022\r\n\005" +
+      "hosts\030\r \001(\003\022\025\n\rfailing_tasks\030\016 \001(\003\022\024\n\014at" +
+      "tempts_max\030\017 \001(\003\022\024\n\014failure_kind\030\020 \001(\t\022\017" +
+      "\n\007failure\030\021 \001(\t\022\r\n\005retry\030\022 \001(\t\022\023\n\013first_" +
+      "cause\030\023 \001(\t\"\316\001\n\007JobLive\022\016\n\006job_id\030\001 \001(\005\022" +
+      "\023\n\013description\030\002 \001(\t\022\016\n\006status\030\003 \001(\t\022\022\n\n" +
+      "elapsed_ms\030\004 \001(\003\022\026\n\016failure_reason\030\005 \001(\t" +
+      "\022\024\n\014failure_kind\030\006 \001(\t\022\017\n\007failure\030\007 \001(\t\022" +
+      "\r\n\005retry\030\010 \001(\t\022\023\n\013first_cause\030\t \001(\t\022\027\n\017f" +
+      "ailed_stage_id\030\n \001(\005\"\345\001\n\014ExecutorLoss\022\023\n" +
+      "\013executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\022\n\nremo" +
+      "ved_ms\030\003 \001(\003\022\016\n\006reason\030\004 \001(\t\022\021\n\texit_cod" +
+      "e\030\005 \001(\005\022\020\n\010lived_ms\030\006 \001(\003\022\024\n\014failure_kin" +
+      "d\030\007 \001(\t\022\017\n\007failure\030\010 \001(\t\022\026\n\016lost_executo" +
+      "rs\030\t \001(\003\022\026\n\016peak_executors\030\n \001(\003\022\022\n\nlost" +
+      "_alike\030\013 \001(\003\"\317\001\n\010HostLive\022\014\n\004host\030\001 \001(\t\022" +
+      "\024\n\014applications\030\002 \001(\003\022\034\n\024failing_applica" +
+      "tions\030\003 \001(\003\022\031\n\021slow_applications\030\004 \001(\003\022\034" +
+      "\n\024storage_applications\030\005 \001(\003\022\036\n\026elsewher" +
+      "e_applications\030\006 \001(\003\022\017\n\007failure\030\007 \001(\t\022\027\n" +
+      "\017application_ids\030\010 \001(\tB\032\n\026io.sparkfuse.c" +
+      "ontractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -261,7 +263,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_StageLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_StageLive_descriptor,
-        new java.lang.String[] { "StageId", "StageAttempt", "Name", "NumTasks", "Status", "SubmittedMs", "CompletedMs", "ElapsedMs", "JobId", "SqlExecutionId", "FailureReason", "FinishedTasks", "SucceededTasks", "FailedTasks", "KilledTasks", "SpeculativeTasks", "FinishedRunMs", "FinishedCpuMs", "FinishedGcMs", "FinishedInputBytes", "FinishedInputRecords", "FinishedShuffleReadBytes", "FinishedShuffleReadRecords", "FinishedFetchWaitMs", "FinishedShuffleWriteBytes", "FinishedShuffleWriteRecords", "FinishedOutputBytes", "FinishedOutputRecords", "FinishedMemorySpilledBytes", "FinishedDiskSpilledBytes", "FinishedSpilledTasks", "FinishedSpilledDurationMs", "FinishedDurationMs", "FetchFailedTasks", "LostTasks", "ResubmittedTasks", "DurationP50Ms", "DurationP95Ms", "DurationMaxMs", "TaskBytesP50", "TaskBytesP95", "TaskBytesMax", "RunningTasks", "RunningInputBytes", "RunningInputRecords", "RunningShuffleReadBytes", "RunningShuffleReadRecords", "RunningShuffleWriteBytes", "RunningOutputBytes", "RunningMemorySpilledBytes", "RunningDiskSpilledBytes", "RunningCpuMs", "RunningAgeMaxMs", "RunningStalledMaxMs", "RunningUntrackedTasks", "SinceFinishMs", "DiskSpilledBytes", "MemorySpilledBytes", "WorkBytes", "WorkRecords", "BiggestTaskIndex", "BiggestTaskBytes", "BiggestTaskMs", "BytesRatio", "LostMs", "LostShare", "SlowestTaskIndex", "SlowestTaskMs", "SlowestTaskBytes", "SlowestTaskExecutorId", "SlowestTaskHost", "SlowestTaskBytesRatio", "SlowestTaskLostMs", "SlowestTaskLostShare", "SlowestTaskGcMs", "StageFingerprint", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "ProjectedMs", "ProjectedP95Ms", "JudgedMs", "RunsPython", "OperatorRowsMax", });
+        new java.lang.String[] { "StageId", "StageAttempt", "Name", "NumTasks", "Status", "SubmittedMs", "CompletedMs", "ElapsedMs", "JobId", "SqlExecutionId", "FailureReason", "FinishedTasks", "SucceededTasks", "FailedTasks", "KilledTasks", "SpeculativeTasks", "FinishedRunMs", "FinishedCpuMs", "FinishedGcMs", "FinishedInputBytes", "FinishedInputRecords", "FinishedShuffleReadBytes", "FinishedShuffleReadRecords", "FinishedFetchWaitMs", "FinishedShuffleWriteBytes", "FinishedShuffleWriteRecords", "FinishedOutputBytes", "FinishedOutputRecords", "FinishedMemorySpilledBytes", "FinishedDiskSpilledBytes", "FinishedSpilledTasks", "FinishedSpilledDurationMs", "FinishedDurationMs", "FetchFailedTasks", "LostTasks", "ResubmittedTasks", "DurationP50Ms", "DurationP95Ms", "DurationMaxMs", "TaskBytesP50", "TaskBytesP95", "TaskBytesMax", "RunningTasks", "RunningInputBytes", "RunningInputRecords", "RunningShuffleReadBytes", "RunningShuffleReadRecords", "RunningShuffleWriteBytes", "RunningOutputBytes", "RunningMemorySpilledBytes", "RunningDiskSpilledBytes", "RunningCpuMs", "RunningAgeMaxMs", "RunningStalledMaxMs", "RunningUntrackedTasks", "SinceFinishMs", "DiskSpilledBytes", "MemorySpilledBytes", "WorkBytes", "WorkRecords", "BiggestTaskIndex", "BiggestTaskBytes", "BiggestTaskMs", "BytesRatio", "LostMs", "LostShare", "SlowestTaskIndex", "SlowestTaskMs", "SlowestTaskBytes", "SlowestTaskExecutorId", "SlowestTaskHost", "SlowestTaskBytesRatio", "SlowestTaskLostMs", "SlowestTaskLostShare", "SlowestTaskGcMs", "StageFingerprint", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "ProjectedMs", "ProjectedP95Ms", "JudgedMs", "RunsPython", "OperatorRowsMax", "WorkMeasure", });
     internal_static_sparkfuse_contracts_TaskLive_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_sparkfuse_contracts_TaskLive_fieldAccessorTable = new
@@ -279,7 +281,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_AppLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_AppLive_descriptor,
-        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", "FinishedCpuMs", "WorkBytes", "WorkRecords", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "IdleMs", "StalledMs", "DriverSilentMs", "OutlivedMs", "UnfinishedTasks", "DeadlineMs", "DeadlineLeftMs", "RemainingMs", "RemainingP95Ms", "LateChance", "DeadlineSource", });
+        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", "FinishedCpuMs", "WorkBytes", "WorkRecords", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "IdleMs", "StalledMs", "DriverSilentMs", "OutlivedMs", "UnfinishedTasks", "DeadlineMs", "DeadlineLeftMs", "RemainingMs", "RemainingP95Ms", "LateChance", "DeadlineSource", "OperatorRows", "WorkMeasure", });
     internal_static_sparkfuse_contracts_FailureLive_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_sparkfuse_contracts_FailureLive_fieldAccessorTable = new

@@ -272,6 +272,33 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int OPERATOR_ROWS_MAX_FIELD_NUMBER = 8;
+  private long operatorRowsMax_ = 0L;
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 8;</code>
+   * @return Whether the operatorRowsMax field is set.
+   */
+  @java.lang.Override
+  public boolean hasOperatorRowsMax() {
+    return ((bitField0_ & 0x00000080) != 0);
+  }
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 8;</code>
+   * @return The operatorRowsMax.
+   */
+  @java.lang.Override
+  public long getOperatorRowsMax() {
+    return operatorRowsMax_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -306,6 +333,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000040) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 7, failureReason_);
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      output.writeInt64(8, operatorRowsMax_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -342,6 +372,10 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000040) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(7, failureReason_);
+    }
+    if (((bitField0_ & 0x00000080) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(8, operatorRowsMax_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -393,6 +427,11 @@ private static final long serialVersionUID = 0L;
       if (!getFailureReason()
           .equals(other.getFailureReason())) return false;
     }
+    if (hasOperatorRowsMax() != other.hasOperatorRowsMax()) return false;
+    if (hasOperatorRowsMax()) {
+      if (getOperatorRowsMax()
+          != other.getOperatorRowsMax()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -434,6 +473,11 @@ private static final long serialVersionUID = 0L;
     if (hasFailureReason()) {
       hash = (37 * hash) + FAILURE_REASON_FIELD_NUMBER;
       hash = (53 * hash) + getFailureReason().hashCode();
+    }
+    if (hasOperatorRowsMax()) {
+      hash = (37 * hash) + OPERATOR_ROWS_MAX_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getOperatorRowsMax());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -577,6 +621,7 @@ private static final long serialVersionUID = 0L;
       completedMs_ = 0L;
       succeeded_ = false;
       failureReason_ = "";
+      operatorRowsMax_ = 0L;
       return this;
     }
 
@@ -639,6 +684,10 @@ private static final long serialVersionUID = 0L;
         result.failureReason_ = failureReason_;
         to_bitField0_ |= 0x00000040;
       }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.operatorRowsMax_ = operatorRowsMax_;
+        to_bitField0_ |= 0x00000080;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -676,6 +725,9 @@ private static final long serialVersionUID = 0L;
         failureReason_ = other.failureReason_;
         bitField0_ |= 0x00000040;
         onChanged();
+      }
+      if (other.hasOperatorRowsMax()) {
+        setOperatorRowsMax(other.getOperatorRowsMax());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -738,6 +790,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 64: {
+              operatorRowsMax_ = input.readInt64();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1191,6 +1248,62 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       failureReason_ = value;
       bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+
+    private long operatorRowsMax_ ;
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 8;</code>
+     * @return Whether the operatorRowsMax field is set.
+     */
+    @java.lang.Override
+    public boolean hasOperatorRowsMax() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 8;</code>
+     * @return The operatorRowsMax.
+     */
+    @java.lang.Override
+    public long getOperatorRowsMax() {
+      return operatorRowsMax_;
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 8;</code>
+     * @param value The operatorRowsMax to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOperatorRowsMax(long value) {
+
+      operatorRowsMax_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+     * </pre>
+     *
+     * <code>optional int64 operator_rows_max = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOperatorRowsMax() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      operatorRowsMax_ = 0L;
       onChanged();
       return this;
     }

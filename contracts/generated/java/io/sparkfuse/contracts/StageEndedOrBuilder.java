@@ -152,4 +152,23 @@ public interface StageEndedOrBuilder extends
    */
   com.google.protobuf.ByteString
       getFailureReasonBytes();
+
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 8;</code>
+   * @return Whether the operatorRowsMax field is set.
+   */
+  boolean hasOperatorRowsMax();
+  /**
+   * <pre>
+   * Most rows that one operator of its SQL plan put out, as Spark summed them by then; absent when none put out any. [count]
+   * </pre>
+   *
+   * <code>optional int64 operator_rows_max = 8;</code>
+   * @return The operatorRowsMax.
+   */
+  long getOperatorRowsMax();
 }

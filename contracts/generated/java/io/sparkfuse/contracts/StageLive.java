@@ -40,6 +40,7 @@ private static final long serialVersionUID = 0L;
     slowestTaskHost_ = "";
     stageFingerprint_ = "";
     moved_ = "";
+    workMeasure_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -2514,7 +2515,7 @@ private static final long serialVersionUID = 0L;
   private boolean workKnown_ = false;
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 107;</code>
@@ -2526,7 +2527,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 107;</code>
@@ -2649,7 +2650,7 @@ private static final long serialVersionUID = 0L;
   private long operatorRowsMax_ = 0L;
   /**
    * <pre>
-   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * Most rows that one operator of its SQL plan put out; known once it ended. [count]
    * </pre>
    *
    * <code>optional int64 operator_rows_max = 112;</code>
@@ -2661,7 +2662,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * Most rows that one operator of its SQL plan put out; known once it ended. [count]
    * </pre>
    *
    * <code>optional int64 operator_rows_max = 112;</code>
@@ -2670,6 +2671,67 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public long getOperatorRowsMax() {
     return operatorRowsMax_;
+  }
+
+  public static final int WORK_MEASURE_FIELD_NUMBER = 113;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object workMeasure_ = "";
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 113;</code>
+   * @return Whether the workMeasure field is set.
+   */
+  @java.lang.Override
+  public boolean hasWorkMeasure() {
+    return ((bitField2_ & 0x01000000) != 0);
+  }
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 113;</code>
+   * @return The workMeasure.
+   */
+  @java.lang.Override
+  public java.lang.String getWorkMeasure() {
+    java.lang.Object ref = workMeasure_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        workMeasure_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 113;</code>
+   * @return The bytes for workMeasure.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getWorkMeasureBytes() {
+    java.lang.Object ref = workMeasure_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      workMeasure_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -2949,6 +3011,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField2_ & 0x00800000) != 0)) {
       output.writeInt64(112, operatorRowsMax_);
+    }
+    if (((bitField2_ & 0x01000000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 113, workMeasure_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -3303,6 +3368,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField2_ & 0x00800000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(112, operatorRowsMax_);
+    }
+    if (((bitField2_ & 0x01000000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(113, workMeasure_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -3767,6 +3835,11 @@ private static final long serialVersionUID = 0L;
       if (getOperatorRowsMax()
           != other.getOperatorRowsMax()) return false;
     }
+    if (hasWorkMeasure() != other.hasWorkMeasure()) return false;
+    if (hasWorkMeasure()) {
+      if (!getWorkMeasure()
+          .equals(other.getWorkMeasure())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -4205,6 +4278,10 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getOperatorRowsMax());
     }
+    if (hasWorkMeasure()) {
+      hash = (37 * hash) + WORK_MEASURE_FIELD_NUMBER;
+      hash = (53 * hash) + getWorkMeasure().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -4431,6 +4508,7 @@ private static final long serialVersionUID = 0L;
       judgedMs_ = 0L;
       runsPython_ = false;
       operatorRowsMax_ = 0L;
+      workMeasure_ = "";
       return this;
     }
 
@@ -4831,6 +4909,10 @@ private static final long serialVersionUID = 0L;
         result.operatorRowsMax_ = operatorRowsMax_;
         to_bitField2_ |= 0x00800000;
       }
+      if (((from_bitField2_ & 0x01000000) != 0)) {
+        result.workMeasure_ = workMeasure_;
+        to_bitField2_ |= 0x01000000;
+      }
       result.bitField2_ |= to_bitField2_;
     }
 
@@ -5123,6 +5205,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasOperatorRowsMax()) {
         setOperatorRowsMax(other.getOperatorRowsMax());
+      }
+      if (other.hasWorkMeasure()) {
+        workMeasure_ = other.workMeasure_;
+        bitField2_ |= 0x01000000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -5590,6 +5677,11 @@ private static final long serialVersionUID = 0L;
               bitField2_ |= 0x00800000;
               break;
             } // case 896
+            case 906: {
+              workMeasure_ = input.readBytes();
+              bitField2_ |= 0x01000000;
+              break;
+            } // case 906
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -10540,7 +10632,7 @@ private static final long serialVersionUID = 0L;
     private boolean workKnown_ ;
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 107;</code>
@@ -10552,7 +10644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 107;</code>
@@ -10564,7 +10656,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 107;</code>
@@ -10580,7 +10672,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+     * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
      * </pre>
      *
      * <code>optional bool work_known = 107;</code>
@@ -10820,7 +10912,7 @@ private static final long serialVersionUID = 0L;
     private long operatorRowsMax_ ;
     /**
      * <pre>
-     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * Most rows that one operator of its SQL plan put out; known once it ended. [count]
      * </pre>
      *
      * <code>optional int64 operator_rows_max = 112;</code>
@@ -10832,7 +10924,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * Most rows that one operator of its SQL plan put out; known once it ended. [count]
      * </pre>
      *
      * <code>optional int64 operator_rows_max = 112;</code>
@@ -10844,7 +10936,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * Most rows that one operator of its SQL plan put out; known once it ended. [count]
      * </pre>
      *
      * <code>optional int64 operator_rows_max = 112;</code>
@@ -10860,7 +10952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Most rows that one operator of its SQL plan put out. [count, at rest only]
+     * Most rows that one operator of its SQL plan put out; known once it ended. [count]
      * </pre>
      *
      * <code>optional int64 operator_rows_max = 112;</code>
@@ -10869,6 +10961,110 @@ private static final long serialVersionUID = 0L;
     public Builder clearOperatorRowsMax() {
       bitField2_ = (bitField2_ & ~0x00800000);
       operatorRowsMax_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object workMeasure_ = "";
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 113;</code>
+     * @return Whether the workMeasure field is set.
+     */
+    public boolean hasWorkMeasure() {
+      return ((bitField2_ & 0x01000000) != 0);
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 113;</code>
+     * @return The workMeasure.
+     */
+    public java.lang.String getWorkMeasure() {
+      java.lang.Object ref = workMeasure_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          workMeasure_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 113;</code>
+     * @return The bytes for workMeasure.
+     */
+    public com.google.protobuf.ByteString
+        getWorkMeasureBytes() {
+      java.lang.Object ref = workMeasure_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        workMeasure_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 113;</code>
+     * @param value The workMeasure to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWorkMeasure(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      workMeasure_ = value;
+      bitField2_ |= 0x01000000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 113;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWorkMeasure() {
+      workMeasure_ = getDefaultInstance().getWorkMeasure();
+      bitField2_ = (bitField2_ & ~0x01000000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+     * </pre>
+     *
+     * <code>optional string work_measure = 113;</code>
+     * @param value The bytes for workMeasure to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWorkMeasureBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      workMeasure_ = value;
+      bitField2_ |= 0x01000000;
       onChanged();
       return this;
     }

@@ -1640,7 +1640,7 @@ public interface StageLiveOrBuilder extends
 
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 107;</code>
@@ -1649,7 +1649,7 @@ public interface StageLiveOrBuilder extends
   boolean hasWorkKnown();
   /**
    * <pre>
-   * Whether the work could be measured (bytes or records), so that the expectation is for this size. [flag, detect]
+   * Whether the work could be measured (bytes, records or rows), so that the expectation is for this size. [flag, detect]
    * </pre>
    *
    * <code>optional bool work_known = 107;</code>
@@ -1735,7 +1735,7 @@ public interface StageLiveOrBuilder extends
 
   /**
    * <pre>
-   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * Most rows that one operator of its SQL plan put out; known once it ended. [count]
    * </pre>
    *
    * <code>optional int64 operator_rows_max = 112;</code>
@@ -1744,11 +1744,40 @@ public interface StageLiveOrBuilder extends
   boolean hasOperatorRowsMax();
   /**
    * <pre>
-   * Most rows that one operator of its SQL plan put out. [count, at rest only]
+   * Most rows that one operator of its SQL plan put out; known once it ended. [count]
    * </pre>
    *
    * <code>optional int64 operator_rows_max = 112;</code>
    * @return The operatorRowsMax.
    */
   long getOperatorRowsMax();
+
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 113;</code>
+   * @return Whether the workMeasure field is set.
+   */
+  boolean hasWorkMeasure();
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 113;</code>
+   * @return The workMeasure.
+   */
+  java.lang.String getWorkMeasure();
+  /**
+   * <pre>
+   * The measure of work that the expectation is for: bytes, records, rows (of the SQL plan's operators) or none. [text, detect]
+   * </pre>
+   *
+   * <code>optional string work_measure = 113;</code>
+   * @return The bytes for workMeasure.
+   */
+  com.google.protobuf.ByteString
+      getWorkMeasureBytes();
 }
