@@ -62,3 +62,10 @@ class Encoder:
             event_id=self.event_id(news.kind, news.own), event_time_ms=news.at_ms, lane=news.lane, seq=seq, **kind
         )
         return own.SerializeToString() + self._common
+
+
+def whole_number(value: Any) -> int | None:
+    """A whole number, also where Spark's log has it as a text; None for users' accumulators, which hold anything."""
+    if isinstance(value, str) and value.lstrip("-").isdigit():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

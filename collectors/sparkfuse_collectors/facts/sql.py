@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sparkfuse_collectors.facts.record import BULK, RESERVED, News
+from sparkfuse_collectors.facts.record import BULK, RESERVED, News, whole_number
 from sparkfuse_contracts.generated.fact_pb2 import SqlEnded, SqlMetrics, SqlPlan, SqlPlanMetric, SqlStarted
 from sparkfuse_rules.knowledge.plan_conditions import condition, has_condition
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
@@ -88,7 +88,7 @@ class SqlBook:
         """What a stage's accumulators hold at its end is what they hold by then: the last one counts."""
         running = self._running.get(self._stages.pop(stage, -1))
         for each in (event["Stage Info"].get("Accumulables") or ())[:MOST_VALUES] if running else ():
-            value = _whole(each.get("Value"))
+            value = whole_number(each.get("Value"))
             if running and value is not None and each.get("ID", -1) in running.values:
                 running.put(each["ID"], value)
 
@@ -97,7 +97,7 @@ class SqlBook:
         if (running := self._running.get(event["executionId"])) is not None:
             for pair in (event.get("accumUpdates") or ())[:MOST_VALUES]:
                 if len(pair) == 2:
-                    running.put(pair[0], _whole(pair[1]))
+                    running.put(pair[0], whole_number(pair[1]))
 
     def ended(self, event: Event) -> Iterator[News]:
         """The facts of a SparkListenerSQLExecutionEnd."""
@@ -138,13 +138,6 @@ def _metrics(execution: int, running: _Execution) -> SqlMetrics:
         values=[value for _, value in known],
         left_out=running.left_out,
     )
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number, also where Spark's log has it as a text; None for users' accumulators, which hold anything."""
-    if isinstance(value, str) and value.lstrip("-").isdigit():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _conditions(root: Event | None, plan: SqlPlan) -> list[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sparkfuse_collectors.facts.record import RESERVED, News
+from sparkfuse_collectors.facts.record import RESERVED, News, whole_number
 from sparkfuse_contracts.generated.fact_pb2 import JobEnded, JobStarted, StageEnded, StageStarted
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
 
@@ -18,6 +18,8 @@ MOST_PARENTS = 256
 MOST_RDDS = 256
 MOST_SCOPES = 64
 MOST_SCOPE_CHARS = 200
+MOST_ACCUMULATORS = 100_000
+OUTPUT_ROWS = "number of output rows"
 MOST_TAGS = 64
 MOST_TAG_CHARS = 256
 _CODEGEN_ID = re.compile(r"\s*\(\d+\)$")
@@ -111,8 +113,16 @@ def stage_ended(event: Event) -> News:
         completed_ms=completed_ms,
         succeeded=failure is None,
         failure_reason=None if failure is None else scrub(failure),
+        operator_rows_max=_most_output_rows(stage),
     )
     return News(RESERVED, completed_ms, "stage_ended", _own(message), message)
+
+
+def _most_output_rows(stage: Event) -> int | None:
+    """The greatest of the accumulators that count an operator's output; None without any."""
+    told = (stage.get("Accumulables") or ())[:MOST_ACCUMULATORS]
+    rows = [whole_number(each.get("Value")) for each in told if each.get("Name") == OUTPUT_ROWS]
+    return max((each for each in rows if each and 0 < each < 2**63), default=None)
 
 
 def sql_execution(properties: Event) -> int | None:

@@ -10,6 +10,7 @@ import pytest
 from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_rules.knowledge.scrubbing import scrub
 from tests.integration.collectors import logged_facts
+from tests.oracle.queries import output_rows
 from tests.oracle.values import at, depth
 
 ONLY_LIVE = {"exit_code"}
@@ -133,6 +134,8 @@ def _jobs_and_stages(facts, events) -> None:
     for stage, info in zip(facts.of("stage_ended"), logged("SparkListenerStageCompleted", "Stage Info"), strict=True):
         assert stage.completed_ms == info["Completion Time"]
         assert stage.succeeded == ("Failure Reason" not in info)
+        assert stage.operator_rows_max == (output_rows(info) or 0)
+    assert any(stage.operator_rows_max > 0 for stage in facts.of("stage_ended")), "rows came out of an operator"
     assert any(stage.stage_attempt > 0 for stage in facts.of("stage_started")), "a stage was tried again"
 
 

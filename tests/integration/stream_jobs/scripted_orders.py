@@ -101,7 +101,7 @@ def finish(app: ScriptedApplication) -> None:
     )  # fmt: skip
     app.tell(
         "stage_ended", lane="reserved", **STAGE, num_tasks=4, submitted_ms=zero + 1000, completed_ms=zero + 8000,
-        succeeded=True,
+        succeeded=True, operator_rows_max=4_000,
     )  # fmt: skip
     app.tell("sql_ended", lane="reserved", sql_execution_id=5, ended_ms=zero + 8100)
     app.tell("application_ended", lane="reserved", ended_ms=zero + 9000, succeeded_jobs=1, failed_jobs=0)

@@ -169,6 +169,7 @@ def test_a_kill_doubles_no_sum_and_loses_nothing(seen: Seen) -> None:
     assert not stage.HasField("running_age_max_ms")
     assert (stage.status, stage.completed_ms, stage.elapsed_ms) == ("succeeded", zero + 8000, 7000)
     assert (stage.since_finish_ms, stage.duration_max_ms, stage.resubmitted_tasks) == (900, 6000, 1)
+    assert stage.operator_rows_max == 4_000
 
 
 def test_a_replayed_row_has_its_number_and_content_again(seen: Seen) -> None:

@@ -209,5 +209,8 @@ final class Stage {
     if (ended.hasFailureReason()) {
       soFar.setFailureReason(ended.getFailureReason());
     }
+    if (ended.hasOperatorRowsMax()) {
+      soFar.setOperatorRowsMax(ended.getOperatorRowsMax());
+    }
   }
 }

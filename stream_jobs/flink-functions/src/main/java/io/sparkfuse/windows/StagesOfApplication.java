@@ -49,6 +49,9 @@ final class StagesOfApplication {
             .setWorkRecords(row.getFinishedInputRecords() + row.getFinishedShuffleReadRecords())
             .setRunningCounters(runningCounters(row))
             .setStages(1);
+    if (totals.getWorkBytes() == 0 && totals.getWorkRecords() == 0) {
+      totals.setOperatorRows(row.getOperatorRowsMax());
+    }
     if (!totals.getRunning()) {
       totals.setEndedAtMs(windowEndMs);
     }
@@ -99,6 +102,9 @@ final class StagesOfApplication {
         .setFinishedCpuMs(all.getFinishedCpuNs() / 1_000_000)
         .setWorkBytes(all.getWorkBytes())
         .setWorkRecords(all.getWorkRecords());
+    if (all.getOperatorRows() > 0) {
+      row.setOperatorRows(all.getOperatorRows());
+    }
   }
 
   /**
@@ -124,6 +130,7 @@ final class StagesOfApplication {
         .setFinishedCpuNs(one.getFinishedCpuNs() + other.getFinishedCpuNs())
         .setWorkBytes(one.getWorkBytes() + other.getWorkBytes())
         .setWorkRecords(one.getWorkRecords() + other.getWorkRecords())
+        .setOperatorRows(one.getOperatorRows() + other.getOperatorRows())
         .setStages(one.getStages() + other.getStages())
         .build();
   }

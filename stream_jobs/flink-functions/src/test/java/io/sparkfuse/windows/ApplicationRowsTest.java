@@ -1,7 +1,9 @@
 package io.sparkfuse.windows;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import io.sparkfuse.contracts.AppLive;
 import io.sparkfuse.contracts.ApplicationEnded;
 import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.ExecutorSample;
@@ -20,6 +22,7 @@ import io.sparkfuse.windows.wire.LatestFacts;
 import io.sparkfuse.windows.wire.StageNews;
 import io.sparkfuse.windows.wire.WaitingRow;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -169,6 +172,48 @@ class ApplicationRowsTest {
 
     assertEquals(last.getRowSeq() + 1, next.getRowSeq());
     assertEquals("running", next.getApplication().getStatus());
+  }
+
+  /**
+   * Rows of operators count where a stage read neither bytes nor records, also once it is
+   * forgotten.
+   */
+  @Test
+  void sumsTheRowsOfStagesThatReadNothing() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    StageLive.Builder first = ended(1).setOperatorRowsMax(1_000);
+    StageLive.Builder second = ended(2).setOperatorRowsMax(20);
+    StageLive.Builder bytes = ended(3).setOperatorRowsMax(7_000).setFinishedInputBytes(1);
+    StageLive.Builder records = ended(4).setOperatorRowsMax(7_000).setFinishedShuffleReadRecords(1);
+    AppLive sum = last(application, news(first, second, bytes, records)).getApplication();
+    long later = END_MS + Stage.GRACE_MS;
+    Application restored = Application.restore(application.save(), later);
+    ApplicationRows rows = new ApplicationRows(restored, ENVELOPE, later);
+    news(ended(5).setOperatorRowsMax(3)).forEach(rows::add);
+    List<LiveRow> next = rows.build();
+
+    assertEquals(1_020, sum.getOperatorRows());
+    assertEquals(1_023, next.get(next.size() - 1).getApplication().getOperatorRows());
+  }
+
+  /** An application all of whose stages read is not measured by rows. */
+  @Test
+  void saysNothingOfRowsWhereAllWasRead() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    StageLive.Builder read = ended(1).setOperatorRowsMax(9).setFinishedInputRecords(9);
+
+    assertFalse(last(application, news(read)).getApplication().hasOperatorRows());
+  }
+
+  private static StageLive.Builder ended(int id) {
+    return StageLive.newBuilder().setStageId(id).setStatus("succeeded");
+  }
+
+  private static List<WaitingRow> news(StageLive.Builder... stages) {
+    return Arrays.stream(stages)
+        .map(stage -> StageNews.newBuilder().setStage(stage))
+        .map(news -> WaitingRow.newBuilder().setStage(news).build())
+        .toList();
   }
 
   private static List<LiveRow> rows(List<WaitingRow> waiting, ApplicationState state)

@@ -138,6 +138,20 @@ class StageTest {
     assertNull(row.hasBytesRatio() ? row.getBytesRatio() : null);
   }
 
+  /** What its SQL operators put out is told with its end, and outlives a restart. */
+  @Test
+  void tellsTheRowsOfItsOperatorsOnceItEnded() throws Exception {
+    Stage stage = new Stage();
+    StageLive running = stage.fold(started(1, 2)).getStage();
+    StageEnded.Builder end = StageEnded.newBuilder().setSucceeded(true).setCompletedMs(end(2));
+    stage.fold(with(2, TaskNews.getDefaultInstance(), null, end.setOperatorRowsMax(1_000).build()));
+    StageState saved = StageState.parseFrom(stage.save().toByteArray());
+    StageLive later = Stage.restore(saved, end(3)).fold(window(3, 100, 2)).getStage();
+
+    assertFalse(running.hasOperatorRowsMax());
+    assertEquals(1_000, later.getOperatorRowsMax());
+  }
+
   private static long end(int window) {
     return T0 + window * 5000L;
   }

@@ -9,8 +9,10 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.apache.spark.scheduler.AccumulableInfo;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.storage.RDDInfo;
+import scala.Tuple2;
 
 /** Copies what Spark says of a stage attempt; lists are capped. */
 final class StageFacts {
@@ -19,6 +21,8 @@ final class StageFacts {
   private static final int MOST_RDDS = 256;
   private static final int MOST_SCOPES = 64;
   private static final int MOST_SCOPE_CHARS = 200;
+  private static final int MOST_ACCUMULATORS = 100_000;
+  private static final String OUTPUT_ROWS = "number of output rows";
   private static final Pattern CODEGEN_ID = Pattern.compile("\\s*\\(\\d+\\)$");
 
   private StageFacts() {}
@@ -70,7 +74,26 @@ final class StageFacts {
     if (failure != null) {
       fact.setFailureReason(SecretScrubber.cut(failure.toString()));
     }
+    long rows = mostOutputRows(stage.accumulables());
+    if (rows > 0) {
+      fact.setOperatorRowsMax(rows);
+    }
     return fact.build();
+  }
+
+  /**
+   * The greatest of the accumulators that count an operator's output, which a Scala map holds by
+   * their ids; 0 without any.
+   */
+  static long mostOutputRows(Object accumulables) {
+    long most = 0;
+    for (Object entry : ScalaAccess.list(accumulables, MOST_ACCUMULATORS)) {
+      AccumulableInfo info = (AccumulableInfo) ((Tuple2<?, ?>) entry)._2();
+      if (OUTPUT_ROWS.equals(ScalaAccess.option(info.name()))) {
+        most = Math.max(most, ScalaAccess.number(ScalaAccess.option(info.value()), 0));
+      }
+    }
+    return most;
   }
 
   /** The SQL execution that a job or stage belongs to, by its local properties, or null. */
