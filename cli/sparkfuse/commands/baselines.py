@@ -23,6 +23,7 @@ commands = typer.Typer(help="What is known of the stages of jobs, and what is ex
 Name = Annotated[str, typer.Argument(help="The job, as `sparkfuse runs` names it.")]
 Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Expect for this much input and shuffle, in bytes.")]
 Records = Annotated[int | None, typer.Option("--records", min=1, help="Expect for this many records.")]
+Rows = Annotated[int | None, typer.Option("--rows", min=1, help="Expect for so many rows made, where nothing is read.")]
 
 
 @commands.callback(invoke_without_command=True)
@@ -61,13 +62,14 @@ def show(
     home: Home = DEFAULT_HOME,
     work_bytes: Bytes = None,
     work_records: Records = None,
+    operator_rows: Rows = None,
     as_json: Json = False,
 ) -> None:
     """Show what the next run of a job is expected to take, stage by stage, and what that rests on."""
     known = _known(home, job, MOST)
     if not known:
         raise StartFailure(f"nothing is known of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
-    explained = [(each, _explained(each, work_bytes, work_records)) for each in known]
+    explained = [(each, _explained(each, work_bytes, work_records, operator_rows)) for each in known]
     if as_json:
         print_json([_document(each, explanation) for each, explanation in explained])
         return
@@ -84,9 +86,11 @@ def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
     return ask(home, lambda client: queries.baselines(client, limit, job_key=job or None))
 
 
-def _explained(baseline: Baseline, work_bytes: int | None, work_records: int | None) -> Explanation:
+def _explained(baseline: Baseline, *asked: int | None) -> Explanation:
+    """What is expected for the bytes, records and rows that were asked for; for the usual ones where none was."""
     from sparkfuse_rules.knowledge.baseline_model import Sample
     from sparkfuse_rules.knowledge.explained import explain
+    from sparkfuse_rules.knowledge.work import Work
 
     samples = [
         Sample(
@@ -98,10 +102,11 @@ def _explained(baseline: Baseline, work_bytes: int | None, work_records: int | N
             work_records=each.work_records,
             num_tasks=each.num_tasks,
             abnormal=bool(each.abnormal),
+            operator_rows=each.operator_rows,
         )
         for each in baseline.samples
     ]
-    return explain(samples, time.time_ns() // 1_000_000, work_bytes, work_records)
+    return explain(samples, time.time_ns() // 1_000_000, Work(*asked) if any(asked) else None)
 
 
 def _document(baseline: Baseline, explanation: Explanation) -> dict[str, Any]:
@@ -126,7 +131,7 @@ def _sentences(explanation: Explanation) -> list[str]:
     said = []
     for growth in explanation.growth:
         usual, least, most = (
-            size(each) if growth.measure == "bytes" else f"{each:,} records"
+            size(each) if growth.measure == "bytes" else f"{each:,} {growth.measure}"
             for each in (growth.usual, growth.smallest, growth.largest)
         )
         said.append(f"usually {usual} ({least} to {most}), twice as much takes {growth.doubled:.1f} times as long")

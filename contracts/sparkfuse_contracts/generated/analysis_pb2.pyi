@@ -25,7 +25,7 @@ class Analysis(_message.Message):
     def __init__(self, application: _Optional[_Union[AnalysedApplication, _Mapping]] = ..., evidence: _Optional[_Union[AnalysisEvidence, _Mapping]] = ..., jobs: _Optional[_Iterable[_Union[AnalysedJob, _Mapping]]] = ..., stages: _Optional[_Iterable[_Union[AnalysedStage, _Mapping]]] = ..., executors: _Optional[_Iterable[_Union[AnalysedExecutor, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[AnalysisFinding, _Mapping]]] = ..., not_decidable: _Optional[_Iterable[_Union[UndecidableRule, _Mapping]]] = ...) -> None: ...
 
 class AnalysedApplication(_message.Message):
-    __slots__ = ("app_id", "attempt", "name", "spark_version", "started_ms", "ended_ms", "job_key", "run_key", "status", "elapsed_ms", "baseline_runs", "expected_ms", "expected_p95_ms", "moved")
+    __slots__ = ("app_id", "attempt", "name", "spark_version", "started_ms", "ended_ms", "job_key", "run_key", "status", "elapsed_ms", "baseline_runs", "expected_ms", "expected_p95_ms", "moved", "work_measure")
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -40,6 +40,7 @@ class AnalysedApplication(_message.Message):
     EXPECTED_MS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_P95_MS_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
+    WORK_MEASURE_FIELD_NUMBER: _ClassVar[int]
     app_id: str
     attempt: str
     name: str
@@ -54,7 +55,8 @@ class AnalysedApplication(_message.Message):
     expected_ms: int
     expected_p95_ms: int
     moved: str
-    def __init__(self, app_id: _Optional[str] = ..., attempt: _Optional[str] = ..., name: _Optional[str] = ..., spark_version: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., status: _Optional[str] = ..., elapsed_ms: _Optional[int] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ...) -> None: ...
+    work_measure: str
+    def __init__(self, app_id: _Optional[str] = ..., attempt: _Optional[str] = ..., name: _Optional[str] = ..., spark_version: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., status: _Optional[str] = ..., elapsed_ms: _Optional[int] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_measure: _Optional[str] = ...) -> None: ...
 
 class AnalysisEvidence(_message.Message):
     __slots__ = ("files", "plain_bytes", "codecs", "events", "events_by_kind", "malformed_lines", "truncated", "complete", "unfinished_tasks", "duplicate_task_ends", "malformed", "missing_files", "completeness", "left_out", "odd_values")
@@ -150,7 +152,7 @@ class AnalysedJob(_message.Message):
     def __init__(self, job_id: _Optional[int] = ..., description: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., result: _Optional[str] = ..., failure_reason: _Optional[str] = ..., stage_ids: _Optional[_Iterable[int]] = ..., failure_kind: _Optional[str] = ..., failure: _Optional[str] = ..., retry: _Optional[str] = ...) -> None: ...
 
 class AnalysedStage(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "fingerprint", "name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics", "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records", "input_bytes", "input_records", "output_bytes", "output_records", "wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "job_id", "sql_execution_id", "started_tasks", "completeness", "baseline_runs", "expected_ms", "expected_p95_ms", "moved")
+    __slots__ = ("stage_id", "stage_attempt", "fingerprint", "name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics", "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records", "input_bytes", "input_records", "output_bytes", "output_records", "wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "job_id", "sql_execution_id", "started_tasks", "completeness", "baseline_runs", "expected_ms", "expected_p95_ms", "moved", "work_measure")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
@@ -195,6 +197,7 @@ class AnalysedStage(_message.Message):
     EXPECTED_MS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_P95_MS_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
+    WORK_MEASURE_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     fingerprint: str
@@ -239,7 +242,8 @@ class AnalysedStage(_message.Message):
     expected_ms: int
     expected_p95_ms: int
     moved: str
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., fingerprint: _Optional[str] = ..., name: _Optional[str] = ..., job_description: _Optional[str] = ..., status: _Optional[str] = ..., num_tasks: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., tasks: _Optional[int] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., killed: _Optional[int] = ..., speculative: _Optional[int] = ..., without_metrics: _Optional[int] = ..., run_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., gc_ms: _Optional[int] = ..., deserialize_ms: _Optional[int] = ..., result_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., fetch_wait_ms: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., wall_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_run_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_shuffle_read_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., task_input_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., started_tasks: _Optional[int] = ..., completeness: _Optional[float] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ...) -> None: ...
+    work_measure: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., fingerprint: _Optional[str] = ..., name: _Optional[str] = ..., job_description: _Optional[str] = ..., status: _Optional[str] = ..., num_tasks: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., tasks: _Optional[int] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., killed: _Optional[int] = ..., speculative: _Optional[int] = ..., without_metrics: _Optional[int] = ..., run_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., gc_ms: _Optional[int] = ..., deserialize_ms: _Optional[int] = ..., result_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., fetch_wait_ms: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., wall_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_run_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_shuffle_read_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., task_input_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., started_tasks: _Optional[int] = ..., completeness: _Optional[float] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_measure: _Optional[str] = ...) -> None: ...
 
 class Distribution(_message.Message):
     __slots__ = ("n", "sum", "min", "median", "p95", "max")

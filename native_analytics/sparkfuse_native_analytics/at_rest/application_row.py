@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from sparkfuse_native_analytics.at_rest.stage_rows import held
+from sparkfuse_rules.knowledge.work import operator_rows
 
 VIEW = "app_live"
 SUCCEEDED = "JobSucceeded"
+_READ_BYTES = ("input_bytes", "shuffle_read_bytes")
+_READ_RECORDS = ("input_records", "shuffle_read_records")
 
 
 def application_row(
@@ -45,13 +48,30 @@ def application_row(
         "user_name": application["user_name"],
         "spark_version": application["spark_version"],
         "finished_cpu_ms": _sum(stages, "cpu_ns") // 1_000_000,
-        "work_bytes": _sum(stages, "input_bytes", "shuffle_read_bytes"),
-        "work_records": _sum(stages, "input_records", "shuffle_read_records"),
+        "work_bytes": _sum(stages, *_READ_BYTES),
+        "work_records": _sum(stages, *_READ_RECORDS),
+        "operator_rows": _operator_rows(stages),
         "facts_seen": evidence["events"],
         "facts_expected": evidence["events"] + evidence["malformed"] + evidence["left_out"],
         "unfinished_tasks": evidence["unfinished_tasks"],
     }
     return {name: value for name, value in row.items() if value is not None}
+
+
+def _operator_rows(stages: Any) -> int | None:
+    """The rows of the ended stages that read nothing; None where no stage is measured so."""
+    told = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
+    rows = (operator_rows(_work(dict(zip(told, row, strict=True)))) for row in zip(*told.values(), strict=True))
+    return held(sum(each for each in rows if each)) or None
+
+
+def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row of the kernel's stages says of its work, as columns of stage_live."""
+    return {
+        "work_bytes": sum(stage[name] for name in _READ_BYTES),
+        "work_records": sum(stage[name] for name in _READ_RECORDS),
+        "operator_rows_max": stage["operator_rows_max"],
+    }
 
 
 def _sum(stages: Any, *names: str) -> int:

@@ -8,10 +8,12 @@ from sparkfuse_native_analytics.at_rest.application import Application
 from sparkfuse_native_analytics.at_rest.history import History
 from sparkfuse_rules.knowledge.baseline import Fit
 from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
+from sparkfuse_rules.knowledge.work import work_of
 
 Columns = dict[str, Any]
 _ASKED = (
     "stage_fingerprint", "status", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records",
+    "operator_rows_max",
 )  # fmt: skip
 
 
@@ -43,5 +45,5 @@ def expected(fitted: Fit | None, row: Any, running: bool) -> Columns:
     """The columns that a baseline fills of a stage or an application; empty while too little is known."""
     if fitted is None:
         return {}
-    expectation = fitted.at(row.get("work_bytes"), row.get("work_records"), running)
+    expectation = fitted.at(work_of(row), running)
     return expected_columns(expectation, row.get("elapsed_ms"), row.get("finished_cpu_ms"))

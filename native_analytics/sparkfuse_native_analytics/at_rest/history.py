@@ -13,7 +13,7 @@ from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
 
 _TOLD = (
     "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
-    "finished_cpu_ms", "work_bytes", "work_records",
+    "finished_cpu_ms", "work_bytes", "work_records", "operator_rows_max",
 )  # fmt: skip
 Evidence = tuple[Mapping[str, Any], float]
 

@@ -17,7 +17,7 @@ SOURCE = "event_log"
 _RUNNING = "running"
 _INT32 = range(-(2**31), 2**31)
 _TEXTS = ("name", "failure_reason")
-_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks")
+_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows")
 
 
 def history_rows(application: Application, cluster: str, tenant: str) -> Iterator[HistoryRow]:

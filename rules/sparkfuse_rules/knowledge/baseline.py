@@ -14,6 +14,7 @@ from sparkfuse_rules.knowledge.baseline_model import (
     Sample,
     fit_lines,
 )
+from sparkfuse_rules.knowledge.work import Work
 
 __all__ = ["Expectation", "Fit", "Sample", "expect", "fit", "learn", "level_changed", "moved"]
 
@@ -30,6 +31,7 @@ def expect(
     work_records: int | None,
     known_before_ms: int,
     running: bool = False,
+    operator_rows: int | None = None,
 ) -> Expectation | None:
     """Say what a run that started at ``known_before_ms`` is expected to take; None below five known runs.
 
@@ -38,7 +40,7 @@ def expect(
     outliers move it no further than the others' spread.
     """
     fitted = fit(samples, known_before_ms)
-    return fitted.at(work_bytes, work_records, running) if fitted else None
+    return fitted.at(Work(work_bytes, work_records, operator_rows), running) if fitted else None
 
 
 def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
@@ -87,7 +89,7 @@ def _side(fitted: Fit | None, sample: Sample) -> int:
     """1 above the bounds, -1 below them, 0 within or unknown; in wall time, which is what users wait for."""
     if fitted is None:
         return 0
-    expectation = fitted.at(sample.work_bytes, sample.work_records)
+    expectation = fitted.at(sample.work)
     if sample.wall_ms > expectation.expected_p95_ms:
         return 1
     lowest = expectation.expected_ms**2 / expectation.expected_p95_ms
@@ -121,8 +123,5 @@ def _latest_runs(samples: Sequence[Sample]) -> list[Sample]:
 
 def _agree(samples: Sequence[Sample], fitted: Fit) -> bool:
     """Whether the runs lie as near to each other, for their sizes, as runs of one level do."""
-    off = [
-        math.log(max(1, sample.wall_ms) / max(1, fitted.at(sample.work_bytes, sample.work_records).expected_ms))
-        for sample in samples
-    ]
+    off = [math.log(max(1, sample.wall_ms) / max(1, fitted.at(sample.work).expected_ms)) for sample in samples]
     return max(off) - min(off) <= 3 * min(line.scale for line in fitted.wall.values())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread, theil_sen_slope
+from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
 # Below five runs 30 % of outliers cannot be told from the rest.
 MIN_RUNS = 5
@@ -35,12 +36,19 @@ UNKNOWN_WORK_FACTOR = 2.0
 MAX_MS = 2**53
 
 
+# Rows are told at the end only. While it runs the work of an application is not known when rows make the most of it:
+# twice what its stages read.
+LATE_ROWS = math.log(2)
+
 Size = Callable[["Sample"], float | None]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One ended run of a stage. Times in ms; work is input and shuffle read, None when nothing was reported."""
+    """One ended run of a stage. Times in ms; work is input and shuffle read, None when nothing was reported.
+
+    ``operator_rows`` are those of SQL operators where nothing was read.
+    """
 
     run_key: str
     learned_ms: int
@@ -50,11 +58,21 @@ class Sample:
     work_records: int | None = None
     num_tasks: int | None = None
     abnormal: bool = False
+    operator_rows: int | None = None
+
+    @property
+    def work(self) -> Work:
+        """How much it had to do."""
+        return Work(self.work_bytes, self.work_records, self.operator_rows)
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What is expected of a stage with this much work, in ms, and on how many runs that rests."""
+    """What is expected of a stage with this much work, in ms, and on how many runs that rests.
+
+    ``work_measure`` is the measure of work that the expectation is for: bytes, records or rows; none where the usual
+    work had to be taken for want of one, which ``work_known`` says too.
+    """
 
     runs: int
     expected_ms: int
@@ -62,6 +80,7 @@ class Expectation:
     expected_cpu_ms: int | None
     expected_cpu_p95_ms: int | None
     work_known: bool
+    work_measure: str
 
 
 @dataclass(frozen=True)
@@ -102,28 +121,31 @@ class Line:
 
 @dataclass(frozen=True)
 class Fit:
-    """The lines of one stage for each measure of work that all its samples have; the empty measure is for none."""
+    """The lines of one stage for each measure of work that enough of its samples have; the empty one is for none."""
 
     runs: int
     wall: Mapping[str, Line]
     cpu: Mapping[str, Line]
     usual: Mapping[str, float]  # log of the median work
 
-    def at(self, work_bytes: int | None, work_records: int | None, running: bool = False) -> Expectation:
+    def at(self, work: Work, running: bool = False) -> Expectation:
         """The expectation for this much work; of several measures the one that expects most.
 
-        A ``running`` stage has not seen all its work yet, so less than the usual work counts as the usual.
+        A ``running`` stage has not seen all its work yet, so less than the usual work counts as the usual; rows of SQL
+        operators are not told before the end, so where they are the measure the bar is as high as without one.
         """
-        sizes = {
-            measure: max(size, self.usual[measure]) if running else size
-            for measure, size in (("bytes", _log(work_bytes)), ("records", _log(work_records)))
-            if size is not None and measure in self.wall
-        }
-        if running and not sizes:  # nothing read so far
-            sizes = dict(self.usual)
+        sizes = self._sizes(work, running)
+        return self._expectation(sizes, bool(sizes) and not (running and self._told_late()))
+
+    def at_usual(self) -> Expectation:
+        """The expectation for the usual work, before anything of it is known."""
+        return self._expectation(self.usual, bool(self.usual))
+
+    def _expectation(self, sizes: Mapping[str, float], work_known: bool) -> Expectation:
+        measure = max(sizes, key=lambda each: self.wall[each].at(sizes[each]), default=NONE)
         wall, wall_p95 = _highest(self.wall, sizes)
-        cpu, cpu_p95 = _highest(self.cpu, sizes) if self.cpu else (None, None)
-        work_known = bool(sizes)
+        cpu_sizes = {each: size for each, size in sizes.items() if each in self.cpu}
+        cpu, cpu_p95 = _highest(self.cpu, cpu_sizes) if "" in self.cpu else (None, None)
         return Expectation(
             runs=self.runs,
             expected_ms=_whole(wall),
@@ -131,7 +153,21 @@ class Fit:
             expected_cpu_ms=None if cpu is None else _whole(cpu),
             expected_cpu_p95_ms=None if cpu_p95 is None else _bound(cpu_p95, CPU_SLACK_MS, work_known),
             work_known=work_known,
+            work_measure=measure if work_known else NONE,
         )
+
+    def _sizes(self, work: Work, running: bool) -> dict[str, float]:
+        told = {measure: size for measure, size in work.sizes().items() if measure in self.wall}
+        if not running:
+            return told
+        return {measure: max(told.get(measure, usual), usual) for measure, usual in self.usual.items()}
+
+    def _told_late(self) -> bool:
+        """Whether most of the work is measured by what is only known at the end."""
+        usual = self.usual
+        if ROWS not in usual:
+            return False
+        return BYTES not in usual if RECORDS not in usual else usual[ROWS] - usual[RECORDS] > LATE_ROWS
 
 
 def _wall(sample: Sample) -> float:
@@ -142,41 +178,36 @@ def _cpu(sample: Sample) -> float:
     return math.log(max(1, sample.cpu_ms or 0))
 
 
-def _bytes(sample: Sample) -> float | None:
-    return _log(sample.work_bytes)
-
-
-def _records(sample: Sample) -> float | None:
-    return _log(sample.work_records)
-
-
 def _nothing(_: Sample) -> float | None:
     return None
 
 
-def _log(work: int | None) -> float | None:
-    return math.log(work) if work and work > 0 else None
+def _size_in(measure: str) -> Size:
+    return lambda sample: sample.work.size(measure)
+
+
+# The measures of work, and the empty one for a row without any.
+_MEASURED: Mapping[str, Size] = {"": _nothing, **{measure: _size_in(measure) for measure in MEASURES}}
 
 
 def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
-    """Fit the lines of all measures of work that all ``samples`` have; they are of ``runs`` different runs."""
-    measures = _measures(samples)
-    timed = [sample for sample in samples if sample.cpu_ms is not None]
-    cpu_known = 2 * len(timed) > len(samples)
-    wall = {measure: _line(samples, runs, size, _wall) for measure, size in measures.items()}
-    cpu = {measure: _line(timed, runs, size, _cpu) for measure, size in measures.items()} if cpu_known else {}
+    """Fit the lines of all measures of work that enough ``samples`` have; they are of ``runs`` different runs.
+
+    A line is drawn through those that have its measure: one run without input does not take the measure from the rest.
+    """
+    wall: dict[str, Line] = {}
+    cpu: dict[str, Line] = {}
+    for measure, size in _MEASURED.items():
+        told = [sample for sample in samples if not measure or size(sample) is not None]
+        told_runs = len({sample.run_key for sample in told})
+        if told_runs < min(MIN_RUNS, runs):
+            continue
+        wall[measure] = _line(told, told_runs, size, _wall)
+        timed = [sample for sample in told if sample.cpu_ms is not None]
+        if 2 * len(timed) > len(told):
+            cpu[measure] = _line(timed, told_runs, size, _cpu)
     usual = {measure: line.reference_size for measure, line in wall.items() if measure}
     return Fit(runs, wall, cpu, usual)
-
-
-def _measures(samples: Sequence[Sample]) -> dict[str, Size]:
-    """The measures of work that all samples have, and the empty one for a row without any."""
-    possible: dict[str, Size] = {"": _nothing, "bytes": _bytes, "records": _records}
-    return {
-        measure: size
-        for measure, size in possible.items()
-        if not measure or all(size(sample) is not None for sample in samples)
-    }
 
 
 def _line(samples: Sequence[Sample], runs: int, size: Size, time: Callable[[Sample], float]) -> Line:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from sparkfuse_rules.knowledge.baseline import fit
 from sparkfuse_rules.knowledge.baseline_model import MIN_RUNS, Expectation, Line, Sample
+from sparkfuse_rules.knowledge.work import Work
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How a stage's time follows one measure of its work (bytes or records).
+    """How a stage's time follows one measure of its work (bytes, records or rows of SQL operators).
 
     ``doubled`` is the factor on the time when the work doubles; ``usual``, ``smallest`` and ``largest`` are the work of
     the runs that teach; ``spread`` is the factor by which two of three healthy runs of one size differ at most.
@@ -41,9 +42,7 @@ class Explanation:
     growth: tuple[Growth, ...]
 
 
-def explain(
-    samples: Sequence[Sample], known_before_ms: int, work_bytes: int | None = None, work_records: int | None = None
-) -> Explanation:
+def explain(samples: Sequence[Sample], known_before_ms: int, work: Work | None = None) -> Explanation:
     """Explain what a run that starts at ``known_before_ms`` is expected to take; without work: with the usual work."""
     known = [sample for sample in samples if sample.learned_ms < known_before_ms]
     teaching = _runs(known, abnormal=False)
@@ -53,10 +52,8 @@ def explain(
         runs = len({sample.run_key for sample in known})
         why_not = f"{runs} of the {MIN_RUNS} runs that are needed" if runs < MIN_RUNS else "too few runs agree"
         return Explanation(None, why_not, teaching, set_aside, ())
-    # A running stage that has read nothing yet is expected to have its usual work.
-    asked = work_bytes is not None or work_records is not None
     growth = tuple(_growth(measure, line) for measure, line in fitted.wall.items() if measure)
-    return Explanation(fitted.at(work_bytes, work_records, running=not asked), None, teaching, set_aside, growth)
+    return Explanation(fitted.at_usual() if work is None else fitted.at(work), None, teaching, set_aside, growth)
 
 
 def _runs(samples: Sequence[Sample], *, abnormal: bool) -> tuple[str, ...]:

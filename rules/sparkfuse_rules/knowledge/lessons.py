@@ -7,6 +7,7 @@ from typing import Any
 
 from sparkfuse_rules.knowledge.baseline import moved
 from sparkfuse_rules.knowledge.baseline_model import Expectation, Sample
+from sparkfuse_rules.knowledge.work import work_of
 
 # Evidence below this is not complete: it neither teaches nor pages nor kills.
 COMPLETE = 0.99
@@ -47,6 +48,7 @@ def expected_columns(expectation: Expectation, elapsed_ms: int | None, cpu_ms: i
         "expected_ms": expectation.expected_ms,
         "expected_p95_ms": expectation.expected_p95_ms,
         "work_known": expectation.work_known,
+        "work_measure": expectation.work_measure,
         "moved": moved(expectation, elapsed_ms, cpu_ms),
     }
     if expectation.expected_cpu_ms is not None and expectation.expected_cpu_p95_ms is not None:
@@ -69,4 +71,5 @@ def _sample(run_key: str, columns: Columns, learned_ms: int) -> Sample:
         work_bytes=columns.get("work_bytes"),
         work_records=columns.get("work_records"),
         num_tasks=columns.get("num_tasks"),
+        operator_rows=work_of(columns).operator_rows,
     )

@@ -15,11 +15,13 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
 from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
+from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.memory import Cell
 from sparkfuse_stream_jobs.detect.rows import present
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 
-_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks")
+_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows")
+_WORK = ("work_bytes", "work_records", "operator_rows_max")
 # What a collector says of itself that was told neither cluster nor tenant.
 DEFAULT = "default"
 # Lines that are fitted already: a stage that runs is asked about every few seconds, and fitting takes milliseconds.
@@ -145,16 +147,20 @@ def _of_stage(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None, int |
     share, ahead = 1.0, 1.0
     if elapsed_ms and judged_ms and judged_ms > elapsed_ms:
         share, ahead = share_of_whole(present(stage)), judged_ms / elapsed_ms
-    work_bytes = int(stage.work_bytes / share) if stage.HasField("work_bytes") else None
-    work_records = int(stage.work_records / share) if stage.HasField("work_records") else None
+    work = work_of({name: getattr(stage, name) for name in _WORK if stage.HasField(name)})
+    whole = Work(_scaled(work.read_bytes, share), _scaled(work.records, share), work.operator_rows)
     cpu_known = stage.HasField("finished_cpu_ms") or stage.HasField("running_cpu_ms")
     cpu_ms = int((stage.finished_cpu_ms + stage.running_cpu_ms) * ahead) if cpu_known else None
-    return fitted.at(work_bytes, work_records, running), judged_ms, cpu_ms
+    return fitted.at(whole, running), judged_ms, cpu_ms
+
+
+def _scaled(amount: int | None, share: float) -> int | None:
+    return None if amount is None else int(amount / share)
 
 
 def _of_application(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None, int | None]:
     told = present(row.application)
-    expectation = fitted.at(told.get("work_bytes"), told.get("work_records"), told.get("status") == RUNNING)
+    expectation = fitted.at(work_of(told), told.get("status") == RUNNING)
     return expectation, told.get("elapsed_ms"), told.get("finished_cpu_ms")
 
 

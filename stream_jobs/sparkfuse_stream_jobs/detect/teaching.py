@@ -13,7 +13,7 @@ from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
 from sparkfuse_stream_jobs.detect.rows import present
 from sparkfuse_stream_jobs.detect.run_memory import Memory, application_of
 
-_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks")
+_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows")
 
 
 @dataclass(frozen=True)

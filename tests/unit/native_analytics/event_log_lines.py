@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class Task:
     """The exception's class and text, for the reason ExceptionFailure; else what Spark says of the failure."""
     index: int | None = None
     executor: str = "1"
+    read_records: int = 10
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,11 @@ def _task(stage: Stage, task: Task, index: int, number: int, submitted: int) -> 
         "Result Size": 100,
         "Memory Bytes Spilled": 3 * task.disk_spilled_bytes,
         "Disk Bytes Spilled": task.disk_spilled_bytes,
-        "Shuffle Read Metrics": {"Remote Bytes Read": task.read_bytes, "Local Bytes Read": 0, "Total Records Read": 10},
+        "Shuffle Read Metrics": {
+            "Remote Bytes Read": task.read_bytes,
+            "Local Bytes Read": 0,
+            "Total Records Read": task.read_records,
+        },
     }
     yield {
         "Event": "SparkListenerTaskEnd",
@@ -199,3 +204,9 @@ def even(wall_ms: int, tasks: int = 8, **more: Any) -> list[Task]:
 def nightly(day: int, wall_ms: int, **more: Any) -> Run:
     """The run of one day, whose one stage takes ``wall_ms`` and as much CPU in each task."""
     return Run([Stage(3, even(wall_ms))], app_id=f"app-{day}", start_ms=START_MS + day * DAY_MS, **more)
+
+
+def counted(day: int, wall_ms: int, rows: int | None) -> Run:
+    """The run of one day whose one stage reads nothing and makes so many rows."""
+    stage = Stage(3, even(wall_ms, read_bytes=0, read_records=0), output_rows=rows)
+    return replace(nightly(day, wall_ms), stages=[stage])

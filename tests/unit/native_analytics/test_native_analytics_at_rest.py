@@ -15,7 +15,7 @@ from sparkfuse_native_analytics.at_rest.history_rows import history_rows
 from sparkfuse_native_analytics.event_logs.find import find_logs
 from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 from sparkfuse_rules.compiled import rules_at_rest
-from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, even, nightly
+from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, counted, even, nightly
 
 RULES = rules_at_rest()
 SCHEMA = json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "analysis.json").read_text())
@@ -180,6 +180,37 @@ def test_healthy_runs_raise_nothing(read, learned):
     grown = Run([Stage(3, even(170_000, read_bytes=3_000_000))], start_ms=cold.start_ms)
 
     assert [found(read(run), known) for run in (HEALTHY[0], cold, noisy, grown)] == [[], [], [], []]
+
+
+# What the runs of a source that reports nothing take.
+COUNTED_MS = (60_000, 62_000, 58_000, 61_000, 59_000)
+
+
+def test_a_source_that_reports_nothing_is_judged_by_the_rows_of_its_operators(read, learned):
+    """Three times the rows may take three times as long; as many rows may not, and the finding says what it counted."""
+    known = learned(*(counted(day, wall_ms, 10**9) for day, wall_ms in enumerate(COUNTED_MS)))
+    grown, slow = read(counted(9, 180_000, 3 * 10**9)), read(counted(9, 180_000, 10**9))
+
+    assert found(grown, known) == []
+    assert found(slow, known) == [("stage_slow", "warning"), ("application_slow", "warning")]
+    assert all("Work is measured by rows" in each["description"] for each in analyse(slow, RULES, known)["findings"])
+
+
+def test_history_has_the_rows_of_operators(read):
+    """What a backfill puts into the store, of the application and of its stage."""
+    application, stage = history_rows(read(counted(0, 60_000, 10**9)), "test", "team")
+
+    assert (application.application.operator_rows, stage.stage.operator_rows_max) == (10**9, 10**9)
+
+
+def test_without_any_measure_of_work_the_bar_is_higher_and_the_finding_says_so(read, learned):
+    """Twice as slow is nothing then; seven times is."""
+    known = learned(*(counted(day, wall_ms, None) for day, wall_ms in enumerate(COUNTED_MS)))
+    findings = analyse(read(counted(9, 420_000, None)), RULES, known)["findings"]
+
+    assert found(read(counted(9, 150_000, None)), known) == []
+    assert [each["rule"] for each in findings] == ["stage_slow", "application_slow"]
+    assert all("Work is measured by none" in each["description"] for each in findings)
 
 
 def test_a_run_is_judged_by_what_was_known_before_it_started(read, learned):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sparkfuse_rules.knowledge.baseline import Sample, expect, fit, learn, level_changed, moved
 from sparkfuse_rules.knowledge.baseline_model import MAX_MS
 from sparkfuse_rules.knowledge.robust import median, prediction_factor, student_t_95, theil_sen_slope
+from sparkfuse_rules.knowledge.work import Work
 
 NOW = 10**12
 
@@ -106,15 +107,82 @@ def test_unknown_work_raises_the_bar():
     """Without a measure of work the bound is twice as high, and the expectation says so."""
     known, unknown = expect(QUIET_RUNS, 10**9, 10**6, NOW), expect(QUIET_RUNS, None, 0, NOW)
 
-    assert not unknown.work_known
+    assert (known.work_known, unknown.work_known) == (True, False)
+    assert (known.work_measure, unknown.work_measure) == ("bytes", "none")
     assert unknown.expected_p95_ms == pytest.approx(2 * known.expected_p95_ms, abs=2)
 
 
 def test_records_stand_in_where_no_bytes_are_reported():
-    """A range or a JDBC source reports rows only; they are the work then."""
-    rows_only = tuple(replace(sample, work_bytes=0) for sample in GROWING_RUNS)
+    """A range and a JDBC source report records only; they are the work then."""
+    records_only = tuple(replace(sample, work_bytes=0) for sample in GROWING_RUNS)
+    expectation = expect(records_only, 0, 5 * 10**4, NOW)
 
-    assert expect(rows_only, 0, 5 * 10**4, NOW).expected_ms == pytest.approx(5_000, rel=0.02)
+    assert expectation.expected_ms == pytest.approx(5_000, rel=0.02)
+    assert expectation.work_measure == "records"
+
+
+def test_rows_of_operators_stand_in_where_nothing_is_read():
+    """A custom source reports nothing: three times the rows may take three times as long."""
+    made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
+    usual, grown = (expect(made, 0, 0, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
+
+    assert (usual.work_measure, usual.work_known) == ("rows", True)
+    assert moved(grown, 180_000, 90_000) == "none"
+    assert moved(usual, 180_000, 90_000) == "both"
+
+
+def test_rows_are_not_known_before_the_end():
+    """A running stage that reads nothing may have three times the rows, so the bar is that of unknown work."""
+    made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
+    running, ended = (expect(made, 0, 0, NOW, running, rows) for running, rows in ((True, None), (False, 10**9)))
+
+    assert (running.work_known, running.work_measure) == (False, "none")
+    assert running.expected_ms == ended.expected_ms
+    assert running.expected_p95_ms == pytest.approx(2 * ended.expected_p95_ms, abs=2)
+
+
+def test_an_application_grows_with_the_rows_of_its_stages_that_read_nothing():
+    """Generated rows that are counted shuffle the same few records however many they are."""
+    counted = tuple(replace(each, work_bytes=900, work_records=10, operator_rows=10**9) for each in QUIET_RUNS)
+    usual, grown = (expect(counted, 900, 10, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
+
+    assert grown.work_measure == "rows"
+    assert grown.expected_ms == pytest.approx(3 * usual.expected_ms, rel=0.01)
+    assert not expect(counted, 900, 10, NOW, running=True).work_known
+
+
+def test_a_few_rows_beside_what_is_read_leave_a_running_application_measured():
+    """A small table that was typed in does not make the work of an application unknown while it runs."""
+    read = tuple(replace(each, operator_rows=3) for each in QUIET_RUNS)
+
+    assert expect(read, 10**9, 10**6, NOW, running=True).work_known
+
+
+@pytest.mark.parametrize(("told", "measure"), [(4, "none"), (5, "rows")])
+def test_a_measure_counts_once_five_runs_have_it(told, measure):
+    """Runs of before the rows were told, or without input, leave it to the others."""
+    made = tuple(replace(each, work_bytes=0, work_records=0) for each in QUIET_RUNS)
+    some = (*made[told:], *(replace(each, operator_rows=10**9) for each in made[:told]))
+
+    assert expect(some, 0, 0, NOW, operator_rows=10**9).work_measure == measure
+
+
+def test_a_day_without_input_does_not_take_the_measure_from_the_others():
+    """One empty run among twenty: the work is still known, and the line that of the others."""
+    empty = replace(run(99, wall_ms=2_000, cpu_ms=10), work_bytes=0, work_records=0)
+
+    assert expect((*QUIET_RUNS, empty), 10**9, 10**6, NOW).work_known
+
+
+@given(histories, works, st.data())
+def test_samples_without_cpu_or_work_break_nothing(history, work, data):
+    """Whatever some samples lack, an expectation comes out, and its bound is above it."""
+    lacking = st.sets(st.sampled_from(["cpu_ms", "work_bytes", "work_records"]))
+    some = tuple(replace(each, **dict.fromkeys(data.draw(lacking))) for each in history)
+    expectation = expect(some, work, work, NOW)
+
+    assert 0 < expectation.expected_ms <= expectation.expected_p95_ms
+    assert (expectation.expected_cpu_ms is None) == (2 * sum(each.cpu_ms is not None for each in some) <= len(some))
 
 
 def test_few_runs_give_a_wide_bound():
@@ -122,6 +190,17 @@ def test_few_runs_give_a_wide_bound():
     few, many = (expect(tuple(run(n) for n in range(count)), 10**9, 10**6, NOW) for count in (5, 50))
 
     assert few.expected_p95_ms > many.expected_p95_ms > 60_000
+
+
+@given(histories, works, works, st.booleans())
+def test_more_rows_never_lower_the_expectation(history, one, other, running):
+    """Rises with the rows of operators where nothing is read, for any history."""
+    less, more = sorted((one, other))
+    made = tuple(replace(each, work_bytes=None, work_records=None, operator_rows=each.work_records) for each in history)
+    small, big = (expect(made, None, None, NOW, running, rows) for rows in (less, more))
+
+    assert small.expected_ms <= big.expected_ms
+    assert small.expected_p95_ms <= big.expected_p95_ms
 
 
 @given(histories, works, works, st.booleans())
@@ -255,7 +334,7 @@ def test_what_moved_is_said(elapsed_ms, cpu_ms, expected):
 
 def test_a_fit_answers_as_expect_does():
     """The live job fits once for a run and asks often: the same numbers."""
-    assert fit(GROWING_RUNS, NOW).at(10**8, 10**5) == expect(GROWING_RUNS, 10**8, 10**5, NOW)
+    assert fit(GROWING_RUNS, NOW).at(Work(10**8, 10**5)) == expect(GROWING_RUNS, 10**8, 10**5, NOW)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from sparkfuse_rules.knowledge.baseline import expect, learn
 from sparkfuse_rules.knowledge.baseline_model import Sample
 from sparkfuse_rules.knowledge.explained import explain
+from sparkfuse_rules.knowledge.work import Work
 
 NOW = 1_000_000
 
@@ -27,8 +28,17 @@ def test_the_expectation_is_the_one_that_judges() -> None:
     """With a given work as for an ended stage, without one for the usual work."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
-    assert explain(samples, NOW, 4_000_000).expected == expect(samples, 4_000_000, None, NOW)
+    assert explain(samples, NOW, Work(4_000_000)).expected == expect(samples, 4_000_000, None, NOW)
     assert explain(samples, NOW).expected == expect(samples, None, None, NOW, running=True)
+
+
+def test_the_usual_rows_of_a_source_that_reports_nothing_are_expected() -> None:
+    """What is asked of the next run is not judged by the bar of a running one, whose rows nobody knows yet."""
+    made = [replace(run(n), work_bytes=0, work_records=0, operator_rows=10**6) for n in range(8)]
+    found = explain(made, NOW)
+
+    assert found.expected == expect(made, None, None, NOW, operator_rows=10**6)
+    assert [growth.measure for growth in found.growth] == ["rows"]
 
 
 def test_growth_is_told_for_each_measure_of_work() -> None:

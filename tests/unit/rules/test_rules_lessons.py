@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from sparkfuse_rules.knowledge.baseline_model import Expectation, Sample
@@ -28,6 +30,13 @@ LEARNED = Sample("run", 5, 900, 700, 10, 2, 100)
         pytest.param({}, 0.99, LEARNED, id="ended well, with 99 of 100 tasks"),
         pytest.param({"succeeded_tasks": 98}, 1.0, None, id="tasks are missing"),
         pytest.param({}, 0.98, None, id="facts are missing"),
+        pytest.param({"operator_rows_max": 7}, 1.0, LEARNED, id="rows count only where nothing was read"),
+        pytest.param(
+            {"work_bytes": 0, "work_records": 0, "operator_rows_max": 7},
+            1.0,
+            replace(LEARNED, work_bytes=0, work_records=0, operator_rows=7),
+            id="nothing was read, so its rows are its work",
+        ),
         pytest.param({"stage_attempt": 1}, 1.0, None, id="a later attempt runs a part of the tasks"),
         pytest.param({"status": "failed"}, 1.0, None, id="failed"),
         pytest.param({"status": "running"}, 1.0, None, id="no end"),
@@ -44,6 +53,7 @@ def test_what_an_application_teaches():
     application = {"status": "succeeded", "elapsed_ms": 900, "finished_cpu_ms": 700, "work_bytes": 10}
 
     assert application_sample("run", 1.0, application, 5) == Sample("run", 5, 900, 700, 10, None, None)
+    assert application_sample("run", 1.0, {**application, "operator_rows": 6}, 5).operator_rows == 6
     assert application_sample("run", 0.98, application) is None
     assert application_sample("run", 1.0, {**application, "status": "failed"}) is None
     assert application_sample("run", 1.0, {**application, "status": "running"}) is None
@@ -56,13 +66,14 @@ def test_a_run_with_a_failed_job_or_stage_did_not_end_well():
 
 def test_an_expectation_becomes_columns():
     """What was expected, and what moved against it; without CPU nothing is said of CPU."""
-    expected = Expectation(7, 100, 150, None, None, True)
+    expected = Expectation(7, 100, 150, None, None, True, "rows")
 
     assert expected_columns(expected, 200, 80) == {
         "baseline_runs": 7,
         "expected_ms": 100,
         "expected_p95_ms": 150,
         "work_known": True,
+        "work_measure": "rows",
         "moved": "wall",
     }
 

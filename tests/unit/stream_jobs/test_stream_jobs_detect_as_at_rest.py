@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
-from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow
+from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
 from sparkfuse_native_analytics.at_rest.application import Application, read_application
-from sparkfuse_native_analytics.at_rest.expectations import application_expectation
+from sparkfuse_native_analytics.at_rest.expectations import application_expectation, stage_expectations
 from sparkfuse_native_analytics.at_rest.history import History
 from sparkfuse_native_analytics.at_rest.history_rows import lessons_of
 from sparkfuse_native_analytics.event_logs.find import find_logs
@@ -20,10 +20,15 @@ from sparkfuse_stream_jobs.detect.identify import step
 from sparkfuse_stream_jobs.detect.memory import HeldCell
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
 from sparkfuse_stream_jobs.detect.teaching import Lesson
-from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, even, nightly
+from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, counted, even, nightly
 
 CLUSTER, TENANT = "prod-eu", "orders"
 HEALTHY = [nightly(day, 60_000 + 500 * day) for day in range(7)]
+COUNTED = [counted(day, 60_000 + 500 * day, 10**9) for day in range(7)]
+
+
+def is_whole(baseline: Baseline) -> bool:
+    return baseline.stage_fingerprint == APPLICATION
 
 
 def read(run: Run, folder: Path) -> Application:
@@ -81,7 +86,7 @@ def test_the_same_runs_teach_and_judge_alike_live_and_at_rest(run: Run, tmp_path
     live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
     for application in healthy:
         _, taught = live.see(application)
-        [seeded] = [each for each in lessons_of(application, CLUSTER, TENANT) if each.stage_fingerprint == APPLICATION]
+        [seeded] = [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
 
         assert taught == [seeded]
     application = read(run, tmp_path)
@@ -93,11 +98,50 @@ def test_the_same_runs_teach_and_judge_alike_live_and_at_rest(run: Run, tmp_path
 
 
 @pytest.mark.parametrize(
+    ("run", "moved"),
+    [
+        pytest.param(counted(9, 180_000, 3 * 10**9), "none", id="three times the rows"),
+        pytest.param(counted(9, 180_000, 10**9), "both", id="as many rows"),
+    ],
+)
+def test_rows_of_operators_teach_and_judge_alike_live_and_at_rest(run: Run, moved: str, tmp_path: Path):
+    """An application and a stage that read nothing, judged by the rows that the plan's nodes put out."""
+    live, counted_before = Live(), [read(each, tmp_path) for each in COUNTED]
+    for application in counted_before:
+        _, taught = live.see(application)
+
+        assert taught == [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
+    application, history = read(run, tmp_path), History(counted_before)
+    judged, _ = live.see(application)
+    at_rest = application_expectation(application, history)
+    [stage_at_rest] = stage_expectations(application, history)
+
+    assert {name: judged.get(name) for name in at_rest} == at_rest
+    assert {name: stage_judged(application, counted_before).get(name) for name in stage_at_rest} == stage_at_rest
+    assert [(each["moved"], each["work_measure"]) for each in (at_rest, stage_at_rest)] == [(moved, "rows")] * 2
+
+
+def stage_judged(application: Application, before: list[Application]) -> dict[str, object]:
+    """The columns of the only stage's row as the live job judges it, after it learned what the logs of before teach."""
+    memory = baselines.Memory(HeldCell(), lambda _key: None)
+    for earlier in before:
+        for baseline in lessons_of(earlier, CLUSTER, TENANT):
+            if not is_whole(baseline):
+                baselines.teach(Lesson(baseline, earlier.started_ms or 0), memory)
+    [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
+    stage = StageLive(**{name: value for name, value in columns.items() if value is not None})
+    row = LiveRow(
+        cluster=CLUSTER, tenant=TENANT, job_key=application.job_key, app_start_ms=application.started_ms, stage=stage
+    )
+    return {"judged_ms": stage.elapsed_ms, **rows.present(baselines.judge(row, memory).stage)}
+
+
+@pytest.mark.parametrize(
     "run", [pytest.param(nightly(0, 1_000, failed=True), id="failed"), pytest.param(nightly(0, 1_000), id="well")]
 )
 def test_a_run_teaches_live_when_it_does_at_rest(run: Run, tmp_path: Path):
     """Only what ended well, either way."""
     application = read(run, tmp_path)
-    at_rest = [each for each in lessons_of(application, CLUSTER, TENANT) if each.stage_fingerprint == APPLICATION]
+    at_rest = [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
 
     assert Live().see(application)[1] == at_rest
