@@ -42,7 +42,7 @@ TABLES = {
     "spark.sql.files.maxPartitionBytes": "6m",
 }
 RETRIES = {"spark.master": "local[2,4]"}
-LITTLE_ROOM = {"spark.driver.extraJavaOptions": f"{QUICK_START} -Xmn3m"}
+LITTLE_ROOM = {"spark.driver.extraJavaOptions": f"{QUICK_START} -Xmn1m"}
 """Room for new objects that is full after a few dozen rows, so that the collector never rests."""
 
 
@@ -97,7 +97,7 @@ SICK = {
     "service-slow": daily(service=3.0),
     "skewed": daily(heavy=0.6, rounds=60),
     "straggler": daily(straggle=30),
-    "collects": but(daily(repeat=400), settings=LITTLE_ROOM),
+    "collects": but(daily(repeat=800), settings=LITTLE_ROOM),
     "tasks-fail": but(daily(failures=2), settings=RETRIES),
     "user-error": but(daily(failures=9), settings=RETRIES, fails=True),
     "file-gone": but(daily(0.5, vanish=1), fails=True),
