@@ -32,14 +32,19 @@ def wide_sort(spark: SparkSession, rows: str) -> None:
 
 
 def tiny(spark: SparkSession, tasks: str) -> None:
-    """A handful of rows in many tasks."""
-    pairs = spark.sparkContext.parallelize(range(int(tasks)), int(tasks)).map(lambda number: (number % 7, 1))
-    pairs.reduceByKey(lambda one, other: one + other, 4).collect()
+    """A row a task."""
+    spark.range(0, int(tasks), 1, int(tasks)).groupBy(F.col("id") % 7).count().collect()
 
 
 def collect_all(spark: SparkSession, rows: str) -> None:
     """More for the driver than it may take."""
     spark.range(int(rows)).select(F.sha2(F.col("id").cast("string"), 512)).collect()
+
+
+def lists(spark: SparkSession, rows: str) -> None:
+    """A list for each of many keys, all of them objects on the heap."""
+    pairs = spark.range(0, int(rows), 1, 4).withColumn("key", F.col("id") % (int(rows) // 3))
+    pairs.groupBy("key").agg(F.collect_list("id").alias("ids")).agg(F.sum(F.size("ids"))).collect()
 
 
 def cross(spark: SparkSession, rows: str) -> None:
@@ -84,7 +89,7 @@ def _lose(spark: SparkSession, side: str) -> None:
     pairs.partitionBy(6).mapPartitionsWithIndex(reduce_side).count()
 
 
-JOBS = {job.__name__: job for job in (feed, wide_sort, tiny, collect_all, cross, lost_in_map, lost_in_reduce)}
+JOBS = {job.__name__: job for job in (feed, wide_sort, tiny, lists, collect_all, cross, lost_in_map, lost_in_reduce)}
 
 if __name__ == "__main__":
     session = SparkSession.builder.appName(sys.argv[1].replace("_", " ")).getOrCreate()

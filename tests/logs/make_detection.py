@@ -42,8 +42,13 @@ TABLES = {
     "spark.sql.files.maxPartitionBytes": "6m",
 }
 RETRIES = {"spark.master": "local[2,4]"}
-LITTLE_ROOM = {"spark.driver.extraJavaOptions": f"{QUICK_START} -Xmn1m"}
-"""Room for new objects that is full after a few dozen rows, so that the collector never rests."""
+LITTLE_ROOM = {
+    "spark.driver.memory": "600m",
+    "spark.driver.extraJavaOptions": QUICK_START,
+    # Lists stay objects on the heap instead of being sorted outside of it.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000000",
+}
+"""A heap that is full of what is needed, so that the collector never rests."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +102,14 @@ SICK = {
     "service-slow": daily(service=3.0),
     "skewed": daily(heavy=0.6, rounds=60),
     "straggler": daily(straggle=30),
-    "collects": but(daily(repeat=800), settings=LITTLE_ROOM),
+    "collects": Run(other=("lists", "6000000"), settings=LITTLE_ROOM),
     "tasks-fail": but(daily(failures=2), settings=RETRIES),
     "user-error": but(daily(failures=9), settings=RETRIES, fails=True),
     "file-gone": but(daily(0.5, vanish=1), fails=True),
     "stopped": but(daily(stop=1, rounds=60), fails=True),
     "slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
     "spills": Run(other=("wide_sort", "1600000"), settings={"spark.driver.memory": "600m"}),
-    "tiny-tasks": Run(other=("tiny", "1500")),
+    "tiny-tasks": Run(other=("tiny", "3000")),
     "cross-join": Run(other=("cross", "20000")),
     "result-too-large": Run(other=("collect_all", "100000"), settings={"spark.driver.maxResultSize": "1m"}, fails=True),
     "lost-executor": Run(other=("lost_in_map",), settings=CLUSTER),
