@@ -102,7 +102,7 @@ SICK = {
     "service-slow": daily(service=3.0),
     "skewed": daily(heavy=0.6, rounds=60),
     "straggler": daily(straggle=30),
-    "collects": Run(other=("lists", "6000000"), settings=LITTLE_ROOM),
+    "collects": Run(other=("lists", "3000000"), settings=LITTLE_ROOM),
     "tasks-fail": but(daily(failures=2), settings=RETRIES),
     "user-error": but(daily(failures=9), settings=RETRIES, fails=True),
     "file-gone": but(daily(0.5, vanish=1), fails=True),
