@@ -20,8 +20,12 @@ JAR = ROOT / "collectors/spark-plugin/target/sparkfuse-spark-plugin.jar"
 VERSIONS = ("spark33", "spark34", "spark35", "spark40", "spark4")
 ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in VERSIONS}
 """Only spark35 and spark4 are made by `make setup`; `make test-matrix` makes the others."""
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Half of the CPU of so short a JVM would go into its second compiler."""
 SETTINGS = {
     "spark.master": "local[2]",
+    "spark.driver.extraJavaOptions": QUICK_START,
+    "spark.executor.extraJavaOptions": QUICK_START,
     "spark.driver.memory": "600m",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
