@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sparkfuse_contracts.settings import SettingError, Settings
+from sparkfuse_stream_jobs.checkpoints import checkpoint_directory
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
 
 LOG = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> in
             LOG.error("%s: its JVM does not answer: %s", name, _last_line(error))
             return 1
         if status in {"FAILED", "FINISHED", "CANCELED", "SUSPENDED"}:
-            LOG.error("%s: the job is %s: %s; more in %s", name, status, _reason(job), settings.home / "logs")
+            LOG.error("%s: the job is %s: %s", name, status, _told(name, _reason(job), settings))
             return 1
     LOG.info("%s stops", name)
     cancelling = threading.Thread(target=_cancel, args=(job,), daemon=True)
@@ -91,6 +92,19 @@ def _cancel(job: Any) -> None:
         job.cancel().result()
     except Exception as error:  # the JVM is ended next, and the checkpoint is what counts
         LOG.warning("the job could not be cancelled: %s", _last_line(error))
+
+
+def _told(name: str, reason: str, settings: Settings) -> str:
+    """The reason with what can be done about it."""
+    if not is_unfitting_checkpoint(reason):
+        return f"{reason}; more in {settings.home / 'logs'}"
+    directory = checkpoint_directory(settings.home, name)
+    return f"its checkpoint is of another version of the job; remove {directory} to begin without what it remembers"
+
+
+def is_unfitting_checkpoint(reason: str) -> bool:
+    """Whether a job ended because the steps of its checkpoint are not those that it has, as Flink says it."""
+    return "Cannot map checkpoint/savepoint state for operator" in reason
 
 
 def _reason(job: Any) -> str:

@@ -47,7 +47,8 @@ def main() -> None:
         print(f"start to first row {time.monotonic() - began:.1f} s, load {os.getloadavg()[0]:.1f}", flush=True)
         try:
             measure_latency(job, arguments.findings)
-            measure_rows(job, arguments.rows)
+            measure_rows(job, arguments.rows, "stage")
+            measure_rows(job, arguments.rows, "task")
         finally:
             job.close()
 
@@ -68,35 +69,36 @@ def measure_latency(job: DetectJob, count: int) -> None:
     print(f"load {os.getloadavg()[0]:.1f})", flush=True)
 
 
-def measure_rows(job: DetectJob, counts: list[int]) -> None:
-    """Rows of stages of many applications, a short and a long run; their difference is free of what happens once."""
+def measure_rows(job: DetectJob, counts: list[int], what: str) -> None:
+    """Rows of stages or tasks of many applications, a short and a long run: the difference has nothing that is once."""
     spent = []
     for count in counts:
-        rows = list(stage_rows(count))
+        rows = list(quiet_rows(count, what))
         began, cpu = time.monotonic(), cpu_seconds(job)
         job.send(rows)
-        end = Run(f"end-{count}", 1, f"end-{count}")
+        end = Run(f"end-{what}-{count}", 1, f"end-{what}-{count}")
         job.send([end.started(1), end.stage_started(1), end.task(now_ms(), 90_000)])
-        read = 'sparkfuse_live_rows_total{view="stage_live"}'
-        wait_for(lambda: job.findings("task_stuck", f"end-{count}"), ANSWER_SECONDS, "the last row")  # noqa: B023
+        read = f'sparkfuse_live_rows_total{{view="{what}_live"}}'
+        wait_for(lambda: job.findings("task_stuck", end.job), ANSWER_SECONDS, "the last row")  # noqa: B023
         wait_for(lambda: job.metric(read) >= sum(counts[: counts.index(count) + 1]), ANSWER_SECONDS, "all rows")  # noqa: B023
         spent.append((time.monotonic() - began, cpu_seconds(job) - cpu))
     more = counts[1] - counts[0]
     wall, cpu = spent[1][0] - spent[0][0], spent[1][1] - spent[0][1]
-    print(f"a further stage row: {1e6 * cpu / more:.0f} us of CPU, {more / wall:.0f} rows/s, ", end="")
+    print(f"a further {what} row: {1e6 * cpu / more:.0f} us of CPU, {more / wall:.0f} rows/s, ", end="")
     print(f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-def stage_rows(count: int) -> Iterator[LiveRow]:
-    """Rows of running stages that no rule minds, in the order of their windows."""
-    runs = [Run(f"rows-{count}-{number}", now_ms(), f"rows-{number}") for number in range(APPLICATIONS)]
+def quiet_rows(count: int, what: str) -> Iterator[LiveRow]:
+    """Rows of running stages or tasks that no rule minds, in the order of their windows."""
+    runs = [Run(f"{what}-{count}-{number}", now_ms(), f"rows-{number}") for number in range(APPLICATIONS)]
     for run in runs:
         yield run.started(run.start_ms)
         yield run.stage_started(run.start_ms)
     for number in range(count):
         run = runs[number % APPLICATIONS]
         window = number // APPLICATIONS
-        yield run.stage(run.start_ms + window * WINDOW_MS, 1000)
+        at = run.start_ms + window * WINDOW_MS
+        yield run.stage(at, 1000) if what == "stage" else run.task(at, 0)
 
 
 def cpu_seconds(job: DetectJob) -> float:

@@ -17,6 +17,7 @@ from sparkfuse_rules.owners import read_owners
 from sparkfuse_rules.refusal import RuleRefused
 from sparkfuse_stream_jobs.detect.alerts import RESEND_MS, RESOLVED_FOR_MS, SHORTEST_MS, Pace
 from sparkfuse_stream_jobs.detect.job import NAME, Options, build
+from sparkfuse_stream_jobs.detect.meters import meters
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
 from sparkfuse_stream_jobs.process import run_job
 from sparkfuse_stream_jobs.topic_check import check_topics
@@ -50,6 +51,7 @@ def serve_metrics(settings: Settings) -> None:
 
     if not settings.metrics_port:
         return
+    meters()  # not with the first row that reaches a step: ticks are counted before that
     try:
         start_http_server(settings.metrics_port, addr=settings.metrics_address)
     except OSError as error:

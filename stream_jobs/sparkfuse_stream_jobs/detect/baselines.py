@@ -17,7 +17,7 @@ from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.memory import Cell
-from sparkfuse_stream_jobs.detect.rows import present
+from sparkfuse_stream_jobs.detect.rows import Columns, present
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 
 _COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows")
@@ -146,7 +146,7 @@ def _of_stage(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None, int |
     judged_ms = stage.judged_ms if stage.HasField("judged_ms") else elapsed_ms
     share, ahead = 1.0, 1.0
     if elapsed_ms and judged_ms and judged_ms > elapsed_ms:
-        share, ahead = share_of_whole(present(stage)), judged_ms / elapsed_ms
+        share, ahead = share_of_whole(Columns(stage)), judged_ms / elapsed_ms
     work = work_of({name: getattr(stage, name) for name in _WORK if stage.HasField(name)})
     whole = Work(_scaled(work.read_bytes, share), _scaled(work.records, share), work.operator_rows)
     cpu_known = stage.HasField("finished_cpu_ms") or stage.HasField("running_cpu_ms")

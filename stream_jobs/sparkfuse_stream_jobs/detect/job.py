@@ -1,5 +1,6 @@
-"""The graph of the detect job: live -> Identify -> Baselines -> rules in SQL -> Lifecycle -> Alerts -> findings.
+"""The graph of the detect job: live, gate, Identify, Baselines, rules, gate, Lifecycle, Alerts, findings.
 
+The gates and the rules are SQL and Java, the other steps Python; between all of them rows travel as encoded LiveRows.
 The order of the parts and their uids are what a checkpoint is restored by: append, never insert or rename.
 """
 
@@ -9,35 +10,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkfuse_contracts.columns import envelope
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_stream_jobs.detect.alerts import Pace
-from sparkfuse_stream_jobs.detect.rows import column_types, live_columns
-from sparkfuse_stream_jobs.detect.rule_select import severities_sql
+from sparkfuse_stream_jobs.detect.gates import FUNCTIONS, gated_sql, read_sql, ruled_sql, watched_sql
 from sparkfuse_stream_jobs.detect.worker_start import write_starter
-from sparkfuse_stream_jobs.environment import create_tables, table_environment
+from sparkfuse_stream_jobs.environment import fill, table_environment
 
 if TYPE_CHECKING:
-    from pyflink.datastream import DataStream
-    from pyflink.table import StatementSet, StreamTableEnvironment
+    from pyflink.datastream import DataStream, KeyedStream
+    from pyflink.table import StatementSet, StreamTableEnvironment, Table
 
 NAME = "detect"
-# The newest moment that SQL can hold; a window's end beyond it, or none, is no time.
-_LATEST_MS = 253_402_300_799_999
 # Time is the end of the windows: after an outage of the windows job it goes on where it stopped, so that nothing is
 # taken for gone that was only late. It passes when a later window has begun, because rows of one window come together.
-_LIVE = f"""
+_LIVE = """
 CREATE TABLE live_by_window (
-  `window_end` AS TO_TIMESTAMP_LTZ(
-    CASE WHEN `window_end_ms` BETWEEN 0 AND {_LATEST_MS} THEN `window_end_ms` ELSE CAST(0 AS BIGINT) END, 3),
+  `live_row` BYTES,
+  `window_end` AS TO_TIMESTAMP_LTZ(window_end_of(`live_row`), 3),
   WATERMARK FOR `window_end` AS `window_end` - INTERVAL '0.001' SECOND
 ) WITH (
-  'properties.group.id' = '{{prefix}}.detect',
+  'connector' = 'kafka',
+  'topic' = '{topic}',
+  'properties.bootstrap.servers' = '{bootstrap}',
+  'properties.group.id' = '{prefix}.detect',
+  'properties.isolation.level' = 'read_committed',
+  'properties.auto.offset.reset' = 'earliest',
   'scan.startup.mode' = 'group-offsets',
-  'properties.auto.offset.reset' = 'earliest'
-) LIKE `live` (EXCLUDING WATERMARKS OVERWRITING OPTIONS)
+  'scan.watermark.idle-timeout' = '2 s',
+  'value.format' = 'raw'
+)
 """
 # What is written is made in Python from the contract's messages, key and value are passed on as they are.
 _RECORDS = """
@@ -71,37 +74,50 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     local = {
         "execution.target": "local",
         "python.executable": str(starter),
-        # Keys whose state PyFlink keeps at hand; what has to be fetched is a call to the JVM and back.
-        "python.state.cache-size": "10000",
-        "python.map-state.read-cache-size": "10000",
-        "python.map-state.write-cache-size": "10000",
+        # States that PyFlink keeps at hand. Each bundle walks all of them, and what is read is in our own cache
+        # (recent.py): they are there for what a bundle writes.
+        "python.state.cache-size": "1000",
+        "python.map-state.read-cache-size": "1000",
+        "python.map-state.write-cache-size": "1000",
         "parallelism.default": str(options.parallelism),
     }
     _, tables = table_environment(NAME, settings, **local)
-    create_tables(tables, settings, ["live"])
-    tables.execute_sql(_LIVE.format(prefix=settings.topic_prefix))
-    judged = _judged(tables, settings)
+    _define(tables, settings)
+    judged = _judged(tables, settings, catalog)
     found = _findings(tables, judged, settings, catalog, options.pace)
     statements = tables.create_statement_set()
     statements.add_insert_sql(_insert(tables, settings, "findings", f"SELECT record_key, record_value FROM {found}"))
-    of_baselines = f"SELECT record_key, record_value FROM {judged} WHERE kind = 'baseline'"
+    of_baselines = f"SELECT record_key, record_value FROM {judged} WHERE made = 'baseline'"
     statements.add_insert_sql(_insert(tables, settings, "baselines", of_baselines))
     return statements
 
 
-def _judged(tables: StreamTableEnvironment, settings: Settings) -> str:
+def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
+    """The functions of the gates, and the table that all begins with."""
+    for name, java_class in FUNCTIONS.items():
+        tables.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{java_class}' LANGUAGE JAVA")
+    values = {
+        "topic": topic_name("live", settings.topic_prefix),
+        "bootstrap": settings.kafka_bootstrap,
+        "prefix": settings.topic_prefix,
+    }
+    tables.execute_sql(fill(_LIVE, values))
+
+
+def _judged(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog) -> str:
     """The view of rows with who, which stage and what was expected, and of baselines to be written."""
     from pyflink.common import Types
 
-    from sparkfuse_stream_jobs.detect.operators import AcrossRuns, Gate, Identify
+    from sparkfuse_stream_jobs.detect.operators import AcrossRuns, Identify
 
-    columns = ", ".join(f"`{name}`" for name in live_columns())
-    live = tables.sql_query(f"SELECT {columns}, `kafka_partition`, `kafka_offset`, `window_end` FROM live_by_window")
     text, number, content = Types.STRING(), Types.LONG(), _bytes()
-    stream = tables.to_data_stream(live).process(Gate(), Types.ROW([text, content])).name("gate").uid("gate")
-    stream = stream.key_by(_first, text).process(Identify(), Types.ROW([text, text, number, content]))
-    stream = stream.name("identify").uid("identify")
-    stream = stream.key_by(_first, text).process(AcrossRuns(settings), _rule_row_type())
+    # A view made by SQL text is validated anew where it is used, which Flink 2.3 cannot do with a process function.
+    tables.create_temporary_view("read_rows", tables.sql_query(read_sql(catalog, settings.window_ms)))
+    stream = _keyed_table(tables, tables.sql_query(gated_sql("read_rows")), [content])
+    news = Types.ROW([text, number, content])
+    stream = stream.process(Identify(), Types.ROW([text, news])).name("identify").uid("identify")
+    made = {"made": text, "record_key": text, "record_value": text, "payload": content}
+    stream = _keyed(stream, news).process(AcrossRuns(settings), Types.ROW_NAMED(list(made), list(made.values())))
     return _view(tables, stream.name("baselines").uid("baselines"), "judged")
 
 
@@ -111,18 +127,39 @@ def _findings(tables: StreamTableEnvironment, judged: str, settings: Settings, c
 
     from sparkfuse_stream_jobs.detect.operators import Alerts, Lifecycle
 
-    ruled = tables.sql_query(
-        f"SELECT `payload`, {severities_sql(catalog)} AS `severities`, `run_key`, `window_end` "
-        f"FROM {judged} WHERE `kind` = 'row'"
-    )
-    text = Types.STRING()
-    stream = tables.to_data_stream(ruled).key_by(_third, text)
-    stream = stream.process(Lifecycle(catalog, settings), Types.ROW([text, _bytes()]))
-    stream = stream.name("lifecycle").uid("lifecycle").key_by(_first, text)
+    text, content = Types.STRING(), _bytes()
+    tables.create_temporary_view("ruled_rows", tables.sql_query(ruled_sql(catalog, judged, settings.window_ms)))
+    stream = _keyed_table(tables, tables.sql_query(watched_sql("ruled_rows")), [content, text])
+    stream = stream.process(Lifecycle(catalog, settings), Types.ROW([text, Types.ROW([content])]))
+    stream = _keyed(stream.name("lifecycle").uid("lifecycle"), Types.ROW([content]))
     stream = stream.process(Alerts(pace), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
     name = "finding_records_made"
     tables.create_temporary_view(name, tables.from_data_stream(stream.name("alerts").uid("alerts")))
     return name
+
+
+def _keyed_table(tables: StreamTableEnvironment, table: Table, types: list[Any]) -> KeyedStream:
+    """A table as a stream by its first column, which is text; ``types`` are those of the columns behind it."""
+    from pyflink.common import Types
+    from pyflink.datastream import DataStream
+    from pyflink.java_gateway import get_gateway
+
+    row = Types.ROW(types)
+    key_and_row = get_gateway().jvm.io.sparkfuse.detect.KeyAndRow(len(types))
+    with_key = Types.ROW([Types.STRING(), row]).get_java_type_info()
+    rows = tables.to_data_stream(table)._j_data_stream.map(key_and_row, with_key)  # noqa: SLF001
+    return _keyed(DataStream(rows), row)
+
+
+def _keyed(stream: DataStream, row: Any) -> KeyedStream:
+    """A stream of (key, row) by its key; PyFlink's ``key_by`` would send each row to Python and back to find it."""
+    from pyflink.common import Types
+    from pyflink.datastream import KeyedStream
+    from pyflink.java_gateway import get_gateway
+
+    selector = get_gateway().jvm.KeyByKeySelector()
+    key = Types.ROW([Types.STRING()]).get_java_type_info()
+    return KeyedStream(stream._j_data_stream.keyBy(selector, key), row, stream)  # noqa: SLF001
 
 
 def _insert(tables: StreamTableEnvironment, settings: Settings, topic: str, query: str) -> str:
@@ -143,35 +180,7 @@ def _view(tables: StreamTableEnvironment, stream: DataStream, name: str) -> str:
     return name
 
 
-def _rule_row_type() -> Any:
-    from pyflink.common import Types
-
-    types = {
-        "string": Types.STRING(),
-        "int32": Types.INT(),
-        "int64": Types.LONG(),
-        "double": Types.DOUBLE(),
-        "bool": Types.BOOLEAN(),
-    }
-    fields = {"kind": types["string"], "record_key": types["string"], "record_value": types["string"]}
-    fields |= {"payload": _bytes()}
-    fields |= {column.name: types[column.type] for column in envelope().values()}
-    for row, columns in column_types():
-        fields[row] = Types.ROW_NAMED([name for name, _ in columns], [types[kind] for _, kind in columns])
-    return Types.ROW_NAMED(list(fields), list(fields.values()))
-
-
 def _bytes() -> Any:
     from pyflink.common import Types
 
     return Types.PRIMITIVE_ARRAY(Types.BYTE())
-
-
-def _first(row: Any) -> str:
-    key: str = row[0]
-    return key
-
-
-def _third(row: Any) -> str:
-    key: str = row[2]
-    return key

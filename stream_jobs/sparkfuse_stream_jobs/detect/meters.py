@@ -1,12 +1,20 @@
-"""The detect job's own metrics, in the process that runs its Python steps."""
+"""The detect job's own metrics, in the process that runs its Python steps.
+
+Records are counted where they are read, in the JVM (io.sparkfuse.detect.LiveCounts), and fetched when Prometheus asks.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import NamedTuple
 
-from prometheus_client import Counter, Gauge
+from prometheus_client import REGISTRY, Counter, Gauge
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.core import Metric as Family
+from prometheus_client.registry import Collector
 
 from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.generated.finding_pb2 import Finding
@@ -17,47 +25,56 @@ COMPONENT, TOPIC = "detect", "live"
 # An application that nothing was heard of for so long is no longer counted as running.
 FORGET_MS = 60_000
 MAX_REASONS = 100
+# Set by io.sparkfuse.detect.LiveCounts.
+PROPERTY = "sparkfuse.detect.live"
 
 log = logging.getLogger(__name__)
 
 
-class Meters:
+class ReadCounts(NamedTuple):
+    """Records read and set aside since the JVM started, newest end of a window [ms since epoch], rows by view."""
+
+    records: int = 0
+    refused: int = 0
+    window_end_ms: int = 0
+    rows: Mapping[str, int] = {}
+
+
+class Meters(Collector):
     """Counts what passes; one for each process, because a metric can be registered only once."""
 
     def __init__(self) -> None:
-        self._read = _counter(metric_names.RECORDS_READ).labels(COMPONENT, TOPIC)
-        self._set_aside = _counter(metric_names.DEAD_LETTERS).labels(COMPONENT, TOPIC)
-        self._rows = _counter(metric_names.LIVE_ROWS)
         self._findings = _counter(metric_names.FINDINGS)
         self._firing = _gauge(metric_names.FINDINGS_FIRING)
         _gauge(metric_names.WINDOW_DELAY).set_function(self._delay_seconds)
         _gauge(metric_names.APPLICATIONS).set_function(lambda: len(self._running()))
         _gauge(metric_names.COMPLETENESS).set_function(lambda: min(self._running(), default=1.0))
+        self._refused = 0
         self._reasons: set[str] = set()
-        self._offsets: dict[int, int] = {}
-        self._window_end_ms = 0
         self._applications: dict[str, tuple[int, float]] = {}
         self._firing_now: dict[str, tuple[str, str]] = {}
 
-    def record(self, partition: int, offset: int) -> None:
-        """A record was read; offsets that are left out were records that could not be decoded."""
-        self._read.inc()
-        last = self._offsets.get(partition)
-        self._offsets[partition] = offset
-        if last is not None and offset > last + 1:
-            self._set_aside.inc(offset - last - 1)
+    def describe(self) -> Iterable[Family]:
+        """Nothing: the JVM need not be asked before it runs."""
+        return []
+
+    def collect(self) -> Iterable[Family]:
+        """What was read until now."""
+        counts = read_counts()
+        of_topic = {"component": COMPONENT, "topic": TOPIC}
+        yield _family(metric_names.RECORDS_READ, [(of_topic, counts.records)])
+        yield _family(metric_names.DEAD_LETTERS, [(of_topic, counts.refused + self._refused)])
+        yield _family(metric_names.LIVE_ROWS, [({"view": view}, rows) for view, rows in counts.rows.items()])
 
     def refused(self, reason: str) -> None:
         """A row cannot be used; each reason is logged once, for it may come with every row."""
-        self._set_aside.inc()
+        self._refused += 1
         if reason not in self._reasons and len(self._reasons) < MAX_REASONS:
             self._reasons.add(reason)
             log.warning("set a row aside: %s; like ones are only counted", reason)
 
     def row(self, row: LiveRow) -> None:
-        """A row of the pipeline's own clock or of an application."""
-        self._rows.labels(row.view).inc()
-        self._window_end_ms = max(self._window_end_ms, row.window_end_ms)
+        """A row of an application."""
         if row.HasField("application") and row.application.ended_ms:
             self._applications.pop(row.app_id, None)  # its processes may speak on for a while
         elif row.HasField("application"):
@@ -80,18 +97,50 @@ class Meters:
 
     def _running(self) -> list[float]:
         """Completeness of the applications that were heard of lately."""
-        heard_ms = self._window_end_ms - FORGET_MS
-        self._applications = {app: seen for app, seen in self._applications.items() if seen[0] >= heard_ms}
-        return [completeness for _, completeness in self._applications.values()]
+        heard_ms = read_counts().window_end_ms - FORGET_MS
+        # The step goes on beside whoever asks.
+        for app, (seen_ms, _) in list(self._applications.items()):
+            if seen_ms < heard_ms:
+                self._applications.pop(app, None)
+        return [completeness for _, completeness in list(self._applications.values())]
 
-    def _delay_seconds(self) -> float:
-        return max(0.0, time.time() - self._window_end_ms / 1000) if self._window_end_ms else 0.0
+    @staticmethod
+    def _delay_seconds() -> float:
+        window_end_ms = read_counts().window_end_ms
+        return max(0.0, time.time() - window_end_ms / 1000) if window_end_ms else 0.0
 
 
 @cache
 def meters() -> Meters:
     """The meters of this process."""
-    return Meters()
+    made = Meters()
+    REGISTRY.register(made)
+    return made
+
+
+def read_counts() -> ReadCounts:
+    """What the JVM of this process counted; nothing before the first record, or when it is gone."""
+    try:
+        from pyflink.java_gateway import get_gateway
+
+        told = get_gateway().jvm.java.lang.System.getProperty(PROPERTY)
+    except Exception:  # the JVM is gone: the process's end tells it, and an alert on its absence
+        return ReadCounts()
+    return parse_counts(str(told)) if told else ReadCounts()
+
+
+def parse_counts(told: str) -> ReadCounts:
+    """Read what io.sparkfuse.detect.LiveCounts writes: three numbers, and ``view=rows`` for each view."""
+    records, refused, window_end_ms, *views = told.split(" ")
+    rows = {view: int(count) for view, _, count in (each.rpartition("=") for each in views)}
+    return ReadCounts(int(records), int(refused), int(window_end_ms), rows)
+
+
+def _family(metric: Metric, samples: Iterable[tuple[Mapping[str, str], int]]) -> Family:
+    family = CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
+    for labels, value in samples:
+        family.add_metric([labels[name] for name in metric.labels], value)
+    return family
 
 
 def _counter(metric: Metric) -> Counter:

@@ -12,8 +12,9 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
+from google.protobuf.message import DecodeError, Message
 from pyflink.common import Row
-from pyflink.datastream import KeyedProcessFunction, ProcessFunction, RuntimeContext
+from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
@@ -31,7 +32,7 @@ from sparkfuse_stream_jobs.detect.flink_state import cell, shelf
 from sparkfuse_stream_jobs.detect.host_news import HostNews
 from sparkfuse_stream_jobs.detect.meters import meters
 from sparkfuse_stream_jobs.detect.outlook import foresee
-from sparkfuse_stream_jobs.detect.rows import envelope_values, live_row, nested_rows
+from sparkfuse_stream_jobs.detect.recent import Recent
 from sparkfuse_stream_jobs.detect.rule_select import read_severities, rules_behind_end
 from sparkfuse_stream_jobs.detect.seeds import read_seeds
 from sparkfuse_stream_jobs.detect.teaching import Lesson
@@ -41,39 +42,28 @@ from sparkfuse_stream_jobs.detect.teaching import Lesson
 RUN_LIVES = timedelta(days=7)
 BASELINE_LIVES = timedelta(days=92)
 FINDING_LIVES = timedelta(days=7)
-ROW, BASELINE, HOSTS = "row", "baseline", "hosts"
+# A row that may be judged, one that is passed on as it is, a baseline, news of hosts.
+ROW, PASSED, BASELINE, HOSTS = "row", "passed", "baseline", "hosts"
+# Kinds that are judged by what is known across runs, and kinds that tell Identify something and nobody behind it.
+_JUDGED = frozenset({"stage", "application"})
+_TAKEN_IN = frozenset({
+    "application_started", "executor_added", "job_ended", "job_started", "sql_ended", "sql_started", "stage_started",
+})  # fmt: skip
 _BETWEEN = "\x1f"
 Found = TypeVar("Found")
+Parsed = TypeVar("Parsed", bound=Message)
 log = logging.getLogger(__name__)
 
 
-class Gate(ProcessFunction):
-    """Table row -> (application attempt, LiveRow). Lets go of the clock's ticks, which only moved the time."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._meters = meters()
-
-    def process_element(self, value: Row, ctx: ProcessFunction.Context) -> Iterator[Row]:
-        *columns, partition, offset, _ = value
-        self._meters.record(partition, offset)
-        row = live_row(columns)
-        if not row.app_id or not row.window_end_ms or not row.WhichOneof("row"):
-            self._meters.refused("it does not say which application, window or thing it speaks of")
-            return
-        self._meters.row(row)
-        if not row.HasField("tick"):
-            key = _BETWEEN.join((row.cluster, row.app_id, str(row.app_start_ms), str(row.app_attempt)))
-            yield Row(key, row.SerializeToString())
-
-
 class Identify(KeyedProcessFunction):
-    """(application attempt, LiveRow) -> (whose memory, kind, start of the application, LiveRow, Baseline or HostNews).
+    """(LiveRow) by application attempt -> (whose memory, (kind, start of the application, LiveRow or what it says)).
 
     Whose memory is the stage or whole of a job for rows and baselines, the cluster for news of hosts.
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        of, one = partial(shelf, runtime_context), partial(cell, runtime_context)
+        self._recent, self._meters = Recent(), meters()
+        of, one = partial(shelf, runtime_context, self._recent), partial(cell, runtime_context, self._recent)
         self._memory = run_memory.Memory(
             last_seq=one("last_seq", number_codec(), RUN_LIVES),
             application=one("application", record_codec(run_memory.Application), RUN_LIVES),
@@ -88,21 +78,27 @@ class Identify(KeyedProcessFunction):
         self._news = news_codec()
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        for found in usable(identify.step(LiveRow.FromString(bytes(value[1])), self._memory)):
+        self._recent.turn_to(ctx.get_current_key())
+        for found in usable(self._found(value[0])):
             if isinstance(found, identify.Refused):
                 log.warning("%s", found.text)
             elif isinstance(found, Lesson):
                 key = _memory_key(baselines.key_of_baseline(found.baseline))
-                yield Row(key, BASELINE, found.app_start_ms, found.baseline.SerializeToString())
+                yield Row(key, Row(BASELINE, found.app_start_ms, found.baseline.SerializeToString()))
             elif isinstance(found, HostNews):
-                yield Row(_BETWEEN.join((HOSTS, found.cluster)), HOSTS, None, self._news.encode(found))
-            else:
+                yield Row(_BETWEEN.join((HOSTS, found.cluster)), Row(HOSTS, None, self._news.encode(found)))
+            elif (kind := found.WhichOneof("row")) not in _TAKEN_IN:
                 key = _memory_key(baselines.key_of_row(found))
-                yield Row(key, ROW, found.app_start_ms, found.SerializeToString())
+                yield Row(key, Row(ROW if kind in _JUDGED else PASSED, None, found.SerializeToString()))
+
+    def _found(self, content: bytes) -> Iterator[identify.Found]:
+        row = parsed(LiveRow, content)
+        self._meters.row(row)
+        yield from identify.step(row, self._memory)
 
 
 class AcrossRuns(KeyedProcessFunction):
-    """(whose memory, …) -> a row of the rules' table, or a baseline to be written down.
+    """(kind, start, content) by whose memory it is -> a row for the rules, or a baseline to be written down.
 
     What is known beyond one run: the baseline of a stage or job, the troubles of a cluster's hosts. One operator for
     both, because a step of its own for the hosts would look at every row to find the few that are news.
@@ -112,13 +108,11 @@ class AcrossRuns(KeyedProcessFunction):
         self._settings = settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._seeds = read_seeds(self._settings)
-        self._memory = baselines.Memory(
-            baseline=cell(runtime_context, "baseline", message_codec(Baseline), BASELINE_LIVES), seed=self._seeds
-        )
+        self._seeds, self._recent = read_seeds(self._settings), Recent()
+        of, one = partial(shelf, runtime_context, self._recent), partial(cell, runtime_context, self._recent)
+        self._memory = baselines.Memory(one("baseline", message_codec(Baseline), BASELINE_LIVES), self._seeds)
         self._hosts = hosts.Memory(
-            met=shelf(runtime_context, "met", record_codec(Met), RUN_LIVES),
-            news=cell(runtime_context, "news", record_codec(hosts.News), RUN_LIVES),
+            met=of("met", record_codec(Met), RUN_LIVES), news=one("news", record_codec(hosts.News), RUN_LIVES)
         )
         self._news = news_codec()
 
@@ -126,7 +120,8 @@ class AcrossRuns(KeyedProcessFunction):
         self._seeds.close()
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        _, kind, app_start_ms, payload = value
+        self._recent.turn_to(ctx.get_current_key())
+        kind, app_start_ms, payload = value
         if kind == BASELINE:
             lesson = Lesson(Baseline.FromString(bytes(payload)), app_start_ms)
             yield from usable(_baseline_row(self._taught(each)) for each in [lesson])
@@ -134,11 +129,12 @@ class AcrossRuns(KeyedProcessFunction):
             for due in hosts.hear(self._news.decode(bytes(payload)), self._hosts):
                 ctx.timer_service().register_event_time_timer(due.at_ms)
         else:
-            yield self._judged(LiveRow.FromString(bytes(payload)))
+            yield _rule_row(payload if kind == PASSED else self._judged(LiveRow.FromString(payload)))
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        self._recent.turn_to(ctx.get_current_key())
         for row in usable(hosts.wake(timestamp, self._hosts)):
-            yield _rule_row(row)
+            yield _rule_row(row.SerializeToString())
 
     def _taught(self, lesson: Lesson) -> Baseline:
         baseline = baselines.teach(lesson, self._memory)
@@ -147,35 +143,38 @@ class AcrossRuns(KeyedProcessFunction):
             log.info("%s of %s: three runs at a new level are taken for the usual now", name, baseline.job_key)
         return baseline
 
-    def _judged(self, row: LiveRow) -> Row:
+    def _judged(self, row: LiveRow) -> bytes:
         # A row of which nothing can be expected is still one that other rules may hold on.
-        if row.HasField("stage") or row.HasField("application"):
-            row = next(usable(baselines.judge(each, self._memory) for each in [row]), row)
+        row = next(usable(baselines.judge(each, self._memory) for each in [row]), row)
         if row.HasField("application"):
             row = next(usable(foresee(each) for each in [row]), row)
-        return _rule_row(row)
+        return row.SerializeToString()
 
 
 class Lifecycle(KeyedProcessFunction):
-    """(LiveRow, severities, run) -> (finding id, Finding of that run)."""
+    """(LiveRow, severities) by run -> (finding id, (Finding of that run))."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         writer = Writer.of(catalog, settings.runbook_url, read_owners(settings.config_file))
         self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, writer, rules_behind_end(catalog))
 
     def open(self, runtime_context: RuntimeContext) -> None:
+        self._recent = Recent()
+        one = partial(cell, runtime_context, self._recent)
         self._memory = lifecycle.Memory(
-            ended_ms=cell(runtime_context, "ended_ms", number_codec(), RUN_LIVES),
-            watched=cell(runtime_context, "watched", number_codec(), RUN_LIVES),
-            units=shelf(runtime_context, "units", unit_codec(), RUN_LIVES),
+            ended_ms=one("ended_ms", number_codec(), RUN_LIVES),
+            watched=one("watched", number_codec(), RUN_LIVES),
+            units=shelf(runtime_context, self._recent, "units", unit_codec(), RUN_LIVES),
         )
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        row = LiveRow.FromString(bytes(value[0]))
+        self._recent.turn_to(ctx.get_current_key())
+        row = LiveRow.FromString(value[0])
         found = self._lifecycle.step(row, read_severities(value[1]), self._memory)
         yield from self._answer(usable(found), ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        self._recent.turn_to(ctx.get_current_key())
         yield from self._answer(self._lifecycle.wake(timestamp, self._memory), ctx)
 
     @staticmethod
@@ -184,27 +183,29 @@ class Lifecycle(KeyedProcessFunction):
             if isinstance(each, lifecycle.Wake):
                 ctx.timer_service().register_event_time_timer(each.at_ms)
             else:
-                yield Row(each.finding_id, each.SerializeToString())
+                yield Row(each.finding_id, Row(each.SerializeToString()))
 
 
 class Alerts(KeyedProcessFunction):
-    """(finding id, Finding of one run) -> (key, JSON) of the topic ``findings``."""
+    """(Finding of one run) by finding id -> (key, JSON) of the topic ``findings``."""
 
     def __init__(self, pace: alerts.Pace) -> None:
         self._pace = pace
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._meters = meters()
-        self._alert = cell(runtime_context, "alert", record_codec(alerts.Alert), FINDING_LIVES)
+        self._meters, self._recent = meters(), Recent()
+        self._alert = cell(runtime_context, self._recent, "alert", record_codec(alerts.Alert), FINDING_LIVES)
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        self._recent.turn_to(ctx.get_current_key())
         now_ms = _now_ms()
         known = self._alert.get()
-        alert = alerts.merge(known, Finding.FromString(bytes(value[1])), now_ms)
+        alert = alerts.merge(known, Finding.FromString(value[0]), now_ms)
         if alert is not None:
             yield from self._tell(alert, known, now_ms, ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        self._recent.turn_to(ctx.get_current_key())
         alert = self._alert.get()
         if alert is not None:
             yield from self._tell(alert, alert, _now_ms(), ctx)
@@ -233,6 +234,14 @@ def usable(found: Iterator[Found]) -> Iterator[Found]:
         meters().refused(f"{type(error).__name__}: {error}"[:200])
 
 
+def parsed(message_class: type[Parsed], content: bytes) -> Parsed:
+    """The message of ``content``. Raises ValueError for bytes that the gate took for one and Python does not."""
+    try:
+        return message_class.FromString(content)
+    except DecodeError as error:
+        raise ValueError(f"it is no {message_class.__name__}: {error}") from error
+
+
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
@@ -241,12 +250,10 @@ def _memory_key(key: baselines.Key) -> str:
     return _BETWEEN.join((key.cluster, key.tenant, key.job_key, key.stage_fingerprint))
 
 
-def _rule_row(row: LiveRow) -> Row:
-    nested = (None if values is None else Row(*values) for values in nested_rows(row))
-    return Row(ROW, None, None, row.SerializeToString(), *envelope_values(row), *nested)
+def _rule_row(content: bytes) -> Row:
+    return Row(ROW, None, None, content)
 
 
 def _baseline_row(baseline: Baseline) -> Row:
     key = record_key("baselines", baseline)
-    empty = (None,) * (len(envelope_values(LiveRow())) + len(nested_rows(LiveRow())))
-    return Row(BASELINE, key.decode() if key else None, to_json(baseline).decode(), None, *empty)
+    return Row(BASELINE, key.decode() if key else None, to_json(baseline).decode(), None)

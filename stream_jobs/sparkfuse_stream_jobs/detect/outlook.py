@@ -13,7 +13,7 @@ from sparkfuse_rules.knowledge.projection import (
     late_chance,
     stage_remaining,
 )
-from sparkfuse_stream_jobs.detect.rows import present
+from sparkfuse_stream_jobs.detect.rows import Columns
 from sparkfuse_stream_jobs.detect.run_memory import Memory, Progress, application_of
 
 BY_SETTING, BY_HISTORY = "setting", "history"
@@ -29,7 +29,7 @@ def project_stage(row: LiveRow, memory: Memory) -> None:
     stage.judged_ms, application = stage.elapsed_ms, application_of(memory)
     settled = row.window_end_ms >= application.joined_at_ms + SETTLED_MS
     slots = application.cores // application.task_cpus
-    remaining = stage_remaining(present(stage), slots) if settled else None
+    remaining = stage_remaining(Columns(stage), slots) if settled else None
     if remaining is None:
         return
     stage.projected_ms = stage.elapsed_ms + remaining.ms

@@ -49,7 +49,7 @@ class DetectJob:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and wait until its Python steps take records."""
+        """Start it and wait until it reads records."""
         lock = self.home / "detect.lock"
         lock.unlink(missing_ok=True)
         self.home.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from sparkfuse_stream_jobs.checkpoints import latest_checkpoint, remove_outdated
+from sparkfuse_stream_jobs.process import is_unfitting_checkpoint
 
 MAGIC = bytes.fromhex("4960672d")
 
@@ -47,3 +48,15 @@ def test_what_kept_checkpoints_mention_stays(tmp_path: Path) -> None:
         "cccc/chk-1",
     ]
     assert latest_checkpoint(tmp_path) == kept
+
+
+def test_a_checkpoint_of_another_version_is_told_from_other_ends() -> None:
+    """Only then is it of use to say which folder to remove."""
+    of_flink = (
+        "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint file:/x. Cannot map "
+        "checkpoint/savepoint state for operator 2f1 to the new program, because the operator is not available in "
+        "the new program."
+    )
+
+    assert is_unfitting_checkpoint(of_flink)
+    assert not is_unfitting_checkpoint("org.apache.kafka.common.errors.TimeoutException: no answer")

@@ -7,55 +7,38 @@ from pathlib import Path
 
 import pytest
 
-from sparkfuse_contracts.examples import examples
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.owners import Owned, Owners
-from sparkfuse_stream_jobs.detect import codec, lifecycle, rows, rule_select, run_memory, worker_start
+from sparkfuse_stream_jobs.detect import codec, lifecycle, meters, rows, rule_select, run_memory, worker_start
 from sparkfuse_stream_jobs.detect.findings import Writer, finding_id, text
 from tests.unit.stream_jobs.detect_rows import Run
 
 T = 1_795_226_400_000
 
 
-def table_row(message):
-    """A message as Flink's table gives it: nested values by position, None for absent."""
-    if message is None:
-        return None
-    values = []
-    for field in message.DESCRIPTOR.fields:
-        value = getattr(message, field.name)
-        if field.label == field.LABEL_REPEATED:
-            is_map = field.message_type is not None
-            values.append(dict(value) if is_map else list(value))
-        elif not message.HasField(field.name):
-            values.append(None)
-        else:
-            values.append(table_row(value) if field.message_type is not None else value)
-    return values
-
-
-@pytest.mark.parametrize("name", list(examples("LiveRow")))
-def test_every_example_of_a_row_is_the_same_message_after_the_table(name: str):
-    """Nothing is lost or invented between Flink's row and the message: absent stays absent, 0 stays 0."""
-    message = examples("LiveRow")[name]
-
-    assert rows.live_row(table_row(message)) == message
-
-
 OWNERS = Owners((Owned("jobs/*", "mapped@example.com", "mapped"),))
 WRITER = Writer.of(load_catalog(), "https://docs.sparkfuse.example", OWNERS)
 
 
-def test_the_rules_see_the_row_of_their_view_and_null_for_all_others():
-    """One nested row for each view, in the order of the columns of the contract."""
-    row = Run("app-1", T).task(T, 60_000)
-    nested = dict(zip([name for name, _ in rows.column_types()], rows.nested_rows(row), strict=True))
-    columns = [name for name, _ in dict(rows.column_types())["task"]]
+def test_columns_of_a_row_are_those_that_have_a_value():
+    """Absent is no 0, and a wide row says the same whether it is read as a whole or by the column."""
+    stage = Run("app-1", T).stage(T, 60_000, failed_tasks=0).stage
+    columns = rows.Columns(stage)
 
-    assert {name for name, values in nested.items() if values is not None} == {"task"}
-    assert dict(zip(columns, nested["task"], strict=True))["stalled_ms"] == 60_000
+    assert dict(columns) == rows.present(stage)
+    assert (columns.get("failed_tasks"), columns.get("killed_tasks"), columns["num_tasks"]) == (0, None, 8)
+    with pytest.raises(KeyError):
+        columns["killed_tasks"]
+
+
+def test_what_the_jvm_counted_is_read_as_it_is_written():
+    """Three numbers and the rows of each view; a view may be called anything but what stands between."""
+    counts = meters.parse_counts("12 2 1795226400000 stage_live=7 =1 a-b=2")
+
+    assert (counts.records, counts.refused, counts.window_end_ms) == (12, 2, 1_795_226_400_000)
+    assert counts.rows == {"stage_live": 7, "": 1, "a-b": 2}
 
 
 def test_the_statement_asks_each_rule_on_rows_of_its_view_only():

@@ -31,11 +31,16 @@ import org.apache.flink.table.types.logical.RowType;
  * <p>No message object is built and an undeclared field is skipped, which costs a third of Flink's
  * own Protobuf format; what is absent on the wire stays NULL whatever the syntax says.
  */
-final class MessageReader {
+public final class MessageReader {
   private final int arity;
   private final Column[] columns;
 
-  MessageReader(Descriptor message, RowType row, Set<String> notOfTheMessage) {
+  /**
+   * @param row the columns to read; each is a field of {@code message} with its type
+   * @param notOfTheMessage columns of {@code row} that are left NULL
+   * @throws ValidationException for a column that the message does not have or has otherwise
+   */
+  public MessageReader(Descriptor message, RowType row, Set<String> notOfTheMessage) {
     this.arity = row.getFieldCount();
     int highest = 0;
     for (FieldDescriptor field : message.getFields()) {
@@ -53,6 +58,18 @@ final class MessageReader {
       }
       columns[field.getNumber()] = new Column(field, position, row.getTypeAt(position));
     }
+  }
+
+  /**
+   * The columns of the message, NULL where it says nothing.
+   *
+   * @throws IOException if the bytes are not the wire form of a Protobuf message
+   */
+  public GenericRowData read(byte[] value) throws IOException {
+    CodedInputStream in = CodedInputStream.newInstance(value);
+    GenericRowData row = read(in);
+    in.checkLastTagWas(0);
+    return row;
   }
 
   GenericRowData read(byte[] value, WireScan scan) throws IOException {

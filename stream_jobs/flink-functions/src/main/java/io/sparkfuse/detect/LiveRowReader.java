@@ -1,0 +1,195 @@
+package io.sparkfuse.detect;
+
+import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.contracts.LiveTypes;
+import io.sparkfuse.windows.MessageReader;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.flink.table.data.GenericRowData;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.data.StringData;
+import org.apache.flink.table.types.logical.BigIntType;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.table.types.logical.VarCharType;
+import org.apache.flink.table.types.logical.utils.LogicalTypeParser;
+
+/**
+ * Reads the wire form of a LiveRow into its columns and, before them, what the way of a row hangs
+ * on: {@code app_key}, {@code kind} and {@code unit}.
+ *
+ * <p>{@code app_key} is the application attempt, parts of it with {@value #BETWEEN} between them,
+ * and empty for what is no LiveRow or does not say which application, window or thing it speaks of;
+ * {@code kind} is the member of the oneof; {@code unit} names the thing within its run as {@code
+ * scopes.unit_name} of the detect job does, NULL for starts and ends.
+ */
+final class LiveRowReader {
+  static final char BETWEEN = '\u001f';
+  private static final List<String> BESIDE = List.of("app_key", "kind", "unit");
+  private static final int APP_KEY = 0;
+  private static final int KIND = 1;
+  private static final int UNIT = 2;
+  private static final StringData NOTHING = StringData.fromString("");
+
+  /** The columns that a row is read into. */
+  static final RowType COLUMNS = columns();
+
+  private final MessageReader message =
+      new MessageReader(LiveRow.getDescriptor(), COLUMNS, Set.copyOf(BESIDE));
+  private final List<Member> members = members();
+  private final int cluster = COLUMNS.getFieldIndex("cluster");
+  private final int appId = COLUMNS.getFieldIndex("app_id");
+  private final int appAttempt = COLUMNS.getFieldIndex("app_attempt");
+  private final int appStartMs = COLUMNS.getFieldIndex("app_start_ms");
+  private final int windowEndMs = COLUMNS.getFieldIndex("window_end_ms");
+
+  /** The columns of the row; all NULL but an empty {@code app_key} for what cannot be used. */
+  RowData read(byte[] value) {
+    GenericRowData row = decoded(value);
+    Member member = member(row);
+    if (member == null || !says(row)) {
+      GenericRowData nothing = new GenericRowData(COLUMNS.getFieldCount());
+      nothing.setField(APP_KEY, NOTHING);
+      return nothing;
+    }
+    row.setField(APP_KEY, StringData.fromString(appKey(row)));
+    row.setField(KIND, member.name);
+    String unit = member.unit(row, text(row, cluster));
+    row.setField(UNIT, unit == null ? null : StringData.fromString(unit));
+    return row;
+  }
+
+  private GenericRowData decoded(byte[] value) {
+    try {
+      return value == null ? null : message.read(value);
+    } catch (IOException notProtobuf) {
+      return null;
+    }
+  }
+
+  private Member member(GenericRowData row) {
+    if (row != null) {
+      for (Member member : members) {
+        if (!row.isNullAt(member.position)) {
+          return member;
+        }
+      }
+    }
+    return null;
+  }
+
+  private boolean says(GenericRowData row) {
+    return !text(row, appId).isEmpty() && number(row, windowEndMs) != 0;
+  }
+
+  private String appKey(GenericRowData row) {
+    int attempt = row.isNullAt(appAttempt) ? 0 : row.getInt(appAttempt);
+    return text(row, cluster)
+        + BETWEEN
+        + text(row, appId)
+        + BETWEEN
+        + number(row, appStartMs)
+        + BETWEEN
+        + attempt;
+  }
+
+  private static String text(RowData row, int position) {
+    return row.isNullAt(position) ? "" : row.getString(position).toString();
+  }
+
+  private static long number(RowData row, int position) {
+    return row.isNullAt(position) ? 0 : row.getLong(position);
+  }
+
+  private static RowType columns() {
+    RowType live =
+        (RowType) LogicalTypeParser.parse(LiveTypes.LIVE_ROW, LiveRowReader.class.getClassLoader());
+    List<RowType.RowField> fields = new ArrayList<>();
+    for (String name : BESIDE) {
+      fields.add(new RowType.RowField(name, VarCharType.STRING_TYPE));
+    }
+    fields.addAll(live.getFields());
+    return new RowType(false, fields);
+  }
+
+  private static List<Member> members() {
+    List<Member> members = new ArrayList<>();
+    LiveRow.getDescriptor()
+        .getOneofs()
+        .get(0)
+        .getFields()
+        .forEach(field -> members.add(new Member(field.getName())));
+    return members;
+  }
+
+  /** One member of the oneof, and how the thing that it speaks of is called. */
+  private static final class Member {
+    /** What the name of a thing is made of: its first word, then these columns of its row. */
+    private static final Map<String, List<String>> NAMES =
+        Map.of(
+            "stage", List.of("stage", "stage_id", "stage_attempt"),
+            "task", List.of("task", "stage_id", "stage_attempt", "task_id"),
+            "failure", List.of("failure", "stage_id", "stage_attempt"),
+            "executor", List.of("executor", "executor_id"),
+            "executor_loss", List.of("loss", "executor_id"),
+            "job", List.of("jobs"),
+            "application", List.of("application"),
+            "host", List.of("host"));
+
+    final StringData name;
+    final int position;
+    private final boolean ofCluster;
+    private final int size;
+    private final String word;
+    private final Map<Integer, LogicalType> parts = new HashMap<>();
+    private final List<Integer> order = new ArrayList<>();
+    private final int outlived;
+
+    Member(String name) {
+      this.name = StringData.fromString(name);
+      this.position = COLUMNS.getFieldIndex(name);
+      this.ofCluster = "host".equals(name);
+      RowType columns = (RowType) COLUMNS.getTypeAt(position);
+      this.size = columns.getFieldCount();
+      List<String> words = NAMES.getOrDefault(name, List.of());
+      this.word = words.isEmpty() ? null : words.get(0);
+      for (String part : words.subList(Math.min(1, words.size()), words.size())) {
+        int place = columns.getFieldIndex(part);
+        order.add(place);
+        parts.put(place, columns.getTypeAt(place));
+      }
+      this.outlived = "task".equals(name) ? columns.getFieldIndex("outlived_ms") : -1;
+    }
+
+    /** A task that outlived its stage is another thing than it was before. */
+    String unit(RowData row, String cluster) {
+      if (word == null) {
+        return null;
+      }
+      RowData told = row.getRow(position, size);
+      StringBuilder unit = new StringBuilder(word);
+      if (outlived >= 0 && !told.isNullAt(outlived)) {
+        unit.replace(0, unit.length(), "zombie");
+      }
+      for (int place : order) {
+        unit.append('/').append(part(told, place));
+      }
+      return (ofCluster ? unit.append('/').append(cluster) : unit).toString();
+    }
+
+    private String part(RowData told, int place) {
+      LogicalType type = parts.get(place);
+      if (type instanceof VarCharType) {
+        return text(told, place);
+      }
+      if (type instanceof BigIntType) {
+        return Long.toString(number(told, place));
+      }
+      return Integer.toString(told.isNullAt(place) ? 0 : told.getInt(place));
+    }
+  }
+}
