@@ -111,7 +111,7 @@ def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(dete
     assert firing.finding_id == finding_id("prod-eu", "orders", "slow", "stage_slow", firing.scope)
     assert firing.scope.startswith("stage:")
     assert (firing.severity, firing.cluster, firing.tenant, firing.completeness) == ("warning", "prod-eu", "orders", 1)
-    assert firing.started_ms == run.start_ms + 35_000  # the first window in which fifteen seconds are lost
+    assert firing.started_ms == run.start_ms + 30_000  # the first window in which ten seconds are lost
     assert (one.run_key, one.app_id, one.stage_id) == (run.run_key, "slow-5", 3)
     assert one.evidence["baseline_runs"] == "5"
     assert one.evidence["moved"] == "both"
