@@ -22,8 +22,7 @@ class SamplerTest {
   @Test
   void stoppingItInTheMiddleOfALookIsNoFault() throws Exception {
     Faults faults = new Faults("test");
-    sampler.set(
-        new Sampler(settings(), "1", this::stopWhileAsked, new Nowhere(), faults));
+    sampler.set(new Sampler(settings(), "1", this::stopWhileAsked, new Nowhere(), faults));
 
     sampler.get().start();
 
