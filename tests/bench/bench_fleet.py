@@ -2,6 +2,7 @@
 
 ``python -m tests.bench.bench_fleet`` starts a broker of its own, sends facts in real time (tests/bench/fleet.py), and
 takes its minutes and a few more. Delay is from the end of a window to the row on ``live`` by the broker's clock.
+Whether detect keeps up is told by probes: rows of a hung task that are put among the others, until their finding.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tests.bench.bench_detect import broker, free_port
 from tests.bench.bench_windows import running_job
 from tests.bench.fleet import Fleet, Shape, real_stages
 from tests.integration.stream_jobs.detect_job import DetectJob
+from tests.unit.stream_jobs.detect_rows import Run
 from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -40,14 +42,18 @@ SETTLED_SECONDS = 120
 
 @dataclass(frozen=True)
 class Look:
-    """How the pair of jobs stood at one moment; ``cpu`` and ``rss`` by job, ``behind`` in rows."""
+    """How the pair of jobs stood at one moment; ``cpu`` and ``rss`` by job, ``behind`` in rows.
+
+    ``answered_ms`` is how long the last probe took that has its finding, ``waiting`` how many have none yet.
+    """
 
     second: float
     cpu: dict[str, float]
     rss: dict[str, int]
     behind_rows: int
     delay_ms: float
-    told_ms: float
+    answered_ms: float
+    waiting: int
 
 
 def main() -> None:
@@ -90,16 +96,21 @@ class Measurement:
         )
         self._rows: Counter[str] = Counter()
         self._delays: list[float] = []
-        self._sent = 0
+        self._sent = self._window_end_ms = self._findings = 0
+        self._probes: dict[str, float] = {}
+        self._answers: list[float] = []
 
     def run(self, seconds: float) -> None:
         """Feed the facts for so long, then wait until both jobs have caught up, and print."""
         looks, began = [], time.monotonic()
         for second in self._feed(seconds):
             self._read()
+            if second == int(second):
+                self._listen()
             if second >= len(looks) * LOOK_SECONDS:
                 looks.append(self._look(second))
                 print(_line(looks[-1], looks[-2] if len(looks) > 1 else None), flush=True)
+                self._probe(len(looks))
         fed = time.monotonic() - began
         wait_for(self._caught_up, 600, "detect to catch up")
         self._report(looks, fed, time.monotonic() - began - fed)
@@ -135,8 +146,24 @@ class Measurement:
         for message in self._consumer.consume(20_000, timeout=0.0):
             row = LiveRow.FromString(message.value())
             self._rows[row.view] += 1
+            self._window_end_ms = max(self._window_end_ms, row.window_end_ms)
             if row.view == "stage_live":
                 self._delays.append(message.timestamp()[1] - row.window_end_ms)
+
+    def _probe(self, number: int) -> None:
+        """Put a hung task among the rows."""
+        name, at = f"probe-{number}", self._window_end_ms
+        run = Run(name, at - 60_000, name)
+        self._probes[name] = time.monotonic()
+        self._detect.send([run.started(at), run.stage_started(at), run.task(at, 90_000)])
+
+    def _listen(self) -> None:
+        """Take in the findings that came."""
+        found = self._detect.new_findings(self._findings)
+        self._findings += len(found)
+        for each in found:
+            if each.job_key in self._probes:
+                self._answers.append(1000 * (time.monotonic() - self._probes.pop(each.job_key)))
 
     def _look(self, second: float) -> Look:
         cpu, rss = {}, {}
@@ -144,9 +171,9 @@ class Measurement:
             family = [launcher, *launcher.children(recursive=True)]
             cpu[name] = sum(sum(each.cpu_times()[:2]) for each in family)
             rss[name] = sum(each.memory_info().rss for each in family) >> 20
-        told_ms = 1000 * self._detect.metric("sparkfuse_window_delay_seconds")
         delays, self._delays = self._delays, []
-        return Look(second, cpu, rss, self._behind(), statistics.median(delays) if delays else 0.0, told_ms)
+        return Look(second, cpu, rss, self._behind(), statistics.median(delays) if delays else 0.0,
+                    self._answers[-1] if self._answers else 0.0, len(self._probes))  # fmt: skip
 
     def _behind(self) -> int:
         read = self._detect.metric('sparkfuse_records_read_total{component="detect",topic="live"}')
@@ -154,7 +181,8 @@ class Measurement:
 
     def _caught_up(self) -> bool:
         self._read()
-        return self._behind() <= 0
+        self._listen()
+        return self._behind() <= 0 and not self._probes
 
     def _report(self, looks: list[Look], fed: float, more: float) -> None:
         settled = [look for look in looks if look.second >= min(SETTLED_SECONDS, looks[-1].second / 2)]
@@ -162,6 +190,11 @@ class Measurement:
         rows = sum(self._rows.values())
         print(f"{self._sent / fed:.0f} facts and {rows / fed:.0f} rows a second; rows {dict(self._rows)}")
         print(f"{more:.1f} s behind the last fact until detect had read all; load {os.getloadavg()[0]:.1f}")
+        if len(self._answers) > 1:
+            marks = statistics.quantiles(self._answers, n=20, method="inclusive")
+            print(
+                f"{len(self._answers)} probes: p50 {marks[9]:.0f} ms, p95 {marks[18]:.0f} ms; {self._findings} records"
+            )
         delays = sorted(look.delay_ms for look in settled)
         print(f"stage rows behind their window, medians of {LOOK_SECONDS} s: {delays[0]:.0f} to {delays[-1]:.0f} ms")
         for name in self._jobs:
@@ -180,7 +213,7 @@ def _line(look: Look, before: Look | None) -> str:
         shares = ", ".join(f"{name} {(look.cpu[name] - before.cpu[name]) / span:.2f} cores" for name in look.cpu)
     return (
         f"{look.second:5.0f} s: {shares}; {look.rss} MB; rows {look.delay_ms:.0f} ms behind their window; "
-        f"detect {look.behind_rows} rows and {look.told_ms:.0f} ms behind"
+        f"detect {look.behind_rows} rows behind, last probe {look.answered_ms:.0f} ms, {look.waiting} wait"
     )
 
 

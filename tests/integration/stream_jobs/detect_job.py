@@ -110,6 +110,11 @@ class DetectJob:
         found = [from_json(Finding, record) for record in self._records["findings"]]
         return [each for each in found if (each.rule, each.job_key) == (rule, job_key)]
 
+    def new_findings(self, seen: int) -> list[Finding]:
+        """The records of findings behind the first ``seen``, in their order."""
+        self._read()
+        return [from_json(Finding, record) for record in self._records["findings"][seen:]]
+
     def baselines(self) -> list[Baseline]:
         """All records of the topic baselines."""
         self._read()
