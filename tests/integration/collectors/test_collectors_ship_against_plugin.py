@@ -92,10 +92,9 @@ def name(fact: Fact) -> str:
 @pytest.mark.parametrize(
     ("version", "script"),
     [
-        ("spark4", "whole_job.py"),
-        pytest.param("spark35", "whole_job.py", marks=pytest.mark.long),
-        pytest.param("spark35", "streaming_job.py", marks=pytest.mark.long),
-        pytest.param("spark4", "streaming_job.py", marks=pytest.mark.long),
+        pytest.param(version, script, marks=pytest.mark.long)
+        for version in ("spark4", "spark35")
+        for script in ("whole_job.py", "streaming_job.py")
     ],
 )
 def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path, version: str, script: str):
