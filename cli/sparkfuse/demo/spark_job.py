@@ -53,7 +53,8 @@ def start(
         "PYTHONPATH": os.pathsep.join([str(ROOT / "cli"), os.environ.get("PYTHONPATH", "")]),
     }
     command = [str(python), str(script), *arguments]
-    return Process(Service(name, command, environment, restart=False, stop_seconds=20), logs / f"{name}.log")
+    service = Service(name, command, environment, restart=False, stop_seconds=20, whole_session=True)
+    return Process(service, logs / f"{name}.log")
 
 
 def tail(process: Process) -> str:

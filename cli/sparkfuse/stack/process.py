@@ -32,6 +32,8 @@ class Service:
         ready_seconds: how long the start may take.
         restart: whether it is started again when it ends by itself.
         stop_seconds: how long it may take to end after SIGTERM.
+        whole_session: whether what it started may go on for that long too, when it has ended itself: Spark's JVM says
+            its last words after the Python that started it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Service:
     ready_seconds: float = 60.0
     restart: bool = True
     stop_seconds: float = 10.0
+    whole_session: bool = False
 
 
 class Process:
@@ -78,8 +81,11 @@ class Process:
     def stop(self) -> None:
         """End it and every process of its session; returns when it is gone."""
         self.ask_to_stop()
+        until = time.monotonic() + self.service.stop_seconds
         with contextlib.suppress(subprocess.TimeoutExpired):  # the whole session is killed below
             self._popen.wait(self.service.stop_seconds)
+        while self.service.whole_session and _session(self.pid) and time.monotonic() < until:
+            time.sleep(0.05)
         self._kill_session()
         self._popen.wait()
 
@@ -97,11 +103,11 @@ class Process:
 
 
 def _session(leader: int) -> list[int]:
-    """Ids of the processes in a session, as /proc/PID/stat tells them (proc(5), field 6)."""
+    """Ids of the processes in a session that have not ended, as /proc/PID/stat tells them (proc(5), fields 3 and 6)."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             after_name = stat.read_text(errors="replace").rsplit(")", 1)[1].split()
-            if int(after_name[3]) == leader:
+            if int(after_name[3]) == leader and after_name[0] != "Z":
                 found.append(int(stat.parent.name))
     return found
