@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -10,7 +11,8 @@ from tests.waiting import wait_for
 @pytest.mark.timeout(600)
 def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, kafka_bootstrap, topics, tmp_path):
     """A hung Python function reads idle with its stack; its spinning neighbour and the slow start before do not."""
-    flag = tmp_path / "answer"
+    answer = tmp_path / "answer"
+    os.mkfifo(answer)
     job = run_job(
         "spark35",
         "hung_function.py",
@@ -18,7 +20,7 @@ def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, ka
         topics,
         spark__python__daemon__module="slow_daemon",
         spark__python__use__daemon="true",
-        spark__test__flag=str(flag),
+        spark__test__answer=str(answer),
     )
     job.said("RUNS")
 
@@ -29,7 +31,8 @@ def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, ka
     wait_for(lambda: facts.of("task_ended"), 120, "the neighbour's end")
     spun = hung()[-1]
     wait_for(lambda: hung()[-1].age_ms > spun.age_ms + 5_000, 120, "a task that hangs alone")
-    flag.touch()
+    # Opened without waiting, so that a job which no longer asks is an error and not a hung test.
+    os.close(os.open(answer, os.O_WRONLY | os.O_NONBLOCK))
     assert job.said("SUM") == "3"
     progress = facts.of("task_progress")
     last = max(hung(), key=lambda task: task.age_ms)

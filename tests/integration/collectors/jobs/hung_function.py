@@ -7,13 +7,13 @@ import time
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.appName("hung").getOrCreate()
-flag = pathlib.Path(spark.conf.get("spark.test.flag"))
+answer = pathlib.Path(spark.conf.get("spark.test.answer"))
 
 
 def look_up(number):
     if number == 1:
-        while not flag.exists():
-            time.sleep(0.2)
+        # A pipe that nobody writes to: as for a service that does not answer, the worker waits in the kernel all along.
+        answer.read_bytes()
     if number == 2:
         until = time.monotonic() + 5
         while time.monotonic() < until:
