@@ -13,11 +13,16 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the folder it stands in, so that `-m "not e2e"` needs no word in the file."""
+    """Mark each test by the folder it stands in, so that `-m "not e2e"` needs no word in the file.
+
+    A test of real parts has a second try (docs/decisions/2026-11-22-second-try.md).
+    """
     for item in items:
         folder = item.path.relative_to(ROOT / "tests").parts[0]
         if folder in {"integration", "e2e", "chaos", "matrix"}:
             item.add_marker(folder)
+        if folder in {"integration", "e2e"}:
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
