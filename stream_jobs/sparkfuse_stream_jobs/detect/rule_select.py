@@ -12,8 +12,8 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.compiler import columns, severity_sql
 
-# Columns that say what is still there after an end; they are absent before it.
-_BEHIND_END = frozenset({"outlived_ms", "unfinished_tasks"})
+# Columns that say what is still there after an end (absent before it), and one whose last word comes behind it.
+_BEHIND_END = frozenset({"outlived_ms", "unfinished_tasks", "facts_expected"})
 _BETWEEN, _IS = ",", "="
 
 
@@ -39,5 +39,5 @@ def read_severities(text: str | None) -> Mapping[str, str]:
 
 
 def rules_behind_end(catalog: Catalog) -> frozenset[str]:
-    """The rules that look at what is still there after an end, so that rows behind it count for them."""
+    """The rules that look at what is still there, or missing, after an end, so that rows behind it count for them."""
     return frozenset(rule.id for rule in catalog.values() if _BEHIND_END & set(columns(rule)))

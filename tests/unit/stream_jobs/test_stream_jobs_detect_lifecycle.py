@@ -353,6 +353,20 @@ def test_what_the_last_row_of_an_application_shows_outlives_the_end_right_behind
     assert watched.memory.watched.get() == 0
 
 
+def test_what_is_pending_at_the_end_of_an_application_goes_on_behind_it():
+    """A short application that lost facts is over before the rule's time is; its rows behind the end make it full."""
+    watched = Watched(Times(for_ms=3 * W), behind_end=["skew"])
+    for window in (1, 2):
+        watched.row(watched.run.application(T + window * W), {"skew": "warning", "stuck": "warning"})
+    watched.row(watched.run.ended(T + 2 * W), QUIET)
+    for window in (3, 4):
+        watched.row(watched.run.application_done(T + window * W, 9), {"skew": "warning", "stuck": "warning"})
+    watched.idle_until(99)
+
+    assert watched.said == [(4, "skew", "firing"), (7, "skew", "resolved")]
+    assert watched.memory.watched.get() == 0
+
+
 def test_hosts_of_one_name_in_two_clusters_are_two_things():
     """One key may hold both."""
     watched = Watched(Times())

@@ -77,11 +77,12 @@ def test_state_of_before_is_read():
     assert unit.holdings["slow"] == lifecycle.Holding("warning", 1, 2, 3, 2, finding=b"x")
 
 
-def test_rules_on_what_is_still_there_after_an_end_are_known_by_their_columns():
+def test_rules_on_what_is_still_there_or_missing_after_an_end_are_known_by_their_columns():
     """A new rule of the kind needs no second list."""
     assert rule_select.rules_behind_end(load_catalog()) == {
         "application_incomplete",
         "application_zombie",
+        "collector_lossy",
         "zombie_task",
     }
 

@@ -157,13 +157,22 @@ final class Application {
   }
 
   /**
-   * Whether a window in which nothing came is worth a row: the application runs, or it ended and
-   * its processes spoke until lately.
+   * Whether a window in which nothing came is worth a row: the application runs, for all that is
+   * known, or it ended and its processes spoke until lately, or what it told may still be made
+   * whole.
    */
   boolean isWatched() {
+    if (hasEnded()) {
+      return silence.outlivedMs() != null || (silence.endedLately() && !isWhole());
+    }
     boolean known =
         soFar.hasName() || !runningJobs.isEmpty() || executors.count() > 0 || stages.anyRuns();
-    return hasEnded() ? silence.outlivedMs() != null : known;
+    return known && !silence.isDead();
+  }
+
+  /** Whether all that began has its end, and all that was numbered is there. */
+  private boolean isWhole() {
+    return runningJobs.isEmpty() && stages.runningTasks() == 0 && lanes.seen() >= lanes.expected();
   }
 
   private boolean hasEnded() {

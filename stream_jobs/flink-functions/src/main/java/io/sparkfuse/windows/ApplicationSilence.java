@@ -10,6 +10,17 @@ final class ApplicationSilence {
   /** Processes of an ended application that are silent this long are taken for gone. [ms] */
   static final long GONE_MS = 60_000;
 
+  /** Behind its end so much may still come: what was under way in Kafka, or is sent again. [ms] */
+  static final long SETTLES_MS = 60_000;
+
+  /**
+   * Processes that never said goodbye and are silent this long are taken for dead. [ms]
+   *
+   * <p>Longer than a broker's outage, for which the plugins keep their last words; shorter than a
+   * night in which somebody is reminded of a driver that was killed.
+   */
+  static final long DEAD_MS = 3_600_000;
+
   private static final String DRIVER = "driver-";
   private static final String EXECUTOR = "executor-";
 
@@ -76,6 +87,16 @@ final class ApplicationSilence {
 
   void ended() {
     ended = ended == null ? (Long) clock.watchedMs() : ended;
+  }
+
+  /** Whether the application ended so lately that what it told may not be all there yet. */
+  boolean endedLately() {
+    return ended != null && since(ended) < SETTLES_MS;
+  }
+
+  /** Whether no process says anything any more; never so where none ever did, as in a log. */
+  boolean isDead() {
+    return processHeard != null && since(processHeard) > DEAD_MS;
   }
 
   /**

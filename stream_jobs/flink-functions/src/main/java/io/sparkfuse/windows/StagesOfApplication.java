@@ -63,6 +63,12 @@ final class StagesOfApplication {
     return stages.values().stream().anyMatch(StageTotals::getRunning);
   }
 
+  /** Tasks that started and did not end, also those of stages that are over. */
+  long runningTasks() {
+    return forgotten.getRunningTasks()
+        + stages.values().stream().mapToLong(StageTotals::getRunningTasks).sum();
+  }
+
   private static boolean moved(StageTotals before, StageTotalsOrBuilder now) {
     return before == null
         || before.getFinishedTasks() != now.getFinishedTasks()

@@ -27,7 +27,10 @@ import org.junit.jupiter.api.Test;
 class ApplicationAbsenceTest {
   private static final String DRIVER = "driver-0a";
 
-  /** A driver that dies in the middle of a job leaves a row in each window, and its row only. */
+  /**
+   * A driver that dies in the middle of a job leaves a row in each window for an hour, and its row
+   * only; then it is given up, until it speaks again.
+   */
   @Test
   void aDeadDriverIsTold() throws Exception {
     Story story = running();
@@ -45,6 +48,9 @@ class ApplicationAbsenceTest {
     assertEquals("running", last.getStatus());
     assertEquals(1, last.getRunningJobs());
     assertFalse(last.hasIdleMs());
+    assertNull(story.passed());
+    assertEquals(0, story.word(DRIVER).stage(stage(1, 100, "moving")).passed().getDriverSilentMs());
+    assertNotNull(story.passed());
   }
 
   /** While broker or job are away nobody can be heard, so nobody falls silent. */
@@ -100,11 +106,7 @@ class ApplicationAbsenceTest {
     AppLive before = story.passed();
     AppLive runs = story.fact(job(1)).passed();
     AppLive runsOn = story.passed();
-    AppLive ended =
-        story
-            .fact(
-                Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setJobId(1).setSucceeded(true)))
-            .passed();
+    AppLive ended = story.fact(jobEnded()).passed();
     AppLive after = story.passed();
 
     assertEquals(0, start.getIdleMs());
@@ -146,10 +148,27 @@ class ApplicationAbsenceTest {
   @Test
   void theEndIsTheEnd() throws Exception {
     Story story = running();
-    story.word(DRIVER).fact(ended()).passed();
+    story.word(DRIVER).fact(jobEnded()).fact(ended()).passed();
 
     assertNull(story.passed());
     assertEquals(List.of(), new Story().pass());
+  }
+
+  /** What is not whole at its end is told for a while, in which the rest may come. */
+  @Test
+  void anEndThatIsNotWholeIsToldOn() throws Exception {
+    Story jobLeft = running();
+    jobLeft.word(DRIVER).fact(ended()).passed();
+    Story mended = running();
+    mended.word(DRIVER).fact(ended()).passed();
+    mended.fact(jobEnded()).passed();
+    int more = 0;
+    while (jobLeft.passed() != null) {
+      more++;
+    }
+
+    assertEquals(ApplicationSilence.SETTLES_MS, (more + 1) * Story.WINDOW_MS);
+    assertNull(mended.passed());
   }
 
   /** Tasks whose end never came are counted once the application ended. */
@@ -192,6 +211,10 @@ class ApplicationAbsenceTest {
 
   private static Fact.Builder ended() {
     return Fact.newBuilder().setApplicationEnded(ApplicationEnded.newBuilder().setEndedMs(950_000));
+  }
+
+  private static Fact.Builder jobEnded() {
+    return Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setJobId(1).setSucceeded(true));
   }
 
   private static Fact.Builder job(int id) {
