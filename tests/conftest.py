@@ -8,8 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
+
+# A property holds or does not: how long an example takes says more of who else uses the machine, so there is no
+# deadline (the library's own is 200 ms). The same tree gives the same answer, so the examples of a run are always the
+# same; `--hypothesis-profile=search` looks for new ones.
+UNHURRIED = [HealthCheck.too_slow]
+settings.register_profile("same", deadline=None, suppress_health_check=UNHURRIED, derandomize=True, print_blob=True)
+settings.register_profile("search", deadline=None, suppress_health_check=UNHURRIED, max_examples=2_000)
+settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
