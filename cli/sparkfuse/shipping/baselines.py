@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -11,8 +10,9 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import record_key, to_json
-from sparkfuse_rules.knowledge.baseline import LIMIT, Sample, learn, level_changed
-from sparkfuse_stream_jobs.detect.baselines import Key, key_of_baseline, message_of, sample_of
+from sparkfuse_rules.knowledge.baseline import LIMIT
+from sparkfuse_stream_jobs.detect.learning import learned_ms, taught_by
+from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import read_seeds
 
 SEND_SECONDS = 60.0
@@ -32,7 +32,7 @@ class Lessons:
             known = self._of.setdefault(key_of_baseline(lesson), [])
             known.append(lesson)
             if len(known) > 2 * LIMIT:
-                known.sort(key=_learned_ms)
+                known.sort(key=learned_ms)
                 del known[:-LIMIT]
 
     def __len__(self) -> int:
@@ -59,39 +59,6 @@ def seed(settings: Settings, lessons: Mapping[Key, Sequence[Baseline]]) -> int:
         seeds.close()
     _send(settings, taught)
     return len(taught)
-
-
-def taught_by(known: Baseline | None, lessons: Sequence[Baseline]) -> Baseline | None:
-    """The baseline with the samples of runs that it lacks, learned in the order in which they ended; None without."""
-    runs = {sample.run_key for sample in known.samples} if known else set()
-    fresh = [lesson for lesson in lessons if lesson.samples[0].run_key not in runs]
-    if not fresh:
-        return None
-    samples = [sample_of(each) for each in known.samples] if known else []
-    samples += [sample_of(lesson.samples[0]) for lesson in fresh]
-    learned: tuple[Sample, ...] = ()
-    changed_ms = known.level_changed_ms if known and known.HasField("level_changed_ms") else None
-    for sample in sorted(samples, key=lambda each: (each.learned_ms, each.run_key)):
-        before, learned = learned, learn(learned, replace(sample, abnormal=False))
-        if level_changed(before, learned):
-            changed_ms = max(changed_ms or 0, sample.learned_ms)
-    newest = max(fresh, key=_learned_ms)
-    key = key_of_baseline(newest)
-    return Baseline(
-        cluster=key.cluster,
-        tenant=key.tenant,
-        job_key=newest.job_key,
-        stage_fingerprint=newest.stage_fingerprint,
-        stage_name=known.stage_name if known else newest.stage_name,
-        updated_ms=max(newest.updated_ms, known.updated_ms if known else 0),
-        level_changed_ms=changed_ms,
-        samples=[message_of(sample) for sample in learned],
-    )
-
-
-def _learned_ms(lesson: Baseline) -> int:
-    learned_ms: int = lesson.samples[0].learned_ms
-    return learned_ms
 
 
 def _send(settings: Settings, baselines: Sequence[Baseline]) -> None:

@@ -10,32 +10,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
 from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.work import Work, work_of
+from sparkfuse_stream_jobs.detect.learning import joined
 from sparkfuse_stream_jobs.detect.memory import Cell
 from sparkfuse_stream_jobs.detect.rows import Columns, present
+from sparkfuse_stream_jobs.detect.samples import DEFAULT, Key, key_of_baseline, message_of, sample_of
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 
-_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows")
 _WORK = ("work_bytes", "work_records", "operator_rows_max")
-# What a collector says of itself that was told neither cluster nor tenant.
-DEFAULT = "default"
 # Lines that are fitted already: a stage that runs is asked about every few seconds, and fitting takes milliseconds.
 MAX_FITS = 20_000
-
-
-@dataclass(frozen=True)
-class Key:
-    """Whose memory it is. ``stage_fingerprint`` is ``application`` for the whole of a job."""
-
-    cluster: str
-    tenant: str
-    job_key: str
-    stage_fingerprint: str
 
 
 Seed = Callable[[Key], Baseline | None]
@@ -44,23 +33,20 @@ Fits = OrderedDict[tuple[Key, int, int, int], Fit | None]
 
 @dataclass(frozen=True)
 class Memory:
-    """The baseline of one stage, where to look for one that an earlier life of the job wrote, and what was fitted."""
+    """The baseline of one stage, where to look for what others wrote of it, and what was fitted."""
 
     baseline: Cell[Baseline]
     seed: Seed
     fits: Fits = field(default_factory=OrderedDict)
 
     def recall(self, key: Key) -> Baseline | None:
-        """The baseline: the state wins, a seed is taken over only where there is no state."""
+        """The baseline, with the runs that an earlier life of the job, or a backfill, knew of beside ours."""
         known = self.baseline.get()
-        if known is None and (known := self.seed(key)) is not None:
-            self.baseline.put(known)
+        told = self.seed(key)
+        if told is not None and (both := joined(known, told)) is not known:
+            self.baseline.put(both)
+            return both
         return known
-
-
-def key_of_baseline(baseline: Baseline) -> Key:
-    """Whose baseline it is; one that was written before it said cluster and tenant is that of the default ones."""
-    return Key(baseline.cluster or DEFAULT, baseline.tenant or DEFAULT, baseline.job_key, baseline.stage_fingerprint)
 
 
 def key_of_row(row: LiveRow) -> Key:
@@ -107,23 +93,6 @@ def teach(lesson: Lesson, memory: Memory) -> Baseline:
         baseline.level_changed_ms = known.level_changed_ms
     memory.baseline.put(baseline)
     return baseline
-
-
-def sample_of(message: BaselineSample) -> Sample:
-    """The sample as the knowledge functions take it."""
-    counts = {name: getattr(message, name) if message.HasField(name) else None for name in _COUNTS}
-    return Sample(message.run_key, message.learned_ms, message.wall_ms, abnormal=message.abnormal, **counts)
-
-
-def message_of(sample: Sample) -> BaselineSample:
-    """The sample as it is written down."""
-    message = BaselineSample(
-        run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms, abnormal=sample.abnormal
-    )
-    for name in _COUNTS:
-        if (value := getattr(sample, name)) is not None:
-            setattr(message, name, value)
-    return message
 
 
 def _fitted(row: LiveRow, memory: Memory) -> Fit | None:

@@ -34,7 +34,8 @@ from sparkfuse_stream_jobs.detect.meters import meters
 from sparkfuse_stream_jobs.detect.outlook import foresee
 from sparkfuse_stream_jobs.detect.recent import Recent
 from sparkfuse_stream_jobs.detect.rule_select import read_severities, rules_behind_end
-from sparkfuse_stream_jobs.detect.seeds import read_seeds
+from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
+from sparkfuse_stream_jobs.detect.seeds import Followed
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 
 # How long state lives that nobody writes. A run that is silent for a week is over; a stage that learnt nothing for a
@@ -83,7 +84,7 @@ class Identify(KeyedProcessFunction):
             if isinstance(found, identify.Refused):
                 log.warning("%s", found.text)
             elif isinstance(found, Lesson):
-                key = _memory_key(baselines.key_of_baseline(found.baseline))
+                key = _memory_key(key_of_baseline(found.baseline))
                 yield Row(key, Row(BASELINE, found.app_start_ms, found.baseline.SerializeToString()))
             elif isinstance(found, HostNews):
                 yield Row(_BETWEEN.join((HOSTS, found.cluster)), Row(HOSTS, None, self._news.encode(found)))
@@ -108,7 +109,7 @@ class AcrossRuns(KeyedProcessFunction):
         self._settings = settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._seeds, self._recent = read_seeds(self._settings), Recent()
+        self._seeds, self._recent = Followed(self._settings), Recent()
         of, one = partial(shelf, runtime_context, self._recent), partial(cell, runtime_context, self._recent)
         self._memory = baselines.Memory(one("baseline", message_codec(Baseline), BASELINE_LIVES), self._seeds)
         self._hosts = hosts.Memory(
@@ -246,7 +247,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _memory_key(key: baselines.Key) -> str:
+def _memory_key(key: Key) -> str:
     return _BETWEEN.join((key.cluster, key.tenant, key.job_key, key.stage_fingerprint))
 
 

@@ -1,4 +1,4 @@
-"""Baselines that an earlier life of the job wrote, to look up where there is no state of our own."""
+"""Baselines as they are written down: what an earlier life of the job, or a backfill, knew of a stage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import logging
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+import threading
 from dataclasses import astuple
 from pathlib import Path
 
@@ -17,17 +17,23 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
-from sparkfuse_stream_jobs.detect.baselines import Key, key_of_baseline
+from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
 
 log = logging.getLogger(__name__)
 SECONDS = 60.0
+POLL_SECONDS = 1.0
 
 
 class Seeds:
-    """The newest baseline of each stage, in a file of this process: a fleet's memory need not fit into ours."""
+    """The newest baseline of each stage, in a file of this process: a fleet's memory need not fit into ours.
+
+    One thread may put while another asks.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._known: set[Key] = set()
+        self._untold: set[Key] = set()
         self._said_whose: set[Key] = set()
         self._folder = tempfile.TemporaryDirectory(prefix="sparkfuse-seeds-")
         # Flink opens and calls an operator from threads that take turns.
@@ -42,18 +48,25 @@ class Seeds:
         it is still there and may be read later.
         """
         key = key_of_baseline(baseline)
-        if baseline.HasField("cluster"):
-            self._said_whose.add(key)
-        elif key in self._said_whose:
-            return
-        self._known.add(key)
-        self._store.execute("INSERT OR REPLACE INTO seeds VALUES (?, ?)", (_text(key), baseline.SerializeToString()))
+        with self._lock:
+            if baseline.HasField("cluster"):
+                self._said_whose.add(key)
+            elif key in self._said_whose:
+                return
+            self._known.add(key)
+            self._store.execute(
+                "INSERT OR REPLACE INTO seeds VALUES (?, ?)", (_text(key), baseline.SerializeToString())
+            )
+            # Last, since who asks looks here first.
+            self._untold.add(key)
 
     def __call__(self, key: Key) -> Baseline | None:
-        """The newest baseline of the stage, if there is one."""
-        if key not in self._known:  # asked for each row of a stage that is new
+        """The newest baseline of the stage; None when there is none, or it was told already."""
+        if key not in self._untold:  # asked for each row of a stage
             return None
-        found = self._store.execute("SELECT baseline FROM seeds WHERE whose = ?", (_text(key),)).fetchone()
+        with self._lock:
+            self._untold.discard(key)
+            found = self._store.execute("SELECT baseline FROM seeds WHERE whose = ?", (_text(key),)).fetchone()
         return Baseline.FromString(found[0]) if found else None
 
     def __len__(self) -> int:
@@ -61,8 +74,51 @@ class Seeds:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._store.close()
+        with self._lock:
+            self._store.close()
         self._folder.cleanup()
+
+
+class Followed:
+    """Seeds that follow the topic ``baselines``: what is written while the job runs is told, too."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Read the topic to its end, then follow it in a thread. Raises as ``read_seeds`` does."""
+        self._seeds, self._consumer = Seeds(), _consumer(settings)
+        try:
+            _read_to_end(self._consumer, settings, self._seeds)
+        except BaseException:
+            self._consumer.close()
+            self._seeds.close()
+            raise
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="baselines", daemon=True)
+        self._thread.start()
+
+    def __call__(self, key: Key) -> Baseline | None:
+        """As ``Seeds``."""
+        return self._seeds(key)
+
+    def close(self) -> None:
+        """Stop to follow, and let go of the file."""
+        self._closing.set()
+        self._thread.join()
+        self._consumer.close()
+        self._seeds.close()
+
+    def _follow(self) -> None:
+        said: set[int] = set()
+        while not self._closing.is_set():
+            message = self._consumer.poll(POLL_SECONDS)
+            if message is None:
+                continue
+            error = message.error()
+            if error is None:
+                _put(self._seeds, message.value())
+            # A broker that is away comes back, and a topic that is gone takes nothing away that is known.
+            elif error.code() not in {KafkaError._PARTITION_EOF, *said}:  # noqa: SLF001 - confluent has no public name
+                said.add(error.code())
+                log.warning("baselines that others write are not heard: %s", error)
 
 
 def _text(key: Key) -> str:
@@ -74,36 +130,46 @@ def read_seeds(settings: Settings) -> Seeds:
 
     Raises KafkaException when the broker does not answer; the job is started again then.
     """
-    seeds = Seeds()
-    for content in _records(settings):
-        with contextlib.suppress(RecordError):
-            seeds.put(from_json(Baseline, content))
-    log.info("baselines of %d stages can be taken over", len(seeds))
+    seeds, consumer = Seeds(), _consumer(settings)
+    try:
+        _read_to_end(consumer, settings, seeds)
+    except BaseException:
+        seeds.close()
+        raise
+    finally:
+        consumer.close()
     return seeds
 
 
-def _records(settings: Settings) -> Iterator[bytes]:
-    """The values of the topic from its beginning to where it ends now."""
-    name = topic_name("baselines", settings.topic_prefix)
-    consumer = Consumer({
+def _consumer(settings: Settings) -> Consumer:
+    return Consumer({
         "bootstrap.servers": settings.kafka_bootstrap,
         "group.id": f"{settings.topic_prefix}.detect.seeds",
         "enable.auto.commit": False,
         "enable.partition.eof": True,
     })  # fmt: skip
-    try:
-        known = consumer.list_topics(name, timeout=SECONDS).topics[name]
-        waiting = set(known.partitions) if known.error is None else set()
-        consumer.assign([TopicPartition(name, partition, OFFSET_BEGINNING) for partition in waiting])
-        while waiting:
-            message = consumer.poll(SECONDS)
-            if message is None:
-                raise KafkaException(f"{name} was not read to its end within {SECONDS:.0f} s")
-            if message.error():
-                if message.error().code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-                    raise KafkaException(message.error())
-                waiting.discard(message.partition())
-            elif message.value() is not None:
-                yield message.value()
-    finally:
-        consumer.close()
+
+
+def _read_to_end(consumer: Consumer, settings: Settings, seeds: Seeds) -> None:
+    """Put the values of the topic from its beginning to where it ends now; the consumer stands there then."""
+    name = topic_name("baselines", settings.topic_prefix)
+    known = consumer.list_topics(name, timeout=SECONDS).topics[name]
+    waiting = set(known.partitions) if known.error is None else set()
+    consumer.assign([TopicPartition(name, partition, OFFSET_BEGINNING) for partition in waiting])
+    while waiting:
+        message = consumer.poll(SECONDS)
+        if message is None:
+            raise KafkaException(f"{name} was not read to its end within {SECONDS:.0f} s")
+        if message.error():
+            if message.error().code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
+                raise KafkaException(message.error())
+            waiting.discard(message.partition())
+        else:
+            _put(seeds, message.value())
+    log.info("baselines of %d stages can be taken over", len(seeds))
+
+
+def _put(seeds: Seeds, content: bytes | None) -> None:
+    if content is not None:
+        with contextlib.suppress(RecordError):
+            seeds.put(from_json(Baseline, content))

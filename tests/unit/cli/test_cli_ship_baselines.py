@@ -12,13 +12,14 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from sparkfuse.shipping.backfill import logs_behind
-from sparkfuse.shipping.baselines import Lessons, taught_by
+from sparkfuse.shipping.baselines import Lessons
 from sparkfuse.shipping.history import Made
 from sparkfuse.shipping.learning import LearningHistories
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 from sparkfuse_stream_jobs.detect import baselines as detect
+from sparkfuse_stream_jobs.detect.learning import taught_by
 from sparkfuse_stream_jobs.detect.memory import HeldCell
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.waiting import wait_for

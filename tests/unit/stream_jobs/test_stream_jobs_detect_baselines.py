@@ -9,6 +9,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines, identify
 from sparkfuse_stream_jobs.detect.memory import HeldCell
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
+from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import Seeds
 from tests.unit.stream_jobs.detect_rows import Run
 
@@ -70,7 +71,7 @@ def test_a_run_is_judged_by_what_was_known_when_it_started():
     assert later.stage.baseline_runs == 5
 
 
-def test_the_state_wins_over_a_seed_and_a_seed_fills_only_what_is_missing():
+def test_a_lost_state_is_filled_by_what_was_written_and_goes_on_from_there():
     """After a lost state the job goes on with what it once wrote, and never goes back to it."""
     seed = taught(5, memory())
     cold = memory(seed)
@@ -78,6 +79,30 @@ def test_the_state_wins_over_a_seed_and_a_seed_fills_only_what_is_missing():
     again = baselines.teach(identified(Run("app-10", T + 10 * HOUR).whole(20_000))[-1], cold)
 
     assert [len(grown.samples), len(again.samples)] == [6, 7]
+
+
+def test_runs_that_a_backfill_writes_stand_beside_those_that_were_learned_live():
+    """Whether it was there before the job or comes while it runs; a run that both have counts once."""
+    everything, seeds = taught(7, memory()), Seeds()
+    try:
+        held = baselines.Memory(HeldCell(), seeds)
+        for run in (5, 6):
+            baselines.teach(identified(Run(f"app-{run}", T + run * HOUR).whole(20_000 + 100 * run))[-1], held)
+        key = key_of_baseline(everything)
+        before = held.recall(key)
+        backfilled = Baseline.FromString(everything.SerializeToString())
+        del backfilled.samples[-1]
+        seeds.put(backfilled)
+        both = held.recall(key)
+        again = held.recall(key)
+    finally:
+        seeds.close()
+
+    assert before is not None
+    assert both is not None
+    assert [len(before.samples), len(both.samples)] == [2, 7]
+    assert both.samples == everything.samples
+    assert again == both
 
 
 def test_the_same_lesson_twice_changes_nothing():
@@ -98,9 +123,9 @@ def test_two_tenants_with_a_job_of_one_name_do_not_share_a_memory():
     old = Baseline(job_key=key.job_key, stage_fingerprint=key.stage_fingerprint)
 
     assert (key.cluster, key.tenant) == ("prod-eu", "orders")
-    assert baselines.key_of_row(bare) == baselines.key_of_baseline(old)
-    assert baselines.key_of_baseline(old) == baselines.Key("default", "default", key.job_key, key.stage_fingerprint)
-    assert baselines.key_of_baseline(taught(1, memory())) == key
+    assert baselines.key_of_row(bare) == key_of_baseline(old)
+    assert key_of_baseline(old) == Key("default", "default", key.job_key, key.stage_fingerprint)
+    assert key_of_baseline(taught(1, memory())) == key
 
 
 def test_a_new_level_is_accepted_after_three_runs_and_that_is_said():
@@ -139,7 +164,7 @@ def test_a_seed_that_does_not_say_whose_it_is_gives_way_to_one_that_does():
         Baseline(cluster="default", tenant="default", stage_name=name, **of_stage) for name in ("new", "newest")
     )
     other = Baseline(cluster="prod", tenant="default", stage_name="other", **of_stage)
-    key = baselines.key_of_baseline(old)
+    key = key_of_baseline(old)
 
     def kept(*told: Baseline) -> str:
         seeds = Seeds()

@@ -10,6 +10,7 @@ from sparkfuse_stream_jobs.detect.identify import Refused, step
 from sparkfuse_stream_jobs.detect.memory import HeldCell
 from sparkfuse_stream_jobs.detect.outlook import foresee
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
+from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS as W
 from tests.unit.stream_jobs.detect_rows import Run
@@ -26,14 +27,14 @@ class Judged:
     """Runs of one job, through Identify and Baselines, with what is known of the job's stages kept."""
 
     def __init__(self) -> None:
-        self.baselines: dict[baselines.Key, baselines.Memory] = {}
+        self.baselines: dict[Key, baselines.Memory] = {}
         self.refused: list[str] = []
 
     def rows(self, run_rows: list[LiveRow]) -> list[LiveRow]:
         memory, judged = held_memory(), []
         for found in [each for row in run_rows for each in step(row, memory)]:
             if isinstance(found, Lesson):
-                baselines.teach(found, self._of(baselines.key_of_baseline(found.baseline)))
+                baselines.teach(found, self._of(key_of_baseline(found.baseline)))
             elif isinstance(found, Refused):
                 self.refused.append(found.text)
             elif isinstance(found, LiveRow):
@@ -49,7 +50,7 @@ class Judged:
         for number in range(count):
             self.rows(list(Run(f"app-{number}", T + number * HOUR).whole_application(wall_ms + 1_000 * number)))
 
-    def _of(self, key: baselines.Key) -> baselines.Memory:
+    def _of(self, key: Key) -> baselines.Memory:
         return self.baselines.setdefault(key, baselines.Memory(HeldCell(), lambda _key: None))
 
 

@@ -1,0 +1,47 @@
+"""Baselines that others write, on a real topic: those from before the start, and those that come meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sparkfuse.shipping.baselines import seed
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
+from sparkfuse_stream_jobs.detect.seeds import Followed
+from tests.waiting import wait_for
+
+
+def lesson(job_key: str, run: str, learned_ms: int) -> Baseline:
+    sample = BaselineSample(run_key=run, learned_ms=learned_ms, wall_ms=1000, cpu_ms=500, num_tasks=4)
+    return Baseline(
+        cluster="prod", tenant="orders", job_key=job_key, stage_fingerprint="f00", updated_ms=learned_ms,
+        samples=[sample],
+    )  # fmt: skip
+
+
+def test_a_backfill_is_heard_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """Each baseline is told once, and again when it was written anew."""
+    settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
+    ensure_topics(kafka_bootstrap, topic_prefix)
+
+    def backfill(*lessons: Baseline) -> Key:
+        key = key_of_baseline(lessons[0])
+        assert seed(settings, {key: lessons}) == 1
+        return key
+
+    before = backfill(lesson("before", "a", 10))
+    seeds = Followed(settings)
+    try:
+        known, once_more = seeds(before), seeds(before)
+        while_it_runs = backfill(lesson("later", "a", 10), lesson("later", "b", 20))
+        heard = wait_for(lambda: seeds(while_it_runs), 60, "a baseline that is new")
+        backfill(lesson("before", "b", 20))
+        grown = wait_for(lambda: seeds(before), 60, "a baseline that has grown")
+    finally:
+        seeds.close()
+
+    assert known is not None
+    assert once_more is None
+    assert [len(each.samples) for each in (known, heard, grown)] == [1, 2, 2]
