@@ -14,6 +14,9 @@ from pathlib import Path
 DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
 """From util-linux: the kernel ends the process when the supervisor is killed and can't do it itself."""
 
+KILLED_SECONDS = 10.0
+"""What is killed and still there by then hangs in the kernel, and nothing that we do would end it."""
+
 
 def always_ready() -> bool:
     """The condition of a process that is ready once it runs."""
@@ -90,10 +93,17 @@ class Process:
         self._popen.wait()
 
     def _kill_session(self) -> None:
-        """A group is not enough: Python workers of Spark make groups of their own, but stay in the session."""
-        for pid in _session(self.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """A group is not enough: Python workers of Spark make groups of their own, but stay in the session.
+
+        Once is not enough either: one that starts another may do so between our look and its end. Returns when none
+        is left, because a JVM takes a moment to die and nobody may find it running then.
+        """
+        until = time.monotonic() + KILLED_SECONDS
+        while (left := _session(self.pid)) and time.monotonic() < until:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
 
     def last_lines(self, count: int = 12) -> str:
         """The end of its log, for a message."""
