@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,13 +42,9 @@ def repository() -> Path:
 @pytest.fixture
 def free_port() -> Callable[[], int]:
     """A function that gives a port on loopback that nothing listens on."""
+    from sparkfuse.stack.layout import free_ports
 
-    def find() -> int:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            return int(listener.getsockname()[1])
-
-    return find
+    return lambda: free_ports(1)[0]
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import contextlib
 import datetime as dt
 import json
 import os
-import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.error import URLError
 
+from sparkfuse.stack.layout import free_ports
 from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -31,9 +31,7 @@ class HistoryServer:
     """
 
     def __init__(self, folder: Path, environment: str = "spark4", settings: dict[str, str] | None = None) -> None:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
+        [port] = free_ports(1)
         self._url = f"http://127.0.0.1:{port}/api/v1"
         self._home = next((ROOT / "build" / "envs" / environment / "lib").glob("python*/site-packages/pyspark"))
         self._settings = {

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
+import secrets
 import socket
 from pathlib import Path
 
 from sparkfuse.stack.failures import StartFailure
 
 LOOPBACK = "127.0.0.1"
+GIVEN_BY_THE_KERNEL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""Its first and last number: what a program gets that asks for any port, and each connection's own end."""
+LOWEST_FREE = 20_000
+"""Above the ports that our parts and most others have by default."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports on loopback that nothing listens on now, and that nobody gets who asks for any port.
+
+    What the kernel gives by itself (Spark, Flink and the Python workers ask for dozens) may be somebody's by the time
+    that a part which starts slowly takes it.
+    """
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            _bind(each)
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+def _bind(listener: socket.socket) -> None:
+    try:
+        choice = range(LOWEST_FREE, int(GIVEN_BY_THE_KERNEL.read_text().split()[0]))
+    except (OSError, ValueError):  # no Linux
+        choice = range(0)
+    for _ in range(100 if choice else 0):
+        with contextlib.suppress(OSError):
+            return listener.bind((LOOPBACK, secrets.choice(choice)))
+    return listener.bind((LOOPBACK, 0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,16 +60,8 @@ class Ports:
 
     @classmethod
     def free(cls) -> Ports:
-        """Pick ports that nothing listens on now; several are held open at once so that they differ."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        sockets = [socket.socket() for _ in names]
-        try:
-            for listener in sockets:
-                listener.bind((LOOPBACK, 0))
-            return cls(**{name: listener.getsockname()[1] for name, listener in zip(names, sockets, strict=True)})
-        finally:
-            for listener in sockets:
-                listener.close()
+        """Ports that nothing listens on now, each another."""
+        return cls(*free_ports(len(dataclasses.fields(cls))))
 
 
 def require_free(port: int, part: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.process import Process, Service
 from tests.integration.collectors.spark_runs import ENVIRONMENTS
 from tests.waiting import wait_for
@@ -18,7 +18,7 @@ START_SECONDS = 120
 def standalone_master(version: str, folder: Path) -> Iterator[str]:
     """The address of a master whose one worker has registered; its executors' files go into the folder."""
     home = next(ENVIRONMENTS[version].parents[1].glob("lib/python*/site-packages/pyspark"))
-    port, master_ui, worker_ui = _free_ports(3)
+    port, master_ui, worker_ui = free_ports(3)
     address = f"spark://127.0.0.1:{port}"
     master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
     worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2", "--memory", "1g"]
@@ -41,11 +41,3 @@ def standalone_master(version: str, folder: Path) -> Iterator[str]:
     finally:
         for process in reversed(processes):
             process.stop()
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

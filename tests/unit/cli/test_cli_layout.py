@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from sparkfuse.stack.failures import StartFailure
-from sparkfuse.stack.layout import Layout, Ports, addresses_of_running_stack, require_free
+from sparkfuse.stack.layout import (
+    GIVEN_BY_THE_KERNEL,
+    LOWEST_FREE,
+    Layout,
+    Ports,
+    addresses_of_running_stack,
+    free_ports,
+    require_free,
+)
 from sparkfuse.stack.lock import only_one
 
 
@@ -18,6 +26,13 @@ def test_free_ports_differ() -> None:
     ports = dataclasses.astuple(Ports.free())
 
     assert len(set(ports)) == len(ports)
+
+
+def test_free_ports_are_none_that_the_kernel_gives_to_others() -> None:
+    """What starts slowly finds its port free: who asks for any port gets one of another range."""
+    first, _last = map(int, GIVEN_BY_THE_KERNEL.read_text().split())
+
+    assert first <= LOWEST_FREE or all(LOWEST_FREE <= port < first for port in free_ports(50))
 
 
 def test_a_port_in_use_is_one_sentence() -> None:
