@@ -9,8 +9,8 @@ def test_what_arrives_is_recorded_in_order():
     """Deliveries keep their order, path and time, and are told apart from those at other paths."""
     with Receiver() as receiver:
         for url, number in ((receiver.url, 1), (receiver.slack_url, 2), (receiver.url, 3), (receiver.heartbeat_url, 4)):
-            assert requests.post(url, json={"number": number}, timeout=5).ok
-        over_http = requests.get(f"{receiver.address}/deliveries?after=1", timeout=5).json()
+            assert requests.post(url, json={"number": number}, timeout=60).ok
+        over_http = requests.get(f"{receiver.address}/deliveries?after=1", timeout=60).json()
 
     assert [delivery.payload["number"] for delivery in receiver.deliveries] == [1, 3]
     assert [(each["number"], each["path"]) for each in over_http] == [(2, "/webhook"), (3, "/heartbeat")]
@@ -21,7 +21,7 @@ def test_failures_are_played_on_demand():
     """A receiver told to refuse answers so and records nothing, then takes deliveries again."""
     with Receiver() as receiver:
         receiver.refuse([503, 500])
-        statuses = [requests.post(receiver.url, json={}, timeout=5).status_code for _ in range(3)]
+        statuses = [requests.post(receiver.url, json={}, timeout=60).status_code for _ in range(3)]
 
     assert statuses == [503, 500, 200]
     assert len(receiver.deliveries) == 1
@@ -39,10 +39,10 @@ def test_failures_are_played_on_demand():
 def test_junk_is_answered_and_not_recorded(path, body, status):
     """What is no delivery is refused with a word, and the server lives on."""
     with Receiver() as receiver:
-        answer = requests.post(receiver.address + path, data=body, timeout=5)
+        answer = requests.post(receiver.address + path, data=body, timeout=60)
 
         assert answer.status_code == status
-        assert requests.post(receiver.url, json={}, timeout=5).ok
+        assert requests.post(receiver.url, json={}, timeout=60).ok
 
 
 def test_a_missing_program_is_said_with_the_way_to_get_it(monkeypatch, tmp_path):

@@ -304,7 +304,7 @@ def test_a_full_disk_is_one_sentence(options):
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "sparkfuse.main", "analyze", str(log), *options],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=150, check=False,
         )  # fmt: skip
 
     assert (ended.returncode, ended.stderr) == (3, "sparkfuse: the output cannot be written: No space left on device\n")
@@ -320,6 +320,6 @@ def test_a_reader_that_went_away_is_no_finding(options):
     ) as command:  # fmt: skip
         command.stdout.close()
         said = command.stderr.read()
-        code = command.wait(60)
+        code = command.wait(150)
 
     assert (code, said) == (141, "")

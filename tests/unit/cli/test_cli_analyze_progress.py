@@ -31,7 +31,7 @@ def test_long_work_shows_how_far_it_is(sit_at_terminal):
     shown = sit_at_terminal()
     with progress.Progress([1_000_000, 3_000_000]) as bar:
         bar.advance(1_000_000)
-        wait_for(lambda: "1.0/4.0" in shown.getvalue(), 10, "the bar")
+        wait_for(lambda: "1.0/4.0" in shown.getvalue(), 60, "the bar")
 
     assert "2.0/4.0" not in shown.getvalue()
 
@@ -60,7 +60,7 @@ def test_what_is_printed_takes_the_place_of_the_bar(sit_at_terminal):
     """On a terminal the first result ends the bar, so that the two do not write over each other."""
     sit_at_terminal()
     with progress.Progress([1, 2]) as bar:
-        wait_for(lambda: bar._bar is not None, 10, "the bar")
+        wait_for(lambda: bar._bar is not None, 60, "the bar")
         bar.make_room()
 
         assert bar._bar is None

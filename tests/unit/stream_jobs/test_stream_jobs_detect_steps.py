@@ -172,7 +172,7 @@ def test_the_order_to_start_a_worker_is_what_beam_reads():
 def test_the_starter_is_python_for_everything_else(tmp_path: Path):
     """Flink asks the same program for its version and for PyFlink's folder."""
     starter = worker_start.write_starter(tmp_path / "a folder" / "python")
-    said = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=30)
+    said = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=150)
 
     assert said.stdout == "42\n"
 
