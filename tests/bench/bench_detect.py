@@ -29,6 +29,8 @@ from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 APPLICATIONS = 100
+# Stages that run at once in an application, whose rows of one window come one after the other.
+TOGETHER = 20
 ANSWER_SECONDS = 600
 
 
@@ -47,8 +49,9 @@ def main() -> None:
         print(f"start to first row {time.monotonic() - began:.1f} s, load {os.getloadavg()[0]:.1f}", flush=True)
         try:
             measure_latency(job, arguments.findings)
-            measure_rows(job, arguments.rows, "stage")
-            measure_rows(job, arguments.rows, "task")
+            measure_rows(job, arguments.rows, "stage", TOGETHER)
+            measure_rows(job, arguments.rows, "stage", 1)
+            measure_rows(job, arguments.rows, "task", 1)
         finally:
             job.close()
 
@@ -69,36 +72,45 @@ def measure_latency(job: DetectJob, count: int) -> None:
     print(f"load {os.getloadavg()[0]:.1f})", flush=True)
 
 
-def measure_rows(job: DetectJob, counts: list[int], what: str) -> None:
-    """Rows of stages or tasks of many applications, a short and a long run: the difference has nothing that is once."""
+def measure_rows(job: DetectJob, counts: list[int], what: str, together: int) -> None:
+    """Rows of stages or tasks of many applications, a short and a long run: the difference has nothing that is once.
+
+    ``together`` rows of one application and window stand one after the other.
+    """
     spent = []
+    read = f'sparkfuse_live_rows_total{{view="{what}_live"}}'
+    before = job.metric(read)
     for count in counts:
-        rows = list(quiet_rows(count, what))
+        rows = list(quiet_rows(count, what, together))
         began, cpu = time.monotonic(), cpu_seconds(job)
         job.send(rows)
-        end = Run(f"end-{what}-{count}", 1, f"end-{what}-{count}")
+        before += count
+        wait_for(lambda: job.metric(read) >= before, ANSWER_SECONDS, "all rows")  # noqa: B023
+        # What is sent now stands behind all of them in every step.
+        end = Run(f"end-{what}-{together}-{count}", 1, f"end-{what}-{together}-{count}")
         job.send([end.started(1), end.stage_started(1), end.task(now_ms(), 90_000)])
-        read = f'sparkfuse_live_rows_total{{view="{what}_live"}}'
         wait_for(lambda: job.findings("task_stuck", end.job), ANSWER_SECONDS, "the last row")  # noqa: B023
-        wait_for(lambda: job.metric(read) >= sum(counts[: counts.index(count) + 1]), ANSWER_SECONDS, "all rows")  # noqa: B023
         spent.append((time.monotonic() - began, cpu_seconds(job) - cpu))
     more = counts[1] - counts[0]
     wall, cpu = spent[1][0] - spent[0][0], spent[1][1] - spent[0][1]
-    print(f"a further {what} row: {1e6 * cpu / more:.0f} us of CPU, {more / wall:.0f} rows/s, ", end="")
+    print(f"a further {what} row, {together} together: {1e6 * cpu / more:.0f} us of CPU, ", end="")
+    print(f"{more / wall:.0f} rows/s, ", end="")
     print(f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-def quiet_rows(count: int, what: str) -> Iterator[LiveRow]:
+def quiet_rows(count: int, what: str, together: int) -> Iterator[LiveRow]:
     """Rows of running stages or tasks that no rule minds, in the order of their windows."""
-    runs = [Run(f"{what}-{count}-{number}", now_ms(), f"rows-{number}") for number in range(APPLICATIONS)]
+    runs = [Run(f"{what}-{together}-{count}-{number}", now_ms(), f"rows-{number}") for number in range(APPLICATIONS)]
     for run in runs:
         yield run.started(run.start_ms)
-        yield run.stage_started(run.start_ms)
+        for stage_id in range(together):
+            yield run.stage_started(run.start_ms, stage_id)
     for number in range(count):
-        run = runs[number % APPLICATIONS]
-        window = number // APPLICATIONS
+        turn, stage_id = divmod(number, together)
+        window, application = divmod(turn, APPLICATIONS)
+        run = runs[application]
         at = run.start_ms + window * WINDOW_MS
-        yield run.stage(at, 1000) if what == "stage" else run.task(at, 0)
+        yield run.stage(at, 1000, stage_id) if what == "stage" else run.task(at, 0, stage_id=stage_id)
 
 
 def cpu_seconds(job: DetectJob) -> float:

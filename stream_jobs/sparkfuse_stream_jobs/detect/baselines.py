@@ -17,7 +17,7 @@ from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.learning import joined
-from sparkfuse_stream_jobs.detect.memory import Cell
+from sparkfuse_stream_jobs.detect.memory import Shelf
 from sparkfuse_stream_jobs.detect.rows import Columns, present
 from sparkfuse_stream_jobs.detect.samples import DEFAULT, Key, key_of_baseline, message_of, sample_of
 from sparkfuse_stream_jobs.detect.teaching import Lesson
@@ -33,26 +33,31 @@ Fits = OrderedDict[tuple[Key, int, int, int], Fit | None]
 
 @dataclass(frozen=True)
 class Memory:
-    """The baseline of one stage, where to look for what others wrote of it, and what was fitted."""
+    """The baselines of one job by fingerprint, where to look for what others wrote of them, and what was fitted."""
 
-    baseline: Cell[Baseline]
+    baselines: Shelf[Baseline]
     seed: Seed
     fits: Fits = field(default_factory=OrderedDict)
 
     def recall(self, key: Key) -> Baseline | None:
         """The baseline, with the runs that an earlier life of the job, or a backfill, knew of beside ours."""
-        known = self.baseline.get()
+        known = self.baselines.get(key.stage_fingerprint)
         told = self.seed(key)
         if told is not None and (both := joined(known, told)) is not known:
-            self.baseline.put(both)
+            self.baselines.put(key.stage_fingerprint, both)
             return both
         return known
+
+
+def key_of_job(told: LiveRow | Baseline) -> tuple[str, str, str]:
+    """Cluster, tenant and job whose memory the row or baseline is of; what says none is of the default ones."""
+    return told.cluster or DEFAULT, told.tenant or DEFAULT, told.job_key
 
 
 def key_of_row(row: LiveRow) -> Key:
     """Whose memory the row asks for; rows that none is kept of have an empty fingerprint."""
     fingerprint = APPLICATION if row.HasField("application") else row.stage.stage_fingerprint
-    return Key(row.cluster or DEFAULT, row.tenant or DEFAULT, row.job_key, fingerprint)
+    return Key(*key_of_job(row), fingerprint)
 
 
 def judge(row: LiveRow, memory: Memory) -> LiveRow:
@@ -91,7 +96,7 @@ def teach(lesson: Lesson, memory: Memory) -> Baseline:
         baseline.level_changed_ms = taught.updated_ms
     elif known and known.HasField("level_changed_ms"):
         baseline.level_changed_ms = known.level_changed_ms
-    memory.baseline.put(baseline)
+    memory.baselines.put(key.stage_fingerprint, baseline)
     return baseline
 
 

@@ -1,10 +1,12 @@
-"""Cells and shelves in Flink's keyed state: bytes that expire by themselves.
+"""What a step keeps of each key in Flink's keyed state: bytes that expire by themselves.
 
 PyFlink keeps state that expires in its cache only if reading does not prolong its life and what has expired may still
 be seen until it is cleaned up; otherwise each look and each change is a call to the JVM and back, which made a row
 ten times as dear. So what must live on is written again by its step from time to time.
-Above that cache stands one of our own (``recent.py``): in PyFlink's each look decodes the bytes, each turn to another
-key touches every state, and each bundle walks all that is held, so that one must be small.
+Above that cache stands one of our own (``recent.py``): in PyFlink's each look decodes the bytes, and each bundle walks
+all that is held, so that one must be small.
+All that lives equally long is in one map: at each turn to another key PyFlink makes every state anew, read or not, and
+what was written of each state is a call of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any, TypeVar
 
 from pyflink.common import Time, Types
 from pyflink.datastream import RuntimeContext
-from pyflink.datastream.state import MapStateDescriptor, StateDescriptor, StateTtlConfig, ValueStateDescriptor
+from pyflink.datastream.state import MapStateDescriptor, StateTtlConfig
 
 from sparkfuse_stream_jobs.detect.codec import Codec
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
@@ -25,32 +27,24 @@ from sparkfuse_stream_jobs.detect.recent import Recent
 Value = TypeVar("Value")
 
 
-def cell(context: RuntimeContext, recent: Recent, name: str, codec: Codec[Value], lives: timedelta) -> Cell[Value]:
-    """A cell of the current key under ``name``, forgotten some time after nobody wrote it for ``lives``.
+class Kept:
+    """What a step keeps of the current key for some time after nobody wrote it; each value expires by itself."""
 
-    ``recent`` is the step's, which says to it whose turn it is.
-    """
-    descriptor = _expiring(ValueStateDescriptor(name, _bytes()), lives)
-    return _StateCell(name, context.get_state(descriptor), recent, codec)
+    def __init__(self, context: RuntimeContext, recent: Recent, name: str, lives: timedelta) -> None:
+        """``recent`` is the step's, which says to it whose turn it is; ``name`` is that of the state."""
+        descriptor = MapStateDescriptor(name, Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE()))
+        ttl = StateTtlConfig.new_builder(Time.milliseconds(int(lives.total_seconds() * 1000)))
+        ttl.update_ttl_on_create_and_write().return_expired_if_not_cleaned_up()
+        descriptor.enable_time_to_live(ttl.build())
+        self._state, self._recent = context.get_map_state(descriptor), recent
 
+    def cell(self, name: str, codec: Codec[Value]) -> Cell[Value]:
+        """The cell ``name`` of the current key."""
+        return _StateCell(name, self._state, self._recent, codec)
 
-def shelf(context: RuntimeContext, recent: Recent, name: str, codec: Codec[Value], lives: timedelta) -> Shelf[Value]:
-    """A shelf of the current key under ``name``; a value is forgotten some time after nobody wrote it for ``lives``.
-
-    ``recent`` is the step's, which says to it whose turn it is.
-    """
-    descriptor = _expiring(MapStateDescriptor(name, Types.STRING(), _bytes()), lives)
-    return _StateShelf(name, context.get_map_state(descriptor), recent, codec)
-
-
-def _bytes() -> Any:
-    return Types.PRIMITIVE_ARRAY(Types.BYTE())
-
-
-def _expiring(descriptor: StateDescriptor, lives: timedelta) -> StateDescriptor:
-    ttl = StateTtlConfig.new_builder(Time.milliseconds(int(lives.total_seconds() * 1000)))
-    descriptor.enable_time_to_live(ttl.update_ttl_on_create_and_write().return_expired_if_not_cleaned_up().build())
-    return descriptor
+    def shelf(self, name: str, codec: Codec[Value]) -> Shelf[Value]:
+        """The shelf ``name`` of the current key."""
+        return _StateShelf(name, self._state, self._recent, codec)
 
 
 class _StateCell(Cell[Value]):
@@ -62,41 +56,46 @@ class _StateCell(Cell[Value]):
         return found
 
     def put(self, value: Value) -> None:
-        self._state.update(self._codec.encode(value))
+        self._state.put(self._name, self._codec.encode(value))
         self._recent.put(self._name, "", value)
 
     def clear(self) -> None:
-        self._state.clear()
-        self._recent.clear(self._name)
+        self._state.remove(self._name)
+        self._recent.put(self._name, "", None)
 
     def _fetch(self) -> Value | None:
-        content = self._state.value()
+        content = self._state.get(self._name)
         return None if content is None else self._codec.decode(bytes(content))
 
 
 class _StateShelf(Shelf[Value]):
+    """Its values stand in the map under its name and theirs."""
+
     def __init__(self, name: str, state: Any, recent: Recent, codec: Codec[Value]) -> None:
         self._name, self._state, self._recent, self._codec = name, state, recent, codec
+        self._prefix = f"{name}/"
 
     def get(self, name: str) -> Value | None:
         found: Value | None = self._recent.get(self._name, name, partial(self._fetch, name))
         return found
 
     def put(self, name: str, value: Value) -> None:
-        self._state.put(name, self._codec.encode(value))
+        self._state.put(self._prefix + name, self._codec.encode(value))
         self._recent.put(self._name, name, value)
 
     def remove(self, name: str) -> None:
-        self._state.remove(name)
+        self._state.remove(self._prefix + name)
         self._recent.put(self._name, name, None)
 
     def items(self) -> Iterator[tuple[str, Value]]:
-        return iter([(name, self._codec.decode(bytes(content))) for name, content in list(self._state.items())])
+        whole = [(name, content) for name, content in self._state.items() if name.startswith(self._prefix)]
+        return iter([(name[len(self._prefix) :], self._codec.decode(bytes(content))) for name, content in whole])
 
     def clear(self) -> None:
-        self._state.clear()
+        for name in [name for name in self._state.keys() if name.startswith(self._prefix)]:  # noqa: SIM118 - no dict
+            self._state.remove(name)
         self._recent.clear(self._name)
 
     def _fetch(self, name: str) -> Value | None:
-        content = self._state.get(name)
+        content = self._state.get(self._prefix + name)
         return None if content is None else self._codec.decode(bytes(content))

@@ -20,6 +20,7 @@ FILTERED = ("task_live", "executor_live")
 FUNCTIONS: Mapping[str, str] = {
     "window_end_of": "io.sparkfuse.detect.WindowEndOf",
     "live_row_of": "io.sparkfuse.detect.LiveRowOf",
+    "parts_of": "io.sparkfuse.detect.PartsOf",
     "live_gate": "io.sparkfuse.detect.LiveGate",
     "finding_gate": "io.sparkfuse.detect.FindingGate",
 }
@@ -50,12 +51,13 @@ def gated_sql(read: str) -> str:
 def ruled_sql(catalog: Catalog, judged: str, window_ms: int) -> str:
     """The rows of ``judged`` with what the rules say of them, and with what the gate in front of the lifecycle asks."""
     return (
-        f"SELECT `run_key`, `payload`, {severities_sql(catalog)} AS `severities`, `kind`, `unit`, `window_end_ms`, "
+        f"SELECT `run_key`, `part` AS `payload`, {severities_sql(catalog)} AS `severities`, `kind`, `unit`, "
+        "`window_end_ms`, "
         f"{_linger_sql(catalog, window_ms, view_specs())} AS `linger_ms`, "
         "COALESCE(`kind` IN ('stage_ended', 'executor_removed') OR `stage`.`status` IN ('succeeded', 'failed'), FALSE)"
         " AS `ends`, `window_end` "
-        f"FROM (SELECT `payload`, `window_end` FROM {judged} WHERE `made` = 'row') AS made_rows, "
-        "LATERAL TABLE(live_row_of(`payload`)) AS decoded"
+        f"FROM (SELECT `payload`, `window_end` FROM {judged} WHERE `made` = 'rows') AS made_rows, "
+        "LATERAL TABLE(parts_of(`payload`)) AS made_parts, LATERAL TABLE(live_row_of(`part`)) AS decoded"
     )
 
 

@@ -122,6 +122,7 @@ def _meet_application(row: LiveRow, memory: Memory) -> Iterator[Refused]:
             owner=who.owner,
             team=who.team,
             task_cpus=_task_cpus(started.configuration),
+            renewed_at_ms=row.window_end_ms,
         )
         try:
             found = replace(found, deadline_ms=_deadline_ms(properties, row.app_start_ms))
@@ -129,7 +130,7 @@ def _meet_application(row: LiveRow, memory: Memory) -> Iterator[Refused]:
             yield Refused(f"{row.app_id} of {who.job_key}: {refused}")
     elif known is None:
         who = identify({}, row.app_id, row.app_id, row.app_attempt, row.app_start_ms)
-        found = Application(row.app_id, who.run_key)
+        found = Application(row.app_id, who.run_key, renewed_at_ms=row.window_end_ms)
     else:
         return
     memory.application.put(found)

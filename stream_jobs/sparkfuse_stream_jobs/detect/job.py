@@ -110,15 +110,14 @@ def _judged(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog
 
     from sparkfuse_stream_jobs.detect.operators import AcrossRuns, Identify
 
-    text, number, content = Types.STRING(), Types.LONG(), _bytes()
+    text, content = Types.STRING(), _bytes()
     # A view made by SQL text is validated anew where it is used, which Flink 2.3 cannot do with a process function.
     tables.create_temporary_view("read_rows", tables.sql_query(read_sql(catalog, settings.window_ms)))
-    stream = _keyed_table(tables, tables.sql_query(gated_sql("read_rows")), [content])
-    news = Types.ROW([text, number, content])
-    stream = stream.process(Identify(), Types.ROW([text, news])).name("identify").uid("identify")
+    stream = _gathered(tables, tables.sql_query(gated_sql("read_rows")))
+    stream = stream.process(Identify(), Types.ROW([text, content])).name("identify").uid("identify-together")
     made = {"made": text, "record_key": text, "record_value": text, "payload": content}
-    stream = _keyed(stream, news).process(AcrossRuns(settings), Types.ROW_NAMED(list(made), list(made.values())))
-    return _view(tables, stream.name("baselines").uid("baselines"), "judged")
+    stream = _keyed(stream, content).process(AcrossRuns(settings), Types.ROW_NAMED(list(made), list(made.values())))
+    return _view(tables, stream.name("baselines").uid("across-runs"), "judged")
 
 
 def _findings(tables: StreamTableEnvironment, judged: str, settings: Settings, catalog: Catalog, pace: Pace) -> str:
@@ -130,12 +129,24 @@ def _findings(tables: StreamTableEnvironment, judged: str, settings: Settings, c
     text, content = Types.STRING(), _bytes()
     tables.create_temporary_view("ruled_rows", tables.sql_query(ruled_sql(catalog, judged, settings.window_ms)))
     stream = _keyed_table(tables, tables.sql_query(watched_sql("ruled_rows")), [content, text])
-    stream = stream.process(Lifecycle(catalog, settings), Types.ROW([text, Types.ROW([content])]))
-    stream = _keyed(stream.name("lifecycle").uid("lifecycle"), Types.ROW([content]))
+    stream = stream.process(Lifecycle(catalog, settings), Types.ROW([text, content]))
+    stream = _keyed(stream.name("lifecycle").uid("lifecycle"), content)
     stream = stream.process(Alerts(pace), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
     name = "finding_records_made"
     tables.create_temporary_view(name, tables.from_data_stream(stream.name("alerts").uid("alerts")))
     return name
+
+
+def _gathered(tables: StreamTableEnvironment, table: Table) -> KeyedStream:
+    """A table of text and bytes as a stream by its text: parts.py of the bytes that came together."""
+    from pyflink.common import Types
+    from pyflink.datastream import DataStream
+    from pyflink.java_gateway import get_gateway
+
+    gather = get_gateway().jvm.io.sparkfuse.detect.GatherByKey()
+    with_key = Types.ROW([Types.STRING(), _bytes()]).get_java_type_info()
+    rows = tables.to_data_stream(table)._j_data_stream.transform("gather", with_key, gather)  # noqa: SLF001
+    return _keyed(DataStream(rows).uid("gather"), _bytes())
 
 
 def _keyed_table(tables: StreamTableEnvironment, table: Table, types: list[Any]) -> KeyedStream:

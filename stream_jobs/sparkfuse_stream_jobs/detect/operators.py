@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from functools import partial
 from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError, Message
@@ -28,13 +27,13 @@ from sparkfuse_rules.owners import read_owners
 from sparkfuse_stream_jobs.detect import alerts, baselines, hosts, identify, lifecycle, run_memory
 from sparkfuse_stream_jobs.detect.codec import message_codec, news_codec, number_codec, record_codec, unit_codec
 from sparkfuse_stream_jobs.detect.findings import Writer
-from sparkfuse_stream_jobs.detect.flink_state import cell, shelf
+from sparkfuse_stream_jobs.detect.flink_state import Kept
 from sparkfuse_stream_jobs.detect.host_news import HostNews
 from sparkfuse_stream_jobs.detect.meters import meters
 from sparkfuse_stream_jobs.detect.outlook import foresee
+from sparkfuse_stream_jobs.detect.parts import joined, parts
 from sparkfuse_stream_jobs.detect.recent import Recent
 from sparkfuse_stream_jobs.detect.rule_select import read_severities, rules_behind_end
-from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import Followed
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 
@@ -43,8 +42,11 @@ from sparkfuse_stream_jobs.detect.teaching import Lesson
 RUN_LIVES = timedelta(days=7)
 BASELINE_LIVES = timedelta(days=92)
 FINDING_LIVES = timedelta(days=7)
-# A row that may be judged, one that is passed on as it is, a baseline, news of hosts.
-ROW, PASSED, BASELINE, HOSTS = "row", "passed", "baseline", "hosts"
+# A row that may be judged, one that is passed on as it is, a baseline, news of hosts: the first byte of each part of
+# what goes from one step to the next.
+ROW, PASSED, BASELINE, HOSTS = b"r", b"p", b"b", b"h"
+# What AcrossRuns makes.
+OF_ROWS, OF_BASELINE = "rows", "baseline"
 # Kinds that are judged by what is known across runs, and kinds that tell Identify something and nobody behind it.
 _JUDGED = frozenset({"stage", "application"})
 _TAKEN_IN = frozenset({
@@ -57,40 +59,48 @@ log = logging.getLogger(__name__)
 
 
 class Identify(KeyedProcessFunction):
-    """(LiveRow) by application attempt -> (whose memory, (kind, start of the application, LiveRow or what it says)).
+    """Parts, each a LiveRow, by application attempt -> (whose memory, parts: kind and LiveRow or what it says).
 
-    Whose memory is the stage or whole of a job for rows and baselines, the cluster for news of hosts.
+    Whose memory is the job for rows and baselines, the cluster for news of hosts.
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._recent, self._meters = Recent(), meters()
-        of, one = partial(shelf, runtime_context, self._recent), partial(cell, runtime_context, self._recent)
+        self._recent, self._meters, self._news = Recent(), meters(), news_codec()
+        kept = Kept(runtime_context, self._recent, "run", RUN_LIVES)
         self._memory = run_memory.Memory(
-            last_seq=one("last_seq", number_codec(), RUN_LIVES),
-            application=one("application", record_codec(run_memory.Application), RUN_LIVES),
-            stages=of("stages", record_codec(run_memory.Stage), RUN_LIVES),
-            plans=of("plans", record_codec(run_memory.Plan), RUN_LIVES),
-            samples=of("samples", message_codec(Baseline), RUN_LIVES),
-            jobs=of("jobs", record_codec(run_memory.Job), RUN_LIVES),
-            executors=of("executors", record_codec(run_memory.Executor), RUN_LIVES),
-            losses=one("losses", record_codec(Losses), RUN_LIVES),
-            progress=one("progress", record_codec(run_memory.Progress), RUN_LIVES),
+            last_seq=kept.cell("last_seq", number_codec()),
+            application=kept.cell("application", record_codec(run_memory.Application)),
+            stages=kept.shelf("stages", record_codec(run_memory.Stage)),
+            plans=kept.shelf("plans", record_codec(run_memory.Plan)),
+            samples=kept.shelf("samples", message_codec(Baseline)),
+            jobs=kept.shelf("jobs", record_codec(run_memory.Job)),
+            executors=kept.shelf("executors", record_codec(run_memory.Executor)),
+            losses=kept.cell("losses", record_codec(Losses)),
+            progress=kept.cell("progress", record_codec(run_memory.Progress)),
         )
-        self._news = news_codec()
 
-    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+    def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())
-        for found in usable(self._found(value[0])):
-            if isinstance(found, identify.Refused):
-                log.warning("%s", found.text)
-            elif isinstance(found, Lesson):
-                key = _memory_key(key_of_baseline(found.baseline))
-                yield Row(key, Row(BASELINE, found.app_start_ms, found.baseline.SerializeToString()))
-            elif isinstance(found, HostNews):
-                yield Row(_BETWEEN.join((HOSTS, found.cluster)), Row(HOSTS, None, self._news.encode(found)))
-            elif (kind := found.WhichOneof("row")) not in _TAKEN_IN:
-                key = _memory_key(baselines.key_of_row(found))
-                yield Row(key, Row(ROW if kind in _JUDGED else PASSED, None, found.SerializeToString()))
+        told: dict[str, list[bytes]] = {}
+        for content in parts(value):
+            for found in usable(self._found(content)):
+                if (said := self._said(found)) is not None:
+                    told.setdefault(said[0], []).append(said[1])
+        for key, contents in told.items():
+            yield Row(key, joined(contents))
+
+    def _said(self, found: identify.Found) -> tuple[str, bytes] | None:
+        """Whose memory it is for, and what goes there; None for what nobody behind it asks for."""
+        if isinstance(found, LiveRow):
+            if (kind := found.WhichOneof("row")) in _TAKEN_IN:
+                return None
+            return _memory_key(found), (ROW if kind in _JUDGED else PASSED) + found.SerializeToString()
+        if isinstance(found, Lesson):
+            return _memory_key(found.baseline), BASELINE + found.baseline.SerializeToString()
+        if isinstance(found, HostNews):
+            return _BETWEEN.join(("hosts", found.cluster)), HOSTS + self._news.encode(found)
+        log.warning("%s", found.text)
+        return None
 
     def _found(self, content: bytes) -> Iterator[identify.Found]:
         row = parsed(LiveRow, content)
@@ -99,9 +109,9 @@ class Identify(KeyedProcessFunction):
 
 
 class AcrossRuns(KeyedProcessFunction):
-    """(kind, start, content) by whose memory it is -> a row for the rules, or a baseline to be written down.
+    """Parts, each kind and content, by whose memory it is -> rows for the rules as parts, baselines to be written down.
 
-    What is known beyond one run: the baseline of a stage or job, the troubles of a cluster's hosts. One operator for
+    What is known beyond one run: the baselines of a job, the troubles of a cluster's hosts. One operator for
     both, because a step of its own for the hosts would look at every row to find the few that are news.
     """
 
@@ -109,33 +119,39 @@ class AcrossRuns(KeyedProcessFunction):
         self._settings = settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._seeds, self._recent = Followed(self._settings), Recent()
-        of, one = partial(shelf, runtime_context, self._recent), partial(cell, runtime_context, self._recent)
-        self._memory = baselines.Memory(one("baseline", message_codec(Baseline), BASELINE_LIVES), self._seeds)
+        self._seeds, self._recent, self._news = Followed(self._settings), Recent(), news_codec()
+        of_job = Kept(runtime_context, self._recent, "job", BASELINE_LIVES)
+        self._memory = baselines.Memory(of_job.shelf("baselines", message_codec(Baseline)), self._seeds)
+        of_hosts = Kept(runtime_context, self._recent, "hosts", RUN_LIVES)
         self._hosts = hosts.Memory(
-            met=of("met", record_codec(Met), RUN_LIVES), news=one("news", record_codec(hosts.News), RUN_LIVES)
+            met=of_hosts.shelf("met", record_codec(Met)), news=of_hosts.cell("news", record_codec(hosts.News))
         )
-        self._news = news_codec()
 
     def close(self) -> None:
         self._seeds.close()
 
-    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+    def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())
-        kind, app_start_ms, payload = value
-        if kind == BASELINE:
-            lesson = Lesson(Baseline.FromString(bytes(payload)), app_start_ms)
-            yield from usable(_baseline_row(self._taught(each)) for each in [lesson])
-        elif kind == HOSTS:
-            for due in hosts.hear(self._news.decode(bytes(payload)), self._hosts):
-                ctx.timer_service().register_event_time_timer(due.at_ms)
-        else:
-            yield _rule_row(payload if kind == PASSED else self._judged(LiveRow.FromString(payload)))
+        rows: list[bytes] = []
+        for part in parts(value):
+            kind, content = part[:1], part[1:]
+            if kind == PASSED:
+                rows.append(content)
+            elif kind == ROW:
+                rows.append(self._judged(LiveRow.FromString(content)))
+            elif kind == BASELINE:
+                lesson = Lesson(Baseline.FromString(content))
+                yield from usable(_baseline_row(self._taught(each)) for each in [lesson])
+            else:
+                for due in hosts.hear(self._news.decode(content), self._hosts):
+                    ctx.timer_service().register_event_time_timer(due.at_ms)
+        if rows:
+            yield _rule_rows(rows)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())
-        for row in usable(hosts.wake(timestamp, self._hosts)):
-            yield _rule_row(row.SerializeToString())
+        if rows := [row.SerializeToString() for row in usable(hosts.wake(timestamp, self._hosts))]:
+            yield _rule_rows(rows)
 
     def _taught(self, lesson: Lesson) -> Baseline:
         baseline = baselines.teach(lesson, self._memory)
@@ -153,7 +169,7 @@ class AcrossRuns(KeyedProcessFunction):
 
 
 class Lifecycle(KeyedProcessFunction):
-    """(LiveRow, severities) by run -> (finding id, (Finding of that run))."""
+    """(LiveRow, severities) by run -> (finding id, Finding of that run)."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         writer = Writer.of(catalog, settings.runbook_url, read_owners(settings.config_file))
@@ -161,11 +177,11 @@ class Lifecycle(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._recent = Recent()
-        one = partial(cell, runtime_context, self._recent)
+        kept = Kept(runtime_context, self._recent, "findings", RUN_LIVES)
         self._memory = lifecycle.Memory(
-            ended_ms=one("ended_ms", number_codec(), RUN_LIVES),
-            watched=one("watched", number_codec(), RUN_LIVES),
-            units=shelf(runtime_context, self._recent, "units", unit_codec(), RUN_LIVES),
+            ended_ms=kept.cell("ended_ms", number_codec()),
+            watched=kept.cell("watched", number_codec()),
+            units=kept.shelf("units", unit_codec()),
         )
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
@@ -184,24 +200,25 @@ class Lifecycle(KeyedProcessFunction):
             if isinstance(each, lifecycle.Wake):
                 ctx.timer_service().register_event_time_timer(each.at_ms)
             else:
-                yield Row(each.finding_id, Row(each.SerializeToString()))
+                yield Row(each.finding_id, each.SerializeToString())
 
 
 class Alerts(KeyedProcessFunction):
-    """(Finding of one run) by finding id -> (key, JSON) of the topic ``findings``."""
+    """Finding of one run by finding id -> (key, JSON) of the topic ``findings``."""
 
     def __init__(self, pace: alerts.Pace) -> None:
         self._pace = pace
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._meters, self._recent = meters(), Recent()
-        self._alert = cell(runtime_context, self._recent, "alert", record_codec(alerts.Alert), FINDING_LIVES)
+        kept = Kept(runtime_context, self._recent, "alert", FINDING_LIVES)
+        self._alert = kept.cell("alert", record_codec(alerts.Alert))
 
-    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+    def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())
         now_ms = _now_ms()
         known = self._alert.get()
-        alert = alerts.merge(known, Finding.FromString(value[0]), now_ms)
+        alert = alerts.merge(known, Finding.FromString(value), now_ms)
         if alert is not None:
             yield from self._tell(alert, known, now_ms, ctx)
 
@@ -247,14 +264,15 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _memory_key(key: Key) -> str:
-    return _BETWEEN.join((key.cluster, key.tenant, key.job_key, key.stage_fingerprint))
+def _memory_key(told: LiveRow | Baseline) -> str:
+    """The job, as the topic baselines tells jobs apart. All rows of a run go one way, so they keep their order."""
+    return _BETWEEN.join(baselines.key_of_job(told))
 
 
-def _rule_row(content: bytes) -> Row:
-    return Row(ROW, None, None, content)
+def _rule_rows(rows: list[bytes]) -> Row:
+    return Row(OF_ROWS, None, None, joined(rows))
 
 
 def _baseline_row(baseline: Baseline) -> Row:
     key = record_key("baselines", baseline)
-    return Row(BASELINE, key.decode() if key else None, to_json(baseline).decode(), None)
+    return Row(OF_BASELINE, key.decode() if key else None, to_json(baseline).decode(), None)

@@ -21,7 +21,6 @@ class Lesson:
     """What one stage, or the whole, of a run that ended well teaches. ``baseline`` holds exactly one sample."""
 
     baseline: Baseline
-    app_start_ms: int
 
 
 def hold(row: LiveRow, memory: Memory) -> None:
@@ -57,7 +56,7 @@ def lessons(row: LiveRow, memory: Memory) -> Iterator[Lesson]:
     learned_ms = row.application_ended.ended_ms or row.window_end_ms
     for _, baseline in memory.samples.items():  # noqa: PERF102 - a shelf is no dict
         baseline.updated_ms = baseline.samples[0].learned_ms = learned_ms
-        yield Lesson(baseline, row.app_start_ms)
+        yield Lesson(baseline)
 
 
 def _baseline(row: LiveRow, fingerprint: str, name: str, taught: Sample) -> Baseline:

@@ -12,6 +12,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.rule import QUIET
 from sparkfuse_stream_jobs.detect import gates
+from sparkfuse_stream_jobs.detect.parts import parts
 from sparkfuse_stream_jobs.detect.rule_select import read_severities, severities_sql
 from sparkfuse_stream_jobs.detect.scopes import unit_name
 from sparkfuse_stream_jobs.environment import jars
@@ -96,3 +97,28 @@ def test_things_are_named_alike_in_the_jvm_and_in_python(read):
     ]
 
     assert told == wanted
+
+
+def test_what_comes_together_of_a_key_travels_together_and_nothing_is_lost(repository: Path):
+    """Each content comes once, behind those of its key that came before it, and fewer records travel than came."""
+    from pyflink.common import Configuration, Types
+    from pyflink.datastream import DataStream, StreamExecutionEnvironment
+    from pyflink.java_gateway import get_gateway
+
+    flink = Configuration()
+    flink.set_string("pipeline.jars", ";".join(jar.as_uri() for jar in jars(repository / "build" / "flink-libs")))
+    flink.set_string("parallelism.default", "1")
+    environment = StreamExecutionEnvironment.get_execution_environment(flink)
+    columns = Types.ROW([Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE())])
+    sent = [(f"key-{number % 3}", f"{number}".encode() * (number % 50)) for number in range(5_000)]
+    stream = environment.from_collection([(key, bytearray(content)) for key, content in sent], columns)
+    gather = get_gateway().jvm.io.sparkfuse.detect.GatherByKey()
+    gathered = stream._j_data_stream.transform("gather", columns.get_java_type_info(), gather)
+    with DataStream(gathered).execute_and_collect() as records:
+        came = [(record[0], bytes(byte & 0xFF for byte in record[1])) for record in records]  # Java's have a sign
+    told: dict[str, list[bytes]] = {}
+    for key, content in came:
+        told.setdefault(key, []).extend(parts(content))
+
+    assert told == {key: [content for of, content in sent if of == key] for key in ("key-0", "key-1", "key-2")}
+    assert len(came) < len(sent)

@@ -20,7 +20,7 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 from sparkfuse_stream_jobs.detect import baselines as detect
 from sparkfuse_stream_jobs.detect.learning import taught_by
-from sparkfuse_stream_jobs.detect.memory import HeldCell
+from sparkfuse_stream_jobs.detect.memory import HeldShelf
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.waiting import wait_for
 
@@ -68,9 +68,9 @@ def test_only_the_newest_lessons_are_held() -> None:
 def test_detect_does_not_count_a_run_twice_that_its_seed_has() -> None:
     """Seeded with a run from its log, the live lesson of the same run takes the place of the seeded one."""
     seeded = taught_by(None, [lesson("a", 10), lesson("b", 20, cpu_ms=501)])
-    memory = detect.Memory(HeldCell[Baseline](), lambda _key: seeded)
+    memory = detect.Memory(HeldShelf[Baseline](), lambda _key: seeded)
 
-    taught = detect.teach(Lesson(lesson("b", 20, cpu_ms=500), app_start_ms=1), memory)
+    taught = detect.teach(Lesson(lesson("b", 20, cpu_ms=500)), memory)
 
     assert runs(taught) == ["a", "b"]
     assert taught.samples[1].cpu_ms == 500

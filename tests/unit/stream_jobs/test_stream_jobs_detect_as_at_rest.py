@@ -17,7 +17,7 @@ from sparkfuse_native_analytics.event_logs.find import find_logs
 from sparkfuse_rules.knowledge.lessons import APPLICATION
 from sparkfuse_stream_jobs.detect import baselines, rows
 from sparkfuse_stream_jobs.detect.identify import step
-from sparkfuse_stream_jobs.detect.memory import HeldCell
+from sparkfuse_stream_jobs.detect.memory import HeldShelf
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
 from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, counted, even, nightly
@@ -57,7 +57,7 @@ class Live:
     """The job's baseline as detect holds it."""
 
     def __init__(self) -> None:
-        self.memory = baselines.Memory(HeldCell(), lambda _key: None)
+        self.memory = baselines.Memory(HeldShelf(), lambda _key: None)
 
     def see(self, application: Application) -> tuple[dict[str, object], list[Baseline]]:
         """The columns of the application's row as judged, and what the run taught."""
@@ -123,11 +123,11 @@ def test_rows_of_operators_teach_and_judge_alike_live_and_at_rest(run: Run, move
 
 def stage_judged(application: Application, before: list[Application]) -> dict[str, object]:
     """The columns of the only stage's row as the live job judges it, after it learned what the logs of before teach."""
-    memory = baselines.Memory(HeldCell(), lambda _key: None)
+    memory = baselines.Memory(HeldShelf(), lambda _key: None)
     for earlier in before:
         for baseline in lessons_of(earlier, CLUSTER, TENANT):
             if not is_whole(baseline):
-                baselines.teach(Lesson(baseline, earlier.started_ms or 0), memory)
+                baselines.teach(Lesson(baseline), memory)
     [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
     stage = StageLive(**{name: value for name, value in columns.items() if value is not None})
     row = LiveRow(

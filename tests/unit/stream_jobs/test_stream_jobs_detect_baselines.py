@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines, identify
-from sparkfuse_stream_jobs.detect.memory import HeldCell
+from sparkfuse_stream_jobs.detect.memory import HeldShelf
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
 from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import Seeds
@@ -23,7 +23,7 @@ def identified(rows: Iterable[LiveRow]) -> list[identify.Found]:
 
 
 def memory(seed: Baseline | None = None) -> baselines.Memory:
-    return baselines.Memory(HeldCell(), lambda _key: seed)
+    return baselines.Memory(HeldShelf(), lambda _key: seed)
 
 
 def taught(runs: int, held: baselines.Memory) -> Baseline:
@@ -85,7 +85,7 @@ def test_runs_that_a_backfill_writes_stand_beside_those_that_were_learned_live()
     """Whether it was there before the job or comes while it runs; a run that both have counts once."""
     everything, seeds = taught(7, memory()), Seeds()
     try:
-        held = baselines.Memory(HeldCell(), seeds)
+        held = baselines.Memory(HeldShelf(), seeds)
         for run in (5, 6):
             baselines.teach(identified(Run(f"app-{run}", T + run * HOUR).whole(20_000 + 100 * run))[-1], held)
         key = key_of_baseline(everything)

@@ -7,7 +7,7 @@ import pytest
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines
 from sparkfuse_stream_jobs.detect.identify import Refused, step
-from sparkfuse_stream_jobs.detect.memory import HeldCell
+from sparkfuse_stream_jobs.detect.memory import HeldShelf
 from sparkfuse_stream_jobs.detect.outlook import foresee
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
 from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
@@ -51,7 +51,7 @@ class Judged:
             self.rows(list(Run(f"app-{number}", T + number * HOUR).whole_application(wall_ms + 1_000 * number)))
 
     def _of(self, key: Key) -> baselines.Memory:
-        return self.baselines.setdefault(key, baselines.Memory(HeldCell(), lambda _key: None))
+        return self.baselines.setdefault(key, baselines.Memory(HeldShelf(), lambda _key: None))
 
 
 def running(run: Run, elapsed_ms: int, **more: object) -> list[LiveRow]:
