@@ -151,7 +151,9 @@ class Measurement:
                 self._delays.append(message.timestamp()[1] - row.window_end_ms)
 
     def _probe(self, number: int) -> None:
-        """Put a hung task among the rows."""
+        """Put a hung task among the rows, once there are some."""
+        if not self._window_end_ms:
+            return
         name, at = f"probe-{number}", self._window_end_ms
         run = Run(name, at - 60_000, name)
         self._probes[name] = time.monotonic()
