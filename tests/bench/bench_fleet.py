@@ -38,6 +38,7 @@ PREFIX = "bench-fleet"
 LOOK_SECONDS = 15
 RAMP_MS = 60_000
 SETTLED_SECONDS = 120
+CATCH_UP_SECONDS = 180
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,16 @@ def main() -> None:
         with running_job(settings) as windows:
             detect.start()
             try:
-                Measurement(settings, shape, detect, {"windows": windows, "detect": detect.launcher()}).run(
-                    arguments.minutes * 60
-                )
+                jobs = {"windows": windows, "detect": detect.launcher(), "broker": broker_id(), "bench": os.getpid()}
+                Measurement(settings, shape, detect, jobs).run(arguments.minutes * 60)
             finally:
                 detect.close()
+
+
+def broker_id() -> int:
+    """The process of the broker that this one started."""
+    children = psutil.Process().children()
+    return next(child.pid for child in children if any("kafka.Kafka" in part for part in child.cmdline()))
 
 
 class Measurement:
@@ -112,7 +118,10 @@ class Measurement:
                 print(_line(looks[-1], looks[-2] if len(looks) > 1 else None), flush=True)
                 self._probe(len(looks))
         fed = time.monotonic() - began
-        wait_for(self._caught_up, 600, "detect to catch up")
+        try:
+            wait_for(self._caught_up, CATCH_UP_SECONDS, "detect to catch up")
+        except TimeoutError as late:
+            print(late)
         self._report(looks, fed, time.monotonic() - began - fed)
 
     def _feed(self, seconds: float) -> Iterator[float]:
@@ -170,7 +179,8 @@ class Measurement:
     def _look(self, second: float) -> Look:
         cpu, rss = {}, {}
         for name, launcher in self._jobs.items():
-            family = [launcher, *launcher.children(recursive=True)]
+            # What this process starts is counted by itself.
+            family = [launcher, *(launcher.children(recursive=True) if launcher.pid != os.getpid() else [])]
             cpu[name] = sum(sum(each.cpu_times()[:2]) for each in family)
             rss[name] = sum(each.memory_info().rss for each in family) >> 20
         delays, self._delays = self._delays, []

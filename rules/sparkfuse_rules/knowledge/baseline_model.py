@@ -142,10 +142,11 @@ class Fit:
         return self._expectation(self.usual, bool(self.usual))
 
     def _expectation(self, sizes: Mapping[str, float], work_known: bool) -> Expectation:
-        measure = max(sizes, key=lambda each: self.wall[each].at(sizes[each]), default=NONE)
-        wall, wall_p95 = _highest(self.wall, sizes)
+        walls = _answers(self.wall, sizes)
+        measure = max(walls, key=walls.__getitem__)
+        wall, wall_p95 = _highest(walls)
         cpu_sizes = {each: size for each, size in sizes.items() if each in self.cpu}
-        cpu, cpu_p95 = _highest(self.cpu, cpu_sizes) if "" in self.cpu else (None, None)
+        cpu, cpu_p95 = _highest(_answers(self.cpu, cpu_sizes)) if "" in self.cpu else (None, None)
         return Expectation(
             runs=self.runs,
             expected_ms=_whole(wall),
@@ -233,9 +234,13 @@ def _middle(sizes: Sequence[float]) -> tuple[float, float]:
     return ordered[cut], ordered[-1 - cut]
 
 
-def _highest(lines: Mapping[str, Line], sizes: Mapping[str, float]) -> tuple[float, float]:
-    answers = [lines[measure].at(size) for measure, size in sizes.items()] or [lines[""].at(None)]
-    return max(centre for centre, _ in answers), max(bound for _, bound in answers)
+def _answers(lines: Mapping[str, Line], sizes: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+    """What each measure says; the empty one where there is none."""
+    return {measure: lines[measure].at(size) for measure, size in sizes.items()} or {"": lines[""].at(None)}
+
+
+def _highest(answers: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    return max(centre for centre, _ in answers.values()), max(bound for _, bound in answers.values())
 
 
 def _bound(bound: float, slack: float, work_known: bool) -> int:
