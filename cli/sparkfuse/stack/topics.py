@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import time
+from collections.abc import Iterable
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
@@ -11,6 +13,10 @@ from sparkfuse.stack.failures import StartFailure
 from sparkfuse_contracts.topics import Topic, topic_name, topics
 
 TIMEOUT_SECONDS = 10.0
+MADE_SECONDS = 60.0
+TOLD_SECONDS = 60.0
+"""How long a broker may take to tell everybody of a topic that it has made: moments, but for one that is very busy."""
+LOOK_SECONDS = 0.05
 BROKERS_DEFAULT = -1
 """Replication as the broker has it set: one on the embedded node, the company's rule elsewhere."""
 
@@ -29,6 +35,8 @@ def broker_answers(bootstrap: str) -> bool:
 
 def ensure_topics(bootstrap: str, prefix: str) -> list[str]:
     """Make the topics that are missing and check the settings of those that are there.
+
+    What was made can be used when this returns: the broker tells of it and each partition has its leader.
 
     Returns:
         Full names of the topics that were made.
@@ -51,7 +59,7 @@ def ensure_topics(bootstrap: str, prefix: str) -> list[str]:
 
 
 def _admin(bootstrap: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 5000})
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 20_000})
 
 
 def _create(admin: AdminClient, wanted: dict[str, Topic]) -> None:
@@ -63,13 +71,32 @@ def _create(admin: AdminClient, wanted: dict[str, Topic]) -> None:
                 name, num_partitions=topic.partitions, replication_factor=BROKERS_DEFAULT, config=dict(topic.config)
             )
             for name, topic in wanted.items()
-        ]
+        ],
+        request_timeout=MADE_SECONDS,
     )
     for name, future in made.items():
         try:
-            future.result(TIMEOUT_SECONDS)
+            future.result()
         except KafkaException as error:
             raise StartFailure(f"topic {name} can't be made: {error.args[0].str()}") from error
+    _wait_until_told(admin, wanted)
+
+
+def _wait_until_told(admin: AdminClient, names: Iterable[str]) -> None:
+    """A broker answers that it made a topic before it tells of it: who asks in that moment hears of no such topic."""
+    until = time.monotonic() + TOLD_SECONDS
+    while left := [name for name in names if not _has_leaders(admin, name)]:
+        if time.monotonic() > until:
+            raise StartFailure(f"topic {left[0]} was made, but the broker does not tell of it")
+        time.sleep(LOOK_SECONDS)
+
+
+def _has_leaders(admin: AdminClient, name: str) -> bool:
+    try:
+        partitions = admin.list_topics(name, timeout=TIMEOUT_SECONDS).topics[name].partitions
+    except KafkaException:
+        return False
+    return bool(partitions) and all(partition.error is None for partition in partitions.values())
 
 
 ESSENTIAL = ("message.timestamp.type", "cleanup.policy")

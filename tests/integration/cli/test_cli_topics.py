@@ -24,7 +24,7 @@ def test_a_topic_with_the_senders_clock_is_refused(kafka_bootstrap: str, topic_p
     """With CreateTime one driver an hour ahead would make all others late: the sentence says how to mend it."""
     admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
     topic = f"{topic_prefix}.facts"
-    admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(10)
+    admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(60)
 
     with pytest.raises(StartFailure) as refused:
         ensure_topics(kafka_bootstrap, topic_prefix)

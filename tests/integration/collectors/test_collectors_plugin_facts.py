@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-PLUGIN_STOP_SECONDS = 2
+from tests.integration.collectors.spark_runs import CLIENT_STOP_SECONDS
 
 
 @pytest.mark.timeout(600)
@@ -104,5 +104,5 @@ def test_a_job_does_not_feel_that_the_broker_is_away(run_job, free_port):
 
     assert job.ended() == 0
     assert job.said("SUM") == "9900"
-    assert stopped < PLUGIN_STOP_SECONDS + 3, "Spark itself takes up to 3 s on a loaded machine"
+    assert stopped < CLIENT_STOP_SECONDS
     assert "records did not reach Kafka" in job.text()
