@@ -25,7 +25,7 @@ from tests.waiting import wait_for
 
 def answers(url: str) -> bool:
     try:
-        return requests.get(url, timeout=1).ok
+        return requests.get(url, timeout=5).ok
     except requests.RequestException:
         return False
 
@@ -55,7 +55,7 @@ class Part:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(15)
+        return self.process.wait(60)
 
     def log(self) -> str:
         """What it wrote so far."""
@@ -116,20 +116,20 @@ class Findings:
     producer: Producer
 
     def say(self, *findings: Finding) -> None:
-        """Write findings in this order."""
+        """Write findings in this order and as one batch, so that the sender takes them together."""
         self.say_bytes(*(to_json(finding) for finding in findings))
 
     def say_bytes(self, *values: bytes) -> None:
         """Write records in this order, whatever they hold."""
         for value in values:
             self.producer.produce(f"{self.prefix}.findings", value, key=b"same partition, so one order")
-        assert self.producer.flush(10) == 0
+        assert self.producer.flush(60) == 0
 
 
 @pytest.fixture
 def findings(kafka_bootstrap, topic_prefix) -> Findings:
     ensure_topics(kafka_bootstrap, topic_prefix)
-    return Findings(topic_prefix, Producer({"bootstrap.servers": kafka_bootstrap, "linger.ms": 0}))
+    return Findings(topic_prefix, Producer({"bootstrap.servers": kafka_bootstrap, "linger.ms": 60_000}))
 
 
 @pytest.fixture

@@ -31,11 +31,11 @@ def alertmanager_url(tmp_path: Path, free_port) -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_for(lambda: _answers(f"{url}/-/ready"), 30, "Alertmanager")
+        wait_for(lambda: _answers(f"{url}/-/ready"), 60, "Alertmanager")
         yield url
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 class Bus:
@@ -61,7 +61,7 @@ class Bus:
             wanted = sum(consumer.get_watermark_offsets(place, timeout=20)[1] for place in places)
             consumer.assign(places)
             found = []
-            wait_for(lambda: found.extend(consumer.consume(500, 0.2)) or len(found) >= wanted, 20, f"{topic}'s records")
+            wait_for(lambda: found.extend(consumer.consume(500, 0.2)) or len(found) >= wanted, 60, f"{topic}'s records")
             return found
         finally:
             consumer.close()
@@ -93,17 +93,17 @@ class BreakerPart:
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "sparkfuse_native_analytics.breaker"]
             self.process = subprocess.Popen(command, env={**os.environ, **self._environment}, stderr=log, stdout=log)
-        wait_for(lambda: self._said().count("watching") > seen, 60, "the breaker in its log")
+        wait_for(lambda: self._said().count("watching") > seen, 240, "the breaker in its log")
 
     def kill(self) -> None:
         """Kill -9."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def stop(self) -> int:
         """SIGTERM; the answer is the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def _said(self) -> str:
         return self._log.read_text() if self._log.exists() else ""
