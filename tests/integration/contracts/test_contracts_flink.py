@@ -73,11 +73,11 @@ def _parse(topic: Topic, value: bytes) -> ProtobufMessage:
 def _values(bootstrap: str, topic: str, count: int) -> list[bytes]:
     """The first values of the topic, in their order within a partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "golden", "isolation.level": "read_committed"})
-    partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
     messages: list[Message] = []
     while len(messages) < count:
-        received = consumer.consume(count - len(messages), timeout=30)
+        received = consumer.consume(count - len(messages), timeout=60)
         assert received, f"{topic} has only {len(messages)} of {count} records"
         messages += received
     consumer.close()

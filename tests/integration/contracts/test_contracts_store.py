@@ -20,12 +20,12 @@ from tests.integration.contracts.conftest import Sent
 from tests.integration.contracts.golden import compare, without_null
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 TOPICS = {"facts": "facts", "live": "live", "findings": "findings", "baselines": "baselines", "actions": "actions",
           "dead_letters": "dead-letters", "history": "history"}  # fmt: skip
 # The pipeline's clock says nothing about an application, and no collector sends what Flink's reader makes of junk.
 NOT_STORED = {"facts": {"tick", "undecodable"}, "live": {"tick"}}
-LOADING_SECONDS = 120
+LOADING_SECONDS = 180
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def loaded_store(sent_examples, store_url, tmp_path_factory) -> Iterator[Client]
             yield client
         finally:
             loader.terminate()
-            loader.wait(30)
+            loader.wait(90)
         client.command(f"DROP DATABASE {database}")
 
 

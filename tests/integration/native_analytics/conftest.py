@@ -46,7 +46,7 @@ class Part:
         """SIGTERM; the answer is the exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(90)
 
 
 def answers(url: str) -> bool:

@@ -44,7 +44,7 @@ def plain(settings: Settings) -> Client:
 def run_store(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A store that is expected to end by itself."""
     command = [sys.executable, "-m", "sparkfuse_native_analytics.store.server", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
 
 
 @pytest.mark.parametrize("compression", ["gzip", "lz4", "zstd", False])

@@ -14,7 +14,7 @@ from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiler import job_matches
 
 # Flink plans a statement of fifty rules: half a minute on a quiet machine.
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 ENGINES = ("datafusion", "clickhouse", "flink")
 JOB_KEY_TYPES = {"flink": "STRING", "datafusion": "VARCHAR", "clickhouse": "Nullable(String)"}
 # Numbers that engines disagree about when a predicate is handed to them as it is written.
