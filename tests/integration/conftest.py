@@ -12,7 +12,7 @@ import pytest
 
 from tests.waiting import wait_for
 
-STORE_SECONDS = 60
+STORE_SECONDS = 180
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,7 @@ class Broker:
             self._format()
         heap = ["-Xms256m", "-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:+ExitOnOutOfMemoryError"]
         command = [self._java[0], *heap, *self._java[1:], "kafka.Kafka", str(self._properties)]
-        return Service("kafka", command, ready=self._answers, ready_seconds=90, stop_seconds=15)
+        return Service("kafka", command, ready=self._answers, stop_seconds=15)
 
     @property
     def _properties(self) -> Path:

@@ -14,6 +14,11 @@ from pathlib import Path
 DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
 """From util-linux: the kernel ends the process when the supervisor is killed and can't do it itself."""
 
+START_SECONDS = 300.0
+"""A Flink job starts in ten seconds on a quiet machine; a busy one may take twenty times as long.
+
+One that ends meanwhile is seen at once, so nobody waits this long for what fails.
+"""
 KILLED_SECONDS = 10.0
 """What is killed and still there by then hangs in the kernel, and nothing that we do would end it."""
 
@@ -43,7 +48,7 @@ class Service:
     command: Sequence[str]
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     ready: Callable[[], bool] = always_ready
-    ready_seconds: float = 60.0
+    ready_seconds: float = START_SECONDS
     restart: bool = True
     stop_seconds: float = 10.0
     whole_session: bool = False

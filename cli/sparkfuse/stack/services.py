@@ -12,9 +12,6 @@ from pathlib import Path
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service, always_ready
 
-START_SECONDS = 300.0
-"""A Flink job starts in ten seconds on a quiet machine; a busy one may take twenty times as long."""
-
 
 def http_answers(url: str) -> bool:
     """Whether an HTTP server answers there with a success."""
@@ -53,7 +50,7 @@ def store(layout: Layout) -> Service:
         "--port",
         str(layout.ports.store),
     )
-    return Service("store", command, layout.environment(), lambda: http_answers(f"{layout.clickhouse_url}/ping"), 60)
+    return Service("store", command, layout.environment(), lambda: http_answers(f"{layout.clickhouse_url}/ping"))
 
 
 def component(name: str, module: str, metrics_port: int, layout: Layout, more: Mapping[str, str]) -> Service:
@@ -65,7 +62,7 @@ def component(name: str, module: str, metrics_port: int, layout: Layout, more: M
     def ready() -> bool:
         return http_answers(metrics)
 
-    return Service(name, python_module(module), environment, ready, START_SECONDS, stop_seconds=20)
+    return Service(name, python_module(module), environment, ready, stop_seconds=20)
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
@@ -83,7 +80,7 @@ def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
 def shipper(layout: Layout, folders: Sequence[str]) -> Service:
     """The shipper of event logs, following these folders."""
     command = python_module("sparkfuse.main", "ship", *folders, "--home", str(layout.home))
-    return Service("ship", command, layout.environment(), always_ready, 60, stop_seconds=20)
+    return Service("ship", command, layout.environment(), always_ready, stop_seconds=20)
 
 
 def write_json(path: Path, content: object) -> None:

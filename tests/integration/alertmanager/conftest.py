@@ -47,7 +47,7 @@ class Part:
             self.process = subprocess.Popen(
                 self.command, stdout=log, stderr=log, env={**os.environ, **self.environment}, start_new_session=True
             )
-        wait_for(self._ready, 60, f"{self.name} to answer")
+        wait_for(self._ready, 180, f"{self.name} to answer")
         return self
 
     def kill(self, number: int = signal.SIGKILL) -> int:

@@ -78,7 +78,7 @@ class Shipping:
         self.process.communicate(timeout=60)
         return self.process.returncode
 
-    def ended(self, seconds: float = 120) -> tuple[int, str]:
+    def ended(self, seconds: float = 300) -> tuple[int, str]:
         """Exit code and standard output, when it has ended by itself."""
         assert self.process is not None
         output, _ = self.process.communicate(timeout=seconds)

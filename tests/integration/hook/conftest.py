@@ -65,7 +65,7 @@ class Fuse:
             ends = [a for a in actions if a.get("signal_id") == signal_id and a["outcome"] != "received"]
             return ends[0] if ends else None
 
-        return wait_for(find, 60, f"the receipt of {signal_id}")
+        return wait_for(find, 180, f"the receipt of {signal_id}")
 
     def close(self) -> None:
         self._actions.close()

@@ -41,10 +41,10 @@ def spilling_stage(facts: Facts, after: int = -1) -> int:
         progress = facts.of("task_progress")
         return [task.stage_id for task in progress if task.disk_spilled_bytes > 1_000 and task.stage_id > after]
 
-    return wait_for(find, 120, "a running task that spills")[0]
+    return wait_for(find, 240, "a running task that spills")[0]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", [pytest.param("spark35", marks=pytest.mark.long), "spark4"])
 def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, facts, tmp_path, version):
     """What is not this run's, in time, new, signed and true is refused with a receipt; what is stops the stage."""

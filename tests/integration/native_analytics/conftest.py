@@ -70,7 +70,7 @@ def make_store(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Callabl
         part.start()
         parts.append(part)
         url = f"http://127.0.0.1:{port}"
-        wait_for(lambda: answers(url), 60, "the store")
+        wait_for(lambda: answers(url), 180, "the store")
         return part, url
 
     yield make
