@@ -22,6 +22,7 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_METRICS_ADDRESS": "127.0.0.1",
     "SPARKFUSE_CONFIG": "",
     "SPARKFUSE_WINDOW_MS": "5000",
+    "SPARKFUSE_CHECKPOINT_MS": "5000",
     "SPARKFUSE_FLINK_LIBS": "build/flink-libs",
     "SPARKFUSE_SIGNING_KEY": "",
     "SPARKFUSE_BREAKER_MODE": "shadow",
@@ -51,6 +52,7 @@ class Settings:
     metrics_address: str
     config_file: Path | None
     window_ms: int
+    checkpoint_ms: int
     flink_libs: Path
     signing_key_file: Path | None
     breaker_mode: str
@@ -82,6 +84,7 @@ class Settings:
             metrics_address=read("SPARKFUSE_METRICS_ADDRESS", _ip_address, "an address to listen on, like 127.0.0.1"),
             config_file=read("SPARKFUSE_CONFIG", _config_file, "the path of a file that is there"),
             window_ms=read("SPARKFUSE_WINDOW_MS", _window, "milliseconds from 100 to 600000"),
+            checkpoint_ms=read("SPARKFUSE_CHECKPOINT_MS", _window, "milliseconds from 100 to 600000"),
             flink_libs=Path(values["SPARKFUSE_FLINK_LIBS"]),
             signing_key_file=read("SPARKFUSE_SIGNING_KEY", _optional_file, "the path of a key file that is there"),
             breaker_mode=read("SPARKFUSE_BREAKER_MODE", _mode, f"one of {', '.join(BREAKER_MODES)}"),

@@ -31,7 +31,6 @@ LATENCY: Mapping[str, str] = {
 }
 STATE: Mapping[str, str] = {
     "state.backend.type": "rocksdb",
-    "execution.checkpointing.interval": "5 s",
     "execution.checkpointing.mode": "EXACTLY_ONCE",
     "execution.checkpointing.incremental": "true",
     # A checkpoint that fails while the broker is away is no reason to start again; the next one may do.
@@ -88,6 +87,7 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
         **LATENCY,
         **STATE,
         **recovery,
+        "execution.checkpointing.interval": f"{settings.checkpoint_ms} ms",
         "execution.checkpointing.dir": directory.as_uri(),
         # RocksDB's working copy: not in /tmp, where a killed JVM would leave it for ever.
         "io.tmp.dirs": str(scratch),

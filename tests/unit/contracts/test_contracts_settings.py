@@ -24,6 +24,7 @@ def test_defaults(tmp_path, monkeypatch) -> None:
         metrics_address="127.0.0.1",
         config_file=None,
         window_ms=5000,
+        checkpoint_ms=5000,
         flink_libs=Path("build/flink-libs"),
         signing_key_file=None,
         breaker_mode="shadow",
