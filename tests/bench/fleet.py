@@ -127,7 +127,7 @@ class Fleet:
         self._order = 0
         self._runs = 0
         for number in range(shape.applications):
-            self._at(began_ms + ramp_ms * number // shape.applications, self._begin(f"fleet-{number:04d}"))
+            self._at(began_ms + ramp_ms * number // shape.applications, self._begin(_job_name(number)))
 
     def until(self, now_ms: int) -> Iterator[Sent]:
         """All that happens up to this time, in its order."""
@@ -258,6 +258,11 @@ class Fleet:
             self._at(now_ms + SAMPLE_MS, self._sample(app, executor))
 
         return happen
+
+
+def _job_name(number: int) -> str:
+    """A name of letters: a number is no part of a job's name, and all would be runs of one job."""
+    return "fleet-" + "".join(chr(ord("k") + int(digit)) for digit in f"{number:04d}")
 
 
 def _progress(task: _Task, now_ms: int) -> fact_pb2.TaskProgress:

@@ -59,24 +59,23 @@ class Pace:
 def merge(alert: Alert | None, part: Finding, now_ms: int) -> Alert | None:
     """Put what one run says into the finding of all runs. None: a run resolved that nobody had heard of."""
     known = Finding.FromString(alert.finding) if alert else None
-    if part.state == "resolved" and (known is None or not _fires(known, part.runs[0])):
+    place = _place_of(part.runs[0], known) if known else None
+    if part.state == "resolved" and (known is None or place is None or known.runs[place].state != "firing"):
         return alert
     if known is None or (known.state == "resolved" and part.state == "firing"):
         return _new_spell(alert, part)
     assert alert is not None
-    runs, before = _with_run(list(known.runs), part.runs[0])
+    before = _put_run(known, place, part.runs[0])
     if part.state == "firing":
         for name in _FROM_EVIDENCE:
             known.ClearField(name)
             if part.HasField(name):
                 setattr(known, name, getattr(part, name))
-    del known.runs[:]
-    known.runs.extend(runs)
-    firing = [run for run in runs if run.state == "firing"]
+    firing = {run.severity for run in known.runs if run.state == "firing"}
     known.state = "firing" if firing else "resolved"
-    known.severity = worst(*(run.severity for run in firing or runs))
+    known.severity = worst(*(firing or {run.severity for run in known.runs}))
     if not firing:
-        known.resolved_ms = max(run.resolved_ms for run in runs)
+        known.resolved_ms = max(run.resolved_ms for run in known.runs)
     return replace(
         alert,
         finding=known.SerializeToString(),
@@ -130,22 +129,26 @@ def _new_spell(alert: Alert | None, part: Finding) -> Alert:
     )
 
 
-def _with_run(runs: list[FindingRun], part: FindingRun) -> tuple[list[FindingRun], str]:
-    """The runs with the newest word of one of them, and how that one stood before (empty: it was not there)."""
-    for place, run in enumerate(runs):
-        if _place(run) == _place(part):
-            return [*runs[:place], part, *runs[place + 1 :]], run.state
-    if sum(run.state == "firing" for run in runs) >= MAX_RUNS:
-        return runs, part.state
-    return [*runs, part], ""
+def _put_run(known: Finding, place: int | None, part: FindingRun) -> str:
+    """Take in the newest word of a run, and give how it stood before (empty: it was not there)."""
+    if place is not None:
+        before: str = known.runs[place].state
+        known.runs[place].CopyFrom(part)
+        return before
+    if sum(run.state == "firing" for run in known.runs) >= MAX_RUNS:
+        return part.state
+    known.runs.append(part)
+    return ""
 
 
-def _place(run: FindingRun) -> tuple[str, int, int, int, str]:
-    return run.run_key, run.stage_id, run.stage_attempt, run.task_id, run.executor_id
+def _place_of(part: FindingRun, known: Finding) -> int | None:
+    """Which of the finding's runs speaks of the same; None for none."""
+    key, wanted = part.run_key, _where(part)
+    return next((place for place, run in enumerate(known.runs) if run.run_key == key and _where(run) == wanted), None)
 
 
-def _fires(finding: Finding, part: FindingRun) -> bool:
-    return any(run.state == "firing" and _place(run) == _place(part) for run in finding.runs)
+def _where(run: FindingRun) -> tuple[int, int, int, str]:
+    return run.stage_id, run.stage_attempt, run.task_id, run.executor_id
 
 
 def _said(finding: Finding) -> str:

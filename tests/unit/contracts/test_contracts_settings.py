@@ -61,6 +61,7 @@ def test_given_values(tmp_path, monkeypatch) -> None:
         ("SPARKFUSE_METRICS_ADDRESS", "everywhere", "an address to listen on"),
         ("SPARKFUSE_CONFIG", "/nowhere/sparkfuse.yaml", "a file that is there"),
         ("SPARKFUSE_WINDOW_MS", "5", "milliseconds from 100 to 600000"),
+        ("SPARKFUSE_CHECKPOINT_MS", "never", "milliseconds from 100 to 600000"),
         ("SPARKFUSE_SIGNING_KEY", "/nowhere/key.pem", "a key file that is there"),
         ("SPARKFUSE_BREAKER_MODE", "kill", "one of off, shadow, warn, act"),
         ("SPARKFUSE_DASHBOARD_URL", "grafana", "an address like"),
