@@ -185,13 +185,18 @@ def test_a_replayed_row_has_its_number_and_content_again(seen: Seen) -> None:
 
 
 def test_starts_come_first_and_ends_last(seen: Seen) -> None:
-    """Within a window an application's rows are starts, live rows, its own row, ends; the application's end is last."""
+    """Within a window an application's rows are starts, live rows, its own row, ends; the application's end is last.
+
+    Of one that is not whole at its end, as this one is not, its own row follows for a while.
+    """
     rows = {row.row_seq: row for row in seen.live if row.app_id == "orders"}
     views = [rows[number].view for number in sorted(rows)]
 
     assert views[:5] == ["application_started", "executor_added", "job_started", "sql_started", "stage_started"]
     assert views[5:10] == ["executor_live", "stage_live", "task_live", "failure_live", "app_live"]
-    assert views[-5:] == ["app_live", "stage_ended", "sql_ended", "job_ended", "application_ended"]
+    behind_end = views.index("application_ended") + 1
+    assert views[:behind_end][-5:] == ["app_live", "stage_ended", "sql_ended", "job_ended", "application_ended"]
+    assert set(views[behind_end:]) <= {"app_live"}
 
 
 def test_what_is_passed_on_is_the_fact(seen: Seen) -> None:
