@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes every target of the kernel for some seconds each, from real logs and the contract's examples.
-# A finding is left in fuzz/artifacts: put it into tests/event_log.rs or tests/decode.rs as a case of its own.
+# A finding is left in fuzz/artifacts: put it into tests/event_log/ or tests/decode.rs as a case of its own.
 set -euo pipefail
 kernel=$1
 seconds=$2

@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.containers import unpack
-from tests.oracle.failures import FAILED_BY, Failures
-from tests.oracle.queries import Queries, output_rows
-from tests.oracle.tasks import slowest_task, task_end, task_start
-from tests.oracle.values import Event, Row, at, depth, distribution, first_jobs, scope_names, text, whole_number
+from tests.oracle.executors import Executors
+from tests.oracle.failures import Failures
+from tests.oracle.queries import Queries
+from tests.oracle.stages import Stages, labels
+from tests.oracle.tasks import task_end, task_start
+from tests.oracle.values import Event, Row, at, depth, text, whole_number
 
 MOST_MALFORMED_LINES = 1000
 
-SUMS = ("run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
-        "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records",
-        "input_bytes", "input_records", "output_bytes", "output_records")  # fmt: skip
 TASK_EVENTS = {"SparkListenerTaskStart", "SparkListenerTaskEnd"}
-DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "task_bytes")
 
 
 class Oracle:
@@ -44,10 +42,10 @@ class Oracle:
         self._files: list[Row] = []
         self._kinds: collections.Counter[str] = collections.Counter()
         self._malformed: list[Row] = []
-        self._stages: dict[tuple[int, int], Row] = {}
+        self._stages = Stages(self.number, self.numbers)
         self._jobs: dict[int, Row] = {}
         self._depths: dict[int, int] = {}
-        self._executors: dict[str, Row] = {}
+        self._executors = Executors(self.number)
         self._applications: list[Row] = []
         self._spark_version: str | None = None
         self._complete = False
@@ -98,6 +96,7 @@ class Oracle:
             return False  # nobody could say to which stage it belongs
         self._kinds[kind] += 1
         self.queries.take(event)
+        self._executors.take(event)
         take = TAKES.get(kind)
         if take is not None:
             take(self, event)
@@ -151,7 +150,7 @@ class Oracle:
             {
                 "submitted_ms": self.number(event, "Submission Time"),
                 "stage_ids": self.numbers(event, "Stage IDs"),
-                **self._labels(event),
+                **labels(event, self.number),
             }
         )
         infos = event.get("Stage Infos") or []
@@ -171,27 +170,17 @@ class Oracle:
         )
 
     def _stage_submitted(self, event: Event) -> None:
-        stage = self._stage_info(event)
-        if stage is None:
-            return
-        labels = self._labels(event)
-        stage["job_description"] = labels["description"]
-        stage["job_group"] = labels["job_group"]
-        stage["sql_execution_id"] = labels["sql_execution_id"]
+        self._stages.submitted(event)
 
     def _stage_completed(self, event: Event) -> None:
-        stage = self._stage_info(event)
-        if stage is not None:
-            stage["status"] = "succeeded" if stage["failure_reason"] is None else "failed"
-            made = output_rows(event["Stage Info"])
-            stage["operator_rows_max"] = stage["operator_rows_max"] if made is None else made
+        self._stages.completed(event)
 
     def _task_start(self, event: Event) -> None:
         row = task_start(event, self.number)
         self.task_starts.append(row)
         if row["task_id"] is not None:
             self._tasks_started.add(row["task_id"])
-        self._stage(row["stage_id"], row["stage_attempt"])["started_tasks"] += 1
+        self._stages.task_started(row)
 
     def _task_end(self, event: Event) -> None:
         row = task_end(event, self.number)
@@ -200,67 +189,7 @@ class Oracle:
             self.failures.add(event, row)
         if row["task_id"] is not None:
             self._tasks_ended[row["task_id"]] += 1
-        self._tally(self._stage(row["stage_id"], row["stage_attempt"]), row)
-
-    @staticmethod
-    def _tally(stage: Row, row: Row) -> None:
-        """Every number here is summed over all ends of the stage attempt; the distributions take the succeeded ones."""
-        launched, finished = row["launched_ms"], row["finished_ms"]
-        wall = None if launched is None or finished is None else finished - launched
-        stage["tasks"] += 1
-        if row["reason"] in FAILED_BY:
-            stage[FAILED_BY[row["reason"]]] += 1
-        stage["succeeded" if row["outcome"] == "success" else row["outcome"]] += 1
-        stage["speculative"] += row["speculative"] is True
-        stage["without_metrics"] += not row["has_metrics"]
-        stage["launches"].append(launched)
-        stage["finishes"].append(finished)
-        stage["ended_wall_ms"] += wall or 0
-        for name in SUMS:
-            stage[name] += row[name] or 0
-        if (row["disk_spilled_bytes"] or 0) > 0:
-            stage["spilled_tasks"] += 1
-            stage["spilled_wall_ms"] += wall or 0
-        if row["outcome"] != "success":
-            return
-        if wall is not None:
-            stage["wall_ms"].append(wall)
-            stage["slowest"].append((-wall, row["task_index"] is None, row["task_index"] or 0, row))
-        if row["has_metrics"]:
-            shuffled, read = row["shuffle_read_bytes"] or 0, row["input_bytes"] or 0
-            stage["task_run_ms"].append(row["run_ms"] or 0)
-            stage["task_shuffle_read_bytes"].append(shuffled)
-            stage["task_input_bytes"].append(read)
-            stage["task_bytes"].append(shuffled + read)
-            if stage["biggest_task_bytes"] is None or shuffled + read > stage["biggest_task_bytes"]:
-                stage["biggest_task_index"] = row["task_index"]
-                stage["biggest_task_bytes"] = shuffled + read
-                stage["biggest_task_ms"] = wall
-
-    def _executor_added(self, event: Event) -> None:
-        executor = self._executor(text(event, "Executor ID"))
-        if executor is not None:
-            executor["host"] = text(event, "Executor Info", "Host")
-            executor["cores"] = self.number(event, "Executor Info", "Total Cores")
-            executor["added_ms"] = self.number(event, "Timestamp")
-
-    def _executor_removed(self, event: Event) -> None:
-        executor = self._executor(text(event, "Executor ID"))
-        if executor is not None:
-            executor["removed_ms"] = self.number(event, "Timestamp")
-            executor["removed_reason"] = text(event, "Removed Reason")
-
-    def _block_manager_added(self, event: Event) -> None:
-        """Spark before 1.3 told of an executor by its block manager alone; the driver's is no executor."""
-        name = text(event, "Block Manager ID", "Executor ID")
-        if name in {"driver", "<driver>"}:
-            return
-        executor = self._executor(name)
-        if executor is not None:
-            executor["host"] = executor["host"] or text(event, "Block Manager ID", "Host")
-            executor["storage_memory_bytes"] = self.number(event, "Maximum Memory")
-            added = self.number(event, "Timestamp")
-            executor["added_ms"] = added if executor["added_ms"] is None else executor["added_ms"]
+        self._stages.task_ended(row)
 
     # ---- rows that grow
 
@@ -269,84 +198,12 @@ class Oracle:
         empty: Row = {"job_id": number, "stage_ids": [], "sql_execution_id": None, **dict.fromkeys(names)}
         return self._jobs.setdefault(number, empty)
 
-    def _executor(self, name: str | None) -> Row | None:
-        if name is None:
-            return None
-        names = ("host", "cores", "added_ms", "removed_ms", "removed_reason", "storage_memory_bytes")
-        return self._executors.setdefault(name, {"executor_id": name, **dict.fromkeys(names)})
-
-    def _stage(self, number: int, attempt: int) -> Row:
-        counts = ("started_tasks", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics",
-                  "spilled_tasks", "spilled_wall_ms", "ended_wall_ms", *FAILED_BY.values(), *SUMS)  # fmt: skip
-        absent = ("name", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "sql_execution_id",
-                  "job_description", "job_group", "resource_profile_id", "biggest_task_index", "biggest_task_bytes",
-                  "biggest_task_ms", "operator_rows_max")  # fmt: skip
-        empty: Row = {
-            "stage_id": number,
-            "stage_attempt": attempt,
-            "status": "running",
-            "parent_stage_ids": [],
-            "scope_names": [],
-            **dict.fromkeys(counts, 0),
-            **dict.fromkeys(absent),
-            **{name: [] for name in (*DISTRIBUTIONS, "launches", "finishes", "slowest")},
-        }
-        return self._stages.setdefault((number, attempt), empty)
-
-    def _stage_of(self, event: Event) -> Row | None:
-        number, attempt = self.number(event, "Stage ID"), self.number(event, "Stage Attempt ID")
-        return None if number is None else self._stage(number, attempt or 0)
-
-    def _stage_info(self, event: Event) -> Row | None:
-        """What StageSubmitted and StageCompleted say alike: what a stage is stands at once, how it goes comes later."""
-        info = event.get("Stage Info")
-        if not isinstance(info, dict):
-            return None
-        stage = self._stage_of(info)
-        if stage is None:
-            return None
-        told = {
-            "num_tasks": self.number(info, "Number of Tasks"),
-            "submitted_ms": self.number(info, "Submission Time"),
-            "completed_ms": self.number(info, "Completion Time"),
-            "failure_reason": text(info, "Failure Reason"),
-        }
-        stage.update({name: value for name, value in told.items() if value is not None})
-        known = {
-            "name": text(info, "Stage Name"),
-            "resource_profile_id": self.number(info, "Resource Profile Id"),
-            "parent_stage_ids": self.numbers(info, "Parent IDs"),
-            "scope_names": scope_names(info),
-        }
-        stage.update({name: value for name, value in known.items() if stage[name] in (None, [])})
-        return stage
-
-    def _labels(self, event: Event) -> Row:
-        properties = event.get("Properties")
-        return {
-            "description": text(properties, "spark.job.description"),
-            "job_group": text(properties, "spark.jobGroup.id"),
-            "sql_execution_id": self.number(properties, "spark.sql.execution.id"),
-        }
-
     # ---- the answers
 
     @property
     def stages(self) -> list[Row]:
         """A row a stage attempt that was submitted, completed, or had a task start or end."""
-        jobs = first_jobs(self._jobs.values())
-        rows = []
-        for key in sorted(self._stages):
-            stage = dict(self._stages[key])
-            launches = [value for value in stage.pop("launches") if value is not None]
-            finishes = [value for value in stage.pop("finishes") if value is not None]
-            stage["first_launched_ms"] = min(launches, default=None)
-            stage["last_finished_ms"] = max(finishes, default=None)
-            stage["job_id"] = jobs.get(stage["stage_id"])
-            stage["depth"] = self._depths.get(stage["stage_id"])
-            slowest = slowest_task(stage.pop("slowest"))
-            rows.append(stage | slowest | {name: distribution(stage[name]) for name in DISTRIBUTIONS})
-        return rows
+        return self._stages.rows(self._jobs.values(), self._depths)
 
     @property
     def jobs(self) -> list[Row]:
@@ -356,7 +213,7 @@ class Oracle:
     @property
     def executors(self) -> list[Row]:
         """A row an executor (the driver too) that was added, removed, or had a block manager."""
-        return [self._executors[name] for name in sorted(self._executors)]
+        return self._executors.rows
 
     @property
     def applications(self) -> list[Row]:
@@ -393,9 +250,6 @@ TAKES = {
     "SparkListenerStageCompleted": Oracle._stage_completed,
     "SparkListenerTaskStart": Oracle._task_start,
     "SparkListenerTaskEnd": Oracle._task_end,
-    "SparkListenerExecutorAdded": Oracle._executor_added,
-    "SparkListenerExecutorRemoved": Oracle._executor_removed,
-    "SparkListenerBlockManagerAdded": Oracle._block_manager_added,
 }
 """What is done with an event, by the name that Spark gives it; every other event is only counted."""
 

@@ -1,9 +1,10 @@
 //! Spark's event logs: any version, any container, torn or whole, to Arrow.
 //!
-//! `codec` unpacks, `decoder` reads lines, `shape` and `events` the frequent ones, `rare` the others, `tally` adds the
-//! task ends of a stage up, `failures` tells the failed ones apart, `tables` keeps the rest, `arrow` hands all of it
-//! over; `read` does it for whole logs on several threads. `picked` keeps events as they are, for a reader of growing
-//! logs that wants their order. `evidence` says what was read and what was not.
+//! `codec` unpacks, `decoder` cuts bytes into lines, `reader` reads the values of one; `shape` and `events` read the
+//! frequent events into a `row`, `walk` and `rare` the others. `tally` adds the task ends of a stage up, `failures`
+//! tells the failed ones apart, `tables` keeps the rest, `arrow` hands all of it over; `read` does it for whole logs on
+//! several threads. `picked` keeps events as they are, for a reader of growing logs that wants their order. `evidence`
+//! says what was read and what was not.
 
 pub mod arrow;
 pub mod codec;
@@ -18,6 +19,8 @@ pub mod options;
 pub mod picked;
 pub mod rare;
 pub mod read;
+pub mod reader;
+pub mod row;
 pub mod scan;
 #[cfg(target_arch = "x86_64")]
 pub mod scan_avx2;

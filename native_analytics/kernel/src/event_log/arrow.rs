@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{Field, Fields, Schema, SchemaRef};
 
 use super::failures::Failure;
@@ -38,7 +38,15 @@ impl Columns {
     }
 
     fn numbers(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
-        self.push(name, Arc::new(Int64Array::from_iter(values)));
+        // Keeps no bits for the absent as long as nothing is absent, as in most columns.
+        let mut nulls = NullBufferBuilder::new(0);
+        let values: Vec<i64> = values
+            .map(|value| {
+                nulls.append(value.is_some());
+                value.unwrap_or_default()
+            })
+            .collect();
+        self.push(name, Arc::new(Int64Array::new(values.into(), nulls.finish())));
     }
 
     fn floats(&mut self, name: &'static str, values: impl Iterator<Item = Option<f64>>) {

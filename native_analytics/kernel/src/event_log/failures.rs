@@ -4,7 +4,7 @@
 use foldhash::HashMap;
 
 use super::events::*;
-use super::shape::Row;
+use super::row::Row;
 use super::tasks::{failure_class, failure_reason};
 use super::text::text;
 

@@ -80,10 +80,10 @@ impl LogTables {
     pub fn with_report(mut log: Log, kept: Kept, wants_tasks: bool, wants_starts: bool, report: Report) -> LogTables {
         let mut tables = small_tables(&mut log.tables);
         if wants_tasks {
-            tables.push(("tasks", task_table(TaskColumns::ends().schema(), kept.ends)));
+            tables.push(("tasks", task_table(TaskColumns::schema_of_ends(), kept.ends)));
         }
         if wants_starts {
-            tables.push(("task_starts", task_table(TaskColumns::starts().schema(), kept.starts)));
+            tables.push(("task_starts", task_table(TaskColumns::schema_of_starts(), kept.starts)));
         }
         LogTables { tables, report }
     }

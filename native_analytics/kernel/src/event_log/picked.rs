@@ -2,8 +2,8 @@
 
 use super::decoder::nothing_behind;
 use super::fault::{self, Fault};
+use super::reader::Reader;
 use super::scan;
-use super::shape::Reader;
 
 const NOTHING: &[u8] = b"null";
 

@@ -11,7 +11,7 @@ pub use executors::METRICS;
 
 use super::fault::Fault;
 use super::options::Allowed;
-use super::shape::Reader;
+use super::reader::Reader;
 use super::tables::{Accumulator, Tables};
 
 type Visited = Result<(), Fault>;

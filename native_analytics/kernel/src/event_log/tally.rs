@@ -1,7 +1,7 @@
 //! What the task ends of one stage attempt add up to: counts, sums, exact distributions.
 
 use super::events::*;
-use super::shape::Row;
+use super::row::Row;
 use super::text::text;
 
 /// Sums over every TaskEnd that carries Task Metrics: name and slot.

@@ -1,7 +1,7 @@
 //! Columns of the task table, filled by slot.
 
 use foldhash::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
@@ -9,7 +9,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::events::*;
-use super::shape::Row;
+use super::row::{Numbers, Row};
 use super::text::text;
 
 /// A column of the task table by where its values come from.
@@ -85,6 +85,10 @@ const END: &[(&str, Source)] = &[
 
 /// Failure texts of one batch are kept up to here; a column of text cannot hold more than 2 GiB.
 const MOST_TEXT: usize = 256 << 20;
+/// Rows that are kept as they came until they are spread over the columns: 20 KiB, which stay in the first cache.
+const ROWS_AT_ONCE: usize = 64;
+/// Rows that a new batch has room for, so that the columns of a small log do not grow again and again.
+const FIRST_ROWS: usize = 256;
 
 #[derive(Debug, Default)]
 struct Words {
@@ -134,11 +138,31 @@ impl Words {
     }
 }
 
+/// Made once: it is the same for every log, and as dear to make as the columns of a small one.
+fn schema(columns: &[(&'static str, Source)]) -> SchemaRef {
+    let word = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, source)| {
+            let kind = match source {
+                Source::Number(_) => DataType::Int64,
+                Source::Flag(_) => DataType::Boolean,
+                Source::Word(_) | Source::Outcome | Source::FailureClass => word(),
+                Source::FailureReason => DataType::Utf8,
+            };
+            Field::new(*name, kind, true)
+        })
+        .collect();
+    Arc::new(Schema::new(fields))
+}
+
 /// Rows of a task table that grows.
 #[derive(Debug)]
 pub struct TaskColumns {
     schema: SchemaRef,
     sources: Vec<Source>,
+    /// The last rows, not yet in `numbers` and `flags`.
+    rows: Vec<Numbers>,
     numbers: Vec<(u8, Vec<i64>)>,
     flags: Vec<(u8, Vec<bool>)>,
     words: Vec<Words>,
@@ -151,28 +175,25 @@ pub struct TaskColumns {
 impl TaskColumns {
     /// The table of task ends.
     pub fn ends() -> TaskColumns {
-        TaskColumns::new([IDENTITY, PLACE, END].concat())
+        TaskColumns::new([IDENTITY, PLACE, END].concat(), TaskColumns::schema_of_ends())
     }
 
     /// The table of task starts.
     pub fn starts() -> TaskColumns {
-        TaskColumns::new([IDENTITY, PLACE].concat())
+        TaskColumns::new([IDENTITY, PLACE].concat(), TaskColumns::schema_of_starts())
     }
 
-    fn new(columns: Vec<(&'static str, Source)>) -> TaskColumns {
-        let word = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        let fields: Vec<Field> = columns
-            .iter()
-            .map(|(name, source)| {
-                let kind = match source {
-                    Source::Number(_) => DataType::Int64,
-                    Source::Flag(_) => DataType::Boolean,
-                    Source::Word(_) | Source::Outcome | Source::FailureClass => word(),
-                    Source::FailureReason => DataType::Utf8,
-                };
-                Field::new(*name, kind, true)
-            })
-            .collect();
+    pub fn schema_of_ends() -> SchemaRef {
+        static SCHEMA: OnceLock<SchemaRef> = OnceLock::new();
+        SCHEMA.get_or_init(|| schema(&[IDENTITY, PLACE, END].concat())).clone()
+    }
+
+    pub fn schema_of_starts() -> SchemaRef {
+        static SCHEMA: OnceLock<SchemaRef> = OnceLock::new();
+        SCHEMA.get_or_init(|| schema(&[IDENTITY, PLACE].concat())).clone()
+    }
+
+    fn new(columns: Vec<(&'static str, Source)>, schema: SchemaRef) -> TaskColumns {
         let sources: Vec<Source> = columns.into_iter().map(|(_, source)| source).collect();
         let numbers = sources
             .iter()
@@ -192,7 +213,8 @@ impl TaskColumns {
         let words = count(|source| matches!(source, Source::Word(_) | Source::Outcome | Source::FailureClass));
         let texts = count(|source| matches!(source, Source::FailureReason));
         TaskColumns {
-            schema: Arc::new(Schema::new(fields)),
+            schema,
+            rows: Vec::new(),
             numbers,
             flags,
             words: (0..words).map(|_| Words::default()).collect(),
@@ -201,10 +223,6 @@ impl TaskColumns {
             present: Vec::new(),
             sources,
         }
-    }
-
-    pub fn schema(&self) -> SchemaRef {
-        self.schema.clone()
     }
 
     pub fn len(&self) -> usize {
@@ -222,14 +240,14 @@ impl TaskColumns {
 
     #[inline]
     pub fn push(&mut self, row: &Row, line: &[u8], outcome: Outcome) {
-        for (slot, values) in &mut self.numbers {
-            // What is not there is masked by `present`.
-            values.push(row.raw_number(*slot as usize));
+        if self.present.is_empty() {
+            self.reserve();
         }
-        for (slot, values) in &mut self.flags {
-            values.push(row.number_or_zero(*slot) != 0);
-        }
+        self.rows.push(*row.numbers());
         self.present.push(row.present());
+        if self.rows.len() == ROWS_AT_ONCE {
+            self.spread();
+        }
         let mut word = 0;
         for source in &self.sources {
             let value = match source {
@@ -254,8 +272,31 @@ impl TaskColumns {
         }
     }
 
+    fn reserve(&mut self) {
+        self.rows.reserve(ROWS_AT_ONCE);
+        self.present.reserve(FIRST_ROWS);
+        self.numbers
+            .iter_mut()
+            .for_each(|(_, values)| values.reserve(FIRST_ROWS));
+        self.flags.iter_mut().for_each(|(_, values)| values.reserve(FIRST_ROWS));
+        self.words.iter_mut().for_each(|words| words.keys.reserve(FIRST_ROWS));
+        self.texts.iter_mut().for_each(|texts| texts.reserve(FIRST_ROWS));
+    }
+
+    /// Column by column, which is several times faster than value by value; what is not there is masked by `present`.
+    fn spread(&mut self) {
+        for (slot, values) in &mut self.numbers {
+            values.extend(self.rows.iter().map(|row| row[*slot as usize]));
+        }
+        for (slot, values) in &mut self.flags {
+            values.extend(self.rows.iter().map(|row| row[*slot as usize] != 0));
+        }
+        self.rows.clear();
+    }
+
     /// The rows as a batch; the columns are empty afterwards.
     pub fn finish(&mut self) -> RecordBatch {
+        self.spread();
         let present = std::mem::take(&mut self.present);
         self.text_bytes = 0;
         let always = present.iter().fold(u64::MAX, |all, row| all & row);

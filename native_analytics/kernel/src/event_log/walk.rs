@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::fault::{self, Fault};
-use super::shape::Reader;
+use super::reader::Reader;
 use super::text::as_text;
 
 impl<'a> Reader<'a> {

@@ -1,6 +1,6 @@
 //! The application itself: start, end, versions, configuration.
 
-use super::super::shape::Reader;
+use super::super::reader::Reader;
 use super::super::tables::{Application, Property};
 use super::super::text;
 use super::{Visited, Writer};

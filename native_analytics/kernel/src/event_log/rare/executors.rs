@@ -1,6 +1,6 @@
 //! Executors: that they come and go, and how much memory they used.
 
-use super::super::shape::Reader;
+use super::super::reader::Reader;
 use super::super::tables::{Executor, ExecutorMetrics};
 use super::{Visited, Writer};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::fault::Fault;
-use super::super::shape::Reader;
+use super::super::reader::Reader;
 use super::super::tables::{Accumulator, Job, StageInfo, Tables};
 use super::{Visited, Writer, text_of};
 

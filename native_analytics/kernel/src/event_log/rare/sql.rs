@@ -1,6 +1,6 @@
 //! SQL executions: starts, ends, plans and re-plans.
 
-use super::super::shape::Reader;
+use super::super::reader::Reader;
 use super::super::tables::{Accumulator, PlanNode, SqlExecution, Tables};
 use super::{Visited, Writer};
 

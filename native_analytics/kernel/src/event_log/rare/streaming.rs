@@ -1,6 +1,6 @@
 //! Progress of streaming queries.
 
-use super::super::shape::Reader;
+use super::super::reader::Reader;
 use super::super::tables::StreamingProgress;
 use super::{Visited, Writer, number_of, text_of};
 

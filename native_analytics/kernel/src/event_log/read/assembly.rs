@@ -1,0 +1,55 @@
+//! Parts put together in the log's order.
+
+use super::super::codec::Codec;
+use super::super::evidence::FileEvidence;
+use super::super::options::Options;
+use super::one::Done;
+use super::{Log, TaskSink};
+
+/// Puts the parts of a log together, in their order.
+pub(super) struct Assembly {
+    files: Vec<FileEvidence>,
+    most_details: usize,
+    log: Log,
+}
+
+impl Assembly {
+    pub(super) fn new(files: Vec<FileEvidence>, options: &Options) -> Assembly {
+        Assembly {
+            files,
+            most_details: options.limits.detail_bytes,
+            log: Log::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, mut done: Done, sink: &mut dyn TaskSink) -> bool {
+        let file = &mut self.files[done.file];
+        for bad in &mut done.decoder.evidence.bad_lines {
+            bad.file = done.file;
+            bad.line += file.lines;
+        }
+        if file.codec.is_empty() {
+            let names: Vec<&str> = done.codecs.iter().map(|codec| codec.name()).collect();
+            file.codec = if names.is_empty() {
+                Codec::Plain.name().to_owned()
+            } else {
+                names.join("+")
+            };
+        }
+        file.bytes += done.bytes;
+        file.plain_bytes += done.plain_bytes;
+        file.lines += done.decoder.lines();
+        file.truncated |= done.decoder.is_torn() || done.error.is_some();
+        if let Some(error) = done.error {
+            file.error = Some(error.to_string());
+        }
+        self.log.evidence.append(done.decoder.evidence);
+        self.log.evidence.left_out += self.log.tables.append(done.decoder.tables, self.most_details);
+        sink.put(done.decoder.task_batches, done.decoder.task_start_batches)
+    }
+
+    pub(super) fn finish(mut self) -> Log {
+        self.log.evidence.files = self.files;
+        self.log
+    }
+}

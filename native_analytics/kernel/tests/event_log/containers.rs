@@ -1,0 +1,113 @@
+//! Packed logs: whole, joined, cut, broken and lying.
+
+use sparkfuse_kernel::event_log::options::Limits;
+
+use crate::log::{LOG, batches, options, read, read_with};
+use crate::packs::{PACKS, Pack, gzip, lz4, zstd};
+
+#[test]
+fn every_container_holds_the_same_log() {
+    let plain = LOG.repeat(40);
+    let wanted = batches(&read(plain.as_bytes()));
+    for (name, pack) in PACKS {
+        let packed = pack(plain.as_bytes());
+        let log = read(&packed);
+        assert_eq!(batches(&log), wanted, "{name}");
+        assert_eq!(
+            (log.report.files[0].codec.as_str(), log.report.truncated),
+            (name, false)
+        );
+        assert_eq!(log.report.plain_bytes, plain.len() as u64, "{name}");
+    }
+}
+
+#[test]
+fn joined_streams_are_one_log() {
+    for (name, pack) in &PACKS[..5] {
+        let (first, second) = LOG.as_bytes().split_at(500);
+        let log = read(&[pack(first), pack(second)].concat());
+        assert_eq!((log.report.events, log.report.truncated), (13, false), "{name}");
+    }
+}
+
+#[test]
+fn a_container_that_is_cut_anywhere_gives_what_is_before_the_cut() {
+    for (name, pack) in PACKS {
+        let packed = pack(LOG.repeat(3).as_bytes());
+        let mut before = 0;
+        for cut in (17..packed.len()).step_by(13) {
+            let log = read(&packed[..cut]);
+            assert!(log.report.events >= before, "{name} at {cut}");
+            before = log.report.events;
+        }
+    }
+}
+
+#[test]
+fn a_container_cut_in_its_first_block_still_has_its_name() {
+    for (name, pack) in PACKS {
+        let packed = pack(LOG.as_bytes());
+        let file = &read(&packed[..17]).report.files[0];
+        assert!(name.starts_with(&file.codec) && file.truncated, "{name} {file:?}");
+    }
+}
+
+#[test]
+fn a_broken_block_is_told() {
+    let mut packed = lz4(LOG.repeat(40).as_bytes());
+    let place = packed.len() - 60;
+    packed[place] ^= 1;
+    let file = &read(&packed).report.files[0];
+    assert!(file.truncated);
+    assert_eq!(file.error.as_deref(), Some("lz4: wrong checksum"));
+}
+
+#[test]
+fn a_bomb_ends_at_its_bounds() {
+    let mut bounded = options();
+    bounded.limits = Limits {
+        ratio: 50,
+        ratio_from: 1 << 20,
+        ..Limits::default()
+    };
+    for pack in [zstd as Pack, gzip, lz4] {
+        let bomb = pack(&vec![b'\n'; 8 << 20]);
+        let file = &read_with(&bomb, bounded.clone()).report.files[0];
+        assert!(file.truncated && file.plain_bytes < 6 << 20, "{file:?}");
+        assert_eq!(file.error.as_deref(), Some("unpacks to more than 50 times its size"));
+    }
+    bounded.limits = Limits {
+        plain_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let file = &read_with(&zstd(LOG.repeat(1000).as_bytes()), bounded).report.files[0];
+    assert_eq!(file.error.as_deref(), Some("unpacks to more than 1048576 bytes"));
+}
+
+#[test]
+fn a_block_that_lies_about_its_length_allocates_nothing() {
+    let lies = [
+        [
+            &b"LZ4Block\x25"[..],
+            &[0xff, 0xff, 0xff, 0x03, 0xff, 0xff, 0xff, 0x03, 0, 0, 0, 0],
+        ]
+        .concat(),
+        [
+            &b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"[..],
+            &[0x03, 0xff, 0xff, 0xff],
+            b"xx",
+        ]
+        .concat(),
+        [
+            &b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"[..],
+            &[0, 0, 0, 5],
+            &[0xff, 0xff, 0xff, 0x7f, 0],
+        ]
+        .concat(),
+        vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff, 0, 0, 0],
+    ];
+    for lie in lies {
+        let file = &read(&lie).report.files[0];
+        assert!(file.truncated && file.error.is_some(), "{file:?}");
+    }
+}

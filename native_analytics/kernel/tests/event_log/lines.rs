@@ -1,0 +1,140 @@
+//! What becomes of each line: counted, bad, torn, or of another writer.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+
+use crate::log::{LOG, number, read, table};
+
+#[test]
+fn the_evidence_counts_everything() {
+    let report = read(LOG.as_bytes()).report;
+    assert_eq!((report.events, report.malformed, report.unknown_events), (13, 0, 1));
+    assert!(report.complete && !report.truncated);
+    assert_eq!(
+        (report.unfinished_tasks, report.duplicate_task_ends, report.odd_values),
+        (0, 0, 0)
+    );
+    assert_eq!(report.plain_bytes, LOG.len() as u64);
+}
+
+#[test]
+fn a_task_that_ends_twice_is_counted_twice_and_told() {
+    let end = LOG.lines().find(|line| line.contains("TaskEnd")).unwrap();
+    let log = read(format!("{end}\n{end}\n").as_bytes());
+    assert_eq!(number(&log, "stages", "tasks", 0), Some(2));
+    assert_eq!(log.report.duplicate_task_ends, 1);
+}
+
+#[test]
+fn bad_lines_are_told_and_the_rest_counts() {
+    let mut lines: Vec<&[u8]> = LOG.lines().map(str::as_bytes).collect();
+    lines.insert(3, b"not json");
+    lines.insert(5, br#"{"Event":"SparkListenerTaskEnd","Task Info":{}}"#);
+    lines.insert(7, b"\xff\xfe{\"Event\":1}");
+    lines.insert(8, b"");
+    let log = read(&lines.join(&b'\n'));
+    let places: Vec<u64> = log.report.bad_lines.iter().map(|bad| bad.line).collect();
+    assert_eq!(places, [4, 6, 8]);
+    assert_eq!((log.report.malformed, log.report.events), (3, 13));
+    assert_eq!(log.report.bad_lines[1].reason, "no readable \"Stage ID\" at byte 0");
+    assert_eq!(number(&log, "stages", "tasks", 0), Some(2));
+}
+
+#[test]
+fn a_torn_last_line_is_torn_and_not_malformed() {
+    let whole = read(&LOG.as_bytes()[..LOG.len() - 1]).report;
+    assert_eq!((whole.events, whole.truncated), (13, false));
+    let torn = read(&LOG.as_bytes()[..LOG.len() - 2]).report;
+    assert_eq!(
+        (torn.events, torn.malformed, torn.truncated, torn.complete),
+        (12, 0, true, false)
+    );
+}
+
+#[test]
+fn other_writers_are_read() {
+    let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
+    let spaced = line.replace("\":", "\" : ").replace(",\"", " ,\t\"");
+    let renamed = line
+        .replace("Run Time\":40", "Run Time\":\"40\"")
+        .replace(":1000,", ":1e3,")
+        .replace("Task Type", "T\\u0061sk Type");
+    let (event, rest) = line.split_at(line.find(",\"Stage ID\"").unwrap());
+    let reordered = format!("{{{},{}}}\r", &rest[1..rest.len() - 1], &event[1..]);
+    let wanted = read(format!("{line}\n").as_bytes());
+    for other in [spaced, renamed, reordered] {
+        let log = read(format!("{other}\n").as_bytes());
+        assert_eq!(log.report.malformed, 0, "{other}");
+        for name in ["stages", "tasks"] {
+            assert_eq!(table(&log, name), table(&wanted, name), "{other}");
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_none_are_null_and_counted() {
+    let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
+    for (value, kept) in [
+        ("NaN", None),
+        ("1e30", None),
+        ("99999999999999999999999", None),
+        ("\"x\"", None),
+        ("-5", Some(-5)),
+        ("9223372036854775807", Some(i64::MAX)),
+        ("40.9", Some(40)),
+        ("null", None),
+    ] {
+        let log = read(line.replace("Run Time\":40", &format!("Run Time\":{value}")).as_bytes());
+        assert_eq!(number(&log, "tasks", "run_ms", 0), kept, "{value}");
+        assert_eq!(
+            log.report.odd_values,
+            u64::from(kept.is_none() && value != "null"),
+            "{value}"
+        );
+        assert_eq!(log.report.malformed, 0, "{value}");
+    }
+}
+
+#[test]
+fn lines_that_ran_into_each_other_are_no_event() {
+    let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
+    let cuts = (1..line.len()).step_by(3).filter(|cut| {
+        let joined = format!("{}{line}\n", &line[..*cut]);
+        let report = read(joined.as_bytes()).report;
+        (report.events, report.malformed, report.odd_values) != (0, 1, 0)
+    });
+    assert_eq!(cuts.collect::<Vec<usize>>(), Vec::<usize>::new());
+}
+
+#[test]
+fn flags_are_what_the_log_says() {
+    for (value, speculative) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
+        let log = read(
+            LOG.replace("Speculative\":false", &format!("Speculative\":{value}"))
+                .as_bytes(),
+        );
+        for name in ["tasks", "task_starts"] {
+            let column = table(&log, name).column_by_name("speculative").unwrap().as_boolean();
+            assert_eq!(
+                column.is_valid(0).then(|| column.value(0)),
+                speculative,
+                "{name} {value}"
+            );
+        }
+        let has_metrics = table(&log, "tasks").column_by_name("has_metrics").unwrap().as_boolean();
+        assert_eq!([has_metrics.value(0), has_metrics.value(1)], [true, false]);
+    }
+}
+
+#[test]
+fn an_empty_log_says_nothing() {
+    let log = read(b"");
+    assert_eq!(
+        (log.report.events, log.report.truncated, log.report.complete),
+        (0, false, false)
+    );
+    assert_eq!(
+        (table(&log, "stages").num_rows(), table(&log, "applications").num_rows()),
+        (0, 1)
+    );
+}
