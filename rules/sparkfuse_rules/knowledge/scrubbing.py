@@ -14,6 +14,8 @@ MOST_CHARS = 2 * MOST_BYTES
 MOST_LOOKED_AT = 65_536
 # Where it happened is in the first frames of a stack; the rest is Spark's own.
 FRAMES_KEPT = 2
+# And one that says who was at the other end of a socket: the cause is the worker's end, and not the network's.
+PYTHON_RUNNER = "PythonRunner"
 MASK = "***"
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END[^\n]*|\Z)")
 _USER_INFO = re.compile(r"(://)[^/\s@'\"]{1,400}@")
@@ -44,15 +46,17 @@ def condensed(text: str) -> str:
     """
     if len(text) <= MOST_BYTES:
         return text
-    kept, frames = [], 0
+    kept, frames, runner_told = [], 0, False
     for line in text[:MOST_LOOKED_AT].split("\n"):
         bare = line.lstrip("\t ")
         indented = len(bare) < len(line)
         if indented and bare.startswith("... "):  # and so many more frames
             continue
         frames = frames + 1 if indented and bare.startswith("at ") else 0
-        if frames <= FRAMES_KEPT:
+        tells_runner = frames > FRAMES_KEPT and not runner_told and PYTHON_RUNNER in bare
+        if frames <= FRAMES_KEPT or tells_runner:
             kept.append(line)
+        runner_told = frames > 0 and (runner_told or tells_runner)
     return "\n".join(kept)
 
 

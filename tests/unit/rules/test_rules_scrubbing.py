@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkfuse_rules.knowledge.failures import classify
 from sparkfuse_rules.knowledge.scrubbing import MOST_BYTES, scrub, scrub_query
 
 SECRETS = {
@@ -60,3 +61,14 @@ def test_the_last_cause_of_a_long_stack_stays() -> None:
 
     assert scrub(text) == f"a.Outer: failed\n{first_two}Caused by: b.Inner: password=*** is wrong\n{first_two}"
     assert scrub(scrub(text)) == scrub(text)
+
+
+def test_who_was_at_the_other_end_of_a_socket_stays() -> None:
+    """A killed Python worker resets its socket: only its runner's frame tells that from a broken network."""
+    frames = "".join(f"\tat java.base/sun.nio.ch.Socket{number}.read(S.java:1)\n" for number in range(30))
+    runner = "\tat org.apache.spark.api.python.PythonRunner$$anon$3.read(PythonRunner.scala:774)\n"
+    first_two = "".join(frames.splitlines(keepends=True)[:2])
+    scrubbed = scrub(f"java.net.SocketException: Connection reset\n{frames}{runner}{runner}{frames}")
+
+    assert scrubbed == f"java.net.SocketException: Connection reset\n{first_two}{runner}"
+    assert classify(None, scrubbed).reason == "python_crashed"

@@ -21,6 +21,12 @@ public final class SecretScrubber {
   /** Where it happened is in the first frames of a stack; the rest is Spark's own. */
   private static final int FRAMES_KEPT = 2;
 
+  /**
+   * And one that says who was at the other end of a socket: the cause is the worker's end, and not
+   * the network's.
+   */
+  private static final String PYTHON_RUNNER = "PythonRunner";
+
   private static final String MASK = "***";
   private static final Pattern PRIVATE_KEY =
       Pattern.compile("-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\\s\\S]*?(?:-----END[^\\n]*|\\z)");
@@ -57,6 +63,7 @@ public final class SecretScrubber {
     int length = Math.min(text.length(), MOST_LOOKED_AT);
     StringBuilder kept = new StringBuilder(MOST_CHARS);
     int frames = 0;
+    boolean runnerTold = false;
     boolean first = true;
     int end;
     for (int start = 0; start <= length; start = end + 1) {
@@ -71,7 +78,10 @@ public final class SecretScrubber {
         continue;
       }
       frames = indented && starts(text, "at ", bare, end) ? frames + 1 : 0;
-      if (frames > FRAMES_KEPT) {
+      boolean tellsRunner =
+          frames > FRAMES_KEPT && !runnerTold && text.substring(bare, end).contains(PYTHON_RUNNER);
+      runnerTold = frames > 0 && (runnerTold || tellsRunner);
+      if (frames > FRAMES_KEPT && !tellsRunner) {
         continue;
       }
       if (!first) {

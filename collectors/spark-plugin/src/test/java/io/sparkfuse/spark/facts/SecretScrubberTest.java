@@ -82,6 +82,24 @@ class SecretScrubberTest {
   }
 
   @Test
+  void whoWasAtTheOtherEndOfASocketStays() {
+    StringBuilder frames = new StringBuilder();
+    for (int number = 0; number < 30; number++) {
+      frames.append("\tat java.base/sun.nio.ch.Socket").append(number).append(".read(S.java:1)\n");
+    }
+    String runner =
+        "\tat org.apache.spark.api.python.PythonRunner$$anon$3.read(PythonRunner.scala:774)\n";
+    String text =
+        "java.net.SocketException: Connection reset\n" + frames + runner + runner + frames;
+    String two =
+        "\tat java.base/sun.nio.ch.Socket0.read(S.java:1)\n"
+            + "\tat java.base/sun.nio.ch.Socket1.read(S.java:1)\n";
+
+    assertEquals(
+        "java.net.SocketException: Connection reset\n" + two + runner, SecretScrubber.scrub(text));
+  }
+
+  @Test
   void aHostileTextTakesNoTime() {
     String hostile = String.join("", Collections.nCopies(4_096, "a"));
     long began = System.nanoTime();
