@@ -12,6 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+# Columns that are not wider keep their width; wider ones give way down to this.
+LEAST_FOLDED = 20
+# Of a column: a bar and a blank on either side.
+_BORDERS = 3
 
 
 def print_json(document: object) -> None:
@@ -20,10 +24,41 @@ def print_json(document: object) -> None:
 
 
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table; an absent value is a dash. Text of users is shown as it is and never as markup."""
+    """Print a table; an absent value is a dash. Text of users is shown as it is and never as markup.
+
+    Long texts are folded on a terminal; one that is too narrow for the rest gets a block of lines for each row. What is
+    not a terminal gets a line for each row, however long.
+    """
+    cells = [["-" if value is None else str(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    out = Console()
+    if not out.is_terminal:
+        out.width = max(out.width, _table_width(widths))
+    if _table_width([min(width, LEAST_FOLDED) for width in widths]) <= out.width:
+        out.print(_table(title, headings, widths, cells))
+        return
+    out.print(Text(title, style="italic"))
+    for row in cells:
+        out.print(_block(headings, row), "")
+
+
+def _table_width(widths: Sequence[int]) -> int:
+    return sum(widths) + _BORDERS * len(widths) + 1
+
+
+def _table(title: str, headings: Sequence[str], widths: Sequence[int], cells: Sequence[Sequence[str]]) -> Table:
     table = Table(title=title, title_justify="left")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("-" if value is None else str(value)) for value in row))
-    Console().print(table)
+    for heading, width in zip(headings, widths, strict=True):
+        table.add_column(heading, overflow="fold", no_wrap=width <= LEAST_FOLDED)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _block(headings: Sequence[str], row: Sequence[str]) -> Table:
+    block = Table(box=None, show_header=False, pad_edge=False)
+    block.add_column(no_wrap=True, style="bold")
+    block.add_column(overflow="fold")
+    for heading, cell in zip(headings, row, strict=True):
+        block.add_row(heading, Text(cell))
+    return block
