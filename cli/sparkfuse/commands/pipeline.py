@@ -44,7 +44,7 @@ def up(
     A part whose address the environment gives (SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL,
     SPARKFUSE_ALERTMANAGER_URLS) is used as it is and not started.
     """
-    from sparkfuse.stack import services, stack
+    from sparkfuse.stack import stack
     from sparkfuse_alertmanager.receiver import Receiver
 
     _terminate_like_interrupt()
@@ -54,9 +54,10 @@ def up(
     def report(name: str, event: str) -> None:
         console.print(f"{name}: {event}", markup=False, highlight=False)
 
-    with Receiver() as receiver, stack.running(layout, report, webhook or receiver.url) as supervisor:
-        if ships:
-            supervisor.start(services.shipper(layout, ships))
+    with (
+        Receiver() as receiver,
+        stack.running(layout, report, webhook or receiver.url, ships=ships or ()) as supervisor,
+    ):
         _say_how_to_use(console, layout)
         shown = -1
         while True:

@@ -57,6 +57,7 @@ class Ports:
     loader_metrics: int = 19103
     sender_metrics: int = 19104
     breaker_metrics: int = 19105
+    ship_metrics: int = 19106
 
     @classmethod
     def free(cls) -> Ports:

@@ -35,8 +35,8 @@ def alertmanager(layout: Layout, webhook_url: str) -> Service:
     return Service("alertmanager", command, ready=lambda: http_answers(ready))
 
 
-def prometheus(layout: Layout) -> Service:
-    """Prometheus that scrapes the pipeline's own processes and pages about them.
+def prometheus(layout: Layout, *, ships: bool = False) -> Service:
+    """Prometheus that scrapes the pipeline's own processes and pages about them; the shipper too where it ``ships``.
 
     Raises:
         StartFailure: the program is missing or its port is taken.
@@ -50,6 +50,7 @@ def prometheus(layout: Layout) -> Service:
         "loader": ports.loader_metrics,
         "sender": ports.sender_metrics,
         "breaker": ports.breaker_metrics,
+        **({"ship": ports.ship_metrics} if ships else {}),
     }
     addresses = {name: f"{LOOPBACK}:{port}" for name, port in metrics.items()}
     try:

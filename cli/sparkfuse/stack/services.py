@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
-from sparkfuse.stack.process import Service, always_ready
+from sparkfuse.stack.process import Service
 
 
 def http_answers(url: str) -> bool:
@@ -53,7 +53,7 @@ def store(layout: Layout) -> Service:
     return Service("store", command, layout.environment(), lambda: http_answers(f"{layout.clickhouse_url}/ping"))
 
 
-def component(name: str, module: str, metrics_port: int, layout: Layout, more: Mapping[str, str]) -> Service:
+def component(name: str, command: Sequence[str], metrics_port: int, layout: Layout, more: Mapping[str, str]) -> Service:
     """One of our long-running processes; ready when its metrics answer."""
     require_free(metrics_port, f"{name}'s metrics")
     environment = {**layout.environment(), **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
@@ -62,25 +62,25 @@ def component(name: str, module: str, metrics_port: int, layout: Layout, more: M
     def ready() -> bool:
         return http_answers(metrics)
 
-    return Service(name, python_module(module), environment, ready, stop_seconds=20)
+    return Service(name, command, environment, ready, stop_seconds=20)
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
     """Windows, detection, loader, sender and breaker."""
     ports = layout.ports
     return [
-        component("windows", "sparkfuse_stream_jobs.windows", ports.windows_metrics, layout, more),
-        component("detect", "sparkfuse_stream_jobs.detect", ports.detect_metrics, layout, more),
-        component("loader", "sparkfuse_native_analytics.loader", ports.loader_metrics, layout, more),
-        component("sender", "sparkfuse_alertmanager.sender", ports.sender_metrics, layout, more),
-        component("breaker", "sparkfuse_native_analytics.breaker", ports.breaker_metrics, layout, more),
+        component("windows", python_module("sparkfuse_stream_jobs.windows"), ports.windows_metrics, layout, more),
+        component("detect", python_module("sparkfuse_stream_jobs.detect"), ports.detect_metrics, layout, more),
+        component("loader", python_module("sparkfuse_native_analytics.loader"), ports.loader_metrics, layout, more),
+        component("sender", python_module("sparkfuse_alertmanager.sender"), ports.sender_metrics, layout, more),
+        component("breaker", python_module("sparkfuse_native_analytics.breaker"), ports.breaker_metrics, layout, more),
     ]
 
 
-def shipper(layout: Layout, folders: Sequence[str]) -> Service:
+def shipper(layout: Layout, folders: Sequence[str], more: Mapping[str, str]) -> Service:
     """The shipper of event logs, following these folders."""
     command = python_module("sparkfuse.main", "ship", *folders, "--home", str(layout.home))
-    return Service("ship", command, layout.environment(), always_ready, stop_seconds=20)
+    return component("ship", command, layout.ports.ship_metrics, layout, more)
 
 
 def write_json(path: Path, content: object) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sparkfuse.paths import FLINK_LIBRARIES, KAFKA_LIBRARIES, require
 from sparkfuse.stack import outputs, services
@@ -31,7 +31,11 @@ def uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def running(
-    layout: Layout, report: Report, webhook_url: str, more: Mapping[str, str] | None = None
+    layout: Layout,
+    report: Report,
+    webhook_url: str,
+    more: Mapping[str, str] | None = None,
+    ships: Sequence[str] = (),
 ) -> Iterator[Supervisor]:
     """Start everything, hand out the supervisor, and stop everything however the block ends.
 
@@ -40,6 +44,7 @@ def running(
         report: told of every start, restart and end.
         webhook_url: where Alertmanager posts notifications.
         more: further settings of our own processes, by environment variable.
+        ships: folders of event logs that a shipper follows.
 
     Raises:
         StartFailure: something stands in the way; what had started is stopped again.
@@ -48,7 +53,7 @@ def running(
         shutil.rmtree(layout.asked, ignore_errors=True)
         supervisor = Supervisor(layout.logs, report, layout.asked)
         try:
-            _start(layout, supervisor, webhook_url, more or {})
+            _start(layout, supervisor, webhook_url, more or {}, ships)
             layout.write_addresses()
             yield supervisor
         finally:
@@ -57,7 +62,9 @@ def running(
                 supervisor.stop()
 
 
-def _start(layout: Layout, supervisor: Supervisor, webhook_url: str, more: Mapping[str, str]) -> None:
+def _start(
+    layout: Layout, supervisor: Supervisor, webhook_url: str, more: Mapping[str, str], ships: Sequence[str]
+) -> None:
     settings = Settings.from_environment({**os.environ, **layout.environment(), **more})
     signing = outputs.signing_keys(layout)
     first = [services.store(layout)] if layout.own_store else []
@@ -69,4 +76,8 @@ def _start(layout: Layout, supervisor: Supervisor, webhook_url: str, more: Mappi
     supervisor.start(*first)
     ensure_topics(layout.kafka_bootstrap, settings.topic_prefix)
     supervisor.start(*last)
-    supervisor.start(outputs.prometheus(layout))  # last, or it would page about those that still start
+    if ships:  # behind the others, since what it sends is for them
+        supervisor.start(services.shipper(layout, ships, more))
+    supervisor.start(
+        outputs.prometheus(layout, ships=bool(ships))
+    )  # last, or it would page about those that still start

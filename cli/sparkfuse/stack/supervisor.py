@@ -36,7 +36,8 @@ class Supervisor:
         self._logs = logs
         self._report = report
         self._asked = asked
-        self._starting: dict[str, Path] = {}
+        self._again: set[str] = set()
+        self._answering: dict[str, Path] = {}
         self._processes: dict[str, Process] = {}
         self._restarts: dict[str, int] = {}
         self._due: dict[str, float] = {}
@@ -85,6 +86,7 @@ class Supervisor:
 
     def tend(self) -> None:
         """Look at every process once, start again what ended and what somebody asks for; call it often."""
+        self._look_at_restarted()
         self._answer()
         now = time.monotonic()
         for name, process in list(self._processes.items()):
@@ -94,26 +96,38 @@ class Supervisor:
             if name not in self._due:
                 self._plan_restart(name, process, code, now)
             elif now >= self._due[name]:
-                del self._due[name]
-                process.stop()  # leaves no child of the dead one behind
-                self._spawn(process.service)
+                self._start_again(name)
+
+    def _start_again(self, name: str) -> None:
+        process = self._processes[name]
+        self._due.pop(name, None)
+        process.stop()  # leaves no child of a dead one behind
+        self._spawn(process.service)
+        self._again.add(name)
+
+    def _look_at_restarted(self) -> None:
+        """One that hangs while it starts has not ended: a full disk or a broker that is away may do that to it."""
+        for name in sorted(self._again):
+            process = self._processes[name]
+            if process.service.ready():
+                self._report(name, "ready again")
+                self._again.discard(name)
+                if name in self._answering:
+                    self._answering.pop(name).unlink(missing_ok=True)
+            elif time.monotonic() - process.started_at > process.service.ready_seconds:
+                self._report(name, f"is not ready after {process.service.ready_seconds:g} s, starts again")
+                self._restarts[name] = self._restarts.get(name, 0) + 1
+                self._start_again(name)
 
     def _answer(self) -> None:
-        for name, request in list(self._starting.items()):
-            if self._processes[name].service.ready():
-                self._report(name, "ready again")
-                request.unlink(missing_ok=True)
-                del self._starting[name]
         for request in sorted(self._asked.iterdir()) if self._asked and self._asked.is_dir() else ():
             name = request.name
             if name not in self._processes:
                 request.unlink(missing_ok=True)
-            elif name not in self._starting:
+            elif name not in self._answering:
                 self._report(name, "starts again, as asked")
-                self._processes[name].stop()
-                self._due.pop(name, None)
-                self._spawn(self._processes[name].service)
-                self._starting[name] = request
+                self._answering[name] = request
+                self._start_again(name)
 
     def _plan_restart(self, name: str, process: Process, code: int, now: float) -> None:
         if now - process.started_at > STEADY_SECONDS:

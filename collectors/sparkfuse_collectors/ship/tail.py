@@ -156,6 +156,9 @@ class LogTail:
         self._tell_health(read, now)
         if self.state in {DONE, SET_ASIDE}:
             self._let_go()
+        if not self.wants_read(now):
+            # Here too, or a log that has grown at each look would never have been read to its end.
+            self.behind_since = 0.0
         return read
 
     def _let_go(self) -> None:

@@ -77,6 +77,33 @@ def test_a_service_is_started_again_when_asked(tmp_path: Path) -> None:
         supervisor.stop()
 
 
+def test_a_restarted_service_that_hangs_while_it_starts_is_started_again(tmp_path: Path) -> None:
+    """A full disk made Prometheus hang in its start for ever; nobody but the supervisor can see that."""
+    ready = tmp_path / "ready"
+    ready.touch()
+    events: list[str] = []
+    supervisor = Supervisor(tmp_path, lambda _name, event: events.append(event))
+    try:
+        supervisor.start(Service("sleeper", WAITS, ready=ready.exists, ready_seconds=0.5))
+        ready.unlink()
+        os.kill(supervisor.processes["sleeper"].pid, signal.SIGKILL)
+
+        def hung_twice() -> bool:
+            supervisor.tend()
+            return events.count("is not ready after 0.5 s, starts again") == 2
+
+        wait_for(hung_twice, 60, "two restarts of what hangs")
+        ready.touch()
+        hung = supervisor.processes["sleeper"].pid
+        supervisor.tend()
+
+        assert events[-1] == "ready again"
+        assert supervisor.processes["sleeper"].pid == hung
+        assert supervisor.restarts == {"sleeper": 3}
+    finally:
+        supervisor.stop()
+
+
 def test_stopping_leaves_nothing_behind(tmp_path: Path) -> None:
     """A service that ignores SIGTERM is killed after its time, and so is the child it started."""
     supervisor = Supervisor(tmp_path)

@@ -198,6 +198,22 @@ def test_reads_rolled_files_in_order(folder: Folder) -> None:
     assert (folder.tasks, folder.holes, folder.tail.state) == ([1, 2, 3, 4], {}, "done")
 
 
+def test_a_log_that_grows_and_is_read_is_not_behind(folder: Folder) -> None:
+    """Since when it waits counts from the last time that nothing was left, not from the first look."""
+    folder.write("app-1.inprogress", header())
+    folder.read()
+    assert folder.tail is not None
+    for number in range(3):
+        folder.write("app-1.inprogress", task(number))
+        folder.read()
+        assert folder.tail.behind_since == 0.0
+
+    folder.write("app-1.inprogress", task(3))
+    (found,) = find_logs(folder.files)
+    folder.tail.saw(found, NOW)
+    assert folder.tail.behind_since == NOW
+
+
 def test_compaction_behind_it_changes_nothing(folder: Folder) -> None:
     """Files that were read may be compacted; what was sent is not sent again, before and after a kill."""
     log = "eventlog_v2_app-1"
