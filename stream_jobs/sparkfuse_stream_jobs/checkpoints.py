@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -41,18 +42,17 @@ def remove_outdated(directory: Path, keep: int = KEPT) -> None:
 
 
 def _complete(directory: Path) -> list[Path]:
-    found = [path.parent for path in directory.glob("*/chk-*/_metadata") if _is_readable(path)]
-    return sorted(found, key=_age_key, reverse=True)
+    found = [(age, path.parent) for path in directory.glob("*/chk-*/_metadata") if (age := _age_key(path)) is not None]
+    return [checkpoint for _, checkpoint in sorted(found, reverse=True)]
 
 
-def _age_key(checkpoint: Path) -> tuple[int, int]:
-    number = checkpoint.name.removeprefix("chk-")
-    return (checkpoint / "_metadata").stat().st_mtime_ns, int(number) if number.isdigit() else 0
-
-
-def _is_readable(metadata: Path) -> bool:
+def _age_key(metadata: Path) -> tuple[int, int] | None:
+    """What is higher the newer the checkpoint is; None for one that is not whole, or was removed since it was seen."""
+    number = metadata.parent.name.removeprefix("chk-")
     try:
         with metadata.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            is_whole = file.read(len(_MAGIC)) == _MAGIC
+            age_ns = os.fstat(file.fileno()).st_mtime_ns
     except OSError:
-        return False
+        return None
+    return (age_ns, int(number) if number.isdigit() else 0) if is_whole else None

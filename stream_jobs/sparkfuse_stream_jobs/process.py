@@ -50,6 +50,12 @@ def run_job(name: str, submit: Submit) -> int:
     except (StartError, SettingError) as error:
         print(f"sparkfuse {name}: {error}", file=sys.stderr)
         return error.exit_code if isinstance(error, StartError) else StartError.exit_code
+    except Exception as error:
+        # Flink looks at the checkpoint before it runs anything, and what it says then is a page of Java.
+        if not is_unfitting_checkpoint(str(error)):
+            raise
+        print(f"sparkfuse {name}: {_of_another_version(name, settings)}", file=sys.stderr)
+        return StartError.exit_code
 
 
 def _log_to_stderr() -> None:
@@ -98,6 +104,10 @@ def _told(name: str, reason: str, settings: Settings) -> str:
     """The reason with what can be done about it."""
     if not is_unfitting_checkpoint(reason):
         return f"{reason}; more in {settings.home / 'logs'}"
+    return _of_another_version(name, settings)
+
+
+def _of_another_version(name: str, settings: Settings) -> str:
     directory = checkpoint_directory(settings.home, name)
     return f"its checkpoint is of another version of the job; remove {directory} to begin without what it remembers"
 

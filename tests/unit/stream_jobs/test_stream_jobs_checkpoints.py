@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
-from sparkfuse_stream_jobs.checkpoints import latest_checkpoint, remove_outdated
-from sparkfuse_stream_jobs.process import is_unfitting_checkpoint
+import pytest
 
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.checkpoints import latest_checkpoint, remove_outdated
+from sparkfuse_stream_jobs.process import is_unfitting_checkpoint, run_job
+
+OF_FLINK = (
+    "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint file:/x. Cannot map "
+    "checkpoint/savepoint state for operator 2f1 to the new program, because the operator is not available in "
+    "the new program."
+)
 MAGIC = bytes.fromhex("4960672d")
 
 
@@ -52,11 +63,29 @@ def test_what_kept_checkpoints_mention_stays(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_version_is_told_from_other_ends() -> None:
     """Only then is it of use to say which folder to remove."""
-    of_flink = (
-        "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint file:/x. Cannot map "
-        "checkpoint/savepoint state for operator 2f1 to the new program, because the operator is not available in "
-        "the new program."
-    )
-
-    assert is_unfitting_checkpoint(of_flink)
+    assert is_unfitting_checkpoint(OF_FLINK)
     assert not is_unfitting_checkpoint("org.apache.kafka.common.errors.TimeoutException: no answer")
+
+
+@pytest.mark.parametrize("fits", [False, True])
+def test_a_start_from_a_checkpoint_of_another_version_says_what_to_remove(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fits: bool
+) -> None:
+    """Flink refuses it before the job runs: one sentence, no page of Java; other failures stay as they are."""
+
+    @contextlib.contextmanager
+    def submit(_settings: Settings) -> Iterator[None]:
+        raise RuntimeError("java.lang.OutOfMemoryError" if fits else OF_FLINK)
+        yield
+
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # a test's process keeps its own
+    monkeypatch.setenv("SPARKFUSE_HOME", str(tmp_path))
+
+    if fits:
+        with pytest.raises(RuntimeError, match="OutOfMemory"):
+            run_job("detect", submit)
+        return
+    assert run_job("detect", submit) == 2
+    told = capsys.readouterr().err
+    assert f"remove {tmp_path / 'checkpoints' / 'detect'} to begin without what it remembers" in told
+    assert "Traceback" not in told
