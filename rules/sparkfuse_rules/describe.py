@@ -12,11 +12,15 @@ from sparkfuse_rules.refusal import RuleRefused
 
 UNKNOWN = "unknown"
 _NUMBER_FORMAT = re.compile(r",?(\.\d{1,2})?[fd]?|\.\d{1,2}%|,")
+# What each value of a column of words means: {moved:both=it computes more|wall=it waits}.
+_CHOICE_FORMAT = re.compile(r"\w+=[^|{}]+(\|\w+=[^|{}]+)*")
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def render(template: str, row: Mapping[str, Any]) -> str:
     """Fill ``{column}``, ``{column:bytes}``, ``{column:duration}`` (from ms) or a number format such as ``{x:.0f}``.
+
+    A column of words may be said in others: ``{column:word=what it means|other=what that means}``.
 
     A value that is absent or does not fit its format reads ``unknown``; nothing in the row is ever parsed,
     so braces and format signs in a user's text stay what they are. Raises RuleRefused for a broken template.
@@ -33,8 +37,12 @@ def placeholders(template: str) -> tuple[tuple[str, str], ...]:
     for name, spec in found:
         if not name.isidentifier():
             raise RuleRefused(f"placeholder {{{name}}} must be the name of a column or param")
-        if spec not in ("bytes", "duration") and not _NUMBER_FORMAT.fullmatch(spec):
-            raise RuleRefused(f"placeholder {{{name}:{spec}}} has an unknown format; use bytes, duration or like .0f")
+        known = spec in ("bytes", "duration") or _NUMBER_FORMAT.fullmatch(spec) or _CHOICE_FORMAT.fullmatch(spec)
+        if not known:
+            raise RuleRefused(
+                f"placeholder {{{name}:{spec}}} has an unknown format; use bytes, duration, a number's like .0f, "
+                "or word=what it means|other=what that means"
+            )
     return found
 
 
@@ -85,6 +93,8 @@ def _shown(value: Any, spec: str) -> str:
             return readable_bytes(float(value))
         if spec == "duration":
             return readable_duration(float(value))
+        if "=" in spec:
+            return dict(choice.split("=", 1) for choice in spec.split("|")).get(str(value), UNKNOWN)
         return format(value, spec)
     except (TypeError, ValueError):
         return UNKNOWN

@@ -124,7 +124,9 @@ def _of_what(job: Object) -> str:
     if job["failure_kind"] in (None, "unknown"):
         return ""
     kind, failure = (str(job[key]).replace("_", " ") for key in ("failure_kind", "failure"))
-    return f" ({kind}: {failure}{_RETRY[job['retry']]})"
+    # Who cancels has a reason, and may well not do it again.
+    again = "" if kind == "benign" else _RETRY[job["retry"]]
+    return f" ({kind}: {failure}{again})"
 
 
 def cause(reason: str) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.history_pb2 import HistoryRow
 from sparkfuse_contracts.generated.live_pb2 import AppLive, StageLive
 from sparkfuse_native_analytics.at_rest.application import Application
 from sparkfuse_native_analytics.at_rest.history import lessons
 from sparkfuse_rules.knowledge.lessons import APPLICATION
+from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.scrubbing import scrub
 
 SOURCE = "event_log"
 _RUNNING = "running"
 _INT32 = range(-(2**31), 2**31)
 _TEXTS = ("name", "failure_reason")
-_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows")
 
 
 def history_rows(application: Application, cluster: str, tenant: str) -> Iterator[HistoryRow]:
@@ -40,19 +40,14 @@ def lessons_of(application: Application, cluster: str, tenant: str) -> Iterator[
     names = dict(zip(application.fingerprints, application.tables["stages"]["name"].to_pylist(), strict=True))
     names[APPLICATION] = APPLICATION
     for lesson in lessons(application):
-        sample = lesson.sample
-        message = BaselineSample(run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms)
-        for name in _COUNTS:
-            if (value := getattr(sample, name)) is not None:
-                setattr(message, name, value)
         yield Baseline(
             cluster=cluster,
             tenant=tenant,
             job_key=lesson.job_key,
             stage_fingerprint=lesson.fingerprint,
             stage_name=scrub(names.get(lesson.fingerprint) or ""),
-            updated_ms=sample.learned_ms,
-            samples=[message],
+            updated_ms=lesson.sample.learned_ms,
+            samples=[message_of(lesson.sample)],
         )
 
 

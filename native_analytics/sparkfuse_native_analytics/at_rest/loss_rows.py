@@ -35,8 +35,8 @@ def loss_rows(application: Application) -> list[dict[str, Any]]:
 
 
 def _moves(rows: list[dict[str, Any]]) -> list[tuple[int, bool, dict[str, Any]]]:
-    """When each executor joined and left: the moment, whether it left, its row."""
-    moves = [(row["added_ms"] or 0, False, row) for row in rows]
+    """When each executor joined and left: the moment, whether it left, its row. One that was never there only left."""
+    moves = [(row["added_ms"], False, row) for row in rows if row["added_ms"] is not None]
     return moves + [(row["removed_ms"], True, row) for row in rows if row["removed_ms"] is not None]
 
 

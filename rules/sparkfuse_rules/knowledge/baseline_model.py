@@ -203,21 +203,28 @@ def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
         told_runs = len({sample.run_key for sample in told})
         if told_runs < min(MIN_RUNS, runs):
             continue
-        wall[measure] = _line(told, told_runs, size, _wall)
         timed = [sample for sample in told if sample.cpu_ms is not None]
         if 2 * len(timed) > len(told):
             cpu[measure] = _line(timed, told_runs, size, _cpu)
+        wall[measure] = _line(told, told_runs, size, _wall, _steepest_wall(cpu.get(measure)))
     usual = {measure: line.reference_size for measure, line in wall.items() if measure}
     return Fit(runs, wall, cpu, usual)
 
 
-def _line(samples: Sequence[Sample], runs: int, size: Size, time: Callable[[Sample], float]) -> Line:
+def _steepest_wall(cpu: Line | None) -> float:
+    """The slope that wall time may have: noise that met the bigger runs makes it steep, and leaves CPU as it is."""
+    return max(1.0, cpu.slope) if cpu is not None and cpu.fitted else MAX_SLOPE
+
+
+def _line(
+    samples: Sequence[Sample], runs: int, size: Size, time: Callable[[Sample], float], steepest: float = MAX_SLOPE
+) -> Line:
     sizes = [found for sample in samples if (found := size(sample)) is not None]
     reference = median(sizes) if sizes else 0.0
     points = [(size(sample) or 0.0, time(sample)) for sample in samples]
     middle = _middle(sizes)
     fitted = len(sizes) >= MIN_RUNS and middle[1] - middle[0] >= MIN_SIZE_SPREAD
-    slope = min(max(theil_sen_slope(points), 0.0), MAX_SLOPE) if fitted else 0.0
+    slope = min(max(theil_sen_slope(points), 0.0), steepest) if fitted else 0.0
     levels = [y - slope * (x - reference) if sizes else y for x, y in points]
     scale = max(spread(levels), MIN_SCALE)
     factor = prediction_factor(runs, 2 if slope else 1)

@@ -15,12 +15,12 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
 from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
+from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.learning import joined
 from sparkfuse_stream_jobs.detect.memory import Shelf
+from sparkfuse_stream_jobs.detect.memory_key import DEFAULT, Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.rows import Columns, present
-from sparkfuse_stream_jobs.detect.samples import DEFAULT, Key, key_of_baseline, message_of, sample_of
-from sparkfuse_stream_jobs.detect.teaching import Lesson
 
 _WORK = ("work_bytes", "work_records", "operator_rows_max")
 # Lines that are fitted already: a stage that runs is asked about every few seconds, and fitting takes milliseconds.
@@ -76,9 +76,9 @@ def judge(row: LiveRow, memory: Memory) -> LiveRow:
     return row
 
 
-def teach(lesson: Lesson, memory: Memory) -> Baseline:
-    """Add what a run taught, and give the new baseline to be written down."""
-    taught, key = lesson.baseline, key_of_baseline(lesson.baseline)
+def teach(taught: Baseline, memory: Memory) -> Baseline:
+    """Add what a run taught, which is one sample, and give the new baseline to be written down."""
+    key = key_of_baseline(taught)
     known = memory.recall(key)
     sample = sample_of(taught.samples[0])
     before = [each for each in map(sample_of, known.samples) if not _is_same(each, sample)] if known else []

@@ -74,8 +74,8 @@ def test_a_finding_comes_first_with_its_evidence_and_what_to_do(skewed: Path):
     assert [line.rstrip() for line in done.stdout.splitlines()] == [
         "nightly_orders 2026-11-21  app-7, Spark 3.5.8, took 32.5 s, succeeded; 1 stage, 16 task ends",
         " WARNING  stage_skew  One task of the stage has most of the data and holds it up.",
-        "  Task 15 of stage 0 (save at orders.py:88) reads 85.8 MiB, 90 times the median, takes 31.0 s and so",
-        "  holds the stage up by 30.0 s of 31.0 s.",
+        "  Task 15 of stage 0 (save at orders.py:88) reads 85.8 MiB, 90 times the median, and takes 31.0 s:",
+        "  30.0 s longer than half of its siblings, of the 31.0 s of the stage.",
         "  Do: Find the key: count the rows of the stage's join or group-by key over the last run's input and",
         "  look at the top ten. A null, an empty text or one big customer is the usual answer.",
         "Stages that cost most",
@@ -111,7 +111,7 @@ def test_a_job_that_failed_is_told_once(tmp_path: Path):
 
     assert (failed.returncode, failed.stdout.count("java.io.IOException: full")) == (1, 1)
     assert " FAILED " not in failed.stdout
-    assert (cancelled.returncode, " FAILED  job 0 (benign: cancelled" in cancelled.stdout) == (0, True)
+    assert (cancelled.returncode, " FAILED  job 0 (benign: cancelled)" in cancelled.stdout) == (0, True)
 
 
 def test_json_is_one_object_a_line(healthy: Path, skewed: Path):

@@ -47,19 +47,19 @@ class Stage:
 
 @dataclass(frozen=True)
 class Executor:
-    """One executor: when it joined, when it left and why; times after the application's start."""
+    """One executor: when it joined, if it did, when it left and why; times after the application's start."""
 
     executor_id: str
     left_ms: int | None = None
     why: str | None = None
-    joined_ms: int = 0
+    joined_ms: int | None = 0
 
     def events(self, start_ms: int) -> Iterator[dict[str, Any]]:
         """Its events."""
         where = {"Host": f"node-{self.executor_id}", "Total Cores": 4}
-        moment = start_ms + self.joined_ms
-        yield {"Event": "SparkListenerExecutorAdded", "Timestamp": moment, "Executor ID": self.executor_id,
-               "Executor Info": where}  # fmt: skip
+        if self.joined_ms is not None:
+            yield {"Event": "SparkListenerExecutorAdded", "Timestamp": start_ms + self.joined_ms,
+                   "Executor ID": self.executor_id, "Executor Info": where}  # fmt: skip
         if self.left_ms is not None:
             yield {"Event": "SparkListenerExecutorRemoved", "Timestamp": start_ms + self.left_ms,
                    "Executor ID": self.executor_id, "Removed Reason": self.why}  # fmt: skip

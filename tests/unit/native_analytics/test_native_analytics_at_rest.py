@@ -156,7 +156,7 @@ def test_skew_and_spill_are_found_with_their_numbers(read):
 
     assert [skew["rule"], skew["severity"], skew["stage_id"]] == ["stage_skew", "warning", 0]
     assert skew["evidence"]["biggest_task_bytes"] == 90_000_000
-    assert "reads 85.8 MiB, 90 times the median, takes 31.0 s" in skew["description"]
+    assert "reads 85.8 MiB, 90 times the median, and takes 31.0 s" in skew["description"]
     assert [spill["rule"], spill["stage_id"], spill["completeness"]] == ["stage_spill", 1, 1.0]
     assert worst_severity(made) == "warning"
 
@@ -193,7 +193,10 @@ def test_a_source_that_reports_nothing_is_judged_by_the_rows_of_its_operators(re
 
     assert found(grown, known) == []
     assert found(slow, known) == [("stage_slow", "warning"), ("application_slow", "warning")]
-    assert all("Work is measured by rows" in each["description"] for each in analyse(slow, RULES, known)["findings"])
+    assert all(
+        "measured by the rows of its SQL operators" in each["description"]
+        for each in analyse(slow, RULES, known)["findings"]
+    )
 
 
 def test_history_has_the_rows_of_operators(read):
@@ -210,7 +213,7 @@ def test_without_any_measure_of_work_the_bar_is_higher_and_the_finding_says_so(r
 
     assert found(read(counted(9, 150_000, None)), known) == []
     assert [each["rule"] for each in findings] == ["stage_slow", "application_slow"]
-    assert all("Work is measured by none" in each["description"] for each in findings)
+    assert all("Its work cannot be measured" in each["description"] for each in findings)
 
 
 def test_a_run_is_judged_by_what_was_known_before_it_started(read, learned):

@@ -95,6 +95,15 @@ def test_executors_that_were_asked_to_leave_or_left_at_the_end_are_no_loss(read)
     assert analyse(application, RULES)["findings"] == []
 
 
+def test_executors_that_never_came_up_do_not_count_among_those_that_were_there(read):
+    """Half of the executors lost is a page: those that failed to launch must not make them look like a few."""
+    were = [Executor(str(number), 5_000 + number, KILLED) for number in range(2)]
+    never = [Executor(str(number), 6_000 + number, KILLED, joined_ms=None) for number in range(2, 8)]
+    application = read(Run([Stage(0, even(30_000, 4))], executors=[*were, *never]))
+
+    assert max(row["peak_executors"] for row in loss_rows(application)) == 2
+
+
 def test_many_lost_executors_are_one_finding_with_their_number(read):
     """A screen stays a screen: the worst is told, and how often."""
     lost = [Executor(str(number), 5_000 + number, KILLED) for number in range(40)]

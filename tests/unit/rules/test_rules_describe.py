@@ -25,6 +25,10 @@ from sparkfuse_rules.refusal import RuleRefused
         ("{x:duration}", {"x": float("nan")}, "unknown"),
         ("{name}", {"name": "{x} %s {0}"}, "{x} %s {0}"),
         ("{{literal}}", {}, "{literal}"),
+        ("{x:wall=It waits: alone|both=a = b}.", {"x": "wall"}, "It waits: alone."),
+        ("{x:wall=It waits|both=a = b}.", {"x": "both"}, "a = b."),
+        ("{x:wall=It waits}.", {"x": "cpu"}, "unknown."),
+        ("{x:wall=It waits}.", {}, "unknown."),
     ],
 )
 def test_a_template_becomes_a_sentence(template, row, expected):
@@ -32,7 +36,9 @@ def test_a_template_becomes_a_sentence(template, row, expected):
     assert render(template, row) == expected
 
 
-@pytest.mark.parametrize("template", ["{x:>9999999}", "{x!r}{", "{x.__class__}", "{0}", "{x:s}", "{x:{y}}"])
+@pytest.mark.parametrize(
+    "template", ["{x:>9999999}", "{x!r}{", "{x.__class__}", "{0}", "{x:s}", "{x:{y}}", "{x:a=}", "{x:a=b|}", "{x:=b}"]
+)
 def test_a_broken_template_is_refused(template):
     """Formats that could blow up, or reach into objects, are refused before the first row."""
     with pytest.raises(RuleRefused):

@@ -8,8 +8,8 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines, identify
 from sparkfuse_stream_jobs.detect.memory import HeldShelf
+from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
-from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import Seeds
 from tests.unit.stream_jobs.detect_rows import Run
 
