@@ -12,7 +12,7 @@ from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.baseline import LIMIT
 from sparkfuse_stream_jobs.detect.learning import learned_ms, taught_by
-from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
+from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import read_seeds
 
 SEND_SECONDS = 60.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.fact_pb2 import SqlStarted, StageEnded, StageStarted
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineRefused, deadline_ms
@@ -25,7 +26,6 @@ from sparkfuse_stream_jobs.detect.run_memory import (
     application_of,
     started_stage,
 )
-from sparkfuse_stream_jobs.detect.teaching import Lesson
 
 # An application with more stages than this is a loop that would fill the state; the rest are known by name only.
 MAX_STAGES = 10_000
@@ -42,7 +42,7 @@ class Refused:
     text: str
 
 
-Found = LiveRow | Lesson | HostNews | Refused
+Found = LiveRow | Baseline | HostNews | Refused
 
 
 def is_replayed(row: LiveRow, memory: Memory) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_rules.knowledge.baseline import Sample, learn, level_changed
-from sparkfuse_stream_jobs.detect.samples import key_of_baseline, message_of, sample_of
+from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
+from sparkfuse_stream_jobs.detect.memory_key import key_of_baseline
 
 
 def taught_by(known: Baseline | None, lessons: Sequence[Baseline]) -> Baseline | None:

@@ -35,7 +35,6 @@ from sparkfuse_stream_jobs.detect.parts import joined, parts
 from sparkfuse_stream_jobs.detect.recent import Recent
 from sparkfuse_stream_jobs.detect.rule_select import read_severities, rules_behind_end
 from sparkfuse_stream_jobs.detect.seeds import Followed
-from sparkfuse_stream_jobs.detect.teaching import Lesson
 
 # How long state lives that nobody writes. A run that is silent for a week is over; a stage that learnt nothing for a
 # quarter starts its history anew; a finding is told for five minutes after it resolved.
@@ -95,8 +94,8 @@ class Identify(KeyedProcessFunction):
             if (kind := found.WhichOneof("row")) in _TAKEN_IN:
                 return None
             return _memory_key(found), (ROW if kind in _JUDGED else PASSED) + found.SerializeToString()
-        if isinstance(found, Lesson):
-            return _memory_key(found.baseline), BASELINE + found.baseline.SerializeToString()
+        if isinstance(found, Baseline):
+            return _memory_key(found), BASELINE + found.SerializeToString()
         if isinstance(found, HostNews):
             return _BETWEEN.join(("hosts", found.cluster)), HOSTS + self._news.encode(found)
         log.warning("%s", found.text)
@@ -140,8 +139,7 @@ class AcrossRuns(KeyedProcessFunction):
             elif kind == ROW:
                 rows.append(self._judged(LiveRow.FromString(content)))
             elif kind == BASELINE:
-                lesson = Lesson(Baseline.FromString(content))
-                yield from usable(_baseline_row(self._taught(each)) for each in [lesson])
+                yield from usable(_baseline_row(self._taught(each)) for each in [Baseline.FromString(content)])
             else:
                 for due in hosts.hear(self._news.decode(content), self._hosts):
                     ctx.timer_service().register_event_time_timer(due.at_ms)
@@ -153,7 +151,7 @@ class AcrossRuns(KeyedProcessFunction):
         if rows := [row.SerializeToString() for row in usable(hosts.wake(timestamp, self._hosts))]:
             yield _rule_rows(rows)
 
-    def _taught(self, lesson: Lesson) -> Baseline:
+    def _taught(self, lesson: Baseline) -> Baseline:
         baseline = baselines.teach(lesson, self._memory)
         if baseline.HasField("level_changed_ms") and baseline.level_changed_ms == baseline.updated_ms:
             name = baseline.stage_name or baseline.stage_fingerprint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import sqlite3
@@ -17,7 +16,7 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
-from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
+from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 
 log = logging.getLogger(__name__)
 SECONDS = 60.0
@@ -114,7 +113,8 @@ class Followed:
                 continue
             error = message.error()
             if error is None:
-                _put(self._seeds, message.value())
+                if not _put(self._seeds, message.value()):
+                    log.warning("what stands at offset %d of the baselines is none", message.offset())
             # A broker that is away comes back, and a topic that is gone takes nothing away that is known.
             elif error.code() not in {KafkaError._PARTITION_EOF, *said}:  # noqa: SLF001 - confluent has no public name
                 said.add(error.code())
@@ -155,6 +155,7 @@ def _read_to_end(consumer: Consumer, settings: Settings, seeds: Seeds) -> None:
     name = topic_name("baselines", settings.topic_prefix)
     known = consumer.list_topics(name, timeout=SECONDS).topics[name]
     waiting = set(known.partitions) if known.error is None else set()
+    refused = 0
     consumer.assign([TopicPartition(name, partition, OFFSET_BEGINNING) for partition in waiting])
     while waiting:
         message = consumer.poll(SECONDS)
@@ -165,11 +166,16 @@ def _read_to_end(consumer: Consumer, settings: Settings, seeds: Seeds) -> None:
                 raise KafkaException(message.error())
             waiting.discard(message.partition())
         else:
-            _put(seeds, message.value())
-    log.info("baselines of %d stages can be taken over", len(seeds))
+            refused += not _put(seeds, message.value())
+    log.info("baselines of %d stages can be taken over; %d records are no baselines", len(seeds), refused)
 
 
-def _put(seeds: Seeds, content: bytes | None) -> None:
-    if content is not None:
-        with contextlib.suppress(RecordError):
-            seeds.put(from_json(Baseline, content))
+def _put(seeds: Seeds, content: bytes | None) -> bool:
+    """Whether the record is a baseline, or takes one away: those that we remember stay until they are out of date."""
+    if content is None:
+        return True
+    try:
+        seeds.put(from_json(Baseline, content))
+    except RecordError:
+        return False
+    return True

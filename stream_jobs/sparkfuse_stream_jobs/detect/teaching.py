@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline_model import Sample
 from sparkfuse_rules.knowledge.lessons import APPLICATION, application_sample, ended_well, stage_sample
+from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
 from sparkfuse_stream_jobs.detect.rows import present
 from sparkfuse_stream_jobs.detect.run_memory import Memory, application_of
-
-_COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows")
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What one stage, or the whole, of a run that ended well teaches. ``baseline`` holds exactly one sample."""
-
-    baseline: Baseline
 
 
 def hold(row: LiveRow, memory: Memory) -> None:
@@ -48,28 +39,24 @@ def _hold_stage(row: LiveRow, memory: Memory) -> None:
             memory.samples.put(name, _baseline(row, stage.stage_fingerprint, stage.name, taught))
 
 
-def lessons(row: LiveRow, memory: Memory) -> Iterator[Lesson]:
-    """What the application taught that ends with the row, if it ended well."""
+def lessons(row: LiveRow, memory: Memory) -> Iterator[Baseline]:
+    """What the application taught that ends with the row, if it ended well: one sample each of a stage or the whole."""
     failed_stages = sum(stage.failed for _, stage in memory.stages.items())
     if not ended_well(row.application_ended.failed_jobs, failed_stages):
         return
     learned_ms = row.application_ended.ended_ms or row.window_end_ms
     for _, baseline in memory.samples.items():  # noqa: PERF102 - a shelf is no dict
         baseline.updated_ms = baseline.samples[0].learned_ms = learned_ms
-        yield Lesson(baseline)
+        yield baseline
 
 
 def _baseline(row: LiveRow, fingerprint: str, name: str, taught: Sample) -> Baseline:
-    """One sample of a run; when it was learned is left open until the application ended."""
-    sample = BaselineSample(run_key=taught.run_key, wall_ms=taught.wall_ms)
-    for count in _COUNTS:
-        if (value := getattr(taught, count)) is not None:
-            setattr(sample, count, value)
+    """One sample of a run; when it was learned is told once the application ended."""
     return Baseline(
         cluster=row.cluster or None,
         tenant=row.tenant or None,
         job_key=row.job_key,
         stage_fingerprint=fingerprint,
         stage_name=name,
-        samples=[sample],
+        samples=[message_of(taught)],
     )

@@ -21,7 +21,6 @@ from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 from sparkfuse_stream_jobs.detect import baselines as detect
 from sparkfuse_stream_jobs.detect.learning import taught_by
 from sparkfuse_stream_jobs.detect.memory import HeldShelf
-from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.waiting import wait_for
 
 
@@ -70,7 +69,7 @@ def test_detect_does_not_count_a_run_twice_that_its_seed_has() -> None:
     seeded = taught_by(None, [lesson("a", 10), lesson("b", 20, cpu_ms=501)])
     memory = detect.Memory(HeldShelf[Baseline](), lambda _key: seeded)
 
-    taught = detect.teach(Lesson(lesson("b", 20, cpu_ms=500)), memory)
+    taught = detect.teach(lesson("b", 20, cpu_ms=500), memory)
 
     assert runs(taught) == ["a", "b"]
     assert taught.samples[1].cpu_ms == 500

@@ -19,7 +19,6 @@ from sparkfuse_stream_jobs.detect import baselines, rows
 from sparkfuse_stream_jobs.detect.identify import step
 from sparkfuse_stream_jobs.detect.memory import HeldShelf
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
-from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, counted, even, nightly
 
 CLUSTER, TENANT = "prod-eu", "orders"
@@ -65,8 +64,8 @@ class Live:
         for found in [each for row in told_live(application) for each in step(row, memory)]:
             if isinstance(found, LiveRow) and found.HasField("application"):
                 judged = rows.present(baselines.judge(found, self.memory).application)
-            elif isinstance(found, Lesson):
-                taught.append(found.baseline)
+            elif isinstance(found, Baseline):
+                taught.append(found)
                 baselines.teach(found, self.memory)
         return judged, taught
 
@@ -127,7 +126,7 @@ def stage_judged(application: Application, before: list[Application]) -> dict[st
     for earlier in before:
         for baseline in lessons_of(earlier, CLUSTER, TENANT):
             if not is_whole(baseline):
-                baselines.teach(Lesson(baseline), memory)
+                baselines.teach(baseline, memory)
     [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
     stage = StageLive(**{name: value for name, value in columns.items() if value is not None})
     row = LiveRow(

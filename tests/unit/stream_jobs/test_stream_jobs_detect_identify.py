@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
 from sparkfuse_stream_jobs.detect import identify
 from sparkfuse_stream_jobs.detect.identify import Found, step
 from sparkfuse_stream_jobs.detect.run_memory import Memory, held_memory
-from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 
 T = 1_795_226_400_000
@@ -30,8 +30,8 @@ def in_order(rows: Iterable[LiveRow]) -> list[LiveRow]:
     return numbered
 
 
-def lessons(found: Iterable[Found]) -> list[Lesson]:
-    return [each for each in found if isinstance(each, Lesson)]
+def lessons(found: Iterable[Found]) -> list[Baseline]:
+    return [each for each in found if isinstance(each, Baseline)]
 
 
 def test_a_row_carries_job_run_and_a_fingerprint_that_does_not_depend_on_the_stage_id():
@@ -120,7 +120,7 @@ def test_a_run_that_ended_well_teaches_its_last_row_of_each_stage():
     run = Run("app-1", T)
     rows = [run.started(T), run.stage_started(T), run.stage_done(T, 900), run.stage_done(T, 950), run.ended(T + 5_000)]
     [lesson] = lessons(passed(rows))
-    [sample] = lesson.baseline.samples
+    [sample] = lesson.samples
 
     assert (sample.wall_ms, sample.cpu_ms, sample.work_bytes) == (950, 6_650, 1_000_000_000)
     assert sample.learned_ms == T + 4_900

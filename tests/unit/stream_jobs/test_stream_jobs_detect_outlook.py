@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import baselines
 from sparkfuse_stream_jobs.detect.identify import Refused, step
 from sparkfuse_stream_jobs.detect.memory import HeldShelf
+from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.outlook import foresee
 from sparkfuse_stream_jobs.detect.run_memory import held_memory
-from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
-from sparkfuse_stream_jobs.detect.teaching import Lesson
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS as W
 from tests.unit.stream_jobs.detect_rows import Run
 
@@ -33,8 +33,8 @@ class Judged:
     def rows(self, run_rows: list[LiveRow]) -> list[LiveRow]:
         memory, judged = held_memory(), []
         for found in [each for row in run_rows for each in step(row, memory)]:
-            if isinstance(found, Lesson):
-                baselines.teach(found, self._of(key_of_baseline(found.baseline)))
+            if isinstance(found, Baseline):
+                baselines.teach(found, self._of(key_of_baseline(found)))
             elif isinstance(found, Refused):
                 self.refused.append(found.text)
             elif isinstance(found, LiveRow):

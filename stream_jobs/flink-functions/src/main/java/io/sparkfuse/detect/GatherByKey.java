@@ -47,21 +47,20 @@ public final class GatherByKey extends AbstractStreamOperator<Row>
     byte[] content = element.getValue().getFieldAs(1);
     Gathered of = gathered.get(key);
     if (of != null && of.timestamp != element.getTimestamp()) {
-      gathered.remove(key);
-      tell(key, of);
+      tellNow(key);
       of = null;
     }
     if (of == null) {
       of = new Gathered(element.getTimestamp());
       gathered.put(key, of);
     }
+    int before = of.parts.size();
     of.parts.add(content);
-    bytes += content.length;
+    bytes += of.parts.size() - before;
     if (bytes >= MOST) {
       tellAll();
     } else if (of.parts.size() >= MOST_OF_KEY) {
-      gathered.remove(key);
-      tell(key, of);
+      tellNow(key);
     } else {
       await();
     }
@@ -107,6 +106,12 @@ public final class GatherByKey extends AbstractStreamOperator<Row>
     gathered.forEach(this::tell);
     gathered.clear();
     bytes = 0;
+  }
+
+  private void tellNow(String key) {
+    Gathered of = gathered.remove(key);
+    bytes -= of.parts.size();
+    tell(key, of);
   }
 
   private void tell(String key, Gathered of) {
