@@ -19,7 +19,7 @@ from sparkfuse.stack.process import Process
 from sparkfuse_alertmanager.receiver import Receiver
 from tests.waiting import wait_for
 
-START_SECONDS = 360
+START_SECONDS = 600
 UP = (sys.executable, "-m", "sparkfuse.main", "up", "--free-ports")
 
 
@@ -92,4 +92,4 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
             yield RunningStack(home, json.loads((home / "stack.json").read_text()), receiver, up)
         finally:
             up.terminate()
-            up.wait(60)
+            up.wait(180)

@@ -19,7 +19,7 @@ from sparkfuse.stack.process import Process
 from tests.e2e.conftest import RunningStack
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1_800)
 JOB = Path(__file__).parent / "jobs" / "canary.py"
 # Where the job's own code has them; what its configuration holds stands in CONFIGURATION.
 IN_CODE = {
@@ -83,7 +83,7 @@ def watched(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Wa
         assert job.exit_code() is None, job.last_lines(30)
     finally:
         job.stop()
-    wait_for(lambda: _stored(stack), 60, "the canary in the store")
+    wait_for(lambda: _stored(stack), 180, "the canary in the store")
     return Watched(stack, event_logs)
 
 
@@ -178,7 +178,7 @@ def _records(bootstrap: str) -> Iterator[bytes]:
         "isolation.level": "read_uncommitted",
     })  # fmt: skip
     try:
-        topics = consumer.list_topics(timeout=20).topics.values()
+        topics = consumer.list_topics(timeout=60).topics.values()
         places = [
             TopicPartition(topic.topic, partition, OFFSET_BEGINNING)
             for topic in topics
@@ -186,13 +186,13 @@ def _records(bootstrap: str) -> Iterator[bytes]:
             for partition in topic.partitions
         ]
         consumer.assign(places)
-        left = len(places)
+        left = {(place.topic, place.partition) for place in places}
         while left:
-            record = consumer.poll(20)
-            assert record is not None, f"{left} partitions did not come to their end"
+            record = consumer.poll(60)
+            assert record is not None, f"{left} did not come to their end"
             if record.error():
                 assert record.error().code() == KafkaError._PARTITION_EOF, record.error()
-                left -= 1
+                left.discard((record.topic(), record.partition()))  # it comes to its end again with each new record
                 continue
             headers = b"".join(value or b"" for _, value in record.headers() or [])
             yield b"\n".join([record.key() or b"", record.value() or b"", headers])

@@ -16,7 +16,7 @@ from sparkfuse.stack.process import Process
 from tests.e2e.conftest import RunningStack
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1_800)
 # What a shell starts in the background ignores Ctrl-C, and so do its children; who presses it sits at a terminal.
 IN_A_TERMINAL = ("env", "--default-signal=INT")
 OWN_SCRIPT = """\
@@ -58,13 +58,14 @@ def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack,
         assert "stage_runaway_spill" in runaway.last_lines(40)
         assert "the session is usable: 10 rows" in runaway.last_lines(40)
 
-        wait_for(lambda: stack.pages("own_job", "task_stuck"), 180, "the page about the hung task")
+        wait_for(lambda: stack.pages("own_job", "task_stuck"), 300, "the page about the hung task")
         # Rules are taken up by a detection that starts again: what fires goes on and is not told twice.
         assert stack.command("rules", "apply", "--home", str(stack.home)).returncode == 0
-        acted = wait_for(lambda: of(stack.ask("actions"), outcome="acted"), 30, "the receipt in the store")
+        acted = wait_for(lambda: of(stack.ask("actions"), outcome="acted"), 120, "the receipt in the store")
         stuck = {"rule": "task_stuck", "job_key": "own_job"}
-        found = wait_for(lambda: of(stack.ask("findings"), **stuck), 30, "the finding in the store")
-        runs = wait_for(lambda: of(stack.ask("runs"), job_key="runaway_sort"), 30, "the run in the store")
+        found = wait_for(lambda: of(stack.ask("findings"), **stuck), 120, "the finding in the store")
+        runs = wait_for(lambda: ended(stack.ask("runs"), "runaway_sort"), 120, "the ended run in the store")
+        wait_for(lambda: stack.pages("runaway_sort", "stage_runaway_spill"), 120, "the page about the runaway")
 
         assert acted[0]["actor"] == "hook"
         assert acted[0]["rule"] == "stage_runaway_spill"
@@ -75,7 +76,7 @@ def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack,
     finally:
         for job in (hung, runaway):
             job.stop()
-    wait_for(lambda: stack.pages("own_job", "task_stuck", "resolved"), 120, "the end of the page")
+    wait_for(lambda: stack.pages("own_job", "task_stuck", "resolved"), 240, "the end of the page")
 
 
 def wait_for_the_fuse(stack: RunningStack, runaway: Process) -> None:
@@ -93,6 +94,11 @@ def of(rows: list[dict[str, Any]], **wanted: object) -> list[dict[str, Any]]:
     return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
 
+def ended(runs: list[dict[str, Any]], job_key: str) -> list[dict[str, Any]]:
+    """The runs of a job that are over, well or not."""
+    return [run for run in of(runs, job_key=job_key) if run["status"] != "running"]
+
+
 def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     """However early the stack is interrupted, every process it started is gone when it is."""
     home = tmp_path / "home"
@@ -102,10 +108,10 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(lambda: len(of_home(home)) >= 2, 60, "the first processes")
+        wait_for(lambda: len(of_home(home)) >= 2, 120, "the first processes")
     finally:
         up.send_signal(signal.SIGINT)
-        up.wait(60)
+        up.wait(120)
 
     assert of_home(home) == []
 

@@ -223,6 +223,7 @@ def spark_home(name: str) -> Path:
     home.parent.mkdir(parents=True, exist_ok=True)
     real = next((ROOT / "build" / "envs" / name / "lib").glob("python*/site-packages/pyspark"))
     if not home.exists():
+        home.unlink(missing_ok=True)  # of a checkout that is gone
         home.symlink_to(real)
     return home
 

@@ -75,7 +75,7 @@ class Shipping:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=90)
         return self.process.returncode
 
     def ended(self, seconds: float = 300) -> tuple[int, str]:
@@ -104,7 +104,7 @@ class Committed:
         self._consumer.assign([TopicPartition(self._topic, number, 0) for number in self._partitions])
         waiting = set(self._partitions)
         while waiting:
-            message = self._consumer.poll(30)
+            message = self._consumer.poll(60)
             assert message is not None, f"{self._topic} does not answer"
             if message.error() is None:
                 self.values.append(message.value())

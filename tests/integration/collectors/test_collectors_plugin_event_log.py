@@ -52,6 +52,11 @@ def test_plugin_and_event_log_tell_the_same_run(run_logged, facts, tmp_path: Pat
         spark__master="local-cluster[2,1,700]",
         spark__executor__memory="600m",
         spark__test__folder=str(tmp_path / "orders"),
+        # Both executors are there from the first task on, and a dead one's exit code comes before its loss is told.
+        spark__cores__max="2",
+        spark__scheduler__minRegisteredResourcesRatio="1.0",
+        spark__scheduler__maxRegisteredResourcesWaitingTime="240s",
+        spark__standalone__executorRemoveDelayOnDisconnection="60s",
         spark__sql__autoBroadcastJoinThreshold="-1",
         spark__shuffle__spill__numElementsForceSpillThreshold="3000",
         spark__excludeOnFailure__enabled="true",

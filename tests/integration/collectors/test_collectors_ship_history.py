@@ -23,8 +23,8 @@ from sparkfuse_native_analytics.store.migrate import migrate
 from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, plain
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(300)
-WAIT_SECONDS = 90
+pytestmark = pytest.mark.timeout(900)
+WAIT_SECONDS = 180
 RUNS = 10
 
 
@@ -60,7 +60,7 @@ def loader(kafka_bootstrap: str, prefix: str, store_url: str, store: Client, tmp
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     yield
     process.terminate()
-    process.wait(30)
+    process.wait(90)
 
 
 def backfill(bootstrap: str, prefix: str, home: Path, *arguments: str) -> tuple[int, dict[str, object]]:

@@ -14,6 +14,7 @@ from sparkfuse_contracts.wire import from_json
 from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
 from tests.waiting import wait_for
 
+pytestmark = pytest.mark.timeout(900)
 KILLS = 6
 APPLICATIONS = 12
 WAIT_SECONDS = 90
@@ -83,9 +84,11 @@ def test_kills_lose_nothing_and_double_nothing(
             with (folder / f"{name}.inprogress").open("ab") as log:
                 log.write(b"".join(lines[share * turn : until]))
         # Not before this start could send anything, and then at any moment.
+        starts = turn + 1
+        wait_for(lambda starts=starts: followed(shipping) >= starts, WAIT_SECONDS, "the start of this turn")
         wait_for(lambda seen=seen: len(facts.read()) > seen, WAIT_SECONDS, "facts of this turn")
         until_kill = time.monotonic() + chance.random() * 0.3
-        wait_for(lambda until=until_kill: time.monotonic() > until, 5, "the next kill")
+        wait_for(lambda until=until_kill: time.monotonic() > until, 60, "the next kill")
         shipping.kill()
         shipping.start()
     for name in logs:
@@ -93,7 +96,7 @@ def test_kills_lose_nothing_and_double_nothing(
     done = {str(folder / name): "done" for name in logs}
     wait_for(lambda: _states(kafka_bootstrap, prefix) == done, WAIT_SECONDS, "the ends of all logs")
 
-    wait_for(lambda: shipping.log.read_text().count("following") > KILLS, WAIT_SECONDS, "the last start")
+    wait_for(lambda: followed(shipping) > KILLS, WAIT_SECONDS, "the last start")
 
     assert shipping.stop() == 0
     found = facts.facts()
@@ -150,6 +153,11 @@ def test_what_a_person_can_mend_is_one_sentence(
     said = shipping.log.read_text()
     assert sentence in said
     assert "Traceback" not in said
+
+
+def followed(shipping: Shipping) -> int:
+    """How many of its starts came so far as to follow the folder."""
+    return shipping.log.read_text().count("following")
 
 
 def _states(bootstrap: str, prefix: str) -> dict[str, str]:

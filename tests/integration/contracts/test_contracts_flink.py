@@ -18,7 +18,7 @@ from sparkfuse_contracts.examples import examples, message_class, snake_case
 from sparkfuse_contracts.topics import Topic, topic_name, topics
 from sparkfuse_contracts.wire import from_json, to_json
 from tests.integration.contracts.conftest import Sent
-from tests.integration.contracts.golden import compare, without_null
+from tests.integration.contracts.golden import golden, without_null
 
 READER = Path(__file__).with_name("flink_reader.py")
 ROOT = Path(__file__).parents[3]
@@ -50,7 +50,7 @@ def test_flink_reads_the_golden_rows(read_by_flink, name) -> None:
     values = _values(read_by_flink.bootstrap, f"{read_by_flink.prefix}.rows.{name}", len(cases))
     rows = {case: without_null(json.loads(value)) for case, value in zip(cases, values, strict=True)}
 
-    compare("flink", snake_case(topics()[name].message), rows)
+    assert rows == golden("flink", snake_case(topics()[name].message), rows)
 
 
 @pytest.mark.parametrize("name", WRITTEN_BY_WINDOWS)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import alive
 from tests.waiting import wait_for
 
-START_SECONDS = 120
+START_SECONDS = 240
 
 
 class RunningJob:
@@ -41,12 +42,12 @@ class RunningJob:
         self._process.kill()
         os.kill(java, signal.SIGKILL)
         self._process.wait(30)
-        wait_for(lambda: not Path(f"/proc/{java}").exists(), 30, "the JVM to be gone")
+        wait_for(lambda: not alive(java), 60, "the JVM to be gone")
 
     def stop(self) -> int:
         """End it in order; gives its exit code."""
         self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(60)
+        return self._process.wait(120)
 
     def exit_code(self) -> int | None:
         """Its exit code once it has ended."""

@@ -18,6 +18,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.topics import topics
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint
+from tests.processes import alive
 from tests.unit.stream_jobs.detect_rows import tick
 from tests.waiting import wait_for
 
@@ -71,14 +72,14 @@ class DetectJob:
         os.kill(java, signal.SIGKILL)
         self._process.kill()
         self._process.wait(30)
-        wait_for(lambda: not Path(f"/proc/{java}").exists(), 30, "the JVM to be gone")
+        wait_for(lambda: not alive(java), 60, "the JVM to be gone")
 
     def stop(self) -> int:
         """End it in order; gives its exit code."""
         assert self._process is not None
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(60)
+        return self._process.wait(120)
 
     def close(self) -> None:
         """Stop it, if it runs, and leave the broker."""
@@ -90,19 +91,19 @@ class DetectJob:
         """Write rows as the windows job does."""
         for row in rows:
             self._producer.produce(f"{self._prefix}.live", row.SerializeToString(), key=row.app_id)
-        self._producer.flush()
+        assert self._producer.flush(30) == 0
 
     def send_junk(self, content: bytes) -> None:
         """Write a record that is no row."""
         self._producer.produce(f"{self._prefix}.live", content, partition=0)
-        self._producer.flush()
+        assert self._producer.flush(30) == 0
 
     def pass_time(self, at: int) -> None:
         """Let every partition know that the windows have reached ``at``."""
         for partition in range(topics()["live"].partitions):
             content = tick(at, partition).SerializeToString()
             self._producer.produce(f"{self._prefix}.live", content, partition=partition)
-        self._producer.flush()
+        assert self._producer.flush(30) == 0
 
     def findings(self, rule: str, job_key: str) -> list[Finding]:
         """All records of the job's findings by a rule, in their order."""
@@ -132,9 +133,16 @@ class DetectJob:
 
     def metric(self, line: str) -> float:
         """The value of one line of the metrics, 0 when it is not there."""
-        with urllib.request.urlopen(self._metrics, timeout=5) as answer:
-            lines = answer.read().decode().splitlines()
+        lines = wait_for(self._metrics_told, ANSWER_SECONDS, "the metrics").splitlines()
         return sum(float(each.rsplit(" ", 1)[1]) for each in lines if each.startswith(line + " "))
+
+    def _metrics_told(self) -> str:
+        """The metrics; empty while the process, whose Python steps run beside its server, is too busy to answer."""
+        try:
+            with urllib.request.urlopen(self._metrics, timeout=30) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            return ""
 
     def wait_for_checkpoint(self) -> None:
         """Wait for a checkpoint that began after now."""

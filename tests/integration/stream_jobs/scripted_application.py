@@ -26,7 +26,8 @@ class ScriptedApplication:
                 "bootstrap.servers": bootstrap,
                 "partitioner": "murmur2_random",
                 "enable.idempotence": True,
-                "linger.ms": 5,
+                # What is told until `flush` is one batch, hence of one moment and in one window.
+                "linger.ms": 60_000,
             }
         )
         self._next: dict[tuple[str, str], int] = defaultdict(int)
@@ -59,7 +60,7 @@ class ScriptedApplication:
         self._producer.produce(self._topic, value, self.app_id)
 
     def flush(self) -> None:
-        """Wait until the broker has all of it."""
+        """Send what was told, at once, and wait until the broker has all of it."""
         assert self._producer.flush(30) == 0
 
     @staticmethod

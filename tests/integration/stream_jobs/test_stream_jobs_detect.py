@@ -6,17 +6,19 @@ The tests share one job and follow each other: each speaks of a job of its own, 
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sparkfuse.stack.layout import free_ports
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_stream_jobs.detect.findings import finding_id
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
@@ -67,6 +69,12 @@ def now() -> int:
     return (int(time.time() * 1000) // WINDOW_MS + 1) * WINDOW_MS
 
 
+@pytest.fixture
+def once() -> str:
+    """A word of one try of one test: the job lives on, and a second try must not meet what the first one left."""
+    return uuid.uuid4().hex[:8]
+
+
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The product's rules, one that waits and one that does not."""
@@ -82,9 +90,7 @@ def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catal
     """The job, running."""
     prefix = "test-detect"
     ensure_topics(kafka_bootstrap, prefix)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
+    [port] = free_ports(1)
     arguments = ["--catalog", str(catalog), "--resend-ms", "4000", "--shortest-ms", "1000"]
     job = DetectJob(kafka_bootstrap, prefix, tmp_path_factory.mktemp("detect"), arguments, port)
     try:
@@ -94,21 +100,26 @@ def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catal
         job.close()
 
 
-def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(detect: DetectJob):
+def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(detect: DetectJob, once: str):
     """Five runs of 20 s teach; a sixth of 60 s is found while it runs, and the finding ends with the run."""
+    job = f"slow-{once}"
     start = now() - 20 * MINUTE
+
+    def learned() -> list[Baseline]:
+        return [each for each in detect.baselines() if each.job_key == job]
+
     for number in range(5):
-        detect.send(Run(f"slow-{number}", start + number * MINUTE, "slow").whole(20_000))
-        wait_for(lambda count=number + 1: len(detect.baselines()) >= count, ANSWER_SECONDS, "the lesson of a run")
-    run = Run("slow-5", start + 6 * MINUTE, "slow")
+        detect.send(Run(f"slow-{number}", start + number * MINUTE, job).whole(20_000))
+        wait_for(lambda count=number + 1: len(learned()) >= count, ANSWER_SECONDS, "the lesson of a run")
+    run = Run("slow-5", start + 6 * MINUTE, job)
     rows = list(run.whole(60_000))
     detect.send(rows[:-2])
-    firing = detect.wait_for_finding("stage_slow", "slow", lambda each: each.state == "firing", "the slow stage")
+    firing = detect.wait_for_finding("stage_slow", job, lambda each: each.state == "firing", "the slow stage")
     detect.send(rows[-2:])
-    resolved = detect.wait_for_finding("stage_slow", "slow", lambda each: each.state == "resolved", "its end")
+    resolved = detect.wait_for_finding("stage_slow", job, lambda each: each.state == "resolved", "its end")
     [one] = firing.runs
 
-    assert firing.finding_id == finding_id("prod-eu", "orders", "slow", "stage_slow", firing.scope)
+    assert firing.finding_id == finding_id("prod-eu", "orders", job, "stage_slow", firing.scope)
     assert firing.scope.startswith("stage:")
     assert (firing.severity, firing.cluster, firing.tenant, firing.completeness) == ("warning", "prod-eu", "orders", 1)
     assert firing.started_ms == run.start_ms + 30_000  # the first window in which ten seconds are lost
@@ -120,33 +131,36 @@ def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(dete
     assert resolved.resolved_ms == rows[-1].window_end_ms
     assert resolved.started_ms == firing.started_ms
 
-    told = len({(each.state, each.started_ms) for each in detect.findings("stage_slow", "slow")})
+    told = len({(each.state, each.started_ms) for each in detect.findings("stage_slow", job)})
     detect.send(rows)
-    detect.send(Run("slow-6", start + 8 * MINUTE, "slow").whole(20_000))
-    wait_for(lambda: len(detect.baselines()) >= 7, ANSWER_SECONDS, "the lesson of the run behind the replayed one")
+    detect.send(Run("slow-6", start + 8 * MINUTE, job).whole(20_000))
+    wait_for(lambda: len(learned()) >= 7, ANSWER_SECONDS, "the lesson of the run behind the replayed one")
 
-    assert len({(each.state, each.started_ms) for each in detect.findings("stage_slow", "slow")}) == told
-    assert [sample.run_key for sample in detect.baselines()[-1].samples].count(run.run_key) == 1
+    assert len({(each.state, each.started_ms) for each in detect.findings("stage_slow", job)}) == told
+    assert [sample.run_key for sample in learned()[-1].samples].count(run.run_key) == 1
 
 
-def test_a_task_that_waits_is_pending_then_fires_and_resolves_when_its_rows_stop(detect: DetectJob):
+def test_a_task_that_waits_is_pending_then_fires_and_resolves_when_its_rows_stop(detect: DetectJob, once: str):
     """`for` counts the time of the windows; a task without rows for three of them is gone; junk is counted."""
-    run, at = Run("waits-1", now() - 10 * MINUTE, "waits"), now() - 9 * MINUTE
+    job = f"waits-{once}"
+    run, at = Run("waits-1", now() - 10 * MINUTE, job), now() - 9 * MINUTE
     detect.send([run.started(at), run.stage_started(at), run.task(at, 20_000), run.task(at + WINDOW_MS, 25_000)])
     detect.send_junk(b"\xff\xffno row at all")
     detect.send_junk(b"")
     detect.pass_time(at + WINDOW_MS)
-    marker = Run("waits-2", now() - 10 * MINUTE, "marker")
+    marker = Run("waits-2", now() - 10 * MINUTE, f"marker-{once}")
     detect.send([marker.started(at), marker.stage_started(at)])
     detect.send([marker.task(at + step * WINDOW_MS, 20_000 + step * WINDOW_MS) for step in range(3)])
-    detect.wait_for_finding("task_waits", "marker", lambda each: each.state == "firing", "the task that waits longer")
+    detect.wait_for_finding(
+        "task_waits", f"marker-{once}", lambda each: each.state == "firing", "the task that waits longer"
+    )
 
-    assert detect.findings("task_waits", "waits") == []
+    assert detect.findings("task_waits", job) == []
 
     detect.send([run.task(at + 2 * WINDOW_MS, 30_000)])
-    firing = detect.wait_for_finding("task_waits", "waits", lambda each: each.state == "firing", "the task")
+    firing = detect.wait_for_finding("task_waits", job, lambda each: each.state == "firing", "the task")
     detect.pass_time(at + 6 * WINDOW_MS)
-    resolved = detect.wait_for_finding("task_waits", "waits", lambda each: each.state == "resolved", "it to be gone")
+    resolved = detect.wait_for_finding("task_waits", job, lambda each: each.state == "resolved", "it to be gone")
     [one] = firing.runs
 
     assert firing.started_ms == at + 2 * WINDOW_MS
@@ -154,13 +168,16 @@ def test_a_task_that_waits_is_pending_then_fires_and_resolves_when_its_rows_stop
     assert (one.task_id, one.executor_id, one.evidence["stalled_ms"]) == (77, "2", "30000")
     assert one.evidence["stack"] == "java.net.SocketInputStream.read"
     assert resolved.resolved_ms == at + 5 * WINDOW_MS
-    assert detect.metric('sparkfuse_dead_letters_total{component="detect",topic="live"}') == 2
+    junk = 'sparkfuse_dead_letters_total{component="detect",topic="live"}'
+    wait_for(lambda: detect.metric(junk) >= 2, ANSWER_SECONDS, "the count of junk")
+    assert detect.metric(junk) == 2
 
 
-def test_two_runs_of_one_job_are_one_finding_and_the_first_end_takes_only_its_part(detect: DetectJob):
+def test_two_runs_of_one_job_are_one_finding_and_the_first_end_takes_only_its_part(detect: DetectJob, once: str):
     """One alert for all runs: it resolves with the last of them."""
+    job = f"both-{once}"
     at = now() - 5 * MINUTE
-    one, two = Run("both-1", at - MINUTE, "both"), Run("both-2", at - MINUTE, "both")
+    one, two = Run("both-1", at - MINUTE, job), Run("both-2", at - MINUTE, job)
     for run in (one, two):
         detect.send([run.started(at), run.stage_started(at), run.task(at, 90_000)])
 
@@ -171,40 +188,37 @@ def test_two_runs_of_one_job_are_one_finding_and_the_first_end_takes_only_its_pa
         ({"both-1": "firing", "both-2": "firing"}, [one.ended(at + WINDOW_MS)]),
         ({"both-1": "resolved", "both-2": "firing"}, [two.ended(at + 2 * WINDOW_MS)]),
     ):
-        seen = detect.wait_for_finding("task_stuck", "both", lambda each: states(each) == wanted, str(wanted))  # noqa: B023
+        seen = detect.wait_for_finding("task_stuck", job, lambda each: states(each) == wanted, str(wanted))  # noqa: B023
 
         assert seen.state == "firing"
 
         detect.send(then)
-    last = detect.wait_for_finding("task_stuck", "both", lambda each: each.state == "resolved", "the last run's end")
+    last = detect.wait_for_finding("task_stuck", job, lambda each: each.state == "resolved", "the last run's end")
 
-    assert len({each.finding_id for each in detect.findings("task_stuck", "both")}) == 1
+    assert len({each.finding_id for each in detect.findings("task_stuck", job)}) == 1
     assert last.resolved_ms == at + 2 * WINDOW_MS
 
 
-def test_a_whole_application_is_judged_by_its_earlier_runs_and_its_deadline(detect: DetectJob):
+def test_a_whole_application_is_judged_by_its_earlier_runs_and_its_deadline(detect: DetectJob, once: str):
     """Five runs of 20 s teach what the whole takes; the sixth runs for two minutes, one behind its deadline."""
+    job = f"whole-{once}"
     start = now() - 12 * MINUTE
 
     def runs_learned() -> int:
-        found = [each for each in detect.baselines() if each.job_key == "whole"]
+        found = [each for each in detect.baselines() if each.job_key == job]
         return max((len(each.samples) for each in found if each.stage_fingerprint == "application"), default=0)
 
     for number in range(5):
-        detect.send(Run(f"whole-{number}", start + number * MINUTE, "whole").whole_application(20_000))
+        detect.send(Run(f"whole-{number}", start + number * MINUTE, job).whole_application(20_000))
         wait_for(lambda count=number + 1: runs_learned() == count, ANSWER_SECONDS, "the lesson of a whole run")
-    run = Run("whole-5", start + 6 * MINUTE, "whole")
+    run = Run("whole-5", start + 6 * MINUTE, job)
     at = run.start_ms + 2 * MINUTE
     detect.send([run.started(at, deadline="1min"), *(run.application(at + step * WINDOW_MS) for step in range(4))])
-    slow = detect.wait_for_finding(
-        "application_slow", "whole", lambda each: each.state == "firing", "the slow application"
-    )
-    late = detect.wait_for_finding(
-        "deadline_at_risk", "whole", lambda each: each.state == "firing", "the missed deadline"
-    )
+    slow = detect.wait_for_finding("application_slow", job, lambda each: each.state == "firing", "the slow application")
+    late = detect.wait_for_finding("deadline_at_risk", job, lambda each: each.state == "firing", "the missed deadline")
     detect.send([run.ended(at + 4 * WINDOW_MS)])
-    detect.wait_for_finding("application_slow", "whole", resolves, "its end")
-    learned = [each for each in detect.baselines() if each.job_key == "whole"]
+    detect.wait_for_finding("application_slow", job, resolves, "its end")
+    learned = [each for each in detect.baselines() if each.job_key == job]
 
     assert {(each.cluster, each.tenant) for each in learned} == {("prod-eu", "orders")}
     assert (slow.scope, late.scope) == ("application", "application")
@@ -214,10 +228,13 @@ def test_a_whole_application_is_judged_by_its_earlier_runs_and_its_deadline(dete
     assert late.runs[0].evidence["deadline_left_ms"] == str(run.start_ms + MINUTE - late.evidence_ms)
 
 
-def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_not_swallow(detect: DetectJob):
+def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_not_swallow(
+    detect: DetectJob, once: str
+):
     """Failed tasks, a lost executor and a failed job in the window in which the application ends; then a zombie."""
+    job = f"wrong-{once}"
     at = now() - 4 * MINUTE
-    run = Run("wrong-1", at - MINUTE, "wrong")
+    run = Run("wrong-1", at - MINUTE, job)
     reason = (
         "Job aborted due to stage failure: Task 5 in stage 3.0 failed 4 times: java.lang.ArithmeticException: / by zero"
     )
@@ -227,17 +244,17 @@ def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_n
         [run.job_ended(at + WINDOW_MS, reason=reason), run.executor_removed(at + WINDOW_MS), run.ended(at + WINDOW_MS)]
     )
     found = {
-        rule: detect.wait_for_finding(rule, "wrong", fires, rule)
+        rule: detect.wait_for_finding(rule, job, fires, rule)
         for rule in ("task_failures", "job_failed", "executor_lost")
     }
     behind = at + 2 * WINDOW_MS
     detect.send([run.application_done(behind, MINUTE, outlived_ms=300_000), run.task(behind, 90_000)])
-    zombie = detect.wait_for_finding("application_zombie", "wrong", fires, "the zombie")
-    detect.wait_for_finding("task_failures", "wrong", resolves, "the end of the failures")
-    before = {rule: detect.findings(rule, "wrong")[-1].state for rule in ("job_failed", "executor_lost")}
+    zombie = detect.wait_for_finding("application_zombie", job, fires, "the zombie")
+    detect.wait_for_finding("task_failures", job, resolves, "the end of the failures")
+    before = {rule: detect.findings(rule, job)[-1].state for rule in ("job_failed", "executor_lost")}
     detect.pass_time(at + 20 * WINDOW_MS)
     over = {
-        rule: detect.wait_for_finding(rule, "wrong", resolves, rule)
+        rule: detect.wait_for_finding(rule, job, resolves, rule)
         for rule in ("job_failed", "executor_lost", "application_zombie")
     }
 
@@ -249,7 +266,7 @@ def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_n
     assert zombie.runs[0].evidence["outlived_ms"] == "300000"
     assert before == {"job_failed": "firing", "executor_lost": "firing"}
     assert {over[rule].resolved_ms for rule in ("job_failed", "executor_lost")} == {at + 13 * WINDOW_MS}
-    assert detect.findings("task_stuck", "wrong") == []
+    assert detect.findings("task_stuck", job) == []
 
 
 def test_a_host_that_fails_several_applications_is_one_finding_of_the_host(detect: DetectJob):
@@ -276,28 +293,29 @@ def test_a_host_that_fails_several_applications_is_one_finding_of_the_host(detec
 
 
 def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state_alone(
-    detect: DetectJob, catalog: Path
+    detect: DetectJob, catalog: Path, once: str
 ):
     """Kill -9 of launcher and JVM, a new rule file, and the job goes on from its checkpoint with the same finding."""
+    job = f"killed-{once}"
     at = now()
-    run = Run("killed-1", at - MINUTE, "killed")
+    run = Run("killed-1", at - MINUTE, job)
     detect.send([run.started(at), run.stage_started(at), run.task(at, 90_000)])
-    before = detect.wait_for_finding("task_stuck", "killed", lambda each: each.state == "firing", "the stuck task")
+    before = detect.wait_for_finding("task_stuck", job, lambda each: each.state == "firing", "the stuck task")
     detect.wait_for_checkpoint()
     detect.kill()
     (catalog / "task_is_old.yaml").write_text(TASK_IS_OLD)
-    told = len(detect.findings("task_stuck", "killed"))
+    told = len(detect.findings("task_stuck", job))
     detect.start()
     detect.send([run.task(at + WINDOW_MS, 95_000)])
-    found = detect.wait_for_finding("task_is_old", "killed", lambda each: each.state == "firing", "the new rule")
+    found = detect.wait_for_finding("task_is_old", job, lambda each: each.state == "firing", "the new rule")
 
     def told_again() -> bool:
-        return any(each.evidence_ms == at + WINDOW_MS for each in detect.findings("task_stuck", "killed")[told:])
+        return any(each.evidence_ms == at + WINDOW_MS for each in detect.findings("task_stuck", job)[told:])
 
     wait_for(told_again, ANSWER_SECONDS, "the finding of before the kill to be told again with new evidence")
-    meanwhile = detect.findings("task_stuck", "killed")
+    meanwhile = detect.findings("task_stuck", job)
     detect.send([run.ended(at + 2 * WINDOW_MS)])
-    detect.wait_for_finding("task_stuck", "killed", lambda each: each.state == "resolved", "the end of the run")
+    detect.wait_for_finding("task_stuck", job, lambda each: each.state == "resolved", "the end of the run")
 
     assert {(each.finding_id, each.started_ms, each.state) for each in meanwhile} == {
         (before.finding_id, before.started_ms, "firing")
@@ -311,7 +329,7 @@ def test_a_rule_with_an_unknown_key_stops_the_start_with_one_sentence(tmp_path: 
     """The start fails before Flink is loaded: file, key, the nearest known one, exit code 2, no trace."""
     (tmp_path / "task_waits.yaml").write_text(TASK_WAITS.replace("for: 10s", "fro: 10s"))
     command = [sys.executable, "-m", "sparkfuse_stream_jobs.detect", "--catalog", str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=150, cwd=tmp_path, check=False)
 
     assert ended.returncode == 2
     assert "task_waits.yaml" in ended.stderr

@@ -17,7 +17,7 @@ from sparkfuse_stream_jobs.detect.rule_select import read_severities, severities
 from sparkfuse_stream_jobs.detect.scopes import unit_name
 from sparkfuse_stream_jobs.environment import jars
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 CATALOG = load_catalog()
 CASES = [(rule, case) for rule in CATALOG.values() for case in rule.cases if not case.params]
 EXAMPLES = list(examples("LiveRow").values())

@@ -8,7 +8,7 @@ from sparkfuse.shipping.baselines import seed
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_stream_jobs.detect.samples import Key, key_of_baseline
+from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import Followed
 from tests.waiting import wait_for
 

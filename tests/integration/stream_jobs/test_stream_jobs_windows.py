@@ -20,7 +20,7 @@ from tests.integration.stream_jobs.scripted_trouble import Trouble
 from tests.integration.stream_jobs.windows_seen import Seen
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 WINDOW_MS = 1000
 TEN_MINUTES_MS = 600_000
 
@@ -91,7 +91,7 @@ def wait_for_checkpoint(home: Path) -> None:
         newest = latest_checkpoint(directory)
         return newest is not None and (newest / "_metadata").stat().st_mtime_ns > now_ns
 
-    wait_for(newer, 60, "a checkpoint")
+    wait_for(newer, 120, "a checkpoint")
 
 
 def values(message: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import uuid
@@ -18,7 +19,7 @@ from tests.integration.collectors.spark_runs import ROOT, SparkRun
 from tests.integration.stream_jobs.windows_seen import Seen
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.timeout(590)
+pytestmark = pytest.mark.timeout(1_200)
 WINDOW_MS = 1000
 SILENT_MS = 5 * WINDOW_MS
 STEADY = ROOT / "tests/integration/collectors/jobs/steady_job.py"
@@ -64,11 +65,9 @@ def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
     """A stopped executor is silent against the others that speak; a killed driver leaves a row in every window."""
     app_id, _, pid = job.said("APPLICATION").split()
     driver = psutil.Process(int(pid))
-    speaking = wait_for(lambda: last_of(seen, app_id, "0") and last_of(seen, app_id, "1"), 120, "both executors")
-    assert speaking is not None
+    speaking = wait_for(lambda: both_speak(seen, app_id), 240, "both executors")
     executor = speaking.executor
 
-    assert executor.silent_ms < SILENT_MS
     assert executor.process_rss_bytes >= executor.rss_bytes > executor.heap_used_bytes > 0
     assert executor.direct_memory_bytes > 0
     assert 0 < executor.age_ms < speaking.window_end_ms - speaking.app_start_ms
@@ -78,20 +77,14 @@ def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
     [stopped] = [each for each in processes if is_executor(each, "1")]
     stopped.suspend()
     try:
-        silent = wait_for(lambda: silent_of(seen, app_id, "1"), 120, "the stopped executor's silence")
-        other = last_of(seen, app_id, "0")
-        assert silent is not None
-        assert other is not None
+        silent, _other = wait_for(lambda: one_is_silent(seen, app_id), 240, "the stopped executor's silence")
         assert silent.executor.rss_bytes > 0
-        assert other.executor.silent_ms < SILENT_MS
     finally:
         stopped.resume()
-    wait_for(lambda: not silent_of(seen, app_id, "1"), 120, "the executor's next sign of life")
-    moving = seen.wait_for(app_id, "app_live", lambda row: row.application.running_jobs == 1)
+    wait_for(lambda: both_speak(seen, app_id), 240, "the executor's next sign of life")
+    seen.wait_for(app_id, "app_live", lambda row: row.application.running_jobs == 1 and moves(row))
     slow = seen.wait_for(app_id, "stage_live", lambda row: row.stage.succeeded_tasks > 100).stage
 
-    assert moving.application.driver_silent_ms < SILENT_MS
-    assert moving.application.stalled_ms < SILENT_MS
     assert (slow.slowest_task_executor_id in {"0", "1"}, slow.slowest_task_ms > 0) == (True, True)
     assert slow.slowest_task_host
 
@@ -121,15 +114,29 @@ def last_of(seen: Seen, app_id: str, executor: str) -> live_pb2.LiveRow | None:
     return rows[-1] if rows else None
 
 
-def silent_of(seen: Seen, app_id: str, executor: str) -> live_pb2.LiveRow | None:
-    """The last row of one executor if it says that it is silent for long."""
-    row = last_of(seen, app_id, executor)
-    return row if row is not None and row.executor.silent_ms >= SILENT_MS else None
+def both_speak(seen: Seen, app_id: str) -> live_pb2.LiveRow | None:
+    """The last row of the second executor, if neither is silent."""
+    rows = last_of(seen, app_id, "0"), last_of(seen, app_id, "1")
+    return rows[1] if all(row is not None and row.executor.silent_ms < SILENT_MS for row in rows) else None
+
+
+def one_is_silent(seen: Seen, app_id: str) -> tuple[live_pb2.LiveRow, live_pb2.LiveRow] | None:
+    """The last rows of both, if the second is silent for long and the first is not."""
+    other, silent = last_of(seen, app_id, "0"), last_of(seen, app_id, "1")
+    assert other is not None
+    assert silent is not None
+    apart = other.executor.silent_ms < SILENT_MS <= silent.executor.silent_ms
+    return (silent, other) if apart else None
+
+
+def moves(row: live_pb2.LiveRow) -> bool:
+    """Whether an application is heard of and gets on."""
+    return row.application.driver_silent_ms < SILENT_MS and row.application.stalled_ms < SILENT_MS
 
 
 def end(processes: list[psutil.Process]) -> None:
     """Leave none of a dead driver's executors behind."""
     for process in processes:
-        if process.is_running():
+        with contextlib.suppress(psutil.NoSuchProcess):  # an executor also ends by itself when its driver is gone
             process.kill()
-    psutil.wait_procs(processes, timeout=30)
+    psutil.wait_procs(processes, timeout=60)

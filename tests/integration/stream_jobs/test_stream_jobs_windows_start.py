@@ -43,7 +43,7 @@ def test_a_topic_with_the_senders_clock_is_refused(settings: Settings) -> None:
     """Windows on the sender's time would lose all facts of a clock that is late: the start fails and says the cure."""
     full = f"{settings.topic_prefix}.facts"
     admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap})
-    admin.create_topics([NewTopic(full, 1, config={"message.timestamp.type": "CreateTime"})])[full].result(30)
+    admin.create_topics([NewTopic(full, 1, config={"message.timestamp.type": "CreateTime"})])[full].result(60)
 
     with pytest.raises(MissingPartError) as refused:
         check_topics(settings, ["facts"])

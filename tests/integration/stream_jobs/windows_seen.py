@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 from sparkfuse_contracts.generated import live_pb2
 from tests.waiting import wait_for
 
-ROW_SECONDS = 120
+ROW_SECONDS = 180
 
 
 @dataclass
