@@ -20,7 +20,9 @@ from sparkfuse_rules.knowledge.stage_graph import KnownStage, WholeRun, fingerpr
 PROPERTIES = "Spark Properties"
 # What identity is made of; the two below stand in for a lost start of the application.
 IDENTITY_KEYS = (*PROPERTY_KEYS, "spark.app.name", "spark.app.id")
-_TABLES = ("applications", "jobs", "stages", "failures", "executors", "plan_nodes", "environment")
+_TABLES = (
+    "applications", "jobs", "stages", "failures", "executors", "sql_executions", "plan_nodes", "environment",
+)  # fmt: skip
 _MOMENTS = {
     "applications": ("started_ms", "ended_ms"),
     "jobs": ("submitted_ms", "completed_ms"),
@@ -33,8 +35,8 @@ _MOMENTS = {
 class Application:
     """One application attempt. Times are ms since the epoch.
 
-    ``tables`` are the kernel's, as Arrow tables: applications, jobs, stages, failures, executors, plan_nodes,
-    environment; others come from ``read.table(name)``. ``until_ms`` is the last moment that the log tells of,
+    ``tables`` are the kernel's, as Arrow tables: applications, jobs, stages, failures, executors, sql_executions,
+    plan_nodes, environment; others come from ``read.table(name)``. ``until_ms`` is the last moment that the log tells of,
     ``completeness`` the share of the log that could be read. ``fingerprints``, ``run_python`` (whether a stage runs
     Python functions of the user) and ``stage_completeness`` go with the rows of ``tables["stages"]``, and so does
     ``stage_rows``, the view stage_live; ``row`` is the view app_live.

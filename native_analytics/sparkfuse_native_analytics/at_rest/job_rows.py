@@ -1,9 +1,9 @@
-"""The view job_live at rest: the jobs that ended badly, by the same reasoning as detect's (troubles.py)."""
+"""The view job_live at rest: jobs and queries that ended badly, by the same reasoning as detect's (troubles.py)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sparkfuse_native_analytics.at_rest.application import Application
@@ -14,19 +14,60 @@ from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
 from sparkfuse_rules.knowledge.losses import BENIGN
 
 VIEW = "job_live"
+# What became of a job: one whose query failed may have ended well itself, or have been cancelled by it.
+FAILED, QUERY_FAILED = "failed", "query_failed"
 # Failures that say of a job that somebody ended it on purpose.
 _CANCELLED = frozenset({"cancelled", "context_stopped"})
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
 def job_rows(application: Application) -> list[dict[str, Any]]:
-    """The columns of job_live, a row for each job that ended badly, the first to end first."""
+    """The columns of job_live, a row for each job or query that ended badly, the first to end first."""
     jobs = application.tables["jobs"].to_pylist()
     failed = [job for job in jobs if job["result"] not in (None, SUCCEEDED)]
-    if not failed:
+    queries = _failed_queries(application)
+    if not failed and not queries:
         return []
-    stages = _failed_stages(application)
-    return [_row(job, stages) for job in sorted(failed, key=lambda job: (job["completed_ms"] or 0, job["job_id"]))]
+    stages, names = _failed_stages(application), _stage_names(application)
+    ended = [(job["completed_ms"] or 0, job["job_id"], _row(job, stages, names)) for job in failed]
+    told = {job["sql_execution_id"] for job, (_, _, row) in zip(failed, ended, strict=True) if row["status"] == FAILED}
+    # The query around one whose failure is told fails of the same.
+    told |= {query["root_execution_id"] for query in queries if query["sql_execution_id"] in told}
+    for query in queries:
+        if row := _query_row(query, jobs, told - {None}):
+            ended.append((query["ended_ms"] or 0, row["job_id"], row))
+            told |= {query["sql_execution_id"], query["root_execution_id"]}
+    return [row for _, _, row in sorted(ended, key=lambda each: each[:2])]
+
+
+def _failed_queries(application: Application) -> list[dict[str, Any]]:
+    """The SQL executions that failed, the first to end first."""
+    executions = application.tables["sql_executions"]
+    if executions["failure_reason"].null_count == executions.num_rows:
+        return []
+    failed = [row for row in executions.to_pylist() if row["failure_reason"]]
+    return sorted(failed, key=lambda row: (row["ended_ms"] or 0, row["sql_execution_id"]))
+
+
+def _query_row(query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], told: set[int]) -> dict[str, Any] | None:
+    """The row of a query that failed though no job of it did; None where one did, or somebody cancelled it.
+
+    A query that fails before it has any job has no row: programs ask for tables that may not be there, and go on.
+    """
+    execution, reason = query["sql_execution_id"], query["failure_reason"]
+    of_query = [job["job_id"] for job in jobs if job["sql_execution_id"] == execution]
+    what = classify(None, reason)
+    if not of_query or told & {execution, query["root_execution_id"]} or what.reason in _CANCELLED:
+        return None
+    return {
+        "job_id": max(of_query),
+        "description": query["description"] or None,
+        "status": QUERY_FAILED,
+        "elapsed_ms": _elapsed(query["started_ms"], query["ended_ms"]),
+        "failure_reason": reason,
+        **_told(_harming(what), reason),
+        "failed_stage_id": None,
+    }
 
 
 def _failed_stages(application: Application) -> Mapping[int, Mapping[str, Any]]:
@@ -38,29 +79,45 @@ def _failed_stages(application: Application) -> Mapping[int, Mapping[str, Any]]:
     return {row["stage_id"]: row for row in sorted(failed, key=lambda row: row["completed_ms"] or 0)}
 
 
-def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+def _stage_names(application: Application) -> Mapping[int, str]:
+    rows = application.tables["stages"].select(["stage_id", "name"]).to_pylist()
+    return {row["stage_id"]: row["name"] for row in rows if row["name"]}
+
+
+def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names: Mapping[int, str]) -> dict[str, Any]:
     of_job = set(job["stage_ids"])
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
     reason, what = _why(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
-    status = "cancelled" if what.reason in _CANCELLED else "failed"
-    if status == "failed" and what.kind == BENIGN:
-        # What harms no task by itself has harmed this job.
-        what = Failure("infrastructure", what.reason, what.retry)
-    elapsed = None
-    if job["completed_ms"] is not None and job["submitted_ms"] is not None:
-        elapsed = held(max(0, job["completed_ms"] - job["submitted_ms"]))
+    status = "cancelled" if what.reason in _CANCELLED else FAILED
+    # What Spark's own pages call a job that its user calls nothing.
+    last_stage = max(of_job & names.keys(), default=None)
     return {
         "job_id": job["job_id"],
-        "description": job["description"],
+        "description": job["description"] or (None if last_stage is None else names[last_stage]),
         "status": status,
-        "elapsed_ms": elapsed,
+        "elapsed_ms": _elapsed(job["submitted_ms"], job["completed_ms"]),
         "failure_reason": reason or None,
+        **_told(_harming(what) if status == FAILED else what, reason),
+        "failed_stage_id": _failed_stage(stage, reason) if status == FAILED else None,
+    }
+
+
+def _elapsed(began_ms: int | None, ended_ms: int | None) -> int | None:
+    return None if began_ms is None or ended_ms is None else held(max(0, ended_ms - began_ms))
+
+
+def _told(what: Failure, reason: str) -> dict[str, Any]:
+    return {
         "failure_kind": what.kind,
         "failure": what.reason,
         "retry": what.retry,
         "first_cause": first_cause(reason),
-        "failed_stage_id": _failed_stage(stage, reason) if status == "failed" else None,
     }
+
+
+def _harming(what: Failure) -> Failure:
+    """What harms no task by itself has harmed this job."""
+    return Failure("infrastructure", what.reason, what.retry) if what.kind == BENIGN else what
 
 
 def _why(of_job: str, of_stage: str) -> tuple[str, Failure]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sparkfuse_native_analytics.at_rest.application import Application
-from sparkfuse_rules.knowledge.losses import Left, Losses, joined, left
+from sparkfuse_rules.knowledge.losses import Left, Losses, goes_with, joined, left
 
 VIEW = "executor_loss"
-# Spark ends the application first and its executors then; their clocks are not the same.
-CLOCK_SLACK_MS = 1_000
 # The driver of a local application is an executor to Spark, and goes with the application.
 _DRIVERS = frozenset({"driver", "<driver>"})
 
@@ -28,8 +26,10 @@ def loss_rows(application: Application) -> list[dict[str, Any]]:
     for at_ms, leaves, row in sorted(_moves(rows), key=lambda move: move[:2]):
         if not leaves:
             losses = joined(losses)
-        elif ended_ms is None or at_ms < ended_ms - CLOCK_SLACK_MS:
-            losses, columns = left(losses, Left(at_ms, row["added_ms"], row["removed_reason"]))
+            continue
+        after, columns = left(losses, Left(at_ms, row["added_ms"], row["removed_reason"]))
+        if ended_ms is None or not goes_with(ended_ms, at_ms, columns["failure"]):
+            losses = after
             told.append(_row(row, columns))
     return sorted(told, key=lambda row: (-row["lost_alike"], -row["lost_executors"], -row["removed_ms"]))
 

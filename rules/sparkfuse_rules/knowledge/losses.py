@@ -14,6 +14,13 @@ WINDOW_MS = 600_000
 MOST_REMEMBERED = 1_000
 BENIGN = "benign"
 _EXIT_CODE = re.compile(r"(?i)exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? ?(-?\d+)")
+# Spark ends the application first and its executors then; their clocks are not the same.
+CLOCK_SLACK_MS = 1_000
+# What no executor dies of because its application ends, but what an application may end by.
+_ENDS_APPLICATIONS = frozenset({
+    "container_memory", "direct_memory", "disk_full", "gpu_memory", "heap_memory", "heartbeat_lost", "metaspace",
+    "python_memory",
+})  # fmt: skip
 # Entries of the table that say no more than that it went.
 _SAYS_NOTHING = frozenset({"unknown", "executor_lost"})
 # Spark's own exit codes (SparkExitCode, ExecutorExitCode) and those of signals.
@@ -76,6 +83,14 @@ def left(losses: Losses, executor: Left) -> tuple[Losses, dict[str, Any]]:
     if executor.added_ms is not None:
         columns["lived_ms"] = max(0, executor.removed_ms - executor.added_ms)
     return after, columns
+
+
+def goes_with(ended_ms: int, removed_ms: int, failure: str) -> bool:
+    """Whether an executor that went at ``removed_ms`` of ``failure`` went because the application ended [ms, epoch].
+
+    The last second before the end is the clocks', but for what an application may end by.
+    """
+    return removed_ms >= ended_ms - (0 if failure in _ENDS_APPLICATIONS else CLOCK_SLACK_MS)
 
 
 def why(reason: str | None, exit_code: int | None) -> Failure:

@@ -59,7 +59,7 @@ def is_replayed(row: LiveRow, memory: Memory) -> bool:
 def step(row: LiveRow, memory: Memory) -> Iterator[Found]:
     """Give the row back with job, run and stage filled in, and behind it what follows from it.
 
-    That is the row of a failed job or a lost executor, news of hosts, and behind the end of a good run what it teaches.
+    That is the row of a failed job or query or a lost executor, news of hosts, and behind the end of a good run what it teaches.
     A row that was seen before gives nothing.
     """
     if is_replayed(row, memory):
@@ -201,7 +201,13 @@ def _remember_plan(started: SqlStarted, memory: Memory) -> None:
     application = application_of(memory)
     if application.plans < MAX_PLANS:
         memory.application.put(replace(application, plans=application.plans + 1))
-        memory.plans.put(str(started.sql_execution_id), Plan(tuple(started.plan_nodes)))
+        plan = Plan(
+            tuple(started.plan_nodes),
+            started.description[: troubles.MAX_TEXT],
+            started.started_ms if started.HasField("started_ms") else None,
+            started.root_execution_id if started.HasField("root_execution_id") else None,
+        )
+        memory.plans.put(str(started.sql_execution_id), plan)
 
 
 def _remember_application_end(ended_ms: int, memory: Memory) -> None:
@@ -250,10 +256,12 @@ def _tell_python(row: LiveRow, memory: Memory) -> None:
 
 
 def _following(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
-    """The row that follows from an end: of a failed job, of a lost executor."""
+    """The row that follows from an end: of a failed job or query, of a lost executor."""
     made = None
     if row.HasField("job_ended"):
         made = troubles.failed_job(row, memory)
+    elif row.HasField("sql_ended"):
+        made = troubles.failed_query(row, memory)
     elif row.HasField("executor_removed"):
         made = troubles.lost_executor(row, memory)
     if made is not None:

@@ -57,18 +57,27 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """The nodes of the physical plan of a SQL execution."""
+    """A SQL execution: the nodes of its physical plan, since when it runs, within which other, and its last job.
+
+    ``failed`` once it is known that a job of it, or it itself, failed.
+    """
 
     nodes: tuple[str, ...]
+    description: str = ""
+    started_ms: int | None = None
+    root_id: int | None = None
+    last_job_id: int | None = None
+    failed: bool = False
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job that runs: what its user calls it, since when, and which stages it may run."""
+    """A job that runs: what its user calls it, since when, which stages it may run, and for which SQL execution."""
 
     description: str = ""
     submitted_ms: int | None = None
     stage_ids: tuple[int, ...] = ()
+    sql_execution_id: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rows about what went wrong: failed tasks are told what they are of, failed jobs and lost executors get rows."""
+"""Rows about what went wrong: failed tasks are told what they are of, failed jobs, queries and executors get rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from sparkfuse_contracts.generated.fact_pb2 import JobEnded
 from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
 from sparkfuse_rules.knowledge.causes import first_cause
 from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
-from sparkfuse_rules.knowledge.losses import BENIGN, Left, Losses, joined, left
-from sparkfuse_stream_jobs.detect.run_memory import Executor, Job, Memory, Stage, application_of, count
+from sparkfuse_rules.knowledge.losses import BENIGN, Left, Losses, goes_with, joined, left
+from sparkfuse_stream_jobs.detect.run_memory import Executor, Job, Memory, Plan, Stage, application_of, count
 
 JOB_LIVE, EXECUTOR_LOSS = "job_live", "executor_loss"
+# What became of a job: one whose query failed may have ended well itself, or have been cancelled by it.
+FAILED, QUERY_FAILED = "failed", "query_failed"
 # What is remembered at once of one application; a job's stages are looked through for the one that failed first.
 MAX_JOBS, MAX_EXECUTORS, MAX_STAGES_OF_JOB = 10_000, 10_000, 1_000
 MAX_TEXT = 4_096
 MAX_EXIT_CODE = 2**31 - 1
-# Spark ends the application first and its executors then; their clocks are not the same.
-CLOCK_SLACK_MS = 1_000
 # Failures that say of a job that somebody ended it on purpose.
 _CANCELLED = frozenset({"cancelled", "context_stopped"})
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
@@ -38,9 +38,12 @@ def remember_job(row: LiveRow, memory: Memory) -> None:
     submitted_ms = started.submitted_ms if started.HasField("submitted_ms") else None
     known = memory.jobs.get(str(started.job_id))
     stages = tuple(started.stage_ids[:MAX_STAGES_OF_JOB])
-    memory.jobs.put(str(started.job_id), Job(started.description[:MAX_TEXT], submitted_ms, stages))
+    execution = started.sql_execution_id if started.HasField("sql_execution_id") else None
+    memory.jobs.put(str(started.job_id), Job(started.description[:MAX_TEXT], submitted_ms, stages, execution))
     if known is None:
         count(memory, "jobs", 1)
+    if plan := _plan(execution, memory):
+        memory.plans.put(str(execution), replace(plan, last_job_id=started.job_id))
 
 
 def failed_job(row: LiveRow, memory: Memory) -> LiveRow | None:
@@ -54,7 +57,50 @@ def failed_job(row: LiveRow, memory: Memory) -> LiveRow | None:
         return None
     made = _row_like(row, JOB_LIVE)
     _fill_job(made, ended, job or Job(), memory)
+    if job and made.job.status == FAILED:
+        _note_failure(job.sql_execution_id, memory)
     return made
+
+
+def failed_query(row: LiveRow, memory: Memory) -> LiveRow | None:
+    """The row of a SQL query that failed though no job of it did; None where one did, and for what somebody cancelled.
+
+    A query that fails before it has any job has no row: programs ask for tables that may not be there, and go on.
+    """
+    ended = row.sql_ended
+    plan = _plan(ended.sql_execution_id, memory)
+    if not ended.failure_reason or plan is None or plan.last_job_id is None:
+        return None
+    root = _plan(plan.root_id, memory)
+    if plan.failed or (root and root.failed):
+        return None
+    found = classify(None, ended.failure_reason)
+    if found.reason in _CANCELLED:
+        return None
+    _note_failure(ended.sql_execution_id, memory)
+    made = _row_like(row, JOB_LIVE)
+    told = made.job
+    told.job_id, told.status, told.failure_reason = plan.last_job_id, QUERY_FAILED, ended.failure_reason
+    _fill(told, _harming(found), ended.failure_reason)
+    if plan.description:
+        told.description = plan.description
+    if plan.started_ms is not None and ended.HasField("ended_ms"):
+        told.elapsed_ms = max(0, ended.ended_ms - plan.started_ms)
+    return made
+
+
+def _plan(execution: int | None, memory: Memory) -> Plan | None:
+    return None if execution is None else memory.plans.get(str(execution))
+
+
+def _note_failure(execution: int | None, memory: Memory) -> None:
+    """Remember that a failure of the query has been told, so that neither it nor the one around it is told again."""
+    plan = _plan(execution, memory)
+    if plan is None:
+        return
+    for name in {execution, plan.root_id}:
+        if of_query := _plan(name, memory):
+            memory.plans.put(str(name), replace(of_query, failed=True))
 
 
 def remember_executor(row: LiveRow, memory: Memory) -> None:
@@ -82,8 +128,7 @@ def lost_executor(row: LiveRow, memory: Memory) -> LiveRow | None:
         count(memory, "executors", -1)
         count(memory, "cores", -known.cores)
     removed_ms = removed.removed_ms or row.window_end_ms
-    over = application.ended_ms and removed_ms >= application.ended_ms - CLOCK_SLACK_MS
-    if application.ended or over or removed.executor_id == "driver":
+    if application.ended or removed.executor_id == "driver":
         return None
     executor = Left(
         removed_ms=removed_ms,
@@ -92,6 +137,8 @@ def lost_executor(row: LiveRow, memory: Memory) -> LiveRow | None:
         exit_code=removed.exit_code if removed.HasField("exit_code") else None,
     )
     after, columns = left(memory.losses.get() or Losses(), executor)
+    if application.ended_ms and goes_with(application.ended_ms, removed_ms, columns["failure"]):
+        return None
     memory.losses.put(after)
     made = _row_like(row, EXECUTOR_LOSS)
     columns |= {"executor_id": removed.executor_id, "removed_ms": removed_ms}
@@ -115,19 +162,27 @@ def _fill_job(made: LiveRow, ended: JobEnded, job: Job, memory: Memory) -> None:
         if not reason.strip() or by_stage != UNKNOWN:
             reason, found = failed[1].failure_reason, by_stage
     told.job_id = ended.job_id
-    told.status = "cancelled" if found.reason in _CANCELLED else "failed"
-    if told.status == "failed" and found.kind == BENIGN:
-        # What harms no task by itself has harmed this job.
-        found = Failure("infrastructure", found.reason, found.retry)
-    _fill(told, found, reason)
+    told.status = "cancelled" if found.reason in _CANCELLED else FAILED
+    _fill(told, _harming(found) if told.status == FAILED else found, reason)
     if reason:
         told.failure_reason = reason
-    if job.description:
-        told.description = job.description
+    if description := job.description or _last_stage_name(job, memory):
+        told.description = description
     if job.submitted_ms is not None and ended.HasField("completed_ms"):
         told.elapsed_ms = max(0, ended.completed_ms - job.submitted_ms)
-    if told.status == "failed" and (stage_id := failed[0] if failed else _stage_in(reason)) is not None:
+    if told.status == FAILED and (stage_id := failed[0] if failed else _stage_in(reason)) is not None:
         told.failed_stage_id = stage_id
+
+
+def _harming(found: Failure) -> Failure:
+    """What harms no task by itself has harmed this job."""
+    return Failure("infrastructure", found.reason, found.retry) if found.kind == BENIGN else found
+
+
+def _last_stage_name(job: Job, memory: Memory) -> str:
+    """The name of the job's last stage that began, which is what Spark's own pages call the job."""
+    stages = (memory.stages.get(str(stage_id)) for stage_id in sorted(job.stage_ids, reverse=True))
+    return next((stage.name for stage in stages if stage and stage.name), "")
 
 
 def _first_failed(job: Job, memory: Memory) -> tuple[int, Stage] | None:

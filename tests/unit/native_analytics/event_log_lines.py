@@ -76,6 +76,8 @@ class Run:
     ended: bool = True
     failed: bool = False
     failure: str = "the job failed"
+    query: int | None = None
+    """The SQL execution that the job is of."""
     executors: Sequence[Executor] = ()
     more: Sequence[str] = field(default=())
 
@@ -105,7 +107,8 @@ class Run:
             yield from executor.events(self.start_ms)
         begin, end = self.start_ms + 1_000, self.start_ms + 1_000
         ids = [stage.stage_id for stage in self.stages]
-        yield {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": begin, "Stage IDs": ids}
+        of_query = {} if self.query is None else {"Properties": {"spark.sql.execution.id": str(self.query)}}
+        yield {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": begin, "Stage IDs": ids, **of_query}
         number = 0
         for stage in self.stages:
             yield from self._stage(stage, begin, number)

@@ -164,6 +164,69 @@ def test_a_cancelled_job_is_no_failure(read):
     assert made["jobs"][0]["failure"] == "cancelled"
 
 
+TOO_LONG = "org.apache.spark.SparkException: Could not execute broadcast in 300 secs. You can increase the timeout"
+
+
+def query(execution: int, failure: str, root: int | None = None) -> list[str]:
+    """The start and end of a SQL execution as Spark writes them behind the rest."""
+    of_sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
+    began = {"Event": f"{of_sql}Start", "executionId": execution, "description": "save orders", "time": START_MS}
+    began |= {} if root is None else {"rootExecutionId": root}
+    ended = {"Event": f"{of_sql}End", "executionId": execution, "time": START_MS + 90_000, "errorMessage": failure}
+    return [json.dumps(began), json.dumps(ended)]
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_query_that_fails_though_no_job_of_it_does_is_found(read, cancelled):
+    """A broadcast that takes too long is cancelled, a driver runs out of memory behind a job that ended well."""
+    more = {"failed": True, "failure": "Job 0 cancelled part of cancelled job group x"} if cancelled else {}
+    application = read(Run([Stage(4, even(10))], query=5, more=query(5, TOO_LONG), **more))
+    row = job_rows(application)[-1]
+    (found,) = analyse(application, RULES)["findings"]
+
+    assert set(row) == set(view_specs()["job_live"].columns)
+    assert (row["job_id"], row["status"], row["elapsed_ms"], row["failure"]) == (
+        0, "query_failed", 90_000, "broadcast_timeout",
+    )  # fmt: skip
+    assert (found["rule"], found["severity"]) == ("job_failed", "warning")
+    assert found["description"].startswith("The query behind job 0 (save orders) failed after 1 min 30 s")
+
+
+def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it(read):
+    """One cause, one finding."""
+    around = [*query(5, VALUE_ERROR, root=5), *query(6, VALUE_ERROR, root=5)]
+    rows = job_rows(read(Run([Stage(4, even(10))], query=6, failed=True, failure=VALUE_ERROR, more=around)))
+
+    assert [row["status"] for row in rows] == ["failed"]
+
+
+@pytest.mark.parametrize("failure", ["", "Job 0 cancelled by the user"])
+def test_a_query_that_ended_well_or_was_cancelled_is_nothing_to_tell(read, failure):
+    """Spark says "" of one that ended well."""
+    assert job_rows(read(Run([Stage(4, even(10))], query=5, more=query(5, failure)))) == []
+
+
+def test_a_query_that_fails_before_any_job_is_nothing_to_tell(read):
+    """Programs ask for tables that may not be there, and go on."""
+    assert job_rows(read(Run([Stage(4, even(10))], query=4, more=query(5, TOO_LONG)))) == []
+
+
+def test_a_job_that_its_user_calls_nothing_is_called_as_its_last_stage(read):
+    """As on Spark's own pages."""
+    stages = [Stage(4, even(10), name="read"), Stage(5, even(10), name="write")]
+    (row,) = job_rows(read(Run(stages, failed=True)))
+
+    assert row["description"] == "write"
+
+
+def test_an_executor_whose_loss_ends_the_application_is_a_loss(read):
+    """Within the last second clocks may differ; what nobody dies of because the application ends is told."""
+    last = [Executor("7", 30_900, KILLED), Executor("8", 30_900, "Command exited with code 143")]
+    application = read(Run([Stage(0, even(30_000, 4))], executors=last))  # it ends at 31,500
+
+    assert [row["executor_id"] for row in loss_rows(application)] == ["7"]
+
+
 def test_a_straggler_is_found_at_its_host(read):
     """Same bytes, ten times the time: not the data."""
     tasks = [*even(5_000, 7), Task(60_000, executor="3")]

@@ -138,14 +138,25 @@ class Run:
         }
         return self.row("failure_live", at, failure=given)
 
-    def job_started(self, at: int, job_id: int = 1, stage_ids: Sequence[int] = (3,)) -> LiveRow:
+    def job_started(self, at: int, job_id: int = 1, stage_ids: Sequence[int] = (3,), **more: object) -> LiveRow:
         given = {"job_id": job_id, "submitted_ms": at - 4_000, "stage_ids": stage_ids, "description": "write orders"}
+        given |= more
         return self.row("job_started", at, job_started=given)
 
     def job_ended(self, at: int, job_id: int = 1, reason: str | None = None) -> LiveRow:
         """The end of a job: good without a ``reason``."""
         given = {"job_id": job_id, "completed_ms": at - 100, "succeeded": reason is None, "failure_reason": reason}
         return self.row("job_ended", at, job_ended=given)
+
+    def query_started(self, at: int, execution: int = 5, root: int | None = None) -> LiveRow:
+        given = {"sql_execution_id": execution, "started_ms": at - 9_000, "description": "save orders",
+                 "root_execution_id": execution if root is None else root}  # fmt: skip
+        return self.row("sql_started", at, sql_started=given)
+
+    def query_ended(self, at: int, execution: int = 5, reason: str | None = None) -> LiveRow:
+        """The end of a SQL execution: good without a ``reason``."""
+        given = {"sql_execution_id": execution, "ended_ms": at - 100, "failure_reason": reason}
+        return self.row("sql_ended", at, sql_ended=given)
 
     def executor_added(self, at: int, executor_id: str = "2", host: str = "node-7") -> LiveRow:
         given = {"executor_id": executor_id, "host": host, "cores": 4, "added_ms": at - 1_000}

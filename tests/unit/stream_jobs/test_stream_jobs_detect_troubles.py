@@ -85,6 +85,67 @@ def test_a_failed_job_gets_a_row_behind_its_end():
     assert job.failure_reason == ABORTED
 
 
+TOO_LONG = "org.apache.spark.SparkException: Could not execute broadcast in 300 secs. You can increase the timeout"
+
+
+def test_a_job_that_its_user_calls_nothing_is_called_as_its_last_stage():
+    """As on Spark's own pages; a stage that was skipped is in no page."""
+    seen = Identified()
+    seen.of(seen.run.job_started(T + W, 1, [3, 9], description=None))
+    seen.of(seen.run.stage_started(T + W))
+
+    assert seen.of(seen.run.job_ended(T + W, 1, ABORTED))[1].job.description == "save at orders.py:88"
+
+
+def test_a_query_that_fails_though_no_job_of_it_does_gets_a_row():
+    """A broadcast that takes too long is cancelled; only the query's end says why."""
+    seen = Identified()
+    seen.of(seen.run.query_started(T + W))
+    seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
+    [*_, cancelled] = seen.of(seen.run.job_ended(T + W, 3, "Job 3 cancelled part of cancelled job group x"))
+    made = seen.of(seen.run.query_ended(T + 2 * W, 5, TOO_LONG))[1]
+    job = made.job
+
+    assert cancelled.job.status == "cancelled"
+    assert (made.view, job.job_id, job.status, job.description) == ("job_live", 3, "query_failed", "save orders")
+    assert (job.elapsed_ms, job.failure, job.failure_kind, job.retry) == (
+        W + 8_900, "broadcast_timeout", "configuration", "larger",
+    )  # fmt: skip
+    assert job.failure_reason == TOO_LONG
+
+
+def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it():
+    """One cause, one page."""
+    seen = Identified()
+    for execution in (5, 6):
+        seen.of(seen.run.query_started(T + W, execution, root=5))
+        seen.of(seen.run.job_started(T + W, execution, sql_execution_id=execution))
+    seen.of(seen.run.job_ended(T + W, 5))
+    seen.of(seen.run.job_ended(T + W, 6, ABORTED))
+
+    assert len(seen.of(seen.run.query_ended(T + 2 * W, 6, ABORTED))) == 1
+    assert len(seen.of(seen.run.query_ended(T + 2 * W, 5, ABORTED))) == 1
+
+
+@pytest.mark.parametrize("reason", [None, "", "Job 3 cancelled by the user"])
+def test_a_query_that_ended_well_or_was_cancelled_gets_none(reason):
+    """Nobody reads a row about what somebody wanted."""
+    seen = Identified()
+    seen.of(seen.run.query_started(T + W))
+    seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
+
+    assert len(seen.of(seen.run.query_ended(T + 2 * W, 5, reason))) == 1
+
+
+def test_a_query_that_fails_before_any_job_gets_none():
+    """Programs ask for tables that may not be there, and go on."""
+    seen = Identified()
+    seen.of(seen.run.query_started(T + W))
+
+    assert len(seen.of(seen.run.query_ended(T + 2 * W, 5, "[TABLE_OR_VIEW_NOT_FOUND] orders"))) == 1
+    assert len(seen.of(seen.run.query_ended(T + 2 * W, 9, TOO_LONG))) == 1
+
+
 def test_a_job_that_ended_well_or_unheard_gets_none():
     """Nobody reads a row about what went well."""
     seen = Identified()

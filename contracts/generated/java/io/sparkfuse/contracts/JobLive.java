@@ -7,7 +7,7 @@ package io.sparkfuse.contracts;
 
 /**
  * <pre>
- * view job_live: one job that ended badly.
+ * view job_live: one job that ended badly, or whose SQL query did though the job itself did not fail.
  * </pre>
  *
  * Protobuf type {@code sparkfuse.contracts.JobLive}
@@ -59,7 +59,7 @@ private static final long serialVersionUID = 0L;
   private int jobId_ = 0;
   /**
    * <pre>
-   * Spark's job id. [id]
+   * Spark's job id; of a query that failed, its last one. [id]
    * </pre>
    *
    * <code>optional int32 job_id = 1;</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Spark's job id. [id]
+   * Spark's job id; of a query that failed, its last one. [id]
    * </pre>
    *
    * <code>optional int32 job_id = 1;</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object description_ = "";
   /**
    * <pre>
-   * What its user calls it. [text]
+   * What its user calls it, or else the name of its last stage. [text]
    * </pre>
    *
    * <code>optional string description = 2;</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What its user calls it. [text]
+   * What its user calls it, or else the name of its last stage. [text]
    * </pre>
    *
    * <code>optional string description = 2;</code>
@@ -122,7 +122,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What its user calls it. [text]
+   * What its user calls it, or else the name of its last stage. [text]
    * </pre>
    *
    * <code>optional string description = 2;</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object status_ = "";
   /**
    * <pre>
-   * failed or cancelled. [text]
+   * failed, cancelled or query_failed. [text]
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * failed or cancelled. [text]
+   * failed, cancelled or query_failed. [text]
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -183,7 +183,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * failed or cancelled. [text]
+   * failed, cancelled or query_failed. [text]
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -865,7 +865,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * view job_live: one job that ended badly.
+   * view job_live: one job that ended badly, or whose SQL query did though the job itself did not fail.
    * </pre>
    *
    * Protobuf type {@code sparkfuse.contracts.JobLive}
@@ -1140,7 +1140,7 @@ private static final long serialVersionUID = 0L;
     private int jobId_ ;
     /**
      * <pre>
-     * Spark's job id. [id]
+     * Spark's job id; of a query that failed, its last one. [id]
      * </pre>
      *
      * <code>optional int32 job_id = 1;</code>
@@ -1152,7 +1152,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Spark's job id. [id]
+     * Spark's job id; of a query that failed, its last one. [id]
      * </pre>
      *
      * <code>optional int32 job_id = 1;</code>
@@ -1164,7 +1164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Spark's job id. [id]
+     * Spark's job id; of a query that failed, its last one. [id]
      * </pre>
      *
      * <code>optional int32 job_id = 1;</code>
@@ -1180,7 +1180,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Spark's job id. [id]
+     * Spark's job id; of a query that failed, its last one. [id]
      * </pre>
      *
      * <code>optional int32 job_id = 1;</code>
@@ -1196,7 +1196,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object description_ = "";
     /**
      * <pre>
-     * What its user calls it. [text]
+     * What its user calls it, or else the name of its last stage. [text]
      * </pre>
      *
      * <code>optional string description = 2;</code>
@@ -1207,7 +1207,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What its user calls it. [text]
+     * What its user calls it, or else the name of its last stage. [text]
      * </pre>
      *
      * <code>optional string description = 2;</code>
@@ -1229,7 +1229,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What its user calls it. [text]
+     * What its user calls it, or else the name of its last stage. [text]
      * </pre>
      *
      * <code>optional string description = 2;</code>
@@ -1250,7 +1250,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What its user calls it. [text]
+     * What its user calls it, or else the name of its last stage. [text]
      * </pre>
      *
      * <code>optional string description = 2;</code>
@@ -1267,7 +1267,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What its user calls it. [text]
+     * What its user calls it, or else the name of its last stage. [text]
      * </pre>
      *
      * <code>optional string description = 2;</code>
@@ -1281,7 +1281,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What its user calls it. [text]
+     * What its user calls it, or else the name of its last stage. [text]
      * </pre>
      *
      * <code>optional string description = 2;</code>
@@ -1300,7 +1300,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object status_ = "";
     /**
      * <pre>
-     * failed or cancelled. [text]
+     * failed, cancelled or query_failed. [text]
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -1311,7 +1311,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * failed or cancelled. [text]
+     * failed, cancelled or query_failed. [text]
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -1333,7 +1333,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * failed or cancelled. [text]
+     * failed, cancelled or query_failed. [text]
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -1354,7 +1354,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * failed or cancelled. [text]
+     * failed, cancelled or query_failed. [text]
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -1371,7 +1371,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * failed or cancelled. [text]
+     * failed, cancelled or query_failed. [text]
      * </pre>
      *
      * <code>optional string status = 3;</code>
@@ -1385,7 +1385,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * failed or cancelled. [text]
+     * failed, cancelled or query_failed. [text]
      * </pre>
      *
      * <code>optional string status = 3;</code>

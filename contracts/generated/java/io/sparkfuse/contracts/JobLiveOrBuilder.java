@@ -12,7 +12,7 @@ public interface JobLiveOrBuilder extends
 
   /**
    * <pre>
-   * Spark's job id. [id]
+   * Spark's job id; of a query that failed, its last one. [id]
    * </pre>
    *
    * <code>optional int32 job_id = 1;</code>
@@ -21,7 +21,7 @@ public interface JobLiveOrBuilder extends
   boolean hasJobId();
   /**
    * <pre>
-   * Spark's job id. [id]
+   * Spark's job id; of a query that failed, its last one. [id]
    * </pre>
    *
    * <code>optional int32 job_id = 1;</code>
@@ -31,7 +31,7 @@ public interface JobLiveOrBuilder extends
 
   /**
    * <pre>
-   * What its user calls it. [text]
+   * What its user calls it, or else the name of its last stage. [text]
    * </pre>
    *
    * <code>optional string description = 2;</code>
@@ -40,7 +40,7 @@ public interface JobLiveOrBuilder extends
   boolean hasDescription();
   /**
    * <pre>
-   * What its user calls it. [text]
+   * What its user calls it, or else the name of its last stage. [text]
    * </pre>
    *
    * <code>optional string description = 2;</code>
@@ -49,7 +49,7 @@ public interface JobLiveOrBuilder extends
   java.lang.String getDescription();
   /**
    * <pre>
-   * What its user calls it. [text]
+   * What its user calls it, or else the name of its last stage. [text]
    * </pre>
    *
    * <code>optional string description = 2;</code>
@@ -60,7 +60,7 @@ public interface JobLiveOrBuilder extends
 
   /**
    * <pre>
-   * failed or cancelled. [text]
+   * failed, cancelled or query_failed. [text]
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -69,7 +69,7 @@ public interface JobLiveOrBuilder extends
   boolean hasStatus();
   /**
    * <pre>
-   * failed or cancelled. [text]
+   * failed, cancelled or query_failed. [text]
    * </pre>
    *
    * <code>optional string status = 3;</code>
@@ -78,7 +78,7 @@ public interface JobLiveOrBuilder extends
   java.lang.String getStatus();
   /**
    * <pre>
-   * failed or cancelled. [text]
+   * failed, cancelled or query_failed. [text]
    * </pre>
    *
    * <code>optional string status = 3;</code>
