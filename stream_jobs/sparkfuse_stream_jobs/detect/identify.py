@@ -59,8 +59,8 @@ def is_replayed(row: LiveRow, memory: Memory) -> bool:
 def step(row: LiveRow, memory: Memory) -> Iterator[Found]:
     """Give the row back with job, run and stage filled in, and behind it what follows from it.
 
-    That is the row of a failed job or query or a lost executor, news of hosts, and behind the end of a good run what it teaches.
-    A row that was seen before gives nothing.
+    That is the row of a failed job or query or of a lost executor, news of hosts, and behind the end of a good run what
+    it teaches. A row that was seen before gives nothing.
     """
     if is_replayed(row, memory):
         return

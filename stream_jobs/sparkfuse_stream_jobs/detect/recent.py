@@ -13,6 +13,8 @@ from typing import Any
 # Values of one step; five hundred applications with twenty stages each have some fifteen thousand.
 MOST_VALUES = 50_000
 _Place = tuple[str, str]
+# No state's name: by map of states, whether all that a key has there is held.
+_WHOLE = ""
 
 
 class Recent:
@@ -34,6 +36,15 @@ class Recent:
     def turn_to(self, key: str) -> None:
         """Say whose values are asked for from now on."""
         self._key = key
+        if (_WHOLE, key) in self._values:
+            self._values.move_to_end((_WHOLE, key))
+
+    def is_whole(self, map_name: str, is_empty: Callable[[], bool]) -> bool:
+        """Whether all that the current key has in a map of states is held: what is not held is not there.
+
+        So it is when nothing was there when it was met first, as ``is_empty`` says, and nothing was let go since.
+        """
+        return bool(self.get(_WHOLE, map_name, is_empty))
 
     def get(self, state: str, name: str, fetch: Callable[[], Any]) -> Any:
         """The value; ``fetch`` gives it when it is not held."""
@@ -57,7 +68,8 @@ class Recent:
         self._count += name not in values
         values[name] = value
         while self._count > self._most:
-            self._count -= len(self._values.popitem(last=False)[1])
+            (_, key), values = self._values.popitem(last=False)
+            self._count -= len(values) + len(self._values.pop((_WHOLE, key), ()))
 
     def clear(self, state: str) -> None:
         """Let go of all values of the current key in the state."""

@@ -85,3 +85,32 @@ def test_a_key_with_more_than_may_be_held_is_not_held():
 
     assert len(recent) <= 3
     assert recent.get("stages", "0", store.fetch("x")) == "fetched"
+
+
+def test_nothing_is_asked_for_a_key_that_had_nothing_when_it_was_met():
+    """New stages, jobs and plans come all the time, and each would be a call."""
+    recent, empty = Recent(), {"new": True, "old": False}
+    whole = []
+    for key in ("new", "old", "new"):
+        recent.turn_to(key)
+        recent.put("stages", "3", "a stage")
+        whole.append(recent.is_whole("run", lambda key=key: empty.pop(key)))
+
+    assert whole == [True, False, True]
+    assert not recent.is_whole("hosts", lambda: False)
+
+
+def test_a_key_of_which_something_was_let_go_is_asked_for_again():
+    """What is not held of it may be there."""
+    recent = Recent(most=5)
+    recent.turn_to("one")
+    recent.put("plans", "3", "a plan")
+    first = recent.is_whole("run", lambda: True)
+    recent.turn_to("two")
+    for number in range(4):
+        recent.put("stages", str(number), number)
+    recent.turn_to("one")
+
+    assert first
+    assert not recent.is_whole("run", lambda: False)
+    assert len(recent) == 5
