@@ -1,8 +1,12 @@
 """What the Spark plugin costs: time in callbacks, wall time of jobs with against without it, time to stop.
 
-``python tests/bench/bench_plugin.py --part wall --kind tiny --state refused --pairs 8`` measures one cell, keeps it in
+``python -m tests.bench.bench_plugin --part wall --kind tiny --state refused --pairs 8`` measures one cell, keeps it in
 ``build/bench-plugin.json`` beside those before, and prints all; ``--write`` puts them into the section "Spark plugin"
 of docs/benchmarks.md. A cell is some minutes, so that each fits into one command. Needs a quiet machine.
+
+Two processes of one job differ by some percent though nothing else does, which hides a cost of one. So ``--part
+switched`` switches the collector off and on within one process; what is left when it is off (a listener that returns
+at once) is not seen by that, ``--part wall`` sees all.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench.bench_windows import broker
@@ -32,6 +36,7 @@ KEPT = ROOT / "build" / "bench-plugin.json"
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
 HEADING = "## Spark plugin"
 TASKS = {"ordinary": 40, "tiny": 100_000}
+TASKS_OF_SWITCHED = {"ordinary": 160, "tiny": 10_000}
 # Student's t for a two-sided interval of 95 %, by degrees of freedom; beyond them the normal's.
 T95 = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26, 11: 2.20, 14: 2.14, 19: 2.09}
 SHOWS_FIGURES = """\
@@ -53,10 +58,12 @@ _FIGURES = re.compile(
 def main() -> None:
     """Measure one part and print what is kept."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=["wall", "callbacks", "none"], default="none", help="what to measure now")
+    parser.add_argument(
+        "--part", choices=["wall", "switched", "callbacks", "none"], default="none", help="what to measure now"
+    )
     parser.add_argument("--state", choices=STATES, default="up", help="state of the broker")
     parser.add_argument("--kind", choices=sorted(TASKS), default="ordinary", help="kind of job")
-    parser.add_argument("--pairs", type=int, default=8, help="alternating pairs of processes, with and without")
+    parser.add_argument("--pairs", type=int, default=8, help="alternating pairs of processes, or of runs in one")
     parser.add_argument("--runs", type=int, default=3, help="timed runs in each process")
     parser.add_argument("--tasks", type=int, help="tasks of a run, else 40 ordinary or 100,000 tiny ones")
     parser.add_argument("--version", choices=sorted(ENVIRONMENTS), default="spark35")
@@ -73,7 +80,7 @@ def main() -> None:
 
 def measure(options: argparse.Namespace) -> None:
     """One cell, kept under its name."""
-    tasks = options.tasks or TASKS[options.kind]
+    tasks = options.tasks or (TASKS_OF_SWITCHED if options.part == "switched" else TASKS)[options.kind]
     load = os.getloadavg()[0]
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -81,8 +88,14 @@ def measure(options: argparse.Namespace) -> None:
         broker_in_state(options.state, bootstrap, Path(folder)) as addresses,
     ):
         plugin = {**addresses, "spark.sparkfuse.topic.prefix": "bench"}
-        runner = Runner(options.version, options.kind, tasks, options.runs, Path(folder))
-        cell = wall(runner, plugin, options.pairs) if options.part == "wall" else callbacks(runner, plugin)
+        runs = options.pairs if options.part == "switched" else options.runs
+        runner = Runner(options.version, options.kind, tasks, runs, Path(folder))
+        if options.part == "wall":
+            cell = wall(runner, plugin, options.pairs)
+        elif options.part == "switched":
+            cell = switched(runner, {**plugin, "spark.sparkfuse.switchFile": str(Path(folder, "off"))})
+        else:
+            cell = callbacks(runner, plugin)
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     name = f"{options.part} {options.kind} {options.state}"
     kept[name] = {**cell, "load": round(load, 1), "tasks": tasks, "day": dt.datetime.now(dt.UTC).date().isoformat()}
@@ -126,9 +139,12 @@ class Runner:
             [self._python, str(JOB)], env=environment, capture_output=True, text=True, check=True, timeout=1_800
         )
         said = [line.split() for line in done.stdout.splitlines()]
+        timed = {word: [float(words[1]) for words in said if words[:1] == [word]] for word in ("RUN", "ON", "OFF")}
+        ratios = [math.log(on / off) for on, off in zip(timed["ON"], timed["OFF"], strict=True)]
         found = {
-            "run": statistics.mean(float(words[1]) for words in said if words[:1] == ["RUN"]),
+            "run": statistics.mean(timed["RUN"] or timed["ON"]),
             "stop": next(float(words[1]) for words in said if words[:1] == ["STOPPED"]),
+            **(interval(ratios) if ratios else {}),
         }
         figures = _FIGURES.search(done.stderr)
         if figures:
@@ -149,7 +165,24 @@ def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, flo
         stops.append(both[True]["stop"] - both[False]["stop"])
         own.append(both[True])
         print(f"pair {number + 1}: {both[False]['run']:.2f} s without, {both[True]['run']:.2f} s with", flush=True)
-    mean = statistics.mean(ratios)
+    return {
+        **interval(ratios),
+        "stop_more_s": statistics.median(stops),
+        "stop_most_s": max(stops),
+        "plugin_stop_most_ms": max(each["plugin_stop_ms"] for each in own),
+        "p99_ns": statistics.median(each["p99_ns"] for each in own),
+        "p999_ns": statistics.median(each["p999_ns"] for each in own),
+    }
+
+
+def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
+    """The ratio of wall times with the collector on against off, in one process, and its interval."""
+    return runner.run(plugin)
+
+
+def interval(ratios: Sequence[float]) -> dict[str, float]:
+    """Mean and 95 % interval of ratios that are given by their logarithms."""
+    pairs, mean = len(ratios), statistics.mean(ratios)
     freedom = max((each for each in T95 if each <= pairs - 1), default=1)
     spread = T95[freedom] * statistics.stdev(ratios) / math.sqrt(pairs) if pairs > 1 else math.inf
     return {
@@ -157,11 +190,6 @@ def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, flo
         "slowdown": math.expm1(mean),
         "low": math.expm1(mean - spread),
         "high": math.expm1(mean + spread),
-        "stop_more_s": statistics.median(stops),
-        "stop_most_s": max(stops),
-        "plugin_stop_most_ms": max(each["plugin_stop_ms"] for each in own),
-        "p99_ns": statistics.median(each["p99_ns"] for each in own),
-        "p999_ns": statistics.median(each["p999_ns"] for each in own),
     }
 
 
@@ -184,6 +212,14 @@ def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
                 f"{cell['high']:+.1%} | {cell['pairs']} | {cell['stop_more_s']:+.2f} s, {cell['stop_most_s']:+.2f} s | "
                 f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us | {cell['load']} |"
             )
+    for kind, state in itertools.product(TASKS, STATES):
+        cell = kept.get(f"switched {kind} {state}")
+        if cell:
+            lines.append(
+                f"| {cell['tasks']} {kind} tasks, switched | {state} | {cell['slowdown']:+.1%} | {cell['low']:+.1%} to "
+                f"{cell['high']:+.1%} | {cell['pairs']} | in all {cell['plugin_stop_ms']:.0f} ms | "
+                f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us | {cell['load']} |"
+            )
     for state in STATES:
         cell = kept.get(f"callbacks tiny {state}")
         if cell:
@@ -202,6 +238,7 @@ def write(text: str) -> None:
         HEADING, "",
         f"`make bench-plugin ARGS=...` (`tests/bench/bench_plugin.py`), {day}, 2 cores, local[2], Spark 3.5.",
         "With and without the plugin in processes that take turns; a pair gives the ratio of the means of its runs.",
+        "Where it says switched: the collector on and off in one process, whose runs take turns.",
         "The interval is Student's over the logarithms of the ratios.",
         "Callback times are by the clock, as the plugin counts them itself.",
         "The load is the machine's before the cell began: at more than 2 the callbacks wait for a core.", "",

@@ -1,10 +1,12 @@
 """One kind of job, several times: says the seconds of each run, and how long stopping took.
 
 By configuration: spark.bench.kind (ordinary: tasks of some hundred milliseconds; tiny: tasks that do nothing),
-spark.bench.tasks of a run, and spark.bench.runs.
+spark.bench.tasks of a run, and spark.bench.runs. Where spark.sparkfuse.switchFile is set, each of the runs is two that
+follow each other, with the collector on and off, which of them first in turns.
 """
 
 import time
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -12,7 +14,10 @@ spark = SparkSession.builder.appName("bench").getOrCreate()
 context = spark.sparkContext
 conf = context.getConf()
 kind, tasks, runs = conf.get("spark.bench.kind"), int(conf.get("spark.bench.tasks")), int(conf.get("spark.bench.runs"))
+switch = conf.get("spark.sparkfuse.switchFile")
 ROWS_OF_A_TASK = 3_000_000
+# The collector looks for the file every two seconds.
+SWITCHED_SECONDS = 3
 
 
 def run() -> None:
@@ -26,11 +31,24 @@ def run() -> None:
             left -= 10_000
 
 
-run()  # what is compiled and loaded on the way is no cost of the plugin's
-for _ in range(runs):
+def timed(word: str) -> None:
     began = time.monotonic()
     run()
-    print("RUN", time.monotonic() - began, flush=True)
+    print(word, time.monotonic() - began, flush=True)
+
+
+run()  # what is compiled and loaded on the way is no cost of the plugin's
+for number in range(runs):
+    if not switch:
+        timed("RUN")
+        continue
+    for on in (number % 2 == 0, number % 2 == 1):
+        if on:
+            Path(switch).unlink(missing_ok=True)
+        else:
+            Path(switch).touch()
+        time.sleep(SWITCHED_SECONDS)
+        timed("ON" if on else "OFF")
 began = time.monotonic()
 spark.stop()
 print("STOPPED", time.monotonic() - began, flush=True)
