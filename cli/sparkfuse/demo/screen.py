@@ -12,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 RECENT_EVENTS = 8
+# So that a rule's name, which one may want to copy, stays in one piece.
+LONGEST_RULE = len("stage_runaway_spill")
 COLOURS = {"running": "cyan", "done": "green", "waiting": "bright_black"}
 
 
@@ -69,8 +71,11 @@ class Screen:
     def table(self) -> Table:
         """All runs and what came of them."""
         table = Table(expand=True, title="Sparkfuse demonstration")
-        for heading, ratio in (("run", 3), ("state", 1), ("page", 2), ("evidence to webhook", 1), ("said", 6)):
-            table.add_column(heading, ratio=ratio, overflow="fold")
+        table.add_column("run", ratio=2, overflow="fold")
+        table.add_column("state", no_wrap=True)
+        table.add_column("page", width=LONGEST_RULE)
+        table.add_column("evidence to webhook", width=len("evidence"))
+        table.add_column("said", ratio=3, overflow="fold")
         for title, (state, page, seconds, text) in self._rows.items():
             table.add_row(title, Text(state, style=COLOURS.get(state, "")), page, seconds, Text(text))
         return table
