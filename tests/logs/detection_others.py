@@ -54,6 +54,18 @@ def cross(spark: SparkSession, rows: str) -> None:
     left.repartition(4, "a").crossJoin(right).groupBy((F.col("a") + F.col("b")) % 100).count().collect()
 
 
+def late_broadcast(spark: SparkSession, rows: str) -> None:
+    """The small side of a broadcast join is made by a function that waits for each row."""
+
+    def ask(row: int) -> int:
+        time.sleep(0.01)
+        return row
+
+    small = spark.range(0, int(rows), 1, 2).withColumn("answer", F.udf(ask, "long")("id"))
+    large = spark.range(0, 1_000_000, 1, 4).withColumnRenamed("id", "key")
+    large.join(F.broadcast(small), large["key"] == small["id"]).agg(F.sum("answer")).collect()
+
+
 def lost_in_map(spark: SparkSession) -> None:
     """An executor dies while it makes shuffle files."""
     _lose(spark, "map")
@@ -89,7 +101,8 @@ def _lose(spark: SparkSession, side: str) -> None:
     pairs.partitionBy(6).mapPartitionsWithIndex(reduce_side).count()
 
 
-JOBS = {job.__name__: job for job in (feed, wide_sort, tiny, lists, collect_all, cross, lost_in_map, lost_in_reduce)}
+_ALL = (feed, wide_sort, tiny, lists, collect_all, cross, late_broadcast, lost_in_map, lost_in_reduce)
+JOBS = {job.__name__: job for job in _ALL}
 
 if __name__ == "__main__":
     session = SparkSession.builder.appName(sys.argv[1].replace("_", " ")).getOrCreate()

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_native_analytics.breaker.keys import ensure_key_pair
+from tests.kafka import in_order
 from tests.waiting import wait_for
 
 ALERTMANAGER = "prometheus-alertmanager"
@@ -43,7 +44,7 @@ class Bus:
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self.bootstrap, self.prefix = bootstrap, prefix
-        self._producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})
+        self._producer = in_order(bootstrap)
 
     def put(self, topic: str, *records: tuple[str, bytes]) -> None:
         """Write records of key and value, and wait until the broker has them."""

@@ -6,7 +6,6 @@ import uuid
 from dataclasses import dataclass
 
 import pytest
-from confluent_kafka import Producer
 from google.protobuf.message import Message
 
 from sparkfuse.stack.topics import ensure_topics
@@ -14,6 +13,7 @@ from sparkfuse_contracts.examples import examples
 from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
 from sparkfuse_contracts.topics import topic_name, topics
 from sparkfuse_contracts.wire import from_json, record_key, to_json
+from tests.kafka import in_order
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def sent_examples(kafka_bootstrap) -> Sent:
     """The examples on the broker, in topics with the settings that the contract wants."""
     prefix = f"golden-{uuid.uuid4().hex[:8]}"
     ensure_topics(kafka_bootstrap, prefix)
-    producer = Producer({"bootstrap.servers": kafka_bootstrap})
+    producer = in_order(kafka_bootstrap)
     refused: list[str] = []
     for topic in topics().values():
         for message in examples(topic.message).values():

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests.integration.collectors.spark_runs import Facts, TopicReader, create_topics
+from tests.kafka import in_order
 from tests.waiting import wait_for
 
 
@@ -49,7 +49,7 @@ class Fuse:
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         # Java's partitioner, because the hook reads only the partition that its application's key falls into.
-        self._producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})
+        self._producer = in_order(bootstrap)
         self._actions = TopicReader(bootstrap, f"{prefix}.actions")
         self._topic = f"{prefix}.signals"
 

@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
@@ -18,6 +18,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.topics import topics
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint
+from tests.kafka import in_order
 from tests.processes import alive
 from tests.unit.stream_jobs.detect_rows import tick
 from tests.waiting import wait_for
@@ -42,7 +43,7 @@ class DetectJob:
             "SPARKFUSE_HOME": str(home),
             "SPARKFUSE_METRICS_PORT": str(metrics_port),
         }
-        self._producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random"})
+        self._producer = in_order(bootstrap)
         self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"{prefix}.test"})
         read = [(name, part) for name in ("findings", "baselines") for part in range(topics()[name].partitions)]
         self._consumer.assign([TopicPartition(f"{prefix}.{name}", part, 0) for name, part in read])
