@@ -112,7 +112,12 @@ SICK = {
     "tiny-tasks": Run(other=("tiny", "3000")),
     "cross-join": Run(other=("cross", "20000")),
     "result-too-large": Run(other=("collect_all", "100000"), settings={"spark.driver.maxResultSize": "1m"}, fails=True),
-    "late-broadcast": Run(other=("late_broadcast", "3000"), settings={"spark.sql.broadcastTimeout": "5"}, fails=True),
+    "late-broadcast": Run(
+        other=("late_broadcast", "3000"),
+        # Adaptive execution waits for a broadcast however long it takes.
+        settings={"spark.sql.broadcastTimeout": "5", "spark.sql.adaptive.enabled": "false"},
+        fails=True,
+    ),
     "lost-executor": Run(other=("lost_in_map",), settings=CLUSTER),
     "fetch-failed": Run(other=("lost_in_reduce",), settings=CLUSTER),
 }
