@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -14,12 +15,28 @@ from typing import Any
 import pytest
 
 from sparkfuse.demo import spark_job
-from sparkfuse.demo.scenario import CONFIGURATION
+from sparkfuse.demo.scenario import CONFIGURATION as OF_STACK
+from sparkfuse.demo.scenario import JOBS
 from sparkfuse.stack.process import Process
 from sparkfuse_alertmanager.receiver import Receiver
+from tests.e2e.planted import CONFIGURATION, IN_CODE
 from tests.waiting import wait_for
 
 START_SECONDS = 600
+CANARY = Path(__file__).parent / "jobs" / "canary.py"
+OWN_SCRIPT = """\
+import time
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+
+def work(number):
+    if number == 3:
+        time.sleep(600)
+    return number
+
+spark.sparkContext.parallelize(range(8), 2).map(work).count()
+"""
 UP = (sys.executable, "-m", "sparkfuse.main", "up", "--free-ports")
 
 
@@ -57,7 +74,7 @@ class RunningStack:
         configuration = {
             **spark_job.ON_ONE_MACHINE,
             **spark_job.with_plugin(self.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"], name),
-            **{key.replace("__", "."): value for key, value in settings.items()},
+            **settings,
         }
         return spark_job.start(f"job-{name}", script, arguments, configuration, {}, self.home / "logs")
 
@@ -76,7 +93,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
     """`sparkfuse up` on free ports with a configuration that lets the fuse act."""
     home = tmp_path_factory.mktemp("stack")
     configuration = home / "sparkfuse.yaml"
-    configuration.write_text(CONFIGURATION)
+    configuration.write_text(OF_STACK)
     with Receiver() as receiver, (home / "up.log").open("wb") as log:
         up = subprocess.Popen(
             [*UP, "--home", str(home), "--webhook", receiver.url],
@@ -93,3 +110,48 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
         finally:
             up.terminate()
             up.wait(180)
+
+
+@dataclasses.dataclass
+class Jobs:
+    """Jobs that run beside each other, because most of their time they wait to be told stuck.
+
+    Attributes:
+        hung: a user's own script, with the jar and one line of configuration.
+        runaway: a sort that the fuse may stop.
+        canary: carries secrets, fails, and hangs at last.
+        event_logs: where the canary's event log is.
+    """
+
+    hung: Process
+    runaway: Process
+    canary: Process
+    event_logs: Path
+
+
+@pytest.fixture(scope="session")
+def jobs(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
+    """All three, begun at once."""
+    folder = tmp_path_factory.mktemp("jobs")
+    script, secrets, event_logs = folder / "own_job.py", folder / "secrets.json", folder / "event-logs"
+    script.write_text(OWN_SCRIPT)
+    secrets.write_text(json.dumps(IN_CODE))
+    event_logs.mkdir()
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_logs.as_uri()}
+    fuse = {
+        "spark.sparkfuse.fuse": "act",
+        "spark.sparkfuse.fuse.publicKeys": str(next(stack.home.glob("**/*public*.pem"))),
+    }
+    with contextlib.ExitStack() as parts:
+
+        def start(name: str, script: Path, arguments: tuple[str, ...] = (), **settings: str) -> Process:
+            job = stack.start_job(name, script, arguments, **settings)
+            parts.callback(job.stop)
+            return job
+
+        yield Jobs(
+            hung=start("own_job", script),
+            canary=start("canary", CANARY, (str(secrets),), **logged, **CONFIGURATION, **{"spark.sparkfuse.job": ""}),
+            runaway=start("runaway_sort", JOBS / "runaway_sort.py", **fuse),
+            event_logs=event_logs,
+        )

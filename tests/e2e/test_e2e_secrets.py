@@ -4,61 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import subprocess
 import sys
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
-from sparkfuse.stack.process import Process
-from tests.e2e.conftest import RunningStack
+from tests.e2e.conftest import Jobs, RunningStack
+from tests.e2e.planted import PLANTED
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(1_800)
-JOB = Path(__file__).parent / "jobs" / "canary.py"
-# Where the job's own code has them; what its configuration holds stands in CONFIGURATION.
-IN_CODE = {
-    "application name": "cnryAppName8f3K2",
-    "job description": "cnryJobDescr7Qx1",
-    "job group": "cnryJobGroup4Zt9",
-    "call site": "cnryCallSite2Wm6",
-    "SQL literal": "cnrySqlLiteral5Rb3",
-    "card in SQL": "4111-1111-1111-1111",
-    "card number in a description": "4012888888881881",
-    "user info of an address": "cnryUserInfo9Lp4",
-    "bearer in an exception": "cnryBearerText3Jh7",
-    "AWS key in an exception": "AKIACNRYAWSKEY123456",
-    "JWT in an exception": "eyJjbnJ5SldUaGVhZGVy.eyJjbnJ5SldUYm9keTEy.c2lnbmF0dXJl",
-    "PEM in an exception": "cnryPemBody6Vd8MIIEvQIBADANBg",
-    "password in an exception": "cnryExcPassword1Ng5",
-    "JDBC address": "cnryJdbcAddress0Ks2",
-    "JDBC option": "cnryJdbcOption8Fy6",
-    "description of a job that hangs": "cnryHangDescr3Uc9",
-}
-CONFIGURATION = {
-    "spark.hadoop.fs.s3a.secret.key": "cnryS3aSecret2Bx7",
-    "spark.hadoop.fs.azure.account.key.acct.dfs.core.windows.net": "cnryAzureKey5Tq1==",
-    "spark.my.service.api_key": "cnryApiKey9Mw3",
-    "spark.my.service.apikey": "cnryApikey4Hs8",
-    "spark.ssl.keyPassword": "cnryKeyPassword6Ea2",
-    "spark.my.passphrase": "cnryPassphrase1Dk5",
-    "spark.my.pwd": "cnryPwd7Yr4",
-    "spark.my.credential.value": "cnryCredential3Pz6",
-    "spark.my.jaas": 'ScramLoginModule required username="u" password="cnryJaas8Cn9";',
-    "spark.my.jdbc": "jdbc:sqlserver://db;user=u;pwd=cnryJdbcPwd2Xv1",
-    "spark.executorEnv.AUTHORIZATION": "Bearer cnryExecutorEnv5Gt7",
-    # Keys that pass by name, with a secret in their value all the same.
-    "spark.openlineage.parentJobName": "dag?token=cnryParentJob4Lf3",
-    "spark.sparkfuse.owner": "ask me, password=cnryOwner6Rj8",
-    "spark.yarn.queue": "etl secret=cnryQueue1Ok2",
-}
-IN_CONFIGURATION = {key: re.findall(r"cnry\w+", value)[0] for key, value in CONFIGURATION.items()}
-PLANTED: Mapping[str, str] = {**IN_CODE, **IN_CONFIGURATION}
 
 
 @dataclasses.dataclass
@@ -70,21 +30,15 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+def watched(stack: RunningStack, jobs: Jobs) -> Watched:
     """The canary has run until its last task hung and somebody was paged about it."""
-    folder = tmp_path_factory.mktemp("canary")
-    secrets, event_logs = folder / "secrets.json", folder / "event-logs"
-    secrets.write_text(json.dumps(IN_CODE))
-    event_logs.mkdir()
-    more = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_logs.as_uri(), **CONFIGURATION}
-    job: Process = stack.start_job("canary", JOB, (str(secrets),), **{**more, "spark.sparkfuse.job": ""})
     try:
-        wait_for(lambda: _paged(stack) or job.exit_code() is not None, 300, "the page about the hanging canary")
-        assert job.exit_code() is None, job.last_lines(30)
+        wait_for(lambda: _paged(stack) or jobs.canary.exit_code() is not None, 300, "the page about the hanging canary")
+        assert jobs.canary.exit_code() is None, jobs.canary.last_lines(30)
     finally:
-        job.stop()
+        jobs.canary.stop()
     wait_for(lambda: _stored(stack), 180, "the canary in the store")
-    return Watched(stack, event_logs)
+    return Watched(stack, jobs.event_logs)
 
 
 def _paged(stack: RunningStack) -> bool:

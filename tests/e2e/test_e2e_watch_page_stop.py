@@ -11,47 +11,21 @@ from typing import Any
 
 import pytest
 
-from sparkfuse.demo.scenario import JOBS
 from sparkfuse.stack.process import Process
-from tests.e2e.conftest import RunningStack
+from tests.e2e.conftest import Jobs, RunningStack
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(1_800)
 # What a shell starts in the background ignores Ctrl-C, and so do its children; who presses it sits at a terminal.
 IN_A_TERMINAL = ("env", "--default-signal=INT")
-OWN_SCRIPT = """\
-import time
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.getOrCreate()
-
-def work(number):
-    if number == 3:
-        time.sleep(600)
-    return number
-
-spark.sparkContext.parallelize(range(8), 2).map(work).count()
-"""
 
 
-def public_key(stack: RunningStack) -> str:
-    return str(next(stack.home.glob("**/*public*.pem")))
-
-
-def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack, tmp_path: Path) -> None:
+def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
     """A user's own script, with the jar and one line of configuration, hangs and is paged about once.
 
     Meanwhile a runaway sort is stopped by the fuse, its code is told why, and the receipt is in the store.
     """
-    script = tmp_path / "own_job.py"
-    script.write_text(OWN_SCRIPT)
-    hung = stack.start_job("own_job", script)
-    runaway = stack.start_job(
-        "runaway_sort",
-        JOBS / "runaway_sort.py",
-        spark__sparkfuse__fuse="act",
-        spark__sparkfuse__fuse__publicKeys=public_key(stack),
-    )
+    hung, runaway = jobs.hung, jobs.runaway
     try:
         wait_for_the_fuse(stack, runaway)
         assert runaway.exit_code() == 0, runaway.last_lines(40)
