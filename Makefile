@@ -39,7 +39,7 @@ help: ## list the targets
 .PHONY: setup
 setup: ## install everything the checkout needs (again: only what changed)
 	@build_support/preflight.sh
-	@$(MAKE) --no-print-directory --jobs=3 everything
+	@MAKEFLAGS= $(MAKE) --no-print-directory --jobs=3 everything
 	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Set up. Next: make demo. To have sparkfuse on your PATH: source .venv/bin/activate")
 
 .PHONY: demo
@@ -49,7 +49,16 @@ demo: | setup ## start the stack, run real Spark jobs into trouble, show what is
 # ---- for people who change something
 
 .PHONY: test
-test: test-java test-kernel | setup ## run all tests: Java's, Rust's, then Python's with the real parts
+test: | setup ## run all tests: Java's and Rust's beside the first of Python's, which start no real parts
+	@$(MAKE) --no-print-directory --jobs=2 test-python test-java-and-kernel
+
+# One after the other: beside Python's there is one core for them.
+.PHONY: test-java-and-kernel
+test-java-and-kernel: | setup
+	@$(MAKE) --no-print-directory test-java test-kernel
+
+.PHONY: test-python
+test-python: | setup
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: test-unit
