@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
-from sparkfuse_contracts.generated.fact_pb2 import SqlStarted, StageEnded, StageStarted
+from sparkfuse_contracts.generated.fact_pb2 import StageEnded, StageStarted
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineRefused, deadline_ms
 from sparkfuse_rules.knowledge.identity import identify
@@ -21,7 +21,6 @@ from sparkfuse_stream_jobs.detect.host_news import HostNews, host_news
 from sparkfuse_stream_jobs.detect.run_memory import (
     Application,
     Memory,
-    Plan,
     Stage,
     application_of,
     started_stage,
@@ -29,7 +28,6 @@ from sparkfuse_stream_jobs.detect.run_memory import (
 
 # An application with more stages than this is a loop that would fill the state; the rest are known by name only.
 MAX_STAGES = 10_000
-MAX_PLANS = 10_000
 # A row of this many renews what it needs; rows come every few seconds, and state lives for days.
 REFRESH_EVERY = 97
 RENEW_EVERY_MS = 86_400_000
@@ -152,7 +150,7 @@ def _remember(row: LiveRow, memory: Memory) -> None:
     if kind == "stage_started":
         _remember_stage(row.stage_started, memory)
     elif kind == "sql_started":
-        _remember_plan(row.sql_started, memory)
+        troubles.remember_query(row, memory)
     elif kind == "stage_ended":
         _remember_end(row.stage_ended, memory)
     elif kind == "job_started":
@@ -195,19 +193,6 @@ def _put_stage(stage_id: int, stage: Stage, memory: Memory) -> None:
             return
         memory.application.put(replace(application, stages=application.stages + 1))
     memory.stages.put(str(stage_id), stage)
-
-
-def _remember_plan(started: SqlStarted, memory: Memory) -> None:
-    application = application_of(memory)
-    if application.plans < MAX_PLANS:
-        memory.application.put(replace(application, plans=application.plans + 1))
-        plan = Plan(
-            tuple(started.plan_nodes),
-            started.description[: troubles.MAX_TEXT],
-            started.started_ms if started.HasField("started_ms") else None,
-            started.root_execution_id if started.HasField("root_execution_id") else None,
-        )
-        memory.plans.put(str(started.sql_execution_id), plan)
 
 
 def _remember_application_end(ended_ms: int, memory: Memory) -> None:
@@ -256,15 +241,12 @@ def _tell_python(row: LiveRow, memory: Memory) -> None:
 
 
 def _following(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
-    """The row that follows from an end: of a failed job or query, of a lost executor."""
-    made = None
+    """The rows that follow from an end: of a failed job or query, of a lost executor."""
     if row.HasField("job_ended"):
-        made = troubles.failed_job(row, memory)
+        yield from troubles.ended_job(row, memory)
     elif row.HasField("sql_ended"):
-        made = troubles.failed_query(row, memory)
-    elif row.HasField("executor_removed"):
-        made = troubles.lost_executor(row, memory)
-    if made is not None:
+        yield from troubles.ended_query(row, memory)
+    elif row.HasField("executor_removed") and (made := troubles.lost_executor(row, memory)):
         yield made
 
 

@@ -59,15 +59,18 @@ class Stage:
 class Plan:
     """A SQL execution: the nodes of its physical plan, since when it runs, within which other, and its last job.
 
-    ``failed`` once it is known that a job of it, or it itself, failed.
+    ``failure_reason`` and ``ended_ms`` are what its end said, if it failed; ``told`` once that it, a job of it, or the
+    execution within it failed has got a row.
     """
 
-    nodes: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
     description: str = ""
     started_ms: int | None = None
     root_id: int | None = None
     last_job_id: int | None = None
-    failed: bool = False
+    failure_reason: str = ""
+    ended_ms: int | None = None
+    told: bool = False
 
 
 @dataclass(frozen=True)

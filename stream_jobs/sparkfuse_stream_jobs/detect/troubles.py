@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sparkfuse_contracts.generated.fact_pb2 import JobEnded
@@ -16,7 +17,7 @@ JOB_LIVE, EXECUTOR_LOSS = "job_live", "executor_loss"
 # What became of a job: one whose query failed may have ended well itself, or have been cancelled by it.
 FAILED, QUERY_FAILED = "failed", "query_failed"
 # What is remembered at once of one application; a job's stages are looked through for the one that failed first.
-MAX_JOBS, MAX_EXECUTORS, MAX_STAGES_OF_JOB = 10_000, 10_000, 1_000
+MAX_JOBS, MAX_EXECUTORS, MAX_PLANS, MAX_STAGES_OF_JOB = 10_000, 10_000, 10_000, 1_000
 MAX_TEXT = 4_096
 MAX_EXIT_CODE = 2**31 - 1
 # Failures that say of a job that somebody ended it on purpose.
@@ -42,65 +43,99 @@ def remember_job(row: LiveRow, memory: Memory) -> None:
     memory.jobs.put(str(started.job_id), Job(started.description[:MAX_TEXT], submitted_ms, stages, execution))
     if known is None:
         count(memory, "jobs", 1)
-    if plan := _plan(execution, memory):
-        memory.plans.put(str(execution), replace(plan, last_job_id=started.job_id))
+    if execution is not None:
+        # Of one window the starts of jobs come before those of the queries that they are of.
+        _put_plan(execution, replace(_plan(execution, memory) or Plan(), last_job_id=started.job_id), memory)
 
 
-def failed_job(row: LiveRow, memory: Memory) -> LiveRow | None:
-    """The row of a job that ended badly; None for one that ended well. The job is forgotten either way."""
+def remember_query(row: LiveRow, memory: Memory) -> None:
+    """Remember a SQL execution that began."""
+    started = row.sql_started
+    plan = replace(
+        _plan(started.sql_execution_id, memory) or Plan(),
+        nodes=tuple(started.plan_nodes),
+        description=started.description[:MAX_TEXT],
+        started_ms=started.started_ms if started.HasField("started_ms") else None,
+        root_id=started.root_execution_id if started.HasField("root_execution_id") else None,
+    )
+    _put_plan(started.sql_execution_id, plan, memory)
+
+
+def _put_plan(execution: int, plan: Plan, memory: Memory) -> None:
+    """Remember the execution, unless it is one too many."""
+    application = application_of(memory)
+    if _plan(execution, memory) is None:
+        if application.plans >= MAX_PLANS:
+            return
+        memory.application.put(replace(application, plans=application.plans + 1))
+    memory.plans.put(str(execution), plan)
+
+
+def ended_job(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
+    """The row of a job that ended badly, and that of its query where that waited for it. The job is forgotten."""
     ended, name = row.job_ended, str(row.job_ended.job_id)
     job = memory.jobs.get(name)
     if job is not None:
         memory.jobs.remove(name)
         count(memory, "jobs", -1)
-    if ended.succeeded or not ended.HasField("succeeded"):
-        return None
-    made = _row_like(row, JOB_LIVE)
-    _fill_job(made, ended, job or Job(), memory)
-    if job and made.job.status == FAILED:
-        _note_failure(job.sql_execution_id, memory)
-    return made
+    execution = job.sql_execution_id if job else None
+    if ended.HasField("succeeded") and not ended.succeeded:
+        made = _row_like(row, JOB_LIVE)
+        _fill_job(made, ended, job or Job(), memory)
+        if made.job.status == FAILED:
+            _note_told(execution, memory)
+        yield made
+    plan = _plan(execution, memory)
+    if execution is not None and plan and plan.failure_reason and plan.last_job_id == ended.job_id:
+        yield from _failed_query(row, execution, plan, memory)
 
 
-def failed_query(row: LiveRow, memory: Memory) -> LiveRow | None:
-    """The row of a SQL query that failed though no job of it did; None where one did, and for what somebody cancelled.
+def ended_query(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
+    """The row of a SQL query that failed though no job of it did; it waits for the end of a job that still runs.
 
     A query that fails before it has any job has no row: programs ask for tables that may not be there, and go on.
     """
-    ended = row.sql_ended
-    plan = _plan(ended.sql_execution_id, memory)
+    ended, execution = row.sql_ended, row.sql_ended.sql_execution_id
+    plan = _plan(execution, memory)
     if not ended.failure_reason or plan is None or plan.last_job_id is None:
-        return None
-    root = _plan(plan.root_id, memory)
-    if plan.failed or (root and root.failed):
-        return None
-    found = classify(None, ended.failure_reason)
-    if found.reason in _CANCELLED:
-        return None
-    _note_failure(ended.sql_execution_id, memory)
+        return
+    ended_ms = ended.ended_ms if ended.HasField("ended_ms") else None
+    plan = replace(plan, failure_reason=ended.failure_reason[:MAX_TEXT], ended_ms=ended_ms)
+    _put_plan(execution, plan, memory)
+    # Of one window the ends of queries come before those of their jobs.
+    if memory.jobs.get(str(plan.last_job_id)) is None:
+        yield from _failed_query(row, execution, plan, memory)
+
+
+def _failed_query(row: LiveRow, execution: int, plan: Plan, memory: Memory) -> Iterator[LiveRow]:
+    """The row of a failed query; none where a failure in it has been told, and for what somebody cancelled."""
+    root, found = _plan(plan.root_id, memory), classify(None, plan.failure_reason)
+    if plan.last_job_id is None or plan.told or (root and root.told) or found.reason in _CANCELLED:
+        return
+    _note_told(execution, memory)
     made = _row_like(row, JOB_LIVE)
     told = made.job
-    told.job_id, told.status, told.failure_reason = plan.last_job_id, QUERY_FAILED, ended.failure_reason
-    _fill(told, _harming(found), ended.failure_reason)
+    told.job_id, told.status, told.failure_reason = plan.last_job_id, QUERY_FAILED, plan.failure_reason
+    _fill(told, _harming(found), plan.failure_reason)
     if plan.description:
         told.description = plan.description
-    if plan.started_ms is not None and ended.HasField("ended_ms"):
-        told.elapsed_ms = max(0, ended.ended_ms - plan.started_ms)
-    return made
+    if plan.started_ms is not None and plan.ended_ms is not None:
+        told.elapsed_ms = max(0, plan.ended_ms - plan.started_ms)
+    yield made
 
 
 def _plan(execution: int | None, memory: Memory) -> Plan | None:
     return None if execution is None else memory.plans.get(str(execution))
 
 
-def _note_failure(execution: int | None, memory: Memory) -> None:
+def _note_told(execution: int | None, memory: Memory) -> None:
     """Remember that a failure of the query has been told, so that neither it nor the one around it is told again."""
     plan = _plan(execution, memory)
     if plan is None:
         return
     for name in {execution, plan.root_id}:
         if of_query := _plan(name, memory):
-            memory.plans.put(str(name), replace(of_query, failed=True))
+            memory.plans.put(str(name), replace(of_query, told=True))
 
 
 def remember_executor(row: LiveRow, memory: Memory) -> None:

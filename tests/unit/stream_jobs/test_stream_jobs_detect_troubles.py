@@ -114,6 +114,21 @@ def test_a_query_that_fails_though_no_job_of_it_does_gets_a_row():
     assert job.failure_reason == TOO_LONG
 
 
+def test_a_query_waits_for_the_end_of_its_job_and_may_be_told_of_later_than_it():
+    """So the rows of one window come, and a job's own failure says more."""
+    for reason, told in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
+                         (ABORTED, ["failed"]), (None, ["query_failed"])):  # fmt: skip
+        seen = Identified()
+        seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
+        seen.of(seen.run.query_started(T + W))
+        waits = seen.of(seen.run.query_ended(T + 2 * W, 5, TOO_LONG))
+        _, *made = seen.of(seen.run.job_ended(T + 2 * W, 3, reason))
+
+        assert len(waits) == 1
+        assert [each.job.status for each in made] == told
+        assert made[-1].job.job_id == 3
+
+
 def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it():
     """One cause, one page."""
     seen = Identified()
