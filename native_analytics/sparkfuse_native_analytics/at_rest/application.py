@@ -36,8 +36,8 @@ class Application:
     """One application attempt. Times are ms since the epoch.
 
     ``tables`` are the kernel's, as Arrow tables: applications, jobs, stages, failures, executors, sql_executions,
-    plan_nodes, environment; others come from ``read.table(name)``. ``until_ms`` is the last moment that the log tells of,
-    ``completeness`` the share of the log that could be read. ``fingerprints``, ``run_python`` (whether a stage runs
+    plan_nodes, environment; others come from ``read.table(name)``. ``until_ms`` is the last moment that the log tells
+    of, ``completeness`` the share of the log that could be read. ``fingerprints``, ``run_python`` (whether a stage runs
     Python functions of the user) and ``stage_completeness`` go with the rows of ``tables["stages"]``, and so does
     ``stage_rows``, the view stage_live; ``row`` is the view app_live.
     """
