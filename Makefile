@@ -54,11 +54,11 @@ test: | setup ## run all tests: Java's and Rust's beside the first of Python's, 
 
 # One after the other: beside Python's there is one core for them.
 .PHONY: test-java-and-kernel
-test-java-and-kernel: | setup
+test-java-and-kernel: | setup ## run the compiled tests one after the other
 	@$(MAKE) --no-print-directory test-java test-kernel
 
 .PHONY: test-python
-test-python: | setup
+test-python: | setup ## run Python's tests, the unit tests first
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: test-unit
