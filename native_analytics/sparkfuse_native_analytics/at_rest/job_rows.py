@@ -11,13 +11,9 @@ from sparkfuse_native_analytics.at_rest.application_row import SUCCEEDED
 from sparkfuse_native_analytics.at_rest.stage_rows import held
 from sparkfuse_rules.knowledge.causes import first_cause
 from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
-from sparkfuse_rules.knowledge.losses import BENIGN
+from sparkfuse_rules.knowledge.job_ends import CANCELLED, FAILED, QUERY_FAILED, harming, on_purpose
 
 VIEW = "job_live"
-# What became of a job: one whose query failed may have ended well itself, or have been cancelled by it.
-FAILED, QUERY_FAILED = "failed", "query_failed"
-# Failures that say of a job that somebody ended it on purpose.
-_CANCELLED = frozenset({"cancelled", "context_stopped"})
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
@@ -57,7 +53,7 @@ def _query_row(query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], told
     execution, reason = query["sql_execution_id"], query["failure_reason"]
     of_query = [job["job_id"] for job in jobs if job["sql_execution_id"] == execution]
     what = classify(None, reason)
-    if not of_query or told & {execution, query["root_execution_id"]} or what.reason in _CANCELLED:
+    if not of_query or told & {execution, query["root_execution_id"]} or on_purpose(what):
         return None
     return {
         "job_id": max(of_query),
@@ -65,7 +61,7 @@ def _query_row(query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], told
         "status": QUERY_FAILED,
         "elapsed_ms": _elapsed(query["started_ms"], query["ended_ms"]),
         "failure_reason": reason,
-        **_told(_harming(what), reason),
+        **_told(harming(what), reason),
         "failed_stage_id": None,
     }
 
@@ -88,7 +84,7 @@ def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names:
     of_job = set(job["stage_ids"])
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
     reason, what = _why(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
-    status = "cancelled" if what.reason in _CANCELLED else FAILED
+    status = CANCELLED if on_purpose(what) else FAILED
     # What Spark's own pages call a job that its user calls nothing.
     last_stage = max(of_job & names.keys(), default=None)
     return {
@@ -97,7 +93,7 @@ def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names:
         "status": status,
         "elapsed_ms": _elapsed(job["submitted_ms"], job["completed_ms"]),
         "failure_reason": reason or None,
-        **_told(_harming(what) if status == FAILED else what, reason),
+        **_told(harming(what) if status == FAILED else what, reason),
         "failed_stage_id": _failed_stage(stage, reason) if status == FAILED else None,
     }
 
@@ -113,11 +109,6 @@ def _told(what: Failure, reason: str) -> dict[str, Any]:
         "retry": what.retry,
         "first_cause": first_cause(reason),
     }
-
-
-def _harming(what: Failure) -> Failure:
-    """What harms no task by itself has harmed this job."""
-    return Failure("infrastructure", what.reason, what.retry) if what.kind == BENIGN else what
 
 
 def _why(of_job: str, of_stage: str) -> tuple[str, Failure]:

@@ -10,18 +10,15 @@ from sparkfuse_contracts.generated.fact_pb2 import JobEnded
 from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
 from sparkfuse_rules.knowledge.causes import first_cause
 from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
-from sparkfuse_rules.knowledge.losses import BENIGN, Left, Losses, goes_with, joined, left
+from sparkfuse_rules.knowledge.job_ends import CANCELLED, FAILED, QUERY_FAILED, harming, on_purpose
+from sparkfuse_rules.knowledge.losses import Left, Losses, goes_with, joined, left
 from sparkfuse_stream_jobs.detect.run_memory import Executor, Job, Memory, Plan, Stage, application_of, count
 
 JOB_LIVE, EXECUTOR_LOSS = "job_live", "executor_loss"
-# What became of a job: one whose query failed may have ended well itself, or have been cancelled by it.
-FAILED, QUERY_FAILED = "failed", "query_failed"
 # What is remembered at once of one application; a job's stages are looked through for the one that failed first.
 MAX_JOBS, MAX_EXECUTORS, MAX_PLANS, MAX_STAGES_OF_JOB = 10_000, 10_000, 10_000, 1_000
 MAX_TEXT = 4_096
 MAX_EXIT_CODE = 2**31 - 1
-# Failures that say of a job that somebody ended it on purpose.
-_CANCELLED = frozenset({"cancelled", "context_stopped"})
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
@@ -110,13 +107,13 @@ def ended_query(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
 def _failed_query(row: LiveRow, execution: int, plan: Plan, memory: Memory) -> Iterator[LiveRow]:
     """The row of a failed query; none where a failure in it has been told, and for what somebody cancelled."""
     root, found = _plan(plan.root_id, memory), classify(None, plan.failure_reason)
-    if plan.last_job_id is None or plan.told or (root and root.told) or found.reason in _CANCELLED:
+    if plan.last_job_id is None or plan.told or (root and root.told) or on_purpose(found):
         return
     _note_told(execution, memory)
     made = _row_like(row, JOB_LIVE)
     told = made.job
     told.job_id, told.status, told.failure_reason = plan.last_job_id, QUERY_FAILED, plan.failure_reason
-    _fill(told, _harming(found), plan.failure_reason)
+    _fill(told, harming(found), plan.failure_reason)
     if plan.description:
         told.description = plan.description
     if plan.started_ms is not None and plan.ended_ms is not None:
@@ -197,8 +194,8 @@ def _fill_job(made: LiveRow, ended: JobEnded, job: Job, memory: Memory) -> None:
         if not reason.strip() or by_stage != UNKNOWN:
             reason, found = failed[1].failure_reason, by_stage
     told.job_id = ended.job_id
-    told.status = "cancelled" if found.reason in _CANCELLED else FAILED
-    _fill(told, _harming(found) if told.status == FAILED else found, reason)
+    told.status = CANCELLED if on_purpose(found) else FAILED
+    _fill(told, harming(found) if told.status == FAILED else found, reason)
     if reason:
         told.failure_reason = reason
     if description := job.description or _last_stage_name(job, memory):
@@ -207,11 +204,6 @@ def _fill_job(made: LiveRow, ended: JobEnded, job: Job, memory: Memory) -> None:
         told.elapsed_ms = max(0, ended.completed_ms - job.submitted_ms)
     if told.status == FAILED and (stage_id := failed[0] if failed else _stage_in(reason)) is not None:
         told.failed_stage_id = stage_id
-
-
-def _harming(found: Failure) -> Failure:
-    """What harms no task by itself has harmed this job."""
-    return Failure("infrastructure", found.reason, found.retry) if found.kind == BENIGN else found
 
 
 def _last_stage_name(job: Job, memory: Memory) -> str:
