@@ -15,6 +15,11 @@ use pyo3::types::PyCapsule;
 use crate::event_log::log_tables::Table;
 use crate::facts;
 
+/// Many small logs are many small tables, made by one thread and dropped by another.
+/// See docs/decisions/2026-11-22-an-allocator-for-small-logs.md.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const STREAM: &CStr = c"arrow_array_stream";
 
 /// Record batches of one schema.

@@ -1,6 +1,6 @@
 //! What a caller wants of a log, and how much it may cost.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::tables::StageKey;
 

@@ -41,40 +41,22 @@ pub fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     string_end(text, at).map(|(end, _)| end)
 }
 
-const WORDS_AT_FIRST: usize = 4;
-
-/// The place of the first quote or backslash in eight bytes.
-#[inline(always)]
-fn quote_or_backslash(bytes: [u8; size_of::<u64>()]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH: u64 = ONES << 7;
-    let word = u64::from_le_bytes(bytes);
-    // The lowest byte that is zero has its high bit set, whatever is set above it.
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
-    let found = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\')));
-    (found != 0).then(|| found.trailing_zeros() as usize / 8)
+/// The place of the first quote or backslash from `at` on.
+#[inline]
+fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if super::scan_avx2::available() {
+        return super::scan_avx2::quote_or_backslash(text, at);
+    }
+    memchr::memchr2(b'"', b'\\', text.get(at..)?).map(|place| at + place)
 }
 
 /// The same, and whether anything in the string is escaped.
 #[inline]
 pub fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
-    // Most keys and names are short: a few words are looked at here before the wide search is called.
-    for _ in 0..WORDS_AT_FIRST {
-        let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) else {
-            break;
-        };
-        if let Some(place) = quote_or_backslash(*word) {
-            at += place;
-            if text[at] == b'"' {
-                return Some((at + 1, false));
-            }
-            break;
-        }
-        at += size_of::<u64>();
-    }
     let mut escaped = false;
     loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        at = quote_or_backslash(text, at)?;
         if text[at] == b'"' {
             return Some((at + 1, escaped));
         }

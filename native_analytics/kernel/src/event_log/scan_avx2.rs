@@ -19,6 +19,35 @@ pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usi
     unsafe { skip(text, at, open, close) }
 }
 
+/// The place of the first quote or backslash from `at` on. Must only be called when `available()`.
+#[inline]
+pub fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
+    debug_assert!(available());
+    // SAFETY: the caller asked `available()`.
+    unsafe { first_of_two(text, at) }
+}
+
+#[target_feature(enable = "avx2,bmi1")]
+fn first_of_two(text: &[u8], mut at: usize) -> Option<usize> {
+    const HALF: usize = STEP / 2;
+    let quote = _mm256_set1_epi8(b'"' as i8);
+    let backslash = _mm256_set1_epi8(b'\\' as i8);
+    while let Some(step) = text.get(at..at + HALF) {
+        // SAFETY: `step` has 32 bytes.
+        let bytes = unsafe { _mm256_loadu_si256(step.as_ptr().cast::<__m256i>()) };
+        let either = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, quote), _mm256_cmpeq_epi8(bytes, backslash));
+        let found = _mm256_movemask_epi8(either) as u32;
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize);
+        }
+        at += HALF;
+    }
+    let rest = text.get(at..)?;
+    rest.iter()
+        .position(|byte| matches!(byte, b'"' | b'\\'))
+        .map(|place| at + place)
+}
+
 /// Bits of the bytes that a backslash escapes; `carry` says that the step before ended in an open escape.
 /// Odd runs of backslashes are found by one addition, as simdjson does (Langdale and Lemire, 2019, section 3.1.1).
 #[inline(always)]

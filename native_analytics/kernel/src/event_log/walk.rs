@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::fault::{self, Fault};
 use super::reader::Reader;
+use super::scan;
 use super::text::as_text;
 
 impl<'a> Reader<'a> {
@@ -32,6 +33,18 @@ impl<'a> Reader<'a> {
             if !self.comma_or(b'}')? {
                 return Ok(());
             }
+        }
+    }
+
+    /// Behind a member's value: passes over the members that follow it, so that `each_member` ends here.
+    /// They are checked for balance only.
+    pub fn pass_rest(&mut self) -> Result<(), Fault> {
+        match scan::skip_container(self.line, self.at, b'{', b'}') {
+            Some(end) => {
+                self.at = end - 1;
+                Ok(())
+            }
+            None => self.fail(fault::OPEN_CONTAINER),
         }
     }
 

@@ -194,6 +194,61 @@ fn a_stage_tells_its_busiest_operator() {
     assert_eq!(number(&log, "stages", "operator_rows_max", 0), Some(99));
 }
 
+/// Of Spark's own order the rest of an object is passed over; nobody else need write in that order.
+#[test]
+fn members_stand_in_any_order() {
+    let spark = concat!(
+        r#"{"Event":"SparkListenerJobStart","Job ID":0,"Stage Infos":["#,
+        r#"{"Stage ID":0,"Parent IDs":[],"Details":"}]"},{"Stage ID":1,"Parent IDs":[0],"Details":"x\"}"}],"Stage IDs":[0,1]}"#,
+        "\n",
+        r#"{"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":1,"RDD Info":["#,
+        r#"{"RDD ID":1,"Scope":"{\"name\":\"Scan\"}","Parent IDs":[2]},{"Scope":null,"Name":"}"},{"Scope":"{\"name\":\"Sort\"}"}],"#,
+        r#""Accumulables":[{"ID":5,"Name":"number of output rows","Value":"9","Internal":true},"#,
+        r#"{"ID":6,"Name":"number of output rows","Value":"7","Metadata":"}"}]}}"#,
+        "\n",
+    );
+    let other = spark
+        .replace(r#""Stage ID":1,"Parent IDs":[0],"#, r#""Parent IDs":[0],"Stage ID":1,"#)
+        .replace(
+            r#""RDD ID":1,"Scope":"{\"name\":\"Scan\"}","#,
+            r#""Scope":"{\"name\":\"Scan\"}","RDD ID":1,"#,
+        )
+        .replace(
+            r#""ID":5,"Name":"number of output rows","Value":"9""#,
+            r#""Value":"9","Name":"number of output rows","ID":5"#,
+        );
+    assert_ne!(spark, other);
+    for text in [spark, other.as_str()] {
+        let log = read(text.as_bytes());
+        assert_eq!(log.report.malformed, 0, "{text}");
+        let stage = |column| number(&log, "stages", column, 0);
+        assert_eq!(
+            [stage("depth"), stage("operator_rows_max")],
+            [Some(1), Some(9)],
+            "{text}"
+        );
+        let scopes = table(&log, "stages")
+            .column_by_name("scope_names")
+            .unwrap()
+            .as_list::<i32>()
+            .value(0);
+        let names: Vec<_> = scopes.as_string::<i32>().iter().flatten().collect();
+        assert_eq!(names, ["Scan", "Sort"], "{text}");
+        assert_eq!(
+            [0, 1].map(|row| number(&log, "accumulators", "value", row)),
+            [9, 7].map(Some),
+            "{text}"
+        );
+    }
+}
+
+/// What is passed over must still be whole.
+#[test]
+fn half_an_object_behind_the_last_wanted_member_is_a_fault() {
+    let log = read(b"{\"Event\":\"SparkListenerJobStart\",\"Job ID\":0,\"Stage Infos\":[{\"Stage ID\":0,\"Parent IDs\":[],\"x\":1]}\n");
+    assert_eq!(log.report.malformed, 1);
+}
+
 #[test]
 fn an_old_log_has_its_peak_memory_among_the_accumulables() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();

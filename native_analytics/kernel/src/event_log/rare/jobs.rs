@@ -131,7 +131,13 @@ fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i
         value.each_member(|value, key| {
             match key {
                 b"Stage ID" => id = value.number(odd)?,
-                b"Parent IDs" => parents = value.numbers(odd)?,
+                b"Parent IDs" => {
+                    parents = value.numbers(odd)?;
+                    // Spark writes the id before, and behind it only what is long and not wanted here.
+                    if id.is_some() {
+                        value.pass_rest()?;
+                    }
+                }
                 _ => {}
             }
             Ok(())
@@ -196,7 +202,7 @@ fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, Fault> {
                 return Ok(());
             }
             let Some(scope) = value.borrowed_text()? else {
-                return Ok(());
+                return value.pass_rest();
             };
             let mut inner = Reader {
                 line: scope.as_bytes(),
@@ -209,7 +215,7 @@ fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, Fault> {
                     names.push(name.to_owned());
                 }
             }
-            Ok(())
+            value.pass_rest()
         })
     })?;
     Ok(names)
@@ -233,7 +239,13 @@ fn accumulable(reader: &mut Reader<'_>, odd: &mut u64, tables: &mut Tables) -> R
             b"ID" => found.id = value.number(odd)?,
             b"Name" => found.name = value.borrowed_text()?.map(|name| tables.word(&name)),
             // Users' accumulators hold anything.
-            b"Value" => found.value = value.whole_value()?,
+            b"Value" => {
+                found.value = value.whole_value()?;
+                // Spark writes these two before; who does not, is read to the end.
+                if found.id.is_some() && found.name.is_some() {
+                    value.pass_rest()?;
+                }
+            }
             _ => {}
         }
         Ok(())

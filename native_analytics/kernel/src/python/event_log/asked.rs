@@ -58,7 +58,7 @@ pub(super) fn asked(
     batch_rows: usize,
 ) -> PyResult<Arc<Options>> {
     let mut options = Options {
-        tasks_of,
+        tasks_of: tasks_of.map(|wanted| wanted.into_iter().collect()),
         environment: Allowed::new(environment),
         batch_rows: batch_rows.max(1),
         ..Options::default()
