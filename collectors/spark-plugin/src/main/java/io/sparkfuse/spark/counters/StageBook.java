@@ -7,6 +7,7 @@ import io.sparkfuse.contracts.StageStarted;
 import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.contracts.TaskStarted;
+import io.sparkfuse.spark.safety.SteadyClock;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -15,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
 
 /**
  * Keeps account of the running jobs and stages of this application, from what the driver's listener
@@ -30,6 +32,7 @@ public final class StageBook {
   static final int MOST_STAGES_OF_JOBS = 200_000;
   static final int MOST_RUNNING = 20_000;
 
+  private final LongSupplier clockMs;
   private final LinkedHashMap<Long, StageCounters> stages = new LinkedHashMap<>();
 
   /** The stages of each running job, ascending. */
@@ -41,6 +44,15 @@ public final class StageBook {
   private long succeededJobs;
   private long failedJobs;
   private boolean blind;
+
+  public StageBook() {
+    this(SteadyClock::ms);
+  }
+
+  /** {@code clockMs} does not jump. */
+  StageBook(LongSupplier clockMs) {
+    this.clockMs = clockMs;
+  }
 
   public synchronized void jobStarted(JobStarted job) {
     int[] its = job.getStageIdsList().stream().mapToInt(Integer::intValue).sorted().toArray();
@@ -71,7 +83,7 @@ public final class StageBook {
             stage.getStageId(),
             stage.getStageAttempt(),
             stage.getNumTasks(),
-            stage.getSubmittedMs());
+            clockMs.getAsLong());
     if (blind) {
       counters.markBlind();
     }
@@ -136,7 +148,7 @@ public final class StageBook {
   public synchronized void taskEnded(TaskEnded task) {
     StageCounters counters = stages.get(key(task.getStageId(), task.getStageAttempt()));
     if (counters != null) {
-      running -= counters.taskEnded(task, System.currentTimeMillis()) ? 1 : 0;
+      running -= counters.taskEnded(task, clockMs.getAsLong()) ? 1 : 0;
       forgetIfOver(counters);
     }
   }
@@ -170,12 +182,12 @@ public final class StageBook {
   }
 
   /** The counters of a running stage attempt by column, or an empty map when it does not run. */
-  public synchronized Map<String, Long> columns(int stageId, int attempt, long nowMs) {
+  public synchronized Map<String, Long> columns(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     if (counters == null || counters.ended()) {
       return Collections.emptyMap();
     }
-    return counters.columns(nowMs);
+    return counters.columns(clockMs.getAsLong());
   }
 
   /** Ids of the running tasks of all attempts of a stage. */

@@ -25,7 +25,7 @@ final class StageCounters {
   final int stageId;
   final int attempt;
   private final int tasks;
-  private final long submittedMs;
+  private final long startedMs;
   private final Map<Long, Running> running = new HashMap<>();
 
   /** Running tasks that found no room: they are counted, not known. */
@@ -39,12 +39,13 @@ final class StageCounters {
   private boolean ended;
   private boolean blind;
 
-  StageCounters(int stageId, int attempt, int tasks, long submittedMs) {
+  /** {@code startedMs} and all other moments are of one clock that does not jump. */
+  StageCounters(int stageId, int attempt, int tasks, long startedMs) {
     this.stageId = stageId;
     this.attempt = attempt;
     this.tasks = tasks;
-    this.submittedMs = submittedMs;
-    this.lastFinishMs = submittedMs;
+    this.startedMs = startedMs;
+    this.lastFinishMs = startedMs;
   }
 
   /** {@code room} says whether the task may be remembered; returns whether it was. */
@@ -70,7 +71,7 @@ final class StageCounters {
     boolean known = running.remove(task.getTaskId()) != null;
     unknown -= !known && unknown > 0 ? 1 : 0;
     finished.add(TaskTally.of(task));
-    lastFinishMs = Math.max(lastFinishMs, nowMs);
+    lastFinishMs = nowMs;
     switch (task.getOutcome()) {
       case "success":
         succeeded++;
@@ -118,7 +119,7 @@ final class StageCounters {
     }
     Map<String, Long> columns = new LinkedHashMap<>();
     columns.put("num_tasks", (long) tasks);
-    columns.put("elapsed_ms", nowMs - submittedMs);
+    columns.put("elapsed_ms", nowMs - startedMs);
     columns.put("since_finish_ms", nowMs - lastFinishMs);
     columns.put("finished_tasks", succeeded + failed + killed);
     columns.put("succeeded_tasks", succeeded);

@@ -87,7 +87,7 @@ final class Hook {
       answer(signal, refusal, NOTHING);
       return;
     }
-    Map<String, Long> columns = book.columns(signal.getStageId(), signal.getStageAttempt(), nowMs);
+    Map<String, Long> columns = book.columns(signal.getStageId(), signal.getStageAttempt());
     Predicate predicate = Predicate.evaluate(signal, columns);
     if (predicate.fault() != null) {
       answer(signal, Verdict.refused(predicate.fault()), predicate.observed);

@@ -28,7 +28,7 @@ public final class Guard {
   /** Starts to look; {@code switchFile} may be empty. */
   public static Guard start(CollectorBreaker breaker, String switchFile, Faults faults) {
     Guard guard = new Guard(breaker, faults);
-    Runnable look = () -> breaker.look(System.nanoTime() / 1_000_000);
+    Runnable look = () -> breaker.look(SteadyClock.ms());
     DaemonThreads.of("guard", faults, () -> guard.repeat(LOOK_MS, look)).start();
     if (!switchFile.isEmpty()) {
       Path path = Paths.get(switchFile);

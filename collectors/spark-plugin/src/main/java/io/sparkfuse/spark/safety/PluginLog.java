@@ -33,7 +33,7 @@ public final class PluginLog {
   /** Logs trouble of one kind, at most once a minute; {@code cause} may be null. */
   public static void trouble(String kind, Throwable cause) {
     try {
-      if (mayLog(kind, System.nanoTime() / 1_000_000)) {
+      if (mayLog(kind, SteadyClock.ms())) {
         LOG.warn("Sparkfuse: {}{}", kind, cause == null ? "" : ": " + cause);
       }
     } catch (Throwable ignored) { // a broken logger must not reach the job

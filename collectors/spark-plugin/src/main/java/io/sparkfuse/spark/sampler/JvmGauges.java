@@ -2,6 +2,7 @@ package io.sparkfuse.spark.sampler;
 
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.sparkfuse.contracts.ExecutorSample;
+import io.sparkfuse.spark.safety.SteadyClock;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
@@ -25,10 +26,10 @@ final class JvmGauges {
 
   JvmGauges() {
     gcMsBefore = gcMs();
-    takenMs = System.currentTimeMillis();
+    takenMs = SteadyClock.ms();
   }
 
-  /** One sample; deltas are since the one before. */
+  /** One sample; deltas are since the one before. {@code nowMs} is of {@link SteadyClock}. */
   ExecutorSample.Builder sample(long nowMs) {
     MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
     MemoryUsage nonHeap = ManagementFactory.getMemoryMXBean().getNonHeapMemoryUsage();

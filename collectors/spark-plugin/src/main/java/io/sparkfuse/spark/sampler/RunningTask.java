@@ -1,16 +1,17 @@
 package io.sparkfuse.spark.sampler;
 
+import io.sparkfuse.spark.safety.SteadyClock;
 import org.apache.spark.TaskContext;
 
 /**
  * One running task: its thread and context, and what the sampler saw of it last.
  *
- * <p>Made by the task's thread, which does nothing more; all that changes is the sampler's.
+ * <p>All moments are of {@link SteadyClock}. Made by the task's thread, which does nothing more; all that changes is the sampler's.
  */
 final class RunningTask {
   final TaskContext context;
   final Thread thread;
-  final long startedMs = System.currentTimeMillis();
+  final long startedMs = SteadyClock.ms();
 
   private TaskReading reading;
   private long movedMs = startedMs;

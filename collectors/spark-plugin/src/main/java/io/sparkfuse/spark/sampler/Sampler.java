@@ -6,6 +6,7 @@ import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.spark.facts.FactOutlet;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.SteadyClock;
 import io.sparkfuse.spark.settings.PluginSettings;
 import java.util.ArrayList;
 import java.util.List;
@@ -88,16 +89,15 @@ public final class Sampler implements TaskEar {
     // Executors of one application start together; they must not all sample in the same moment.
     rest((long) (Math.random() * settings.sampleIntervalMs));
     while (!stopped && faults.on()) {
-      long began = System.currentTimeMillis();
-      long beganNs = System.nanoTime(); // the other clock may jump
+      long beganMs = SteadyClock.ms();
       try {
-        pass(began);
+        pass(System.currentTimeMillis(), beganMs);
       } catch (Throwable fault) {
         if (!(stopped && fault instanceof InterruptedException)) { // stop() interrupts what waits
           faults.caught(fault);
         }
       }
-      rest(jittered(settings.sampleIntervalMs) - (System.nanoTime() - beganNs) / 1_000_000);
+      rest(jittered(settings.sampleIntervalMs) - (SteadyClock.ms() - beganMs));
     }
   }
 
@@ -113,7 +113,8 @@ public final class Sampler implements TaskEar {
     }
   }
 
-  private void pass(long nowMs) throws InterruptedException {
+  /** The machine's time says when it was, the steady one how long all lasts. */
+  private void pass(long timeMs, long nowMs) throws InterruptedException {
     if (!outlet.ready()) {
       return;
     }
@@ -131,10 +132,10 @@ public final class Sampler implements TaskEar {
     pauses.moveTo(sample);
     memory.copyTo(sample);
     List<Fact.Builder> facts = new ArrayList<>(tasks.size() + 1);
-    facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setExecutorSample(sample));
+    facts.add(Fact.newBuilder().setEventTimeMs(timeMs).setExecutorSample(sample));
     for (TaskProgress.Builder task : tasks) {
       task.setExecutorId(executorId).setHost(hostNow);
-      facts.add(Fact.newBuilder().setEventTimeMs(nowMs).setTaskProgress(task));
+      facts.add(Fact.newBuilder().setEventTimeMs(timeMs).setTaskProgress(task));
     }
     outlet.send(facts);
   }

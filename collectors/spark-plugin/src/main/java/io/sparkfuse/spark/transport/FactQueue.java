@@ -15,7 +15,7 @@ import java.util.List;
  */
 public final class FactQueue {
   /** From so many on the sender is woken; fewer wait for its next look, which spares a wake-up. */
-  private static final int MANY = 512;
+  static final int MANY = 512;
 
   private static final class Bounded {
     final ArrayDeque<Outgoing> waiting = new ArrayDeque<>();

@@ -31,7 +31,7 @@ public final class KafkaClientSettings {
     Properties bounds = common(settings, clientId);
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
-    bounds.put("linger.ms", "50");
+    bounds.put("linger.ms", "10"); // as long as the sender takes to hand over what gathered
     int batchBytes = Math.min(MOST_BATCH_BYTES, bufferBytes / LEAST_BATCHES);
     bounds.put("batch.size", Integer.toString(batchBytes));
     bounds.put("buffer.memory", Integer.toString(bufferBytes));

@@ -5,6 +5,7 @@ import io.sparkfuse.spark.facts.FactEncoder;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.safety.SteadyClock;
 import java.io.IOException;
 import java.util.function.Supplier;
 
@@ -18,8 +19,12 @@ import java.util.function.Supplier;
 public final class Sender {
   private static final int BATCH = 256;
 
-  /** Between two looks into an empty queue; the client gathers for as long. */
-  private static final long WAIT_MS = 50;
+  /**
+   * Between two looks into a queue that is not {@link FactQueue#MANY} long. Facts gather here and
+   * not in the client, because each request costs the client and the broker a millisecond of CPU,
+   * and because at the end this wait is cut short where the client's would not be.
+   */
+  private static final long WAIT_MS = 200;
 
   /** So many waiting records go before the queue is looked at again. */
   private static final int MOST_IN_A_ROW = 1_000;
@@ -40,7 +45,7 @@ public final class Sender {
   private final Thread thread;
   private final long healthIntervalMs;
   private Health health = () -> null;
-  private long nextHealthMs = nowMs();
+  private long nextHealthMs = SteadyClock.ms();
   private volatile boolean stopping;
   private volatile long drainUntilMs = Long.MAX_VALUE;
   private volatile long closeUntilMs = Long.MAX_VALUE;
@@ -104,7 +109,7 @@ public final class Sender {
    * @return how many records were abandoned
    */
   public long finish(long budgetMs) {
-    long now = nowMs();
+    long now = SteadyClock.ms();
     drainUntilMs = now + budgetMs / 2;
     closeUntilMs = now + budgetMs - 50;
     stopping = true;
@@ -143,12 +148,12 @@ public final class Sender {
 
   /** At the end a broker that is away is not waited for. */
   private boolean givesUp() {
-    return stopping && (breaker.state().equals("open") || nowMs() >= drainUntilMs);
+    return stopping && (breaker.state().equals("open") || SteadyClock.ms() >= drainUntilMs);
   }
 
   private void offerHealthWhenDue() {
-    if (nowMs() >= nextHealthMs) {
-      nextHealthMs = nowMs() + healthIntervalMs;
+    if (SteadyClock.ms() >= nextHealthMs) {
+      nextHealthMs = SteadyClock.ms() + healthIntervalMs;
       offerHealth();
     }
   }
@@ -187,7 +192,7 @@ public final class Sender {
 
   private void sendWaiting() throws IOException {
     for (int i = 0; i < MOST_IN_A_ROW && backlog.waiting() > 0; i++) {
-      if (!breaker.allows(nowMs())) {
+      if (!breaker.allows(SteadyClock.ms())) {
         return;
       }
       Backlog.Waiting first = backlog.first();
@@ -199,10 +204,10 @@ public final class Sender {
   }
 
   private boolean tryOnce(String topic, byte[] value) {
-    if (!breaker.allows(nowMs())) {
+    if (!breaker.allows(SteadyClock.ms())) {
       return false;
     }
-    RecordSink sink = sinks.get(nowMs());
+    RecordSink sink = sinks.get(SteadyClock.ms());
     if (sink == null && !sinks.failed()) { // it is being made: that takes seconds on a busy machine
       return false;
     }
@@ -216,7 +221,7 @@ public final class Sender {
     if (taken) {
       breaker.took();
     } else {
-      breaker.refused(nowMs());
+      breaker.refused(SteadyClock.ms());
     }
     return taken;
   }
@@ -231,13 +236,13 @@ public final class Sender {
     } catch (Throwable fault) {
       faults.caught(fault);
     }
-    closeSink(sinks.close(), Math.max(50, Math.min(1_000, closeUntilMs - nowMs())));
+    closeSink(sinks.close(), Math.max(50, Math.min(1_000, closeUntilMs - SteadyClock.ms())));
   }
 
   /** Waits a little for open records, so that the last health fact can count them. */
   private void settle() throws InterruptedException {
-    long until = Math.min(drainUntilMs, nowMs() + 300);
-    while (deliveries.open() > 0 && nowMs() < until) {
+    long until = Math.min(drainUntilMs, SteadyClock.ms() + 300);
+    while (deliveries.open() > 0 && SteadyClock.ms() < until) {
       Thread.sleep(5);
     }
   }
@@ -250,10 +255,5 @@ public final class Sender {
     } catch (Throwable fault) {
       PluginLog.trouble("closing the Kafka client", fault);
     }
-  }
-
-  /** Of a clock that does not jump. */
-  private static long nowMs() {
-    return System.nanoTime() / 1_000_000;
   }
 }
