@@ -139,13 +139,18 @@ class Runner:
             [self._python, str(JOB)], env=environment, capture_output=True, text=True, check=True, timeout=1_800
         )
         said = [line.split() for line in done.stdout.splitlines()]
-        timed = {word: [float(words[1]) for words in said if words[:1] == [word]] for word in ("RUN", "ON", "OFF")}
-        ratios = [math.log(on / off) for on, off in zip(timed["ON"], timed["OFF"], strict=True)]
+        timed, cpu = (
+            {word: [float(words[place]) for words in said if words[:1] == [word]] for word in ("RUN", "ON", "OFF")}
+            for place in (1, 2)
+        )
         found = {
             "run": statistics.mean(timed["RUN"] or timed["ON"]),
+            "cpu": statistics.mean(cpu["RUN"] or cpu["ON"]),
             "stop": next(float(words[1]) for words in said if words[:1] == ["STOPPED"]),
-            **(interval(ratios) if ratios else {}),
         }
+        if timed["ON"]:
+            found |= interval(ratios(timed["ON"], timed["OFF"]))
+            found |= {f"cpu_{name}": value for name, value in interval(ratios(cpu["ON"], cpu["OFF"])).items()}
         figures = _FIGURES.search(done.stderr)
         if figures:
             names = ("callbacks", "p99_ns", "p999_ns", "longest_ns", "plugin_stop_ms")
@@ -157,16 +162,18 @@ class Runner:
 
 def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, float]:
     """The ratio of wall times over alternating pairs, its interval, and what stopping took more."""
-    ratios, stops, own = [], [], []
+    ratios, cpu, stops, own = [], [], [], []
     for number in range(pairs):
         order = (plugin, None) if number % 2 else (None, plugin)
         both = {each is not None: runner.run(each) for each in order}
         ratios.append(math.log(both[True]["run"] / both[False]["run"]))
+        cpu.append(math.log(both[True]["cpu"] / both[False]["cpu"]))
         stops.append(both[True]["stop"] - both[False]["stop"])
         own.append(both[True])
         print(f"pair {number + 1}: {both[False]['run']:.2f} s without, {both[True]['run']:.2f} s with", flush=True)
     return {
         **interval(ratios),
+        **{f"cpu_{name}": value for name, value in interval(cpu).items()},
         "stop_more_s": statistics.median(stops),
         "stop_most_s": max(stops),
         "plugin_stop_most_ms": max(each["plugin_stop_ms"] for each in own),
@@ -178,6 +185,11 @@ def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, flo
 def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
     """The ratio of wall times with the collector on against off, in one process, and its interval."""
     return runner.run(plugin)
+
+
+def ratios(ones: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Logarithms of the ratio of each to its other."""
+    return [math.log(one / other) for one, other in zip(ones, others, strict=True)]
 
 
 def interval(ratios: Sequence[float]) -> dict[str, float]:
@@ -201,34 +213,34 @@ def callbacks(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
 def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
     """All cells that were measured so far."""
     lines = [
-        "| job | broker | slowdown | 95 % interval | pairs | stop takes more, at most | callbacks p99, p99.9 | load |",
+        "| job | broker | by the clock | CPU of the JVM | pairs | stop takes | callbacks p99, p99.9 | load |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]  # fmt: skip
-    for kind, state in itertools.product(TASKS, STATES):
-        cell = kept.get(f"wall {kind} {state}")
+    ]
+    for part, kind, state in itertools.product(("wall", "switched", "callbacks"), TASKS, STATES):
+        cell = kept.get(f"{part} {kind} {state}")
         if cell:
-            lines.append(
-                f"| {cell['tasks']} {kind} tasks | {state} | {cell['slowdown']:+.1%} | {cell['low']:+.1%} to "
-                f"{cell['high']:+.1%} | {cell['pairs']} | {cell['stop_more_s']:+.2f} s, {cell['stop_most_s']:+.2f} s | "
-                f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us | {cell['load']} |"
-            )
-    for kind, state in itertools.product(TASKS, STATES):
-        cell = kept.get(f"switched {kind} {state}")
-        if cell:
-            lines.append(
-                f"| {cell['tasks']} {kind} tasks, switched | {state} | {cell['slowdown']:+.1%} | {cell['low']:+.1%} to "
-                f"{cell['high']:+.1%} | {cell['pairs']} | in all {cell['plugin_stop_ms']:.0f} ms | "
-                f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us | {cell['load']} |"
-            )
-    for state in STATES:
-        cell = kept.get(f"callbacks tiny {state}")
-        if cell:
-            lines.append(
-                f"| {cell['callbacks']:.0f} callbacks | {state} | | | | in all {cell['plugin_stop_ms']:.0f} ms"
-                f" | {cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us, "
-                f"longest {cell['longest_ns'] / 1e6:.1f} ms | {cell['load']} |"
-            )
+            figures = ratio_figures(cell) if part != "callbacks" else (f"{cell['callbacks']:.0f} callbacks", "", "")
+            name = f"{cell['tasks']} {kind} tasks" + (", switched" if part == "switched" else "")
+            quantiles = f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us"
+            lines.append(f"| {' | '.join([name, state, *figures, stop_figure(cell), quantiles, str(cell['load'])])} |")
     return "\n".join(lines)
+
+
+def ratio_figures(cell: Mapping[str, float]) -> tuple[str, str, str]:
+    """Slowdown by the clock and in CPU, each with its 95 % interval, and of how many pairs."""
+
+    def one(prefix: str) -> str:
+        low, mean, high = (cell[prefix + name] for name in ("low", "slowdown", "high"))
+        return f"{mean:+.1%} ({low:+.1%} to {high:+.1%})"
+
+    return one(""), one("cpu_"), f"{cell['pairs']}"
+
+
+def stop_figure(cell: Mapping[str, float]) -> str:
+    """What stopping takes more than without the plugin, or else in all."""
+    if "stop_more_s" in cell:
+        return f"{cell['stop_more_s']:+.2f} s, at most {cell['stop_most_s']:+.2f} s"
+    return f"in all {cell['plugin_stop_ms']:.0f} ms"
 
 
 def write(text: str) -> None:
@@ -239,7 +251,8 @@ def write(text: str) -> None:
         f"`make bench-plugin ARGS=...` (`tests/bench/bench_plugin.py`), {day}, 2 cores, local[2], Spark 3.5.",
         "With and without the plugin in processes that take turns; a pair gives the ratio of the means of its runs.",
         "Where it says switched: the collector on and off in one process, whose runs take turns.",
-        "The interval is Student's over the logarithms of the ratios.",
+        "In brackets the 95 % interval, Student's over the logarithms of the ratios.",
+        "The JVM is driver and executor in one; its CPU has less noise than the clock, and leaves the broker's out.",
         "Callback times are by the clock, as the plugin counts them itself.",
         "The load is the machine's before the cell began: at more than 2 the callbacks wait for a core.", "",
         text,
