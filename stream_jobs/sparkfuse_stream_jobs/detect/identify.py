@@ -67,6 +67,9 @@ def step(row: LiveRow, memory: Memory) -> Iterator[Found]:
         _refresh(row, memory)
     _remember(row, memory)
     _identify(row, memory)
+    if row.HasField("application_ended"):
+        # Before the end itself, behind which the run's findings are done with.
+        yield from troubles.queries_left(row, memory)
     yield row
     yield from host_news(row, memory)
     for made in _following(row, memory):

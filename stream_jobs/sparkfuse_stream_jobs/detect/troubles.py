@@ -104,6 +104,15 @@ def ended_query(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
         yield from _failed_query(row, execution, plan, memory)
 
 
+def queries_left(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
+    """At the end of the application: the rows of failed queries whose last job never ended, as when the driver dies."""
+    failed = [(int(name), plan) for name, plan in memory.plans.items() if plan.failure_reason]
+    for execution, _ in sorted(failed, key=lambda each: (each[1].ended_ms or 0, each[0])):
+        # Looked up again: the one before may have been told for this one, too.
+        if plan := _plan(execution, memory):
+            yield from _failed_query(row, execution, plan, memory)
+
+
 def _failed_query(row: LiveRow, execution: int, plan: Plan, memory: Memory) -> Iterator[LiveRow]:
     """The row of a failed query; none where a failure in it has been told, and for what somebody cancelled."""
     root, found = _plan(plan.root_id, memory), classify(None, plan.failure_reason)

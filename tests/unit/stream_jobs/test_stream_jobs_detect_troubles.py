@@ -129,6 +129,21 @@ def test_a_query_waits_for_the_end_of_its_job_and_may_be_told_of_later_than_it()
         assert made[-1].job.job_id == 3
 
 
+def test_a_query_whose_job_never_ends_is_told_at_the_end_of_the_application():
+    """Before that end, behind which nothing begins; one that is told, or was cancelled, is not told again."""
+    seen = Identified()
+    for execution, reason in ((5, TOO_LONG), (6, "Job 6 cancelled by the user"), (7, TOO_LONG)):
+        seen.of(seen.run.query_started(T + W, execution))
+        seen.of(seen.run.job_started(T + W, execution, sql_execution_id=execution))
+        seen.of(seen.run.query_ended(T + 2 * W, execution, reason))
+    told = seen.of(seen.run.job_ended(T + 2 * W, 7))
+    *made, ended = seen.of(seen.run.ended(T + 3 * W))
+
+    assert [each.job.job_id for each in told[1:]] == [7]
+    assert [(each.view, each.job.job_id, each.job.status) for each in made] == [("job_live", 5, "query_failed")]
+    assert ended.HasField("application_ended")
+
+
 def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it():
     """One cause, one page."""
     seen = Identified()
