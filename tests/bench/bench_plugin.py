@@ -252,7 +252,7 @@ def write(text: str) -> None:
         "With and without the plugin in processes that take turns; a pair gives the ratio of the means of its runs.",
         "Where it says switched: the collector on and off in one process, whose runs take turns.",
         "In brackets the 95 % interval, Student's over the logarithms of the ratios.",
-        "The JVM is driver and executor in one; its CPU has less noise than the clock, and leaves the broker's out.",
+        "The JVM is driver and executor in one; its CPU leaves the broker's out.",
         "Callback times are by the clock, as the plugin counts them itself.",
         "The load is the machine's before the cell began: at more than 2 the callbacks wait for a core.", "",
         text,
