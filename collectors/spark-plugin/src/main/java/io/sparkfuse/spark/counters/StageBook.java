@@ -80,10 +80,7 @@ public final class StageBook {
   public synchronized void stageStarted(StageStarted stage) {
     StageCounters counters =
         new StageCounters(
-            stage.getStageId(),
-            stage.getStageAttempt(),
-            stage.getNumTasks(),
-            clockMs.getAsLong());
+            stage.getStageId(), stage.getStageAttempt(), stage.getNumTasks(), clockMs.getAsLong());
     if (blind) {
       counters.markBlind();
     }

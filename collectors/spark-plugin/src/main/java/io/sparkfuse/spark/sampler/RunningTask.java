@@ -6,7 +6,8 @@ import org.apache.spark.TaskContext;
 /**
  * One running task: its thread and context, and what the sampler saw of it last.
  *
- * <p>All moments are of {@link SteadyClock}. Made by the task's thread, which does nothing more; all that changes is the sampler's.
+ * <p>All moments are of {@link SteadyClock}. Made by the task's thread, which does nothing more;
+ * all that changes is the sampler's.
  */
 final class RunningTask {
   final TaskContext context;
