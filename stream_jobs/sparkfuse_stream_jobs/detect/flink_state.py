@@ -23,9 +23,11 @@ from pyflink.datastream.state import MapStateDescriptor, StateTtlConfig
 
 from sparkfuse_stream_jobs.detect.codec import Codec
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
-from sparkfuse_stream_jobs.detect.recent import Recent
+from sparkfuse_stream_jobs.detect.recent import Names, Recent
 
 Value = TypeVar("Value")
+# The name of the one value of a cell; no value of a shelf has it.
+ITS_OWN = "\0"
 
 
 class Kept:
@@ -37,80 +39,103 @@ class Kept:
         ttl = StateTtlConfig.new_builder(Time.milliseconds(int(lives.total_seconds() * 1000)))
         ttl.update_ttl_on_create_and_write().return_expired_if_not_cleaned_up()
         descriptor.enable_time_to_live(ttl.build())
-        self._map, self._recent = _Map(name, context.get_map_state(descriptor), recent), recent
+        self._map = _Map(context.get_map_state(descriptor), recent)
 
     def cell(self, name: str, codec: Codec[Value]) -> Cell[Value]:
         """The cell ``name`` of the current key."""
-        return _StateCell(name, self._map, self._recent, codec)
+        return _StateCell(name, self._map, codec)
 
     def shelf(self, name: str, codec: Codec[Value]) -> Shelf[Value]:
         """The shelf ``name`` of the current key."""
-        return _StateShelf(name, self._map, self._recent, codec)
+        return _StateShelf(name, self._map, codec)
 
 
 class _Map:
-    """Flink's map of one key's values."""
+    """Flink's map of one key's values, with what is held of it."""
 
-    def __init__(self, name: str, state: Any, recent: Recent) -> None:
-        self._name, self.state, self._recent = name, state, recent
+    def __init__(self, state: Any, recent: Recent) -> None:
+        self.state, self._recent, self._names = state, recent, Names()
 
-    def get(self, name: str) -> bytes | None:
-        """What stands there; the JVM is not asked for what a key cannot have."""
-        if self._recent.is_whole(self._name, self.state.is_empty):
+    def get(self, shelf: str, name: str, codec: Codec[Value]) -> Value | None:
+        """What stands there; the JVM is not asked for what is held, and for what a key cannot have."""
+        full_name = _full(shelf, name)
+        if self._names.lacks(self._recent.key, full_name, self.state.is_empty):
             return None
-        content = self.state.get(name)
-        return None if content is None else bytes(content)
+        found: Value | None = self._recent.get(shelf, name, partial(self._fetch, full_name, codec))
+        return found
+
+    def put(self, shelf: str, name: str, value: Value, codec: Codec[Value]) -> None:
+        """Write it."""
+        full_name = _full(shelf, name)
+        # First: a key that is met by this has nothing yet for all that is known, and would seem empty.
+        self._names.add(self._recent.key, full_name)
+        self.state.put(full_name, codec.encode(value))
+        self._recent.put(shelf, name, value)
+
+    def remove(self, shelf: str, name: str) -> None:
+        """Take it away."""
+        full_name = _full(shelf, name)
+        self.state.remove(full_name)
+        if self._names.remove(self._recent.key, full_name):
+            self._recent.drop(shelf, name)
+        else:
+            self._recent.put(shelf, name, None)
+
+    def items(self, shelf: str, codec: Codec[Value]) -> Iterator[tuple[str, Value]]:
+        """All that stands on the shelf."""
+        prefix = f"{shelf}/"
+        whole = [(name, content) for name, content in self.state.items() if name.startswith(prefix)]
+        return iter([(name[len(prefix) :], codec.decode(bytes(content))) for name, content in whole])
+
+    def clear(self, shelf: str) -> None:
+        """Take all away that stands on the shelf."""
+        prefix = f"{shelf}/"
+        for name in [name for name in self.state.keys() if name.startswith(prefix)]:  # noqa: SIM118 - no dict
+            self.state.remove(name)
+            self._names.remove(self._recent.key, name)
+        self._recent.clear(shelf)
+
+    def _fetch(self, full_name: str, codec: Codec[Value]) -> Value | None:
+        content = self.state.get(full_name)
+        return None if content is None else codec.decode(bytes(content))
+
+
+def _full(shelf: str, name: str) -> str:
+    """The name of a value in the map: that of its cell, or its own behind that of its shelf."""
+    return shelf if name == ITS_OWN else f"{shelf}/{name}"
 
 
 class _StateCell(Cell[Value]):
-    def __init__(self, name: str, of: _Map, recent: Recent, codec: Codec[Value]) -> None:
-        self._name, self._map, self._recent, self._codec = name, of, recent, codec
+    def __init__(self, name: str, of: _Map, codec: Codec[Value]) -> None:
+        self._name, self._map, self._codec = name, of, codec
 
     def get(self) -> Value | None:
-        found: Value | None = self._recent.get(self._name, "", self._fetch)
-        return found
+        return self._map.get(self._name, ITS_OWN, self._codec)
 
     def put(self, value: Value) -> None:
-        self._map.state.put(self._name, self._codec.encode(value))
-        self._recent.put(self._name, "", value)
+        self._map.put(self._name, ITS_OWN, value, self._codec)
 
     def clear(self) -> None:
-        self._map.state.remove(self._name)
-        self._recent.put(self._name, "", None)
-
-    def _fetch(self) -> Value | None:
-        content = self._map.get(self._name)
-        return None if content is None else self._codec.decode(content)
+        self._map.remove(self._name, ITS_OWN)
 
 
 class _StateShelf(Shelf[Value]):
     """Its values stand in the map under its name and theirs."""
 
-    def __init__(self, name: str, of: _Map, recent: Recent, codec: Codec[Value]) -> None:
-        self._name, self._map, self._recent, self._codec = name, of, recent, codec
-        self._prefix = f"{name}/"
+    def __init__(self, name: str, of: _Map, codec: Codec[Value]) -> None:
+        self._name, self._map, self._codec = name, of, codec
 
     def get(self, name: str) -> Value | None:
-        found: Value | None = self._recent.get(self._name, name, partial(self._fetch, name))
-        return found
+        return self._map.get(self._name, name, self._codec)
 
     def put(self, name: str, value: Value) -> None:
-        self._map.state.put(self._prefix + name, self._codec.encode(value))
-        self._recent.put(self._name, name, value)
+        self._map.put(self._name, name, value, self._codec)
 
     def remove(self, name: str) -> None:
-        self._map.state.remove(self._prefix + name)
-        self._recent.put(self._name, name, None)
+        self._map.remove(self._name, name)
 
     def items(self) -> Iterator[tuple[str, Value]]:
-        whole = [(name, content) for name, content in self._map.state.items() if name.startswith(self._prefix)]
-        return iter([(name[len(self._prefix) :], self._codec.decode(bytes(content))) for name, content in whole])
+        return self._map.items(self._name, self._codec)
 
     def clear(self) -> None:
-        for name in [name for name in self._map.state.keys() if name.startswith(self._prefix)]:  # noqa: SIM118 - no dict
-            self._map.state.remove(name)
-        self._recent.clear(self._name)
-
-    def _fetch(self, name: str) -> Value | None:
-        content = self._map.get(self._prefix + name)
-        return None if content is None else self._codec.decode(content)
+        self._map.clear(self._name)

@@ -28,6 +28,9 @@ from sparkfuse_stream_jobs.detect.scopes import (
 SEVERITIES = ("info", "warning", "critical")
 # A thing that has no row for this many windows is gone, as a series is that Prometheus no longer scrapes.
 STALE_WINDOWS = 3
+# So often the newest evidence of what fires is passed on, beside each change: it is sent to people every minute, and a
+# fleet has hundreds of stages on which some information holds for as long as they run.
+EVIDENCE_EVERY_MS = 30_000
 # One run may hold this many things under watch at once; a thousand stuck tasks of a stage are one finding anyway.
 MAX_UNITS = 500
 
@@ -64,6 +67,7 @@ class Holding:
     over: bool = False  # the thing ended, no row will follow
     finding: bytes = b""  # the Finding of this run, while it fires
     part: str = ""  # which part of the thing it last held for; rows of others do not end it
+    told_ms: int = 0  # the row whose evidence was passed on last
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ class Lifecycle:
     def step(self, row: LiveRow, severities: Mapping[str, str], memory: Memory) -> Iterator[Finding | Wake]:
         """Take one row in, with the severity of each rule that holds on it.
 
-        Gives a finding each time that one fires (with the newest evidence) or resolves, and when to be woken.
+        Gives a finding when one begins to fire, changes or resolves, and each ``EVIDENCE_EVERY_MS`` with the newest
+        evidence while it fires; and when to be woken.
         Behind the end of its application a row counts only where it says what is still there, or what happened.
         """
         if row.HasField("application_ended"):
@@ -198,7 +203,10 @@ class Lifecycle:
             return holding, None
         started_ms = at_ms if holding.started_ms is None else holding.started_ms
         finding = self.write(rule_id, row, severity, started_ms)
-        return replace(holding, started_ms=started_ms, over=event, finding=finding.SerializeToString()), finding
+        after = replace(holding, started_ms=started_ms, over=event, finding=finding.SerializeToString())
+        if not _is_news(held, after):
+            return after, None
+        return replace(after, told_ms=at_ms), finding
 
     def _not_held(
         self, rule: RuleTimes | None, held: Holding | None, at_ms: int
@@ -270,6 +278,13 @@ class Lifecycle:
         elif known:
             memory.units.remove(name)
             memory.watched.put(max(0, (memory.watched.get() or 0) - 1))
+
+
+def _is_news(before: Holding | None, after: Holding) -> bool:
+    """Whether what fires is to be passed on: it did not fire so before, or its evidence is old by now."""
+    if before is None or before.started_ms is None or after.held_ms >= before.told_ms + EVIDENCE_EVERY_MS:
+        return True
+    return after.over or (after.severity, after.part) != (before.severity, before.part)
 
 
 def _allowed(rule: RuleTimes, severity: str, row: LiveRow) -> str:

@@ -8,47 +8,39 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
-# Values of one step; five hundred applications with twenty stages each have some fifteen thousand.
+# Values of one step; five hundred applications with twenty running stages each have some fifteen thousand in use.
 MOST_VALUES = 50_000
+# Names of one map of states, at some hundred bytes each: an application keeps its ended stages until it ends.
+MOST_NAMES = 500_000
 _Place = tuple[str, str]
-# No state's name: by map of states, whether all that a key has there is held.
-_WHOLE = ""
 
 
 class Recent:
     """The values of the current key, by the name of their state and their own, and those of the keys before it.
 
-    None for a value that is known to be absent. The keys that were met longest ago go first when there are too many
-    values.
+    None for a value that is known to be absent. When there are too many, the keys that were met longest ago lose the
+    values that they have had for longest: of an application those of stages that ended.
     """
 
     def __init__(self, most: int = MOST_VALUES) -> None:
         self._most = most
         self._values: OrderedDict[_Place, dict[str, Any]] = OrderedDict()
         self._count = 0
-        self._key = ""
+        self.key = ""
 
     def __len__(self) -> int:
         return self._count
 
     def turn_to(self, key: str) -> None:
         """Say whose values are asked for from now on."""
-        self._key = key
-        if (_WHOLE, key) in self._values:
-            self._values.move_to_end((_WHOLE, key))
-
-    def is_whole(self, map_name: str, is_empty: Callable[[], bool]) -> bool:
-        """Whether all that the current key has in a map of states is held: what is not held is not there.
-
-        So it is when nothing was there when it was met first, as ``is_empty`` says, and nothing was let go since.
-        """
-        return bool(self.get(_WHOLE, map_name, is_empty))
+        self.key = key
 
     def get(self, state: str, name: str, fetch: Callable[[], Any]) -> Any:
         """The value; ``fetch`` gives it when it is not held."""
-        place = (state, self._key)
+        place = (state, self.key)
         values = self._values.get(place)
         if values is not None and name in values:
             self._values.move_to_end(place)
@@ -59,7 +51,7 @@ class Recent:
 
     def put(self, state: str, name: str, value: Any) -> None:
         """Hold ``value``; None when it was removed."""
-        place = (state, self._key)
+        place = (state, self.key)
         values = self._values.get(place)
         if values is None:
             values = self._values[place] = {}
@@ -68,9 +60,83 @@ class Recent:
         self._count += name not in values
         values[name] = value
         while self._count > self._most:
-            (_, key), values = self._values.popitem(last=False)
-            self._count -= len(values) + len(self._values.pop((_WHOLE, key), ()))
+            self._let_go()
+
+    def drop(self, state: str, name: str) -> None:
+        """No longer hold the value, present or absent."""
+        values = self._values.get((state, self.key))
+        if values is not None and name in values:
+            del values[name]
+            self._count -= 1
 
     def clear(self, state: str) -> None:
         """Let go of all values of the current key in the state."""
-        self._count -= len(self._values.pop((state, self._key), ()))
+        self._count -= len(self._values.pop((state, self.key), ()))
+
+    def _let_go(self) -> None:
+        """Let go of the older half of what the key has that was met longest ago.
+
+        Not of all: a fleet's applications take turns, so that the one met longest ago is the one that comes next.
+        """
+        place, values = next(iter(self._values.items()))
+        older = list(islice(values, (len(values) + 1) // 2))
+        for name in older:
+            del values[name]
+        self._count -= len(older)
+        if values:
+            self._values.move_to_end(place)
+        else:
+            del self._values[place]
+
+
+class Names:
+    """Which values a key has in a map of states, known of keys that had none when they were met.
+
+    New stages, jobs and plans come all the time, and to ask the JVM for one that cannot be there is a call each.
+    """
+
+    def __init__(self, most: int = MOST_NAMES) -> None:
+        self._most = most
+        # None for a key of which it is not known.
+        self._of: OrderedDict[str, set[str] | None] = OrderedDict()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def lacks(self, key: str, name: str, is_empty: Callable[[], bool]) -> bool:
+        """Whether the value is certainly not there; ``is_empty`` is asked of a key that is met first."""
+        if key not in self._of:
+            self._keep(key, set() if is_empty() else None)
+        self._of.move_to_end(key)
+        names = self._of[key]
+        return names is not None and name not in names
+
+    def add(self, key: str, name: str) -> None:
+        """A value was written."""
+        if key not in self._of:
+            self._keep(key, None)
+        names = self._of[key]
+        if names is not None and name not in names:
+            names.add(name)
+            self._count += 1
+            self._make_room()
+
+    def remove(self, key: str, name: str) -> bool:
+        """A value was removed; whether it is known from now on that it is not there."""
+        names = self._of.get(key)
+        if names is None:
+            return False
+        self._count -= name in names
+        names.discard(name)
+        return True
+
+    def _keep(self, key: str, names: set[str] | None) -> None:
+        self._of[key] = names
+        self._count += 1
+        self._make_room()
+
+    def _make_room(self) -> None:
+        while self._count > self._most and len(self._of) > 1:
+            _, names = self._of.popitem(last=False)
+            self._count -= 1 + len(names or ())

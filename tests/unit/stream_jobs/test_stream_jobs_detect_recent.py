@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkfuse_stream_jobs.detect.recent import Recent
+from sparkfuse_stream_jobs.detect.recent import Names, Recent
 
 
 class Store:
@@ -56,27 +56,53 @@ def test_what_was_cleared_is_asked_for_again():
     assert len(recent) == 2
 
 
-def test_the_keys_that_were_met_longest_ago_go_first():
-    """It holds no more than it may, and counts right while it lets go."""
-    recent, store = Recent(most=4), Store(x="fetched")
-    for key in ("one", "two"):
-        recent.turn_to(key)
-        recent.put("state", "x", key)
-        recent.put("state", "y", key)
-    recent.turn_to("one")
-    recent.get("state", "x", store.fetch("x"))
-    recent.turn_to("three")
-    recent.put("state", "x", "three")
+def test_what_was_dropped_is_neither_there_nor_gone():
+    """Who knows what is there need not hold that something is not."""
+    recent, store = Recent(), Store(x="fetched")
+    recent.turn_to("key")
+    recent.put("state", "x", "a value")
+    recent.drop("state", "x")
+    recent.drop("state", "never there")
 
-    assert len(recent) == 3
-    assert store.asked == 0
-    recent.turn_to("one")
-    assert recent.get("state", "x", store.fetch("x")) == "one"
-    recent.turn_to("two")
+    assert len(recent) == 0
     assert recent.get("state", "x", store.fetch("x")) == "fetched"
 
 
-def test_a_key_with_more_than_may_be_held_is_not_held():
+def test_the_keys_that_were_met_longest_ago_lose_their_older_half():
+    """It holds no more than it may, and counts right while it lets go."""
+    recent, store = Recent(most=6), Store(ended="fetched")
+    for key in ("one", "two"):
+        recent.turn_to(key)
+        for name in ("ended", "running", "new"):
+            recent.put("stages", name, key)
+    recent.turn_to("one")
+    recent.get("stages", "new", store.fetch("new"))
+    recent.turn_to("three")
+    recent.put("stages", "new", "three")
+
+    assert len(recent) == 5
+    recent.turn_to("one")
+    assert [recent.get("stages", name, store.fetch(name)) for name in ("ended", "running", "new")] == ["one"] * 3
+    recent.turn_to("two")
+    assert recent.get("stages", "new", store.fetch("new")) == "two"
+    assert store.asked == 0
+    assert recent.get("stages", "ended", store.fetch("ended")) == "fetched"
+
+
+def test_taking_turns_beyond_the_bound_keeps_what_each_key_put_last():
+    """Applications of a fleet are met in turns: to let go of all of the longest ago would be to hold none."""
+    recent, store = Recent(most=40), Store()
+    for stage in range(50):
+        for key in range(10):
+            recent.turn_to(str(key))
+            for running in range(max(0, stage - 1), stage):
+                recent.get("stages", str(running), store.fetch(str(running)))
+            recent.put("stages", str(stage), "a stage")
+
+    assert store.asked == 0
+
+
+def test_a_key_with_more_than_may_be_held_is_not_held_whole():
     """A loop of stages in one application does not fill the process."""
     recent, store = Recent(most=3), Store(x="fetched")
     recent.turn_to("loop")
@@ -84,33 +110,42 @@ def test_a_key_with_more_than_may_be_held_is_not_held():
         recent.put("stages", str(number), number)
 
     assert len(recent) <= 3
+    assert recent.get("stages", "9", store.fetch("x")) == 9
     assert recent.get("stages", "0", store.fetch("x")) == "fetched"
 
 
-def test_nothing_is_asked_for_a_key_that_had_nothing_when_it_was_met():
-    """New stages, jobs and plans come all the time, and each would be a call."""
-    recent, empty = Recent(), {"new": True, "old": False}
-    whole = []
-    for key in ("new", "old", "new"):
-        recent.turn_to(key)
-        recent.put("stages", "3", "a stage")
-        whole.append(recent.is_whole("run", lambda key=key: empty.pop(key)))
+def test_names_of_a_key_that_had_nothing_are_all_known():
+    """The state is asked once for a key, and never for one that was written to first."""
+    names, asked = Names(), []
 
-    assert whole == [True, False, True]
-    assert not recent.is_whole("hosts", lambda: False)
+    def is_empty(answer: bool) -> bool:
+        asked.append(answer)
+        return answer
+
+    first = names.lacks("new", "3", lambda: is_empty(True))
+    names.add("new", "3")
+    found = [names.lacks("new", name, lambda: is_empty(True)) for name in ("3", "4")]
+    removed = names.remove("new", "3")
+    gone = names.lacks("new", "3", lambda: is_empty(True))
+    old = [names.lacks("old", name, lambda: is_empty(False)) for name in ("3", "4")]
+    names.add("written", "3")
+    written = names.lacks("written", "4", lambda: is_empty(True))
+
+    assert (first, found, removed, gone) == (True, [False, True], True, True)
+    assert (old, names.remove("old", "3"), written) == ([False, False], False, False)
+    assert asked == [True, False]
 
 
-def test_a_key_of_which_something_was_let_go_is_asked_for_again():
-    """What is not held of it may be there."""
-    recent = Recent(most=5)
-    recent.turn_to("one")
-    recent.put("plans", "3", "a plan")
-    first = recent.is_whole("run", lambda: True)
-    recent.turn_to("two")
-    for number in range(4):
-        recent.put("stages", str(number), number)
-    recent.turn_to("one")
+def test_names_are_bounded_and_forgotten_by_key():
+    """What was forgotten of a key is asked of the state again."""
+    names = Names(most=5)
+    names.lacks("one", "x", lambda: True)
+    for number in range(3):
+        names.add("one", str(number))
+    names.lacks("two", "x", lambda: True)
+    before = len(names)
+    names.add("two", "0")
 
-    assert first
-    assert not recent.is_whole("run", lambda: False)
-    assert len(recent) == 5
+    assert (before, len(names)) == (5, 2)
+    assert not names.lacks("one", "9", lambda: False)
+    assert names.lacks("two", "9", lambda: False)
