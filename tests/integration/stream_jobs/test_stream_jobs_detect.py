@@ -21,6 +21,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_stream_jobs.detect.findings import finding_id
+from sparkfuse_stream_jobs.detect.lifecycle import EVIDENCE_EVERY_MS
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 from tests.waiting import wait_for
@@ -306,15 +307,16 @@ def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state
     (catalog / "task_is_old.yaml").write_text(TASK_IS_OLD)
     told = len(detect.findings("task_stuck", job))
     detect.start()
-    detect.send([run.task(at + WINDOW_MS, 95_000)])
+    newer = at + EVIDENCE_EVERY_MS
+    detect.send([run.task(end, 95_000) for end in range(at + WINDOW_MS, newer + WINDOW_MS, WINDOW_MS)])
     found = detect.wait_for_finding("task_is_old", job, lambda each: each.state == "firing", "the new rule")
 
     def told_again() -> bool:
-        return any(each.evidence_ms == at + WINDOW_MS for each in detect.findings("task_stuck", job)[told:])
+        return any(each.evidence_ms == newer for each in detect.findings("task_stuck", job)[told:])
 
     wait_for(told_again, ANSWER_SECONDS, "the finding of before the kill to be told again with new evidence")
     meanwhile = detect.findings("task_stuck", job)
-    detect.send([run.ended(at + 2 * WINDOW_MS)])
+    detect.send([run.ended(newer + WINDOW_MS)])
     detect.wait_for_finding("task_stuck", job, lambda each: each.state == "resolved", "the end of the run")
 
     assert {(each.finding_id, each.started_ms, each.state) for each in meanwhile} == {
