@@ -13,8 +13,10 @@ from typing import Any
 
 # Values of one step; five hundred applications with twenty running stages each have some fifteen thousand in use.
 MOST_VALUES = 50_000
-# Names of one map of states, at some hundred bytes each: an application keeps its ended stages until it ends.
-MOST_NAMES = 500_000
+# Names of one map of states, at some hundred bytes each: an application keeps its ended stages until it ends. A key is
+# as large as some names, and those of applications and findings that are over stay until they are too many.
+MOST_NAMES = 250_000
+NAMES_OF_A_KEY = 4
 _Place = tuple[str, str]
 
 
@@ -64,10 +66,13 @@ class Recent:
 
     def drop(self, state: str, name: str) -> None:
         """No longer hold the value, present or absent."""
-        values = self._values.get((state, self.key))
+        place = (state, self.key)
+        values = self._values.get(place)
         if values is not None and name in values:
             del values[name]
             self._count -= 1
+            if not values:
+                del self._values[place]
 
     def clear(self, state: str) -> None:
         """Let go of all values of the current key in the state."""
@@ -133,10 +138,10 @@ class Names:
 
     def _keep(self, key: str, names: set[str] | None) -> None:
         self._of[key] = names
-        self._count += 1
+        self._count += NAMES_OF_A_KEY
         self._make_room()
 
     def _make_room(self) -> None:
         while self._count > self._most and len(self._of) > 1:
             _, names = self._of.popitem(last=False)
-            self._count -= 1 + len(names or ())
+            self._count -= NAMES_OF_A_KEY + len(names or ())

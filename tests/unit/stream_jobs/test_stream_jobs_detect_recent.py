@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkfuse_stream_jobs.detect.recent import Names, Recent
+from sparkfuse_stream_jobs.detect.recent import NAMES_OF_A_KEY, Names, Recent
 
 
 class Store:
@@ -65,6 +65,7 @@ def test_what_was_dropped_is_neither_there_nor_gone():
     recent.drop("state", "never there")
 
     assert len(recent) == 0
+    assert not recent._values, "nothing of a key that is over stays for ever"
     assert recent.get("state", "x", store.fetch("x")) == "fetched"
 
 
@@ -138,7 +139,7 @@ def test_names_of_a_key_that_had_nothing_are_all_known():
 
 def test_names_are_bounded_and_forgotten_by_key():
     """What was forgotten of a key is asked of the state again."""
-    names = Names(most=5)
+    names = Names(most=2 * NAMES_OF_A_KEY + 3)
     names.lacks("one", "x", lambda: True)
     for number in range(3):
         names.add("one", str(number))
@@ -146,6 +147,6 @@ def test_names_are_bounded_and_forgotten_by_key():
     before = len(names)
     names.add("two", "0")
 
-    assert (before, len(names)) == (5, 2)
+    assert (before, len(names)) == (2 * NAMES_OF_A_KEY + 3, NAMES_OF_A_KEY + 1)
     assert not names.lacks("one", "9", lambda: False)
     assert names.lacks("two", "9", lambda: False)
