@@ -22,7 +22,7 @@ use side_by_side::side_by_side;
 /// One file of a log.
 pub enum Source {
     Path(PathBuf),
-    Reader(String, Bytes<'static>),
+    Reader(String, Bytes),
 }
 
 /// Where the rows of tasks go as they come, in the log's order.

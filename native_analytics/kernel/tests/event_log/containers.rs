@@ -1,23 +1,77 @@
 //! Packed logs: whole, joined, cut, broken and lying.
 
-use sparkfuse_kernel::event_log::options::Limits;
+use sparkfuse_kernel::event_log::options::{Limits, Options};
 
-use crate::log::{LOG, batches, options, read, read_with};
+use crate::log::{LOG, batches, options, read, read_by, read_with};
 use crate::packs::{PACKS, Pack, gzip, lz4, zstd};
 
 #[test]
 fn every_container_holds_the_same_log() {
-    let plain = LOG.repeat(40);
-    let wanted = batches(&read(plain.as_bytes()));
+    // Once within a piece, once over many.
+    for times in [40, 2000] {
+        let plain = LOG.repeat(times);
+        let wanted = batches(&read(plain.as_bytes()));
+        for (name, pack) in PACKS {
+            let packed = pack(plain.as_bytes());
+            for threads in [1, 2] {
+                let log = read_by(&packed, options(), threads);
+                assert_eq!(batches(&log), wanted, "{name}");
+                assert_eq!(
+                    (log.report.files[0].codec.as_str(), log.report.truncated),
+                    (name, false)
+                );
+                assert_eq!(log.report.plain_bytes, plain.len() as u64, "{name}");
+                assert_eq!(log.report.files[0].bytes, packed.len() as u64, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_before_a_broken_block_counts_whoever_unpacks() {
+    let plain = LOG.repeat(2000);
+    for (name, pack) in PACKS.into_iter().filter(|(name, _)| ["lz4", "snappy"].contains(name)) {
+        let mut packed = pack(plain.as_bytes());
+        let half = packed.len() / 2;
+        packed[half..half + 64].fill(0xff);
+        let logs = [1, 2].map(|threads| read_by(&packed, options(), threads));
+        let [alone, helped] = logs.each_ref().map(|log| {
+            let file = &log.report.files[0];
+            (log.report.events, file.plain_bytes, file.error.clone())
+        });
+        assert_eq!(alone, helped, "{name}");
+        assert!(alone.0 > 9000 && alone.2.is_some(), "{name} {alone:?}");
+    }
+}
+
+#[test]
+fn blocks_that_hold_nothing_are_passed_over() {
+    let mark = &lz4(b"")[..21];
+    let packed = [&mark.repeat(50_000), &lz4(LOG.as_bytes())[..]].concat();
+    for threads in [1, 2] {
+        let log = read_by(&packed, options(), threads);
+        assert_eq!((log.report.events, log.report.truncated), (13, false));
+    }
+}
+
+#[test]
+fn who_reads_no_further_leaves_no_thread_behind() {
+    let bounded = Options {
+        limits: Limits {
+            plain_bytes: 1 << 20,
+            ..Limits::default()
+        },
+        ..options()
+    };
     for (name, pack) in PACKS {
-        let packed = pack(plain.as_bytes());
-        let log = read(&packed);
-        assert_eq!(batches(&log), wanted, "{name}");
+        let file = &read_by(&pack(LOG.repeat(4000).as_bytes()), bounded.clone(), 2)
+            .report
+            .files[0];
         assert_eq!(
-            (log.report.files[0].codec.as_str(), log.report.truncated),
-            (name, false)
+            file.error.as_deref(),
+            Some("unpacks to more than 1048576 bytes"),
+            "{name}"
         );
-        assert_eq!(log.report.plain_bytes, plain.len() as u64, "{name}");
     }
 }
 

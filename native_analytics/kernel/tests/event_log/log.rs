@@ -48,9 +48,14 @@ pub fn options() -> Options {
 }
 
 pub fn read_with(bytes: &[u8], options: Options) -> LogTables {
+    read_by(bytes, options, 1)
+}
+
+/// With two threads one unpacks beside the one that reads.
+pub fn read_by(bytes: &[u8], options: Options, threads: usize) -> LogTables {
     let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
     let mut kept = Kept::default();
-    let log = read_log(vec![source], &Arc::new(options), 1, &mut kept).unwrap();
+    let log = read_log(vec![source], &Arc::new(options), threads, &mut kept).unwrap();
     LogTables::of(log, kept, true, true)
 }
 

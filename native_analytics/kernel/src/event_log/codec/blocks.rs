@@ -3,64 +3,73 @@
 
 use std::io::{self, Read};
 
-use super::{corrupt, header};
+use super::{Codec, corrupt, header};
 
 pub const LZ4_MAGIC: &[u8] = b"LZ4Block";
 pub const SNAPPY_MAGIC: &[u8] = b"\x82SNAPPY\0";
 /// lz4-java allows blocks of up to 32 MiB; snappy-java's are as large as its user wishes.
 const MOST_BLOCK: usize = 64 << 20;
 const LZ4_SEED: u32 = 0x9747_b28c;
+const OTHER_LENGTH: &str = "a block of another length than it says";
 
-/// Reads one block of a format.
-pub trait Format {
-    /// Unpacks the next block into `out`, which is empty; false at the end of the stream.
-    fn next(&mut self, source: &mut dyn Read, packed: &mut Vec<u8>, out: &mut Vec<u8>) -> io::Result<bool>;
+/// A block as it stands in its stream: `packed` bytes that unpack to `length`.
+pub struct Block {
+    pub packed: usize,
+    pub length: usize,
+    /// The bytes are as they were before they were packed.
+    stored: bool,
+    checksum: Option<u32>,
 }
 
-/// A stream of blocks as plain bytes.
-pub struct Blocks<R, F> {
-    source: R,
-    format: F,
-    packed: Vec<u8>,
-    block: Vec<u8>,
-    at: usize,
-}
+impl Block {
+    /// What belongs to the format and holds no bytes.
+    const MARK: Block = Block {
+        packed: 0,
+        length: 0,
+        stored: true,
+        checksum: None,
+    };
 
-impl<R: Read, F: Format> Blocks<R, F> {
-    pub fn new(source: R, format: F) -> Blocks<R, F> {
-        Blocks {
-            source,
-            format,
-            packed: Vec::new(),
-            block: Vec::new(),
-            at: 0,
+    fn new(packed: usize, length: usize) -> io::Result<Block> {
+        // No format packs better than 255 to 1.
+        if length > MOST_BLOCK || length > packed.saturating_mul(256) + 64 {
+            return Err(corrupt(format!("a block of {packed} bytes cannot hold {length}")));
         }
+        Ok(Block {
+            packed,
+            length,
+            stored: false,
+            checksum: None,
+        })
     }
 }
 
-impl<R: Read, F: Format> Read for Blocks<R, F> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.block.len() {
-            self.at = 0;
-            self.block.clear();
-            if !self.format.next(&mut self.source, &mut self.packed, &mut self.block)? {
-                return Ok(0);
-            }
-        }
-        let count = into.len().min(self.block.len() - self.at);
-        into[..count].copy_from_slice(&self.block[self.at..self.at + count]);
-        self.at += count;
-        Ok(count)
+/// Reads a format. What must be done in the order of the stream is little; unpacking may be done by many threads.
+pub trait Format: Send + Sync {
+    /// Appends the next block's packed bytes to `packed`; none at the end of the stream.
+    fn take(&self, source: &mut dyn Read, packed: &mut Vec<u8>) -> io::Result<Option<Block>>;
+
+    /// Unpacks a block into `out`, which is as long as the block says.
+    fn unpack(&self, block: &Block, packed: &[u8], out: &mut [u8]) -> io::Result<()>;
+}
+
+/// How a codec's blocks are read; none for a codec that has none.
+pub fn format_of(codec: Codec) -> Option<Box<dyn Format>> {
+    match codec {
+        Codec::Lz4 => Some(Box::new(Lz4)),
+        Codec::Snappy => Some(Box::new(Snappy)),
+        Codec::Lzf => Some(Box::new(Lzf)),
+        Codec::Plain | Codec::Zstd | Codec::Gzip | Codec::Zip => None,
     }
 }
 
+/// Appends a block's bytes; an end before them is told.
 fn body(source: &mut dyn Read, length: usize, packed: &mut Vec<u8>) -> io::Result<()> {
     if length > MOST_BLOCK {
         return Err(corrupt(format!(
             "a block of {length} bytes is larger than any that is written"
         )));
     }
-    packed.clear();
     // Grows as bytes come: a header that lies about its length allocates nothing.
     let read = source.take(length as u64).read_to_end(packed)?;
     if read < length {
@@ -69,12 +78,16 @@ fn body(source: &mut dyn Read, length: usize, packed: &mut Vec<u8>) -> io::Resul
     Ok(())
 }
 
-fn room(out: &mut Vec<u8>, length: usize, packed: usize) -> io::Result<()> {
-    // No format packs better than 255 to 1.
-    if length > MOST_BLOCK || length > packed.saturating_mul(256) + 64 {
-        return Err(corrupt(format!("a block of {packed} bytes cannot hold {length}")));
+/// Passes over bytes that are no part of a block.
+fn pass(source: &mut dyn Read, length: usize) -> io::Result<()> {
+    body(source, length, &mut Vec::new())
+}
+
+fn copied(packed: &[u8], out: &mut [u8]) -> io::Result<()> {
+    if packed.len() != out.len() {
+        return Err(corrupt(OTHER_LENGTH));
     }
-    out.resize(length, 0);
+    out.copy_from_slice(packed);
     Ok(())
 }
 
@@ -82,62 +95,80 @@ fn room(out: &mut Vec<u8>, length: usize, packed: usize) -> io::Result<()> {
 pub struct Lz4;
 
 impl Format for Lz4 {
-    fn next(&mut self, source: &mut dyn Read, packed: &mut Vec<u8>, out: &mut Vec<u8>) -> io::Result<bool> {
+    fn take(&self, source: &mut dyn Read, packed: &mut Vec<u8>) -> io::Result<Option<Block>> {
         let Some(head) = header::<21>(&mut &mut *source)? else {
-            return Ok(false);
+            return Ok(None);
         };
         if &head[..8] != LZ4_MAGIC {
             return Err(corrupt("lz4: a block without its magic"));
         }
         let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let (packed_length, length, checksum) = (number(9) as usize, number(13) as usize, number(17));
-        body(source, packed_length, packed)?;
         if length == 0 {
             // The mark at the end of a stream; another stream may follow.
-            return Ok(true);
+            return pass(source, packed_length).map(|()| Some(Block::MARK));
         }
-        match head[8] & 0xf0 {
-            0x10 => out.extend_from_slice(packed),
-            0x20 => {
-                room(out, length, packed_length)?;
-                let written =
-                    lz4_flex::block::decompress_into(packed, out).map_err(|error| corrupt(format!("lz4: {error}")))?;
-                out.truncate(written);
-            }
+        let stored = match head[8] & 0xf0 {
+            0x10 => true,
+            0x20 => false,
             _ => return Err(corrupt("lz4: unknown method")),
-        }
-        if out.len() != length {
-            return Err(corrupt("lz4: a block of another length than it says"));
+        };
+        body(source, packed_length, packed)?;
+        Ok(Some(Block {
+            stored,
+            checksum: Some(checksum),
+            ..Block::new(packed_length, length)?
+        }))
+    }
+
+    fn unpack(&self, block: &Block, packed: &[u8], out: &mut [u8]) -> io::Result<()> {
+        if block.stored {
+            copied(packed, out)?;
+        } else {
+            let written =
+                lz4_flex::block::decompress_into(packed, out).map_err(|error| corrupt(format!("lz4: {error}")))?;
+            if written != out.len() {
+                return Err(corrupt(OTHER_LENGTH));
+            }
         }
         // lz4-java keeps 28 bits of the hash.
-        if xxhash_rust::xxh32::xxh32(out, LZ4_SEED) & 0x0fff_ffff != checksum {
-            return Err(corrupt("lz4: wrong checksum"));
+        let right = |checksum| xxhash_rust::xxh32::xxh32(out, LZ4_SEED) & 0x0fff_ffff == checksum;
+        match block.checksum.is_none_or(right) {
+            true => Ok(()),
+            false => Err(corrupt("lz4: wrong checksum")),
         }
-        Ok(true)
     }
 }
 
 /// snappy-java: a header of 16 bytes, then blocks behind their length (big endian); joined streams repeat the header.
-#[derive(Default)]
-pub struct Snappy {
-    decoder: snap::raw::Decoder,
-}
+pub struct Snappy;
 
 impl Format for Snappy {
-    fn next(&mut self, source: &mut dyn Read, packed: &mut Vec<u8>, out: &mut Vec<u8>) -> io::Result<bool> {
+    fn take(&self, source: &mut dyn Read, packed: &mut Vec<u8>) -> io::Result<Option<Block>> {
         let Some(head) = header::<4>(&mut &mut *source)? else {
-            return Ok(false);
+            return Ok(None);
         };
         if head == SNAPPY_MAGIC[..4] {
-            body(source, 12, packed)?;
-            return Ok(true);
+            return pass(source, 12).map(|()| Some(Block::MARK));
         }
+        let from = packed.len();
         body(source, u32::from_be_bytes(head) as usize, packed)?;
-        let wrong = |error: snap::Error| corrupt(format!("snappy: {error}"));
-        room(out, snap::raw::decompress_len(packed).map_err(wrong)?, packed.len())?;
-        let written = self.decoder.decompress(packed, out).map_err(wrong)?;
-        out.truncate(written);
-        Ok(true)
+        let packed = &packed[from..];
+        let length = snap::raw::decompress_len(packed).map_err(|error| corrupt(format!("snappy: {error}")))?;
+        Block::new(packed.len(), length).map(Some)
+    }
+
+    fn unpack(&self, block: &Block, packed: &[u8], out: &mut [u8]) -> io::Result<()> {
+        if block.stored {
+            return copied(packed, out);
+        }
+        let written = snap::raw::Decoder::new()
+            .decompress(packed, out)
+            .map_err(|error| corrupt(format!("snappy: {error}")))?;
+        match written == out.len() {
+            true => Ok(()),
+            false => Err(corrupt(OTHER_LENGTH)),
+        }
     }
 }
 
@@ -145,28 +176,36 @@ impl Format for Snappy {
 pub struct Lzf;
 
 impl Format for Lzf {
-    fn next(&mut self, source: &mut dyn Read, packed: &mut Vec<u8>, out: &mut Vec<u8>) -> io::Result<bool> {
+    fn take(&self, source: &mut dyn Read, packed: &mut Vec<u8>) -> io::Result<Option<Block>> {
         let Some(head) = header::<5>(&mut &mut *source)? else {
-            return Ok(false);
+            return Ok(None);
         };
         if &head[..2] != b"ZV" {
             return Err(corrupt("lzf: a chunk without its magic"));
         }
-        let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
-        match head[2] {
-            0 => {
-                body(source, length, packed)?;
-                out.extend_from_slice(packed);
-            }
+        let packed_length = usize::from(u16::from_be_bytes([head[3], head[4]]));
+        let (stored, length) = match head[2] {
+            0 => (true, packed_length),
             1 => {
                 let plain = header::<2>(&mut &mut *source)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-                body(source, length, packed)?;
-                out.resize(usize::from(u16::from_be_bytes(plain)), 0);
-                lzf(packed, out).ok_or_else(|| corrupt("lzf: a broken chunk"))?;
+                (false, usize::from(u16::from_be_bytes(plain)))
             }
             _ => return Err(corrupt("lzf: an unknown kind of chunk")),
+        };
+        body(source, packed_length, packed)?;
+        Ok(Some(Block {
+            packed: packed_length,
+            length,
+            stored,
+            checksum: None,
+        }))
+    }
+
+    fn unpack(&self, block: &Block, packed: &[u8], out: &mut [u8]) -> io::Result<()> {
+        match block.stored {
+            true => copied(packed, out),
+            false => lzf(packed, out).ok_or_else(|| corrupt("lzf: a broken chunk")),
         }
-        Ok(true)
     }
 }
 

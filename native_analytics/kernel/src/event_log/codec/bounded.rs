@@ -21,52 +21,43 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Unpacked bytes, ended by an error when they are more than packed bytes can honestly hold.
-pub struct Bounded<R> {
-    source: R,
+/// `source`, and the count of what went through it.
+pub fn counted<R: Read>(source: R) -> (Counted<R>, Arc<AtomicU64>) {
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Counted {
+        source,
+        count: count.clone(),
+    };
+    (counted, count)
+}
+
+/// Holds unpacked bytes against what packed bytes can honestly hold.
+pub struct Bound {
     packed: Arc<AtomicU64>,
-    plain: u64,
     limits: Limits,
 }
 
-impl<R: Read> Bounded<R> {
-    /// Counts the packed bytes of `source`; the count goes to `new`.
-    pub fn counted<S: Read>(source: S) -> (Counted<S>, Arc<AtomicU64>) {
-        let count = Arc::new(AtomicU64::new(0));
-        let counted = Counted {
-            source,
-            count: count.clone(),
-        };
-        (counted, count)
+impl Bound {
+    /// `packed` counts what is unpacked.
+    pub fn new(packed: Arc<AtomicU64>, limits: Limits) -> Bound {
+        Bound { packed, limits }
     }
 
-    pub fn new(source: R, packed: Arc<AtomicU64>, limits: Limits) -> Bounded<R> {
-        Bounded {
-            source,
-            packed,
-            plain: 0,
-            limits,
-        }
-    }
-}
-
-impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read(into)?;
-        self.plain += count as u64;
+    /// Fails when `plain` bytes are more than there can be.
+    pub fn check(&self, plain: u64) -> io::Result<()> {
         let Limits {
             plain_bytes,
             ratio,
             ratio_from,
             ..
         } = self.limits;
-        if self.plain > plain_bytes {
+        if plain > plain_bytes {
             return Err(corrupt(format!("unpacks to more than {plain_bytes} bytes")));
         }
         let honest = self.packed.load(Ordering::Relaxed).saturating_mul(ratio);
-        if self.plain > ratio_from && self.plain > honest {
+        if plain > ratio_from && plain > honest {
             return Err(corrupt(format!("unpacks to more than {ratio} times its size")));
         }
-        Ok(count)
+        Ok(())
     }
 }

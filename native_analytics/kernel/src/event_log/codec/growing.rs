@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Write};
 
-use super::blocks::{Format, Lz4, Lzf, Snappy};
+use super::blocks::{Format, format_of};
 use super::{Codec, MAGIC, ZSTD_WINDOW_LOG, corrupt};
 
 /// Most plain bytes for each packed byte of one piece, as in `Limits::ratio`.
@@ -30,7 +30,7 @@ enum Stream {
 
 /// Blocks that stand alone; `waiting` begins at one that is not whole yet.
 struct Blocks {
-    format: Box<dyn Format + Send + Sync>,
+    format: Box<dyn Format>,
     waiting: Vec<u8>,
     packed: Vec<u8>,
     block: Vec<u8>,
@@ -130,29 +130,24 @@ impl Default for Unpacker {
 }
 
 fn stream_of(codec: Codec) -> io::Result<Stream> {
-    let blocks = |format: Box<dyn Format + Send + Sync>| {
-        Stream::Blocks(
-            codec,
-            Blocks {
-                format,
-                waiting: Vec::new(),
-                packed: Vec::new(),
-                block: Vec::new(),
-            },
-        )
-    };
+    if let Some(format) = format_of(codec) {
+        let blocks = Blocks {
+            format,
+            waiting: Vec::new(),
+            packed: Vec::new(),
+            block: Vec::new(),
+        };
+        return Ok(Stream::Blocks(codec, blocks));
+    }
     Ok(match codec {
-        Codec::Plain => Stream::Plain,
         Codec::Zstd => {
             let mut decoder = zstd::stream::write::Decoder::new(Sink::default())?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Stream::Zstd(Box::new(decoder))
         }
         Codec::Gzip => Stream::Gzip(Box::new(flate2::write::MultiGzDecoder::new(Sink::default()))),
-        Codec::Lz4 => blocks(Box::new(Lz4)),
-        Codec::Snappy => blocks(Box::<Snappy>::default()),
-        Codec::Lzf => blocks(Box::new(Lzf)),
         Codec::Zip => return Err(corrupt("zip: cannot be followed while it grows")),
+        _ => Stream::Plain,
     })
 }
 
@@ -189,13 +184,16 @@ impl Blocks {
         let mut at = 0;
         loop {
             let mut source = Cursor::new(&self.waiting[at..]);
-            self.block.clear();
-            match self.format.next(&mut source, &mut self.packed, &mut self.block) {
-                Ok(true) => at += source.position() as usize,
-                Ok(false) => break,
+            self.packed.clear();
+            let block = match self.format.take(&mut source, &mut self.packed) {
+                Ok(Some(block)) => block,
+                Ok(None) => break,
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(error) => return Err(error),
-            }
+            };
+            at += source.position() as usize;
+            self.block.resize(block.length, 0);
+            self.format.unpack(&block, &self.packed, &mut self.block)?;
             out.write_all(&self.block)?;
         }
         self.waiting.drain(..at);

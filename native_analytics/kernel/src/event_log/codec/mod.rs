@@ -1,13 +1,15 @@
 //! The containers that logs come in, told by their first bytes, never by their name.
 
+mod ahead;
 mod blocks;
 mod bounded;
 mod growing;
 mod zip;
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
-pub use bounded::Bounded;
+use ahead::Ahead;
+pub use bounded::{Bound, counted};
 pub use growing::Unpacker;
 
 /// Bytes that tell the codec.
@@ -63,24 +65,32 @@ impl Codec {
 }
 
 /// A source of bytes that may cross threads.
-pub type Bytes<'a> = Box<dyn Read + Send + 'a>;
+pub type Bytes = Box<dyn Read + Send>;
+/// Bytes that are read where they stand.
+pub type Buffered = Box<dyn BufRead + Send>;
 
 /// Plain bytes of `source`, and its codecs from the outside in; what is wrong with a container is told when it is read.
-pub fn unpacked<'a>(source: Bytes<'a>) -> (Bytes<'a>, Vec<Codec>) {
-    let mut source = source;
+/// `beside`: a thread unpacks ahead of whoever reads them.
+pub fn unpacked(source: Bytes, beside: bool) -> (Buffered, Vec<Codec>) {
+    let mut source: Buffered = Box::new(io::BufReader::with_capacity(BUFFER, source));
     let mut codecs = Vec::new();
     loop {
         let mut magic = Vec::with_capacity(MAGIC);
         let failed = source.by_ref().take(MAGIC as u64).read_to_end(&mut magic).err();
         let codec = Codec::detect(&magic);
-        let whole: Bytes<'a> = Box::new(io::Cursor::new(magic).chain(Failed(failed)).chain(source));
+        let whole: Buffered = Box::new(io::Cursor::new(magic).chain(Failed(failed)).chain(source));
         if codec == Codec::Plain {
-            return (whole, codecs);
+            let ahead = codecs.last().is_some_and(|codec| blocks::format_of(*codec).is_some());
+            let plain = match ahead {
+                true => whole,
+                false => Box::new(Ahead::new(whole, None, beside)),
+            };
+            return (plain, codecs);
         }
         let layers = codecs.len();
         codecs.push(codec);
         let inner = match layers < MOST_LAYERS {
-            true => unpack(whole, codec),
+            true => unpack(whole, codec, beside),
             false => Err(corrupt("packed more often than any log is")),
         };
         source = match inner {
@@ -90,21 +100,22 @@ pub fn unpacked<'a>(source: Bytes<'a>) -> (Bytes<'a>, Vec<Codec>) {
     }
 }
 
-fn unpack<'a>(source: Bytes<'a>, codec: Codec) -> io::Result<Bytes<'a>> {
-    let buffered = io::BufReader::with_capacity(BUFFER, source);
-    Ok(match codec {
-        Codec::Plain => Box::new(buffered),
+fn unpack(source: Buffered, codec: Codec, beside: bool) -> io::Result<Buffered> {
+    let stream: Bytes = match codec {
         Codec::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(source)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
         }
-        Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
-        Codec::Lz4 => Box::new(blocks::Blocks::new(buffered, blocks::Lz4)),
-        Codec::Snappy => Box::new(blocks::Blocks::new(buffered, blocks::Snappy::default())),
-        Codec::Lzf => Box::new(blocks::Blocks::new(buffered, blocks::Lzf)),
-        Codec::Zip => zip::first_file(buffered)?,
-    })
+        Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(source)),
+        Codec::Zip => zip::first_file(source)?,
+        Codec::Lz4 | Codec::Snappy | Codec::Lzf => {
+            return Ok(Box::new(Ahead::new(source, blocks::format_of(codec), beside)));
+        }
+        Codec::Plain => return Ok(source),
+    };
+    // Small, so that large reads pass it by.
+    Ok(Box::new(io::BufReader::new(stream)))
 }
 
 /// Fails once with what it holds, if anything, then ends.
@@ -114,6 +125,14 @@ impl Read for Failed {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
+}
+
+impl BufRead for Failed {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.0.take().map_or(Ok(&[]), Err)
+    }
+
+    fn consume(&mut self, _: usize) {}
 }
 
 fn corrupt(reason: impl Into<String>) -> io::Error {

@@ -13,7 +13,7 @@ const ENCRYPTED: u16 = 1;
 /// Folders come before their files; more of them than this is no zip of a log.
 const MOST_FOLDERS: usize = 64;
 
-pub fn first_file<'a>(mut source: impl BufRead + Send + 'a) -> io::Result<Bytes<'a>> {
+pub fn first_file(mut source: impl BufRead + Send + 'static) -> io::Result<Bytes> {
     for _ in 0..MOST_FOLDERS {
         let head = header::<30>(&mut source)?.ok_or_else(|| corrupt("zip: empty"))?;
         if head[..4] != SIGNATURE {

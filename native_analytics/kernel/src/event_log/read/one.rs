@@ -2,21 +2,18 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::super::codec::{self, Bounded, Bytes, Codec};
+use super::super::codec::{self, Bound, Bytes, Codec, counted};
 use super::super::decoder::Decoder;
 use super::super::options::Options;
 use super::part::{Content, Part};
 
 /// Fits the second-level cache with what is made of it.
 const PIECE: usize = 256 << 10;
-/// Pieces between the thread that unpacks and the one that reads.
-const PIECES_AHEAD: usize = 6;
 
 /// What became of a part.
 pub(super) struct Done {
@@ -82,93 +79,37 @@ fn read_lines(number: usize, file: &File, from: u64, to: u64, options: &Arc<Opti
     }
 }
 
-fn read_packed(number: usize, source: Bytes<'static>, options: &Arc<Options>, may_thread: bool) -> Done {
-    let (counted, packed_bytes) = Bounded::<Bytes<'static>>::counted(source);
+fn read_packed(number: usize, source: Bytes, options: &Arc<Options>, may_thread: bool) -> Done {
+    let (source, packed_bytes) = counted(source);
+    let bound = Bound::new(packed_bytes.clone(), options.limits);
+    let (mut plain, codecs) = codec::unpacked(Box::new(source), may_thread);
     let mut decoder = Decoder::new(options.clone(), 0);
     let mut plain_bytes = 0;
-    let (plain, codecs) = codec::unpacked(Box::new(counted));
-    let bounded = Bounded::new(plain, packed_bytes.clone(), options.limits);
-    let mut feed = |piece: &[u8]| {
-        plain_bytes += piece.len() as u64;
+    let error = loop {
+        let piece = match plain.fill_buf() {
+            Ok([]) => break None,
+            Ok(piece) => piece,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => break Some(error),
+        };
+        let length = piece.len();
+        if let Err(error) = bound.check(plain_bytes + length as u64) {
+            break Some(error);
+        }
+        plain_bytes += length as u64;
         decoder.feed(piece);
+        plain.consume(length);
     };
-    let error = match may_thread && !codecs.is_empty() {
-        true => unpack_beside(bounded, &mut feed),
-        false => unpack_here(bounded, &mut feed),
-    };
+    // Ends the thread beside, which may still count.
+    drop(plain);
     decoder.finish();
     decoder.flush();
     Done {
         file: number,
         decoder,
         codecs,
-        bytes: loaded(&packed_bytes),
+        bytes: packed_bytes.load(Ordering::Relaxed),
         plain_bytes,
         error,
     }
-}
-
-fn loaded(count: &AtomicU64) -> u64 {
-    count.load(Ordering::Relaxed)
-}
-
-/// Fills the piece as far as the source goes; true when it goes on.
-fn fill(source: &mut impl Read, piece: &mut [u8], filled: &mut usize) -> io::Result<bool> {
-    *filled = 0;
-    while *filled < piece.len() {
-        match source.read(&mut piece[*filled..]) {
-            Ok(0) => return Ok(false),
-            Ok(count) => *filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(true)
-}
-
-fn unpack_here(mut source: impl Read, feed: &mut dyn FnMut(&[u8])) -> Option<io::Error> {
-    let mut piece = vec![0; PIECE];
-    loop {
-        let mut filled = 0;
-        let went = fill(&mut source, &mut piece, &mut filled);
-        feed(&piece[..filled]);
-        match went {
-            Ok(true) => {}
-            Ok(false) => return None,
-            Err(error) => return Some(error),
-        }
-    }
-}
-
-/// One thread unpacks, this one reads; pieces go round.
-fn unpack_beside(mut source: impl Read + Send, feed: &mut dyn FnMut(&[u8])) -> Option<io::Error> {
-    let (full, filled_pieces) = mpsc::sync_channel::<(Vec<u8>, usize, io::Result<bool>)>(PIECES_AHEAD);
-    let (empty, empty_pieces) = mpsc::channel::<Vec<u8>>();
-    for _ in 0..PIECES_AHEAD {
-        let _ = empty.send(vec![0; PIECE]);
-    }
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            while let Ok(mut piece) = empty_pieces.recv() {
-                let mut filled = 0;
-                let went = fill(&mut source, &mut piece, &mut filled);
-                let ends = !matches!(went, Ok(true));
-                if full.send((piece, filled, went)).is_err() || ends {
-                    return;
-                }
-            }
-        });
-        for (piece, filled, went) in filled_pieces {
-            feed(&piece[..filled]);
-            match went {
-                Ok(true) => {
-                    let _ = empty.send(piece);
-                }
-                Ok(false) => return None,
-                Err(error) => return Some(error),
-            }
-        }
-        // The other thread ended without a last word.
-        Some(io::Error::other("unpacking failed"))
-    })
 }

@@ -23,7 +23,7 @@ pub(super) struct Part {
 pub(super) enum Content {
     /// Whole lines of a plain file, from and to.
     Lines(Arc<File>, u64, u64),
-    Packed(Bytes<'static>),
+    Packed(Bytes),
 }
 
 pub(super) fn plan(sources: Vec<Source>, threads: usize) -> io::Result<(Vec<FileEvidence>, Vec<Part>)> {
