@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder};
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StructArray};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{Field, Fields, Schema, SchemaRef};
 
@@ -20,8 +20,26 @@ struct Columns {
     arrays: Vec<ArrayRef>,
 }
 
-/// The schema of a table: the same for every log, and as dear to make as the columns of a small one.
-type Known<T> = OnceLock<T>;
+/// What is the same for every log, and as dear to make as the columns of a small one: a table's schema, and the table
+/// without rows, which most logs have some of.
+struct Known {
+    schema: OnceLock<SchemaRef>,
+    empty: OnceLock<RecordBatch>,
+}
+
+impl Known {
+    const fn new() -> Known {
+        Known {
+            schema: OnceLock::new(),
+            empty: OnceLock::new(),
+        }
+    }
+
+    /// The table, if it has no rows and was made before.
+    fn empty<R>(&self, rows: &[R]) -> Option<RecordBatch> {
+        self.empty.get().filter(|_| rows.is_empty()).cloned()
+    }
+}
 
 fn fields(names: &[&'static str], arrays: &[ArrayRef]) -> Fields {
     names
@@ -53,12 +71,20 @@ impl Columns {
         self.push(name, Arc::new(Float64Array::from_iter(values)));
     }
 
-    fn texts<T: AsRef<str>>(&mut self, name: &'static str, values: impl Iterator<Item = Option<T>>) {
-        self.push(name, Arc::new(StringArray::from_iter(values)));
+    fn texts<T: AsRef<str>>(&mut self, name: &'static str, values: impl ExactSizeIterator<Item = Option<T>> + Clone) {
+        let bytes = values.clone().flatten().map(|text| text.as_ref().len()).sum();
+        let mut texts = StringBuilder::with_capacity(values.len(), bytes);
+        texts.extend(values);
+        self.push(name, Arc::new(texts.finish()));
     }
 
-    fn number_lists<'r>(&mut self, name: &'static str, values: impl Iterator<Item = &'r [Option<i64>]>) {
-        let mut lists = ListBuilder::new(Int64Builder::new());
+    fn number_lists<'r>(
+        &mut self,
+        name: &'static str,
+        values: impl ExactSizeIterator<Item = &'r [Option<i64>]> + Clone,
+    ) {
+        let count = values.clone().map(<[_]>::len).sum();
+        let mut lists = ListBuilder::with_capacity(Int64Builder::with_capacity(count), values.len());
         for list in values {
             lists.append_value(list.iter().copied());
         }
@@ -68,9 +94,12 @@ impl Columns {
     fn text_lists<'r, T: AsRef<str> + 'r>(
         &mut self,
         name: &'static str,
-        values: impl Iterator<Item = &'r [Option<T>]>,
+        values: impl ExactSizeIterator<Item = &'r [Option<T>]> + Clone,
     ) {
-        let mut lists = ListBuilder::new(StringBuilder::new());
+        let texts = values.clone().flatten();
+        let bytes = texts.clone().flatten().map(|text| text.as_ref().len()).sum();
+        let texts = StringBuilder::with_capacity(texts.count(), bytes);
+        let mut lists = ListBuilder::with_capacity(texts, values.len());
         for list in values {
             lists.append_value(list.iter().map(Option::as_ref));
         }
@@ -101,22 +130,31 @@ impl Columns {
             ("max", order(|order| order.3)),
         ];
         let (names, arrays): (Vec<&'static str>, Vec<ArrayRef>) = columns.into_iter().unzip();
-        static FIELDS: Known<Fields> = Known::new();
+        static FIELDS: OnceLock<Fields> = OnceLock::new();
         let fields = FIELDS.get_or_init(|| fields(&names, &arrays)).clone();
         self.push(name, Arc::new(StructArray::new(fields, arrays, None::<NullBuffer>)));
     }
 
-    fn finish(self, schema: &Known<SchemaRef>) -> RecordBatch {
-        let schema = schema.get_or_init(|| Arc::new(Schema::new(fields(&self.names, &self.arrays))));
-        match RecordBatch::try_new(schema.clone(), self.arrays) {
+    fn finish(self, known: &Known) -> RecordBatch {
+        let schema = known
+            .schema
+            .get_or_init(|| Arc::new(Schema::new(fields(&self.names, &self.arrays))));
+        let batch = match RecordBatch::try_new(schema.clone(), self.arrays) {
             Ok(batch) => batch,
             Err(never) => unreachable!("each column has a value for each row: {never}"),
+        };
+        if batch.num_rows() == 0 {
+            known.empty.get_or_init(|| batch.clone());
         }
+        batch
     }
 }
 
 pub fn applications(rows: &[Application]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.texts("app_id", rows.iter().map(|row| row.app_id.as_ref()));
     table.texts("attempt", rows.iter().map(|row| row.attempt.as_ref()));
@@ -125,12 +163,15 @@ pub fn applications(rows: &[Application]) -> RecordBatch {
     table.texts("spark_version", rows.iter().map(|row| row.spark_version.as_ref()));
     table.numbers("started_ms", rows.iter().map(|row| row.started_ms));
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 pub fn jobs(rows: &[Job]) -> RecordBatch {
     let stage_ids: Vec<Vec<Option<i64>>> = rows.iter().map(|row| some(&row.stage_ids)).collect();
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.numbers("job_id", rows.iter().map(|row| Some(row.job_id)));
     table.numbers("submitted_ms", rows.iter().map(|row| row.submitted_ms));
@@ -141,7 +182,7 @@ pub fn jobs(rows: &[Job]) -> RecordBatch {
     table.texts("description", rows.iter().map(|row| row.description.as_ref()));
     table.texts("job_group", rows.iter().map(|row| row.job_group.as_ref()));
     table.numbers("sql_execution_id", rows.iter().map(|row| row.sql_execution_id));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 /// One row a stage attempt, by id and attempt; `first_job` says which job lists a stage first, `depth` how deep it lies.
@@ -163,7 +204,10 @@ pub fn stages(
         .iter()
         .map(|info| info.scopes.iter().map(Some).collect())
         .collect();
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.numbers("stage_id", rows.iter().map(|row| Some(row.key.0)));
     table.numbers("stage_attempt", rows.iter().map(|row| Some(row.key.1)));
@@ -226,7 +270,7 @@ pub fn stages(
     table.numbers("lost", rows.iter().map(|row| Some(row.tally.lost)));
     table.numbers("resubmitted", rows.iter().map(|row| Some(row.tally.resubmitted)));
     table.numbers("operator_rows_max", infos.iter().map(|info| info.operator_rows_max));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 fn slowest_tasks(table: &mut Columns, rows: &[Stage]) {
@@ -247,7 +291,10 @@ pub fn failures(stages: &[Stage]) -> RecordBatch {
         .iter()
         .flat_map(|stage| stage.failures.rows().iter().map(move |failure| (stage.key, failure)))
         .collect();
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(&rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.numbers("stage_id", rows.iter().map(|(key, _)| Some(key.0)));
     table.numbers("stage_attempt", rows.iter().map(|(key, _)| Some(key.1)));
@@ -260,7 +307,7 @@ pub fn failures(stages: &[Stage]) -> RecordBatch {
     table.numbers("hosts", rows.iter().map(|(_, row)| Some(row.hosts())));
     table.numbers("failing_tasks", rows.iter().map(|(_, row)| Some(row.failing_tasks())));
     table.numbers("attempts_max", rows.iter().map(|(_, row)| Some(row.attempts_max())));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 fn status(info: &StageInfo) -> &'static str {
@@ -272,7 +319,10 @@ fn status(info: &StageInfo) -> &'static str {
 }
 
 pub fn executors(rows: &[Executor]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.texts("executor_id", rows.iter().map(|row| Some(&row.executor_id)));
     table.texts("host", rows.iter().map(|row| row.host.as_ref()));
@@ -281,11 +331,14 @@ pub fn executors(rows: &[Executor]) -> RecordBatch {
     table.numbers("removed_ms", rows.iter().map(|row| row.removed_ms));
     table.texts("removed_reason", rows.iter().map(|row| row.removed_reason.as_ref()));
     table.numbers("storage_memory_bytes", rows.iter().map(|row| row.storage_memory_bytes));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.numbers("sql_execution_id", rows.iter().map(|row| Some(row.id)));
     table.numbers("root_execution_id", rows.iter().map(|row| row.root_id));
@@ -294,11 +347,14 @@ pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
     table.texts("failure_reason", rows.iter().map(|row| row.failure_reason.as_ref()));
     table.numbers("plan_versions", rows.iter().map(|row| Some(row.plan_versions)));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.numbers("sql_execution_id", rows.iter().map(|row| Some(row.execution)));
     table.numbers("plan_version", rows.iter().map(|row| Some(row.version)));
@@ -309,11 +365,14 @@ pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
     table.number_lists("metric_ids", rows.iter().map(|row| row.metric_ids.as_slice()));
     table.text_lists("metric_names", rows.iter().map(|row| row.metric_names.as_slice()));
     table.text_lists("metric_types", rows.iter().map(|row| row.metric_types.as_slice()));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 pub fn accumulators(rows: &[Accumulator]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.numbers("stage_id", rows.iter().map(|row| row.stage.map(|stage| stage.0)));
     table.numbers("stage_attempt", rows.iter().map(|row| row.stage.map(|stage| stage.1)));
@@ -321,11 +380,14 @@ pub fn accumulators(rows: &[Accumulator]) -> RecordBatch {
     table.numbers("accumulator_id", rows.iter().map(|row| row.id));
     table.texts("name", rows.iter().map(|row| row.name.as_ref()));
     table.numbers("value", rows.iter().map(|row| row.value));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 pub fn executor_metrics(rows: &[ExecutorMetrics]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.texts("executor_id", rows.iter().map(|row| row.executor_id.as_ref()));
     table.numbers("stage_id", rows.iter().map(|row| row.stage_id));
@@ -333,11 +395,14 @@ pub fn executor_metrics(rows: &[ExecutorMetrics]) -> RecordBatch {
     for (place, (_, name)) in METRICS.iter().enumerate() {
         table.numbers(name, rows.iter().map(|row| row.peaks[place]));
     }
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 pub fn streaming_progress(rows: &[StreamingProgress]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.texts("query_id", rows.iter().map(|row| row.query_id.as_ref()));
     table.texts("run_id", rows.iter().map(|row| row.run_id.as_ref()));
@@ -365,16 +430,19 @@ pub fn streaming_progress(rows: &[StreamingProgress]) -> RecordBatch {
         rows.iter()
             .map(|row| timestamp::milliseconds(row.watermark.as_deref()?)),
     );
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 pub fn environment(rows: &[Property]) -> RecordBatch {
-    static SCHEMA: Known<SchemaRef> = Known::new();
+    static KNOWN: Known = Known::new();
+    if let Some(table) = KNOWN.empty(rows) {
+        return table;
+    }
     let mut table = Columns::default();
     table.texts("section", rows.iter().map(|row| Some(row.section)));
     table.texts("key", rows.iter().map(|row| Some(&row.key)));
     table.texts("value", rows.iter().map(|row| Some(&row.value)));
-    table.finish(&SCHEMA)
+    table.finish(&KNOWN)
 }
 
 fn some(numbers: &[i64]) -> Vec<Option<i64>> {
