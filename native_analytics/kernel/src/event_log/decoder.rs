@@ -17,8 +17,6 @@ use super::row::Row;
 use super::tables::Tables;
 use super::tasks::TaskColumns;
 
-pub(super) use event::nothing_behind;
-
 /// Reads the lines of one file, or of a part of it that begins and ends at a line.
 pub struct Decoder {
     options: Arc<Options>,

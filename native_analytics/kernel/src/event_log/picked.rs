@@ -1,9 +1,7 @@
 //! Events as they are, in their order: what a shipper makes facts of, which must not lose what came before what.
 
-use super::decoder::nothing_behind;
-use super::fault::{self, Fault};
+use super::fault::Fault;
 use super::reader::Reader;
-use super::scan;
 
 const NOTHING: &[u8] = b"null";
 
@@ -25,13 +23,12 @@ impl Picked {
     /// Keeps the line when its event is wanted and it is whole; a line that is not whole is a fault in any case.
     pub fn pick(&mut self, line: &[u8], name: &[u8]) -> Result<(), Fault> {
         let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
-        let end =
-            scan::skip_container(line, start + 1, b'{', b'}').ok_or(Fault::new(line.len(), fault::OPEN_CONTAINER))?;
-        nothing_behind(line, end)?;
+        let mut reader = Reader { line, at: start };
+        reader.pass_line()?;
         if let Some(place) = self.wanted.iter().position(|wanted| wanted.as_bytes() == name) {
             let kept = match name {
                 b"TaskEnd" => without(line, start, &task_details(line, start)?),
-                _ => line[start..end].to_vec(),
+                _ => line[start..reader.at].to_vec(),
             };
             self.lines.push((place, kept));
         }

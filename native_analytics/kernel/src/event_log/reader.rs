@@ -41,6 +41,15 @@ impl<'a> Reader<'a> {
         Err(Fault::new(self.at, what))
     }
 
+    /// That only space follows in the line.
+    #[inline]
+    pub fn nothing_behind(&self) -> Result<(), Fault> {
+        match self.line.get(self.at..) {
+            Some(rest) if !rest.iter().all(u8::is_ascii_whitespace) => self.fail(fault::BEHIND_END),
+            _ => Ok(()),
+        }
+    }
+
     #[inline(always)]
     pub fn space(&mut self) {
         while matches!(self.peek(), b' ' | b'\t' | b'\r') {

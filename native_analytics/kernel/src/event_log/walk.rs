@@ -36,6 +36,22 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The same, when the line ends with the object. Whoever writes behind it writes nothing of half an event.
+    pub fn each_member_of_line(
+        &mut self,
+        visit: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.each_member(visit)?;
+        self.nothing_behind()
+    }
+
+    /// At an object's beginning: passes over it when the line ends with it; nothing in it is looked at.
+    pub fn pass_line(&mut self) -> Result<(), Fault> {
+        self.at = scan::skip_container(self.line, self.at + 1, b'{', b'}')
+            .ok_or(Fault::new(self.line.len(), fault::OPEN_CONTAINER))?;
+        self.nothing_behind()
+    }
+
     /// Behind a member's value: passes over the members that follow it, so that `each_member` ends here.
     /// They are checked for balance only.
     pub fn pass_rest(&mut self) -> Result<(), Fault> {

@@ -6,7 +6,6 @@ use super::super::reader::Reader;
 use super::super::row::Row;
 use super::super::shape::Member;
 use super::Decoder;
-use super::event::nothing_behind;
 
 impl Decoder {
     #[inline]
@@ -27,7 +26,7 @@ impl Decoder {
                 _ => return reader.fail(fault::NO_COMMA),
             }
         }
-        nothing_behind(line, reader.at)?;
+        reader.nothing_behind()?;
         self.evidence.odd_values += self.row.odd_values;
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::{Visited, Writer};
 impl Writer<'_> {
     pub fn application_start(&mut self, reader: &mut Reader<'_>) -> Visited {
         let mut found = Application::default();
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"App ID" => found.app_id = value.text_value()?,
                 b"App Attempt ID" => found.attempt = value.scalar_value()?,
@@ -33,27 +33,34 @@ impl Writer<'_> {
     }
 
     pub fn application_end(&mut self, reader: &mut Reader<'_>) -> Visited {
-        let ended_ms = &mut self.tables.application().ended_ms;
-        reader.each_member(|value, key| {
+        let mut ended_ms = None;
+        reader.each_member_of_line(|value, key| {
             if key == b"Timestamp" {
-                *ended_ms = value.number(self.odd)?;
+                ended_ms = value.number(self.odd)?;
             }
             Ok(())
-        })
+        })?;
+        let ours = &mut self.tables.application().ended_ms;
+        *ours = ended_ms.or(*ours);
+        Ok(())
     }
 
     pub fn log_start(&mut self, reader: &mut Reader<'_>) -> Visited {
-        let version = &mut self.tables.application().spark_version;
-        reader.each_member(|value, key| {
+        let mut version = None;
+        reader.each_member_of_line(|value, key| {
             if key == b"Spark Version" {
-                *version = value.text_value()?;
+                version = value.text_value()?;
             }
             Ok(())
-        })
+        })?;
+        let ours = &mut self.tables.application().spark_version;
+        *ours = version.or(ours.take());
+        Ok(())
     }
 
     pub fn environment_update(&mut self, reader: &mut Reader<'_>) -> Visited {
-        reader.each_member(|value, key| {
+        let mut found = Vec::new();
+        reader.each_member_of_line(|value, key| {
             let section = match key {
                 b"Spark Properties" => "Spark Properties",
                 b"Hadoop Properties" => "Hadoop Properties",
@@ -67,11 +74,16 @@ impl Writer<'_> {
                     && let Some(value) = value.scalar_value()?
                 {
                     let key = text::text(key);
-                    self.tables.bytes += key.len() + value.len();
-                    self.tables.environment.push(Property { section, key, value });
+                    found.push(Property { section, key, value });
                 }
                 Ok(())
             })
-        })
+        })?;
+        self.tables.bytes += found
+            .iter()
+            .map(|property| property.key.len() + property.value.len())
+            .sum::<usize>();
+        self.tables.environment.extend(found);
+        Ok(())
     }
 }

@@ -21,7 +21,7 @@ impl Writer<'_> {
     pub fn executor_added(&mut self, reader: &mut Reader<'_>) -> Visited {
         let mut found = Executor::default();
         let mut id = None;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"Timestamp" => found.added_ms = value.number(self.odd)?,
                 b"Executor ID" => id = value.scalar_value()?,
@@ -49,7 +49,7 @@ impl Writer<'_> {
     pub fn executor_removed(&mut self, reader: &mut Reader<'_>) -> Visited {
         let mut found = Executor::default();
         let mut id = None;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"Timestamp" => found.removed_ms = value.number(self.odd)?,
                 b"Executor ID" => id = value.scalar_value()?,
@@ -68,7 +68,7 @@ impl Writer<'_> {
     pub fn block_manager_added(&mut self, reader: &mut Reader<'_>) -> Visited {
         let mut found = Executor::default();
         let mut id = None;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"Block Manager ID" => value.each_member(|value, key| {
                     match key {
@@ -92,7 +92,7 @@ impl Writer<'_> {
 
     pub fn stage_executor_metrics(&mut self, reader: &mut Reader<'_>) -> Visited {
         let mut found = ExecutorMetrics::default();
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"Executor ID" => found.executor_id = value.scalar_value()?,
                 b"Stage ID" => found.stage_id = value.number(self.odd)?,
@@ -111,7 +111,7 @@ impl Writer<'_> {
         let mut executor = None;
         let mut rows = Vec::new();
         let odd = &mut *self.odd;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"Executor ID" => executor = value.scalar_value()?,
                 b"Executor Metrics Updated" => value.each_element(|value| {

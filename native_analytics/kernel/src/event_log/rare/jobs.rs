@@ -19,7 +19,7 @@ impl Writer<'_> {
         let mut found = Job::default();
         let mut id = None;
         let mut properties = Properties::default();
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"Job ID" => id = value.number(self.odd)?,
                 b"Submission Time" => found.submitted_ms = value.number(self.odd)?,
@@ -43,7 +43,7 @@ impl Writer<'_> {
     pub fn job_end(&mut self, reader: &mut Reader<'_>) -> Visited {
         let mut found = Job::default();
         let mut id = None;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"Job ID" => id = value.number(self.odd)?,
                 b"Completion Time" => found.completed_ms = value.number(self.odd)?,
@@ -79,7 +79,7 @@ impl Writer<'_> {
         let mut accumulators = Vec::new();
         let mut properties = Properties::default();
         let odd = &mut *self.odd;
-        reader.each_member(|value, key| match key {
+        reader.each_member_of_line(|value, key| match key {
             b"Stage Info" => value.each_member(|value, key| {
                 match key {
                     b"Stage ID" => id = value.number(odd)?,
@@ -113,6 +113,7 @@ impl Writer<'_> {
         found.job_group = properties.group;
         found.sql_execution_id = properties.sql_execution_id;
         self.tables.bytes += found.scopes.iter().map(|scope| scope.len() + 24).sum::<usize>();
+        self.tables.accumulators.reserve(accumulators.len());
         for mut accumulator in accumulators {
             accumulator.stage = Some(stage);
             self.push_accumulator(accumulator);

@@ -32,7 +32,7 @@ impl Writer<'_> {
         let mut id = None;
         let mut nodes = Vec::new();
         let odd = &mut *self.odd;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"executionId" => id = value.number(odd)?,
                 b"rootExecutionId" => found.root_id = value.number(odd)?,
@@ -56,7 +56,7 @@ impl Writer<'_> {
         let mut id = None;
         let mut nodes = Vec::new();
         let odd = &mut *self.odd;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"executionId" => id = value.number(odd)?,
                 b"sparkPlanInfo" => plan(value, &mut nodes, None, 0, odd, self.tables)?,
@@ -88,7 +88,7 @@ impl Writer<'_> {
 
     pub fn sql_end(&mut self, reader: &mut Reader<'_>) -> Visited {
         let (mut id, mut ended_ms, mut failure_reason) = (None, None, None);
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             match key {
                 b"executionId" => id = value.number(self.odd)?,
                 b"time" => ended_ms = value.number(self.odd)?,
@@ -111,7 +111,7 @@ impl Writer<'_> {
         let mut execution = None;
         let mut updates = Vec::new();
         let odd = &mut *self.odd;
-        reader.each_member(|value, key| match key {
+        reader.each_member_of_line(|value, key| match key {
             b"executionId" => {
                 execution = value.number(odd)?;
                 Ok(())

@@ -8,7 +8,7 @@ impl Writer<'_> {
     pub fn streaming_progress(&mut self, reader: &mut Reader<'_>) -> Visited {
         let mut found = StreamingProgress::default();
         let odd = &mut *self.odd;
-        reader.each_member(|value, key| {
+        reader.each_member_of_line(|value, key| {
             if key != b"progress" {
                 return Ok(());
             }

@@ -11,6 +11,7 @@ pub(super) struct Assembly {
     files: Vec<FileEvidence>,
     most_details: usize,
     log: Log,
+    begun: bool,
 }
 
 impl Assembly {
@@ -19,6 +20,7 @@ impl Assembly {
             files,
             most_details: options.limits.detail_bytes,
             log: Log::default(),
+            begun: false,
         }
     }
 
@@ -44,7 +46,12 @@ impl Assembly {
             file.error = Some(error.to_string());
         }
         self.log.evidence.append(done.decoder.evidence);
-        self.log.evidence.left_out += self.log.tables.append(done.decoder.tables, self.most_details);
+        if std::mem::replace(&mut self.begun, true) {
+            self.log.evidence.left_out += self.log.tables.append(done.decoder.tables, self.most_details);
+        } else {
+            // Most logs have one part.
+            self.log.tables = done.decoder.tables;
+        }
         sink.put(done.decoder.task_batches, done.decoder.task_start_batches)
     }
 
