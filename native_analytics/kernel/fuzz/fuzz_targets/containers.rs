@@ -1,4 +1,4 @@
-//! Containers: no panic, and never more plain bytes than the bounds allow.
+//! Containers: no panic, never more plain bytes than the bounds allow, and the same whichever thread unpacks.
 #![no_main]
 
 use std::io::Cursor;
@@ -18,7 +18,19 @@ fuzz_target!(|bytes: &[u8]| {
         },
         ..Options::default()
     });
-    let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
-    let log = read_log(vec![source], &options, 1, &mut Kept::default()).expect("a reader never fails to open");
-    assert!(log.evidence.plain_bytes() <= MOST_PLAIN + (1 << 20));
+    let read = |threads| {
+        let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
+        let log = read_log(vec![source], &options, threads, &mut Kept::default()).expect("a reader never fails to open");
+        assert!(log.evidence.plain_bytes() <= MOST_PLAIN + (1 << 20));
+        let file = &log.evidence.files[0];
+        (
+            log.evidence.events,
+            log.evidence.malformed,
+            file.plain_bytes,
+            file.codec.clone(),
+            file.error.clone(),
+        )
+    };
+    // With two, one thread unpacks beside the other.
+    assert_eq!(read(1), read(2));
 });
