@@ -7,6 +7,8 @@ of docs/benchmarks.md. A cell is some minutes, so that each fits into one comman
 Two processes of one job differ by some percent though nothing else does, which hides a cost of one. So ``--part
 switched`` switches the collector off and on within one process; what is left when it is off (a listener that returns
 at once) is not seen by that, ``--part wall`` sees all.
+What the collector's own threads use is counted beside it, and hidden by nothing; what it does in Spark's threads (a
+moment at the start and end of a task) is not in that.
 """
 
 from __future__ import annotations
@@ -139,13 +141,14 @@ class Runner:
             [self._python, str(JOB)], env=environment, capture_output=True, text=True, check=True, timeout=1_800
         )
         said = [line.split() for line in done.stdout.splitlines()]
-        timed, cpu = (
+        timed, cpu, own = (
             {word: [float(words[place]) for words in said if words[:1] == [word]] for word in ("RUN", "ON", "OFF")}
-            for place in (1, 2)
+            for place in (1, 2, 3)
         )
         found = {
             "run": statistics.mean(timed["RUN"] or timed["ON"]),
             "cpu": statistics.mean(cpu["RUN"] or cpu["ON"]),
+            "own_cpu": sum(own["RUN"] or own["ON"]) / sum(cpu["RUN"] or cpu["ON"]),
             "stop": next(float(words[1]) for words in said if words[:1] == ["STOPPED"]),
         }
         if timed["ON"]:
@@ -174,6 +177,7 @@ def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, flo
     return {
         **interval(ratios),
         **{f"cpu_{name}": value for name, value in interval(cpu).items()},
+        "own_cpu": statistics.mean(each["own_cpu"] for each in own),
         "stop_more_s": statistics.median(stops),
         "stop_most_s": max(stops),
         "plugin_stop_most_ms": max(each["plugin_stop_ms"] for each in own),
@@ -213,27 +217,30 @@ def callbacks(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
 def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
     """All cells that were measured so far."""
     lines = [
-        "| job | broker | by the clock | CPU of the JVM | pairs | stop takes | callbacks p99, p99.9 | load |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| job | broker | by the clock | CPU of the JVM | of it the collector's threads | pairs | stop takes | callbacks p99, p99.9 | load |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for part, kind, state in itertools.product(("wall", "switched", "callbacks"), TASKS, STATES):
         cell = kept.get(f"{part} {kind} {state}")
         if cell:
-            figures = ratio_figures(cell) if part != "callbacks" else (f"{cell['callbacks']:.0f} callbacks", "", "")
+            figures = (f"{cell['callbacks']:.0f} callbacks", "", "", "")
+            if part != "callbacks":
+                figures = ratio_figures(cell)
             name = f"{cell['tasks']} {kind} tasks" + (", switched" if part == "switched" else "")
             quantiles = f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us"
             lines.append(f"| {' | '.join([name, state, *figures, stop_figure(cell), quantiles, str(cell['load'])])} |")
     return "\n".join(lines)
 
 
-def ratio_figures(cell: Mapping[str, float]) -> tuple[str, str, str]:
-    """Slowdown by the clock and in CPU, each with its 95 % interval, and of how many pairs."""
+def ratio_figures(cell: Mapping[str, float]) -> tuple[str, str, str, str]:
+    """Slowdown by the clock and in CPU, each with its 95 % interval, the own threads' share, and of how many pairs."""
 
     def one(prefix: str) -> str:
         low, mean, high = (cell[prefix + name] for name in ("low", "slowdown", "high"))
         return f"{mean:+.1%} ({low:+.1%} to {high:+.1%})"
 
-    return one(""), one("cpu_"), f"{cell['pairs']}"
+    own = f"{cell['own_cpu']:.2%}" if "own_cpu" in cell else "not counted"
+    return one(""), one("cpu_"), own, f"{cell['pairs']}"
 
 
 def stop_figure(cell: Mapping[str, float]) -> str:

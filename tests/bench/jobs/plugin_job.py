@@ -1,4 +1,5 @@
 """One kind of job, several times: the seconds of each run by the clock and of CPU, and how long stopping took.
+Of the CPU also what the collector's own threads took; they all have its name.
 
 By configuration: spark.bench.kind (ordinary: tasks of some hundred milliseconds; tiny: tasks that do nothing),
 spark.bench.tasks of a run, and spark.bench.runs. Where spark.sparkfuse.switchFile is set, each of the runs is two that
@@ -6,6 +7,8 @@ follow each other, with the collector on and off, which of them first in turns.
 """
 
 import os
+import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -16,7 +19,8 @@ context = spark.sparkContext
 conf = context.getConf()
 kind, tasks, runs = conf.get("spark.bench.kind"), int(conf.get("spark.bench.tasks")), int(conf.get("spark.bench.runs"))
 switch = conf.get("spark.sparkfuse.switchFile")
-STAT = Path(f"/proc/{spark._jvm.java.lang.ProcessHandle.current().pid()}/stat")
+PID = spark._jvm.java.lang.ProcessHandle.current().pid()
+STAT = Path(f"/proc/{PID}/stat")
 ROWS_OF_A_TASK = 3_000_000
 # The collector looks for the file every two seconds.
 SWITCHED_SECONDS = 3
@@ -40,10 +44,16 @@ def cpu_seconds() -> float:
     return (int(user_ticks) + int(system_ticks)) / os.sysconf("SC_CLK_TCK")
 
 
+def own_cpu_seconds() -> float:
+    """What the collector's threads have used so far: Spark's queue for its listener, its own, and Kafka's client's."""
+    threads = subprocess.run(["jcmd", str(PID), "Thread.print"], capture_output=True, text=True, check=True).stdout
+    return sum(float(ms) for ms in re.findall(r'^"[^"]*sparkfuse[^"]*".* cpu=([0-9.]+)ms', threads, re.MULTILINE)) / 1e3
+
+
 def timed(word: str) -> None:
-    began, cpu = time.monotonic(), cpu_seconds()
+    began, cpu, own = time.monotonic(), cpu_seconds(), own_cpu_seconds()
     run()
-    print(word, time.monotonic() - began, cpu_seconds() - cpu, flush=True)
+    print(word, time.monotonic() - began, cpu_seconds() - cpu, own_cpu_seconds() - own, flush=True)
 
 
 # What is compiled and loaded at first is no cost of a job that lasts: 100,000 tiny tasks run for minutes.

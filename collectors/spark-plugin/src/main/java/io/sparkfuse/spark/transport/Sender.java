@@ -24,7 +24,7 @@ public final class Sender {
    * not in the client, because each request costs the client and the broker a millisecond of CPU,
    * and because at the end this wait is cut short where the client's would not be.
    */
-  private static final long WAIT_MS = 200;
+  private static final long WAIT_MS = 500;
 
   /** So many waiting records go before the queue is looked at again. */
   private static final int MOST_IN_A_ROW = 1_000;
