@@ -101,6 +101,8 @@ SICK = {
     "python-does-more": daily(rounds=400),
     "service-slow": daily(service=3.0),
     "skewed": daily(heavy=0.6, rounds=60),
+    # A third of the orders and its share of the others: half of the data in one of four tasks.
+    "skewed-few": but(daily(heavy=0.35, rounds=400), settings={"spark.sql.shuffle.partitions": "4"}),
     "straggler": daily(straggle=30),
     "collects": Run(other=("lists", "3000000"), settings=LITTLE_ROOM),
     "tasks-fail": but(daily(failures=2), settings=RETRIES),
