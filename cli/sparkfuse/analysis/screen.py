@@ -82,7 +82,7 @@ def _doubts(evidence: Object) -> Iterator[str]:
     if left_out := evidence["left_out"]:
         yield f"{_count(left_out, 'detail')} of plans, accumulators and memory had no room; those tables are not whole."
     if odd := evidence["odd_values"]:
-        yield f"{_count(odd, 'value')} that should be a number is none; each was taken as absent."
+        yield f"{_count(odd, 'value')} taken as absent: no number where one should be."
 
 
 def _title(analysis: Object) -> Text:
