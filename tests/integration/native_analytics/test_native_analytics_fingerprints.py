@@ -23,7 +23,7 @@ MORE = {
 }
 
 
-@pytest.fixture(scope="module", params=["spark35"])
+@pytest.fixture(scope="module", params=["spark35", "spark4"])
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
     """The fingerprints of the query's stages in each variant, by its name."""
     if not (Path("build") / "envs" / request.param).exists():
