@@ -217,7 +217,10 @@ def callbacks(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
 def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
     """All cells that were measured so far."""
     lines = [
-        "| job | broker | by the clock | CPU of the JVM | of it the collector's threads | pairs | stop takes | callbacks p99, p99.9 | load |",
+        (
+            "| job | broker | by the clock | CPU of the JVM | of it the collector's threads | pairs | stop takes "
+            "| callbacks p99, p99.9 | load |"
+        ),
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for part, kind, state in itertools.product(("wall", "switched", "callbacks"), TASKS, STATES):

@@ -1,6 +1,6 @@
 """One kind of job, several times: the seconds of each run by the clock and of CPU, and how long stopping took.
-Of the CPU also what the collector's own threads took; they all have its name.
 
+Of the CPU also what the collector's own threads took; they all have its name.
 By configuration: spark.bench.kind (ordinary: tasks of some hundred milliseconds; tiny: tasks that do nothing),
 spark.bench.tasks of a run, and spark.bench.runs. Where spark.sparkfuse.switchFile is set, each of the runs is two that
 follow each other, with the collector on and off, which of them first in turns.
