@@ -7,8 +7,10 @@ of docs/benchmarks.md. A cell is some minutes, so that each fits into one comman
 Two processes of one job differ by some percent though nothing else does, which hides a cost of one. So ``--part
 switched`` switches the collector off and on within one process; what is left when it is off (a listener that returns
 at once) is not seen by that, ``--part wall`` sees all.
-What the collector's own threads use is counted beside it, and hidden by nothing; what it does in Spark's threads (a
-moment at the start and end of a task) is not in that.
+Even so two runs of one job differ by a tenth, mostly in the threads of tasks and in the compiler of the JVM. So CPU is
+told by kind of thread: of the collector's own, of garbage collection and of all others of Spark and the job the
+difference between on and off is certain to some thousandths. What is left out of these three is the collector's moment
+in the thread of a task at its start and end, which is among the callbacks.
 """
 
 from __future__ import annotations
@@ -52,6 +54,11 @@ appender.console.layout.pattern = %m%n
 logger.sparkfuse.name = io.sparkfuse
 logger.sparkfuse.level = info
 """
+ALL_THREADS_STAY = "-XX:-UseDynamicNumberOfCompilerThreads -XX:-UseDynamicNumberOfGCThreads"
+"""What a thread has used is not told any more when it has ended."""
+KINDS = ("collector", "garbage", "others", "compiler", "tasks")
+COUNTED = ("collector", "garbage", "others")
+"""Kinds of thread whose difference between on and off is what the collector costs beyond its moments in tasks."""
 _FIGURES = re.compile(
     r"Sparkfuse: (\d+) callbacks, p99 (\d+) ns, p99.9 (\d+) ns, longest (\d+) ns; stopped in (\d+) ms"
 )
@@ -129,7 +136,8 @@ class Runner:
         """Seconds of a run (the mean), seconds to stop, and the plugin's own figures."""
         settings = {
             **SETTINGS, "spark.driver.memory": "1g", "spark.sparkfuse.sample.interval": "5s", **self._bench,
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{self._log}", **(plugin or {}),
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{self._log} {ALL_THREADS_STAY}",
+            **(plugin or {}),
         }  # fmt: skip
         del settings["spark.log.level"]
         if plugin is None:
@@ -141,19 +149,24 @@ class Runner:
             [self._python, str(JOB)], env=environment, capture_output=True, text=True, check=True, timeout=1_800
         )
         said = [line.split() for line in done.stdout.splitlines()]
-        timed, cpu, own = (
-            {word: [float(words[place]) for words in said if words[:1] == [word]] for word in ("RUN", "ON", "OFF")}
-            for place in (1, 2, 3)
-        )
+        timed = {
+            word: [json.loads(" ".join(words[1:])) for words in said if words[:1] == [word]]
+            for word in ("RUN", "ON", "OFF")
+        }
+        with_it = timed["RUN"] or timed["ON"]
         found = {
-            "run": statistics.mean(timed["RUN"] or timed["ON"]),
-            "cpu": statistics.mean(cpu["RUN"] or cpu["ON"]),
-            "own_cpu": sum(own["RUN"] or own["ON"]) / sum(cpu["RUN"] or cpu["ON"]),
+            "run": statistics.mean(run["clock"] for run in with_it),
+            "cpu": statistics.mean(run["cpu"] for run in with_it),
+            "own_cpu": sum(run["collector"] for run in with_it) / sum(run["cpu"] for run in with_it),
             "stop": next(float(words[1]) for words in said if words[:1] == ["STOPPED"]),
         }
         if timed["ON"]:
-            found |= interval(ratios(timed["ON"], timed["OFF"]))
-            found |= {f"cpu_{name}": value for name, value in interval(ratios(cpu["ON"], cpu["OFF"])).items()}
+            both = list(zip(timed["ON"], timed["OFF"], strict=True))
+            found |= interval([math.log(on["clock"] / off["clock"]) for on, off in both])
+            found |= named("cpu", interval([math.log(on["cpu"] / off["cpu"]) for on, off in both]))
+            for kind in (*KINDS, "counted"):
+                more = [(of_kind(on, kind) - of_kind(off, kind)) / off["cpu"] for on, off in both]
+                found |= named(kind, interval([math.log1p(each) for each in more]))
         figures = _FIGURES.search(done.stderr)
         if figures:
             names = ("callbacks", "p99_ns", "p999_ns", "longest_ns", "plugin_stop_ms")
@@ -176,7 +189,7 @@ def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, flo
         print(f"pair {number + 1}: {both[False]['run']:.2f} s without, {both[True]['run']:.2f} s with", flush=True)
     return {
         **interval(ratios),
-        **{f"cpu_{name}": value for name, value in interval(cpu).items()},
+        **named("cpu", interval(cpu)),
         "own_cpu": statistics.mean(each["own_cpu"] for each in own),
         "stop_more_s": statistics.median(stops),
         "stop_most_s": max(stops),
@@ -191,9 +204,14 @@ def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
     return runner.run(plugin)
 
 
-def ratios(ones: Sequence[float], others: Sequence[float]) -> list[float]:
-    """Logarithms of the ratio of each to its other."""
-    return [math.log(one / other) for one, other in zip(ones, others, strict=True)]
+def of_kind(run: Mapping[str, float], kind: str) -> float:
+    """Seconds of CPU of a kind of thread, or of all kinds that are counted."""
+    return sum(run[each] for each in COUNTED) if kind == "counted" else run[kind]
+
+
+def named(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
+    """Figures under names of their own."""
+    return {f"{prefix}_{name}": value for name, value in figures.items()}
 
 
 def interval(ratios: Sequence[float]) -> dict[str, float]:
@@ -218,15 +236,15 @@ def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
     """All cells that were measured so far."""
     lines = [
         (
-            "| job | broker | by the clock | CPU of the JVM | of it the collector's threads | pairs | stop takes "
-            "| callbacks p99, p99.9 | load |"
+            "| job | broker | by the clock | CPU of the JVM | in threads of the collector, of Spark, of garbage "
+            "| its compiler | the collector's threads in all | pairs | stop takes | callbacks p99, p99.9 | load |"
         ),
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for part, kind, state in itertools.product(("wall", "switched", "callbacks"), TASKS, STATES):
         cell = kept.get(f"{part} {kind} {state}")
         if cell:
-            figures = (f"{cell['callbacks']:.0f} callbacks", "", "", "")
+            figures: tuple[str, ...] = (f"{cell['callbacks']:.0f} callbacks", "", "", "", "", "")
             if part != "callbacks":
                 figures = ratio_figures(cell)
             name = f"{cell['tasks']} {kind} tasks" + (", switched" if part == "switched" else "")
@@ -235,15 +253,18 @@ def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(lines)
 
 
-def ratio_figures(cell: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Slowdown by the clock and in CPU, each with its 95 % interval, the own threads' share, and of how many pairs."""
+def ratio_figures(cell: Mapping[str, float]) -> tuple[str, ...]:
+    """By the clock, in CPU, in the kinds of threads, each with its 95 % interval, and of how many pairs."""
 
     def one(prefix: str) -> str:
+        if f"{prefix}slowdown" not in cell:
+            return "not counted"
         low, mean, high = (cell[prefix + name] for name in ("low", "slowdown", "high"))
-        return f"{mean:+.1%} ({low:+.1%} to {high:+.1%})"
+        digits = 1 if prefix in ("", "cpu_", "compiler_") else 2
+        return f"{mean:+.{digits}%} ({low:+.{digits}%} to {high:+.{digits}%})"
 
     own = f"{cell['own_cpu']:.2%}" if "own_cpu" in cell else "not counted"
-    return one(""), one("cpu_"), own, f"{cell['pairs']}"
+    return one(""), one("cpu_"), one("counted_"), one("compiler_"), own, f"{cell['pairs']:.0f}"
 
 
 def stop_figure(cell: Mapping[str, float]) -> str:
