@@ -14,10 +14,10 @@ import java.util.function.Supplier;
  */
 public final class KafkaClientSettings {
   /**
-   * A record that is not delivered by then is given up and counted: long enough to ride out the
-   * restart of a broker, and what waits is bounded by bytes anyway.
+   * A record that is not delivered by then is given up and counted. Newer ones wait behind it, so
+   * to give it up earlier would free nothing that they need: what waits is bounded by bytes.
    */
-  static final int DELIVERY_MS = 300_000;
+  static final int DELIVERY_MS = 3_600_000;
 
   /** A producer's buffer is so many batches at least. */
   private static final int LEAST_BATCHES = 32;

@@ -40,7 +40,7 @@ class KafkaClientSettingsTest {
     assertEquals("zstd", all.get("compression.type"));
     assertTrue(Long.parseLong(all.getProperty("max.block.ms")) <= 200);
     assertTrue(Long.parseLong(all.getProperty("buffer.memory")) <= 16 << 20);
-    assertTrue(Long.parseLong(all.getProperty("delivery.timeout.ms")) <= 300_000);
+    assertTrue(Long.parseLong(all.getProperty("delivery.timeout.ms")) <= 3_600_000);
     assertEquals("all", all.get("acks"));
     assertEquals("true", all.get("enable.idempotence"));
     assertNotEquals("elsewhere:1", all.get("bootstrap.servers"));
