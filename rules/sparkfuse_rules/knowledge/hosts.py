@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,6 +121,8 @@ def met(before: Met, at_ms: int, ran: Iterable[str], troubles: Iterable[Trouble]
 def lately(known: Met, now_ms: int) -> Met:
     """What of it is not older than ten minutes."""
     since = now_ms - WINDOW_MS
+    if min(_times(known), default=now_ms) > since:
+        return known
 
     def kept(told: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
         return {host: said for host, said in told.items() if said[0] > since}
@@ -129,19 +131,44 @@ def lately(known: Met, now_ms: int) -> Met:
     return Met(known.app_id, ran, kept(known.failing), kept(known.slow), kept(known.storage))
 
 
-def host_columns(host: str, applications: Iterable[Met]) -> dict[str, Any]:
+def _times(known: Met) -> Iterator[int]:
+    yield from known.ran.values()
+    for told in (known.failing, known.slow, known.storage):
+        for at_ms, _ in told.values():
+            yield at_ms
+
+
+class Neighbours:
+    """All applications of a cluster, by the hosts that they ran on and met something on lately.
+
+    Made once for all hosts that a window has news of: each application is looked at once, not once for each host.
+    """
+
+    def __init__(self, applications: Iterable[Met]) -> None:
+        self.ran: Counter[str] = Counter()
+        self.suffering: dict[str, list[Met]] = defaultdict(list)
+        self.sufferers = 0
+        for each in applications:
+            self.ran.update(each.ran.keys())
+            hosts = {*each.failing, *each.slow, *each.storage}
+            self.sufferers += bool(hosts)
+            for host in hosts:
+                self.suffering[host].append(each)
+
+
+def host_columns(host: str, neighbours: Neighbours) -> dict[str, Any]:
     """The columns of host_live, from what all applications of its cluster met lately."""
-    everyone = list(applications)
-    here = [each for each in everyone if host in {*each.failing, *each.slow, *each.storage}]
+    here = neighbours.suffering.get(host, [])
+    only_here = sum({*each.failing, *each.slow, *each.storage} == {host} for each in here)
     words = Counter(word for each in here for word in _words(each, host))
     columns: dict[str, Any] = {
         "host": host,
-        "applications": sum(host in each.ran for each in everyone),
+        "applications": neighbours.ran[host],
         "failing_applications": sum(host in each.failing for each in here),
         # One that fails there and is slow too suffers once.
         "slow_applications": sum(host in each.slow and host not in each.failing for each in here),
         "storage_applications": sum(host in each.storage for each in here),
-        "elsewhere_applications": sum(bool({*each.failing, *each.slow, *each.storage} - {host}) for each in everyone),
+        "elsewhere_applications": neighbours.sufferers - only_here,
     }
     if here:
         columns["failure"] = min(words, key=lambda word: (-words[word], word))

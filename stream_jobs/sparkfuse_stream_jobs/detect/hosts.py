@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.hosts import WINDOW_MS, Met, host_columns, lately, met
+from sparkfuse_rules.knowledge.hosts import WINDOW_MS, Met, Neighbours, host_columns, lately, met
 from sparkfuse_stream_jobs.detect.host_news import HostNews
 from sparkfuse_stream_jobs.detect.lifecycle import Wake
 from sparkfuse_stream_jobs.detect.memory import Cell, HeldCell, HeldShelf, Shelf
@@ -64,8 +64,9 @@ def wake(now_ms: int, memory: Memory) -> Iterator[LiveRow]:
     if news is None:
         return
     everyone = _forget(now_ms, memory)
+    neighbours = Neighbours(everyone)
     for host in sorted(news.hosts):
-        yield _row(news.cluster, host, now_ms, everyone)
+        yield _row(news.cluster, host, now_ms, neighbours)
     if everyone:
         memory.news.put(News(news.cluster, (), len(everyone)))
     else:
@@ -86,7 +87,7 @@ def _forget(now_ms: int, memory: Memory) -> list[Met]:
     return left
 
 
-def _row(cluster: str, host: str, now_ms: int, everyone: list[Met]) -> LiveRow:
+def _row(cluster: str, host: str, now_ms: int, neighbours: Neighbours) -> LiveRow:
     return LiveRow(
         view=VIEW,
         cluster=cluster,
@@ -99,5 +100,5 @@ def _row(cluster: str, host: str, now_ms: int, everyone: list[Met]) -> LiveRow:
         completeness=1.0,
         job_key=f"host {host}",
         run_key=host,
-        host=host_columns(host, everyone),
+        host=host_columns(host, neighbours),
     )

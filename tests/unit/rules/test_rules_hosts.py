@@ -7,6 +7,7 @@ import pytest
 from sparkfuse_rules.knowledge import hosts
 from sparkfuse_rules.knowledge.hosts import (
     Met,
+    Neighbours,
     Trouble,
     host_columns,
     lately,
@@ -112,14 +113,14 @@ def test_a_host_is_counted_over_applications():
         met(Met("app-6"), NOW, ["h3"], [failing("h3")]),
     ]
 
-    assert host_columns("h1", everyone) == {
+    assert host_columns("h1", Neighbours(everyone)) == {
         "host": "h1", "applications": 5, "failing_applications": 3, "slow_applications": 1, "storage_applications": 1,
         "elsewhere_applications": 2, "failure": "node_lost", "application_ids": "app-1, app-2, app-3, app-4",
     }  # fmt: skip
-    assert host_columns("h9", everyone)["elsewhere_applications"] == 5
-    assert "failure" not in host_columns("h9", everyone)
+    assert host_columns("h9", Neighbours(everyone))["elsewhere_applications"] == 5
+    assert "failure" not in host_columns("h9", Neighbours(everyone))
     many = [met(Met(f"app-{n:02}"), NOW, [], [failing("h1")]) for n in range(20)]
-    assert host_columns("h1", many)["application_ids"].count("app-") == 8
+    assert host_columns("h1", Neighbours(many))["application_ids"].count("app-") == 8
 
 
 def test_ten_minutes_later_it_is_forgotten():
