@@ -3,14 +3,13 @@ package io.sparkfuse.windows;
 import static org.apache.flink.table.annotation.ArgumentTrait.REQUIRE_ON_TIME;
 import static org.apache.flink.table.annotation.ArgumentTrait.SET_SEMANTIC_TABLE;
 
-import com.google.protobuf.ByteString;
-import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.CodedOutputStream;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.windows.wire.ApplicationState;
-import io.sparkfuse.windows.wire.LaneNumbers;
-import io.sparkfuse.windows.wire.LatestFacts;
-import io.sparkfuse.windows.wire.StageNews;
 import io.sparkfuse.windows.wire.WaitingRow;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.Map;
 import org.apache.flink.table.annotation.ArgumentHint;
 import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.StateHint;
@@ -30,6 +29,16 @@ import org.apache.flink.types.Row;
 public final class ApplicationFold extends ProcessTableFunction<Row> {
   private static final long serialVersionUID = 1L;
   private static final String FORGET = "forget";
+
+  /** Columns that hold the encoded value of a field, and the field's number. */
+  private static final Map<String, Integer> ENCODED =
+      Map.of(
+          "fact", WaitingRow.FACT_FIELD_NUMBER,
+          "news", WaitingRow.STAGE_FIELD_NUMBER,
+          "lanes", WaitingRow.LANES_FIELD_NUMBER,
+          "samples", WaitingRow.SAMPLES_FIELD_NUMBER,
+          "health", WaitingRow.HEALTH_FIELD_NUMBER,
+          "pauses", WaitingRow.PAUSES_FIELD_NUMBER);
 
   /** An encoded ApplicationState and the envelope of its rows, an encoded LiveRow. */
   public static final class Memory {
@@ -52,7 +61,7 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     long windowEndMs = Math.floorDiv(time.time(), windowMs) * windowMs + windowMs;
     Integer before = waitingCounts.get(windowEndMs);
     int place = before == null ? 0 : before;
-    waiting.put(place(windowEndMs, place), waitingRow(row, windowMs).toByteArray());
+    waiting.put(place(windowEndMs, place), waitingRow(row, windowMs));
     waitingCounts.put(windowEndMs, place + 1);
     if (place == 0) {
       time.registerOnTime(windowEndMs - 1);
@@ -107,36 +116,21 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     return (windowEndMs << 20) | place;
   }
 
-  private static WaitingRow waitingRow(Row row, long windowMs)
-      throws InvalidProtocolBufferException {
-    WaitingRow.Builder waiting = WaitingRow.newBuilder().setWindowMs(windowMs);
+  /** An encoded WaitingRow, made of what is encoded already. */
+  private static byte[] waitingRow(Row row, long windowMs) throws IOException {
+    ByteArrayOutputStream encoded = new ByteArrayOutputStream();
+    CodedOutputStream fields = CodedOutputStream.newInstance(encoded);
+    for (Map.Entry<String, Integer> column : ENCODED.entrySet()) {
+      byte[] content = row.getFieldAs(column.getKey());
+      if (content != null) {
+        fields.writeByteArray(column.getValue(), content);
+      }
+    }
     if (Boolean.TRUE.equals(row.getField("quiet"))) {
-      waiting.setQuiet(true);
+      fields.writeBool(WaitingRow.QUIET_FIELD_NUMBER, true);
     }
-    byte[] fact = row.getFieldAs("fact");
-    byte[] news = row.getFieldAs("news");
-    byte[] lanes = row.getFieldAs("lanes");
-    byte[] samples = row.getFieldAs("samples");
-    byte[] pauses = row.getFieldAs("pauses");
-    byte[] health = row.getFieldAs("health");
-    if (fact != null) {
-      waiting.setFact(ByteString.copyFrom(fact));
-    }
-    if (news != null) {
-      waiting.setStage(StageNews.parseFrom(news));
-    }
-    if (lanes != null) {
-      waiting.setLanes(LaneNumbers.parseFrom(lanes));
-    }
-    if (samples != null) {
-      waiting.setSamples(LatestFacts.parseFrom(samples));
-    }
-    if (pauses != null) {
-      waiting.setPauses(LatestFacts.parseFrom(pauses));
-    }
-    if (health != null) {
-      waiting.setHealth(LatestFacts.parseFrom(health));
-    }
-    return waiting.build();
+    fields.writeInt64(WaitingRow.WINDOW_MS_FIELD_NUMBER, windowMs);
+    fields.flush();
+    return encoded.toByteArray();
   }
 }

@@ -145,8 +145,13 @@ final class Stage {
   }
 
   private void add(StageWindow window) {
+    if (!soFar.hasFinishedTasks()) {
+      soFar.mergeFrom(StageWindow.NOTHING);
+    }
     for (FieldDescriptor sum : StageWindow.SUMS) {
-      soFar.setField(sum, (Long) soFar.getField(sum) + (Long) window.sums().getField(sum));
+      if (window.sums().hasField(sum)) {
+        soFar.setField(sum, (Long) soFar.getField(sum) + (Long) window.sums().getField(sum));
+      }
     }
     cpuNs += window.cpuNs();
     soFar.setFinishedCpuMs(cpuNs / 1_000_000);

@@ -21,7 +21,8 @@ import org.apache.flink.types.Row;
  * What one window says of one stage attempt: a row of the view stage_windows.
  *
  * @param endMs end of the window [ms since epoch]
- * @param sums finished_* and the counts of ended tasks, of this window only
+ * @param sums finished_* and the counts of ended tasks, of this window only; absent where nothing
+ *     came, as in most windows of most stages
  * @param durations of tasks that ended well [ms], null when none did
  * @param taskBytes of tasks that ended well [bytes], null when none told
  * @param biggest by bytes, of tasks that ended well, null when none told
@@ -64,10 +65,22 @@ record StageWindow(
           .filter(field -> !field.getName().equals("finished_cpu_ms"))
           .toList();
 
+  /** Each of them 0. */
+  static final StageLive NOTHING = nothing();
+
+  private static StageLive nothing() {
+    StageLive.Builder sums = StageLive.newBuilder();
+    SUMS.forEach(sum -> sums.setField(sum, 0L));
+    return sums.build();
+  }
+
   static StageWindow of(Row row, long endMs) throws InvalidProtocolBufferException {
     StageLive.Builder sums = StageLive.newBuilder();
     for (FieldDescriptor field : SUMS) {
-      sums.setField(field, number(row, field.getName()));
+      Long sum = row.getFieldAs(field.getName());
+      if (sum != null && sum != 0) {
+        sums.setField(field, sum);
+      }
     }
     byte[] tasks = row.getFieldAs("tasks");
     byte[] failures = row.getFieldAs("failures");
