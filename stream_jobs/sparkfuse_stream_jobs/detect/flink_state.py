@@ -45,9 +45,12 @@ class Kept:
         """The cell ``name`` of the current key."""
         return _StateCell(name, self._map, codec)
 
-    def shelf(self, name: str, codec: Codec[Value]) -> Shelf[Value]:
-        """The shelf ``name`` of the current key."""
-        return _StateShelf(name, self._map, codec)
+    def shelf(self, name: str, codec: Codec[Value], *, held: bool = True) -> Shelf[Value]:
+        """The shelf ``name`` of the current key.
+
+        Not ``held`` are values that are written and hardly ever read: neither they nor their names take room here.
+        """
+        return _StateShelf(name, self._map, codec, held)
 
 
 class _Map:
@@ -56,36 +59,61 @@ class _Map:
     def __init__(self, state: Any, recent: Recent) -> None:
         self.state, self._recent, self._names = state, recent, Names()
 
-    def get(self, shelf: str, name: str, codec: Codec[Value]) -> Value | None:
+    def get(self, shelf: str, name: str, codec: Codec[Value], held: bool = True) -> Value | None:
         """What stands there; the JVM is not asked for what is held, and for what a key cannot have."""
         full_name = _full(shelf, name)
+        if not held:
+            return self._fetch(full_name, codec)
         if self._names.lacks(self._recent.key, full_name, self.state.is_empty):
             return None
         found: Value | None = self._recent.get(shelf, name, partial(self._fetch, full_name, codec))
         return found
 
-    def put(self, shelf: str, name: str, value: Value, codec: Codec[Value]) -> None:
+    def put(self, shelf: str, name: str, value: Value, codec: Codec[Value], held: bool = True) -> None:
         """Write it."""
         full_name = _full(shelf, name)
-        # First: a key that is met by this has nothing yet for all that is known, and would seem empty.
-        self._names.add(self._recent.key, full_name)
+        if held:
+            # First: a key that is met by this has nothing yet for all that is known, and would seem empty.
+            self._names.add(self._recent.key, full_name)
+            self._recent.put(shelf, name, value)
         self.state.put(full_name, codec.encode(value))
-        self._recent.put(shelf, name, value)
 
-    def remove(self, shelf: str, name: str) -> None:
+    def remove(self, shelf: str, name: str, held: bool = True) -> None:
         """Take it away."""
         full_name = _full(shelf, name)
         self.state.remove(full_name)
+        if not held:
+            return
         if self._names.remove(self._recent.key, full_name):
             self._recent.drop(shelf, name)
         else:
             self._recent.put(shelf, name, None)
 
-    def items(self, shelf: str, codec: Codec[Value]) -> Iterator[tuple[str, Value]]:
+    def items(self, shelf: str, codec: Codec[Value], held: bool = True) -> Iterator[tuple[str, Value]]:
         """All that stands on the shelf."""
+        known = self._known(shelf) if held else None
+        values = None if known is None else self._recent.all_of(shelf, known)
+        if known is not None and values is not None:
+            return iter([(name, value) for name, value in zip(known, values, strict=True) if value is not None])
         prefix = f"{shelf}/"
         whole = [(name, content) for name, content in self.state.items() if name.startswith(prefix)]
-        return iter([(name[len(prefix) :], codec.decode(bytes(content))) for name, content in whole])
+        found = [(name[len(prefix) :], codec.decode(bytes(content))) for name, content in whole]
+        for name, value in found if held else ():
+            self._recent.put(shelf, name, value)
+        return iter(found)
+
+    def names(self, shelf: str, held: bool = True) -> Iterator[str]:
+        """The names of all that stands on the shelf, perhaps with some that have expired."""
+        known = self._known(shelf) if held else None
+        if known is not None:
+            return iter(known)
+        prefix = f"{shelf}/"
+        return iter([name[len(prefix) :] for name in self.state.keys() if name.startswith(prefix)])  # noqa: SIM118 - no dict
+
+    def _known(self, shelf: str) -> list[str] | None:
+        """The names on the shelf where the JVM need not be asked for them, which takes a call for each few."""
+        names, prefix = self._names.of(self._recent.key), f"{shelf}/"
+        return None if names is None else [name[len(prefix) :] for name in names if name.startswith(prefix)]
 
     def clear(self, shelf: str) -> None:
         """Take all away that stands on the shelf."""
@@ -122,20 +150,23 @@ class _StateCell(Cell[Value]):
 class _StateShelf(Shelf[Value]):
     """Its values stand in the map under its name and theirs."""
 
-    def __init__(self, name: str, of: _Map, codec: Codec[Value]) -> None:
-        self._name, self._map, self._codec = name, of, codec
+    def __init__(self, name: str, of: _Map, codec: Codec[Value], held: bool) -> None:
+        self._name, self._map, self._codec, self._held = name, of, codec, held
 
     def get(self, name: str) -> Value | None:
-        return self._map.get(self._name, name, self._codec)
+        return self._map.get(self._name, name, self._codec, self._held)
 
     def put(self, name: str, value: Value) -> None:
-        self._map.put(self._name, name, value, self._codec)
+        self._map.put(self._name, name, value, self._codec, self._held)
 
     def remove(self, name: str) -> None:
-        self._map.remove(self._name, name)
+        self._map.remove(self._name, name, self._held)
 
     def items(self) -> Iterator[tuple[str, Value]]:
-        return self._map.items(self._name, self._codec)
+        return self._map.items(self._name, self._codec, self._held)
+
+    def names(self) -> Iterator[str]:
+        return self._map.names(self._name, self._held)
 
     def clear(self) -> None:
         self._map.clear(self._name)

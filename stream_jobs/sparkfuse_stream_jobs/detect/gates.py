@@ -62,9 +62,9 @@ def ruled_sql(catalog: Catalog, judged: str, window_ms: int) -> str:
 
 
 def watched_sql(ruled: str) -> str:
-    """The rows that can begin, go on with or end a finding: (run, encoded LiveRow, severities)."""
+    """The rows that can begin, go on with or end a finding: (run, severities and encoded LiveRow as parts)."""
     return (
-        f"SELECT `run_key`, `payload`, `severities`, `rowtime` AS `window_end` FROM finding_gate(input => TABLE {ruled}"
+        f"SELECT `run_key`, `watched`, `rowtime` AS `window_end` FROM finding_gate(input => TABLE {ruled}"
         " PARTITION BY `run_key`, on_time => DESCRIPTOR(`window_end`), uid => 'finding-gate')"
     )
 

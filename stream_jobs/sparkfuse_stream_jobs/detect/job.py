@@ -113,7 +113,7 @@ def _judged(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog
     text, content = Types.STRING(), _bytes()
     # A view made by SQL text is validated anew where it is used, which Flink 2.3 cannot do with a process function.
     tables.create_temporary_view("read_rows", tables.sql_query(read_sql(catalog, settings.window_ms)))
-    stream = _gathered(tables, tables.sql_query(gated_sql("read_rows")))
+    stream = _gathered(tables, tables.sql_query(gated_sql("read_rows")), "gather")
     stream = stream.process(Identify(), Types.ROW([text, content])).name("identify").uid("identify-together")
     made = {"made": text, "record_key": text, "record_value": text, "payload": content}
     stream = _keyed(stream, content).process(AcrossRuns(settings), Types.ROW_NAMED(list(made), list(made.values())))
@@ -128,7 +128,7 @@ def _findings(tables: StreamTableEnvironment, judged: str, settings: Settings, c
 
     text, content = Types.STRING(), _bytes()
     tables.create_temporary_view("ruled_rows", tables.sql_query(ruled_sql(catalog, judged, settings.window_ms)))
-    stream = _keyed_table(tables, tables.sql_query(watched_sql("ruled_rows")), [content, text])
+    stream = _gathered(tables, tables.sql_query(watched_sql("ruled_rows")), "gather-watched")
     stream = stream.process(Lifecycle(catalog, settings), Types.ROW([text, content]))
     stream = _keyed(stream.name("lifecycle").uid("lifecycle"), content)
     stream = stream.process(Alerts(pace), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
@@ -137,7 +137,7 @@ def _findings(tables: StreamTableEnvironment, judged: str, settings: Settings, c
     return name
 
 
-def _gathered(tables: StreamTableEnvironment, table: Table) -> KeyedStream:
+def _gathered(tables: StreamTableEnvironment, table: Table, name: str) -> KeyedStream:
     """A table of text and bytes as a stream by its text: parts.py of the bytes that came together."""
     from pyflink.common import Types
     from pyflink.datastream import DataStream
@@ -145,21 +145,8 @@ def _gathered(tables: StreamTableEnvironment, table: Table) -> KeyedStream:
 
     gather = get_gateway().jvm.io.sparkfuse.detect.GatherByKey()
     with_key = Types.ROW([Types.STRING(), _bytes()]).get_java_type_info()
-    rows = tables.to_data_stream(table)._j_data_stream.transform("gather", with_key, gather)  # noqa: SLF001
-    return _keyed(DataStream(rows).uid("gather"), _bytes())
-
-
-def _keyed_table(tables: StreamTableEnvironment, table: Table, types: list[Any]) -> KeyedStream:
-    """A table as a stream by its first column, which is text; ``types`` are those of the columns behind it."""
-    from pyflink.common import Types
-    from pyflink.datastream import DataStream
-    from pyflink.java_gateway import get_gateway
-
-    row = Types.ROW(types)
-    key_and_row = get_gateway().jvm.io.sparkfuse.detect.KeyAndRow(len(types))
-    with_key = Types.ROW([Types.STRING(), row]).get_java_type_info()
-    rows = tables.to_data_stream(table)._j_data_stream.map(key_and_row, with_key)  # noqa: SLF001
-    return _keyed(DataStream(rows), row)
+    rows = tables.to_data_stream(table)._j_data_stream.transform(name, with_key, gather)  # noqa: SLF001
+    return _keyed(DataStream(rows).uid(name), _bytes())
 
 
 def _keyed(stream: DataStream, row: Any) -> KeyedStream:

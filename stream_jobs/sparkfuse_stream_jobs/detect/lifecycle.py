@@ -80,11 +80,15 @@ class Unit:
 
 @dataclass(frozen=True)
 class Memory:
-    """What the lifecycle remembers of one run: when it ended, how many things it watches, and those."""
+    """What the lifecycle remembers of one run: when it ended, how many things it watches, and those.
+
+    And when it will be woken next: one timer of a run is enough, and each costs as much as some rows.
+    """
 
     ended_ms: Cell[int]
     watched: Cell[int]
     units: Shelf[Unit]
+    wake_ms: Cell[int]
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ class Lifecycle:
         if name := unit_name(row):
             yield from self._observe(name, row, counting, memory)
         if memory.watched.get() and ends_units(row):
-            for ended in units_that_end(row, [name for name, _ in memory.units.items()]):
+            for ended in units_that_end(row, list(memory.units.names())):
                 yield from self._end(ended, row.window_end_ms, memory)
 
     def _counting(self, row: LiveRow, severities: Mapping[str, str], memory: Memory) -> Mapping[str, str] | None:
@@ -154,6 +158,8 @@ class Lifecycle:
 
     def wake(self, now_ms: int, memory: Memory) -> Iterator[Finding | Wake]:
         """Resolve what has been gone, or has not held, for long enough at ``now_ms``."""
+        memory.wake_ms.clear()
+        left: list[int] = []
         for name, unit in memory.units.items():
             kept: dict[str, Holding] = {}
             for rule_id, holding in unit.holdings.items():
@@ -163,7 +169,9 @@ class Lifecycle:
                     yield resolved(holding, now_ms)
             if len(kept) != len(unit.holdings):
                 self._keep(name, unit, replace(unit, holdings=kept), memory)
-            yield from self._wakes(kept)
+            left += (self._due_ms(rule_id, holding) for rule_id, holding in kept.items())
+        if left:
+            yield from _woken(min(left), memory)
 
     def _observe(
         self, name: str, row: LiveRow, severities: Mapping[str, str], memory: Memory
@@ -183,7 +191,7 @@ class Lifecycle:
             if finding:
                 yield finding
         self._keep(name, unit, replace(before, holdings=after), memory)
-        yield from self._wakes(after)
+        yield from self._wakes(after, memory)
 
     def _evaluate(
         self, rule_id: str, held: Holding | None, found: str | None, row: LiveRow
@@ -234,7 +242,7 @@ class Lifecycle:
             else:
                 yield resolved(holding, at_ms)
         self._keep(name, unit, Unit(kept, tuple(settled)), memory)
-        yield from self._wakes(kept)
+        yield from self._wakes(kept, memory)
 
     def _end_all(self, at_ms: int, memory: Memory) -> Iterator[Finding]:
         """The application ended: all that fires resolves, but what happened and what its end is evidence for."""
@@ -261,9 +269,9 @@ class Lifecycle:
         # While rows come the next one decides; the timer is for when they stop.
         return max(kept_ms, gone_ms)
 
-    def _wakes(self, holdings: Mapping[str, Holding]) -> Iterator[Wake]:
-        for at_ms in sorted({self._due_ms(rule_id, holding) for rule_id, holding in holdings.items()}):
-            yield Wake(at_ms)
+    def _wakes(self, holdings: Mapping[str, Holding], memory: Memory) -> Iterator[Wake]:
+        if holdings:
+            yield from _woken(min(self._due_ms(rule_id, holding) for rule_id, holding in holdings.items()), memory)
 
     @staticmethod
     def _keep(name: str, before: Unit | None, after: Unit, memory: Memory) -> None:
@@ -278,6 +286,14 @@ class Lifecycle:
         elif known:
             memory.units.remove(name)
             memory.watched.put(max(0, (memory.watched.get() or 0) - 1))
+
+
+def _woken(at_ms: int, memory: Memory) -> Iterator[Wake]:
+    """Ask to be woken, unless it will happen earlier: then what is left is looked at, and when to look next."""
+    asked_ms = memory.wake_ms.get()
+    if asked_ms is None or at_ms < asked_ms:
+        memory.wake_ms.put(at_ms)
+        yield Wake(at_ms)
 
 
 def _is_news(before: Holding | None, after: Holding) -> bool:

@@ -50,6 +50,10 @@ class Shelf(Protocol[Value]):
         """All names and values; the shelf may be changed while they are walked."""
         ...
 
+    def names(self) -> Iterator[str]:
+        """All names, perhaps with some whose values have expired; the shelf may be changed while they are walked."""
+        ...
+
     def clear(self) -> None:
         """Forget all."""
         ...
@@ -88,6 +92,9 @@ class HeldShelf(Shelf[Value]):
 
     def items(self) -> Iterator[tuple[str, Value]]:
         return iter(list(self._values.items()))
+
+    def names(self) -> Iterator[str]:
+        return iter(list(self._values))
 
     def clear(self) -> None:
         self._values.clear()

@@ -71,7 +71,8 @@ class Identify(KeyedProcessFunction):
             application=kept.cell("application", record_codec(run_memory.Application)),
             stages=kept.shelf("stages", record_codec(run_memory.Stage)),
             plans=kept.shelf("plans", record_codec(run_memory.Plan)),
-            samples=kept.shelf("samples", message_codec(Baseline)),
+            # Written at the end of each stage and read at that of the application.
+            samples=kept.shelf("samples", message_codec(Baseline), held=False),
             jobs=kept.shelf("jobs", record_codec(run_memory.Job)),
             executors=kept.shelf("executors", record_codec(run_memory.Executor)),
             losses=kept.cell("losses", record_codec(Losses)),
@@ -167,7 +168,7 @@ class AcrossRuns(KeyedProcessFunction):
 
 
 class Lifecycle(KeyedProcessFunction):
-    """(LiveRow, severities) by run -> (finding id, Finding of that run)."""
+    """Parts by run, each severities and LiveRow as parts -> (finding id, Finding of that run)."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         writer = Writer.of(catalog, settings.runbook_url, read_owners(settings.config_file))
@@ -180,13 +181,15 @@ class Lifecycle(KeyedProcessFunction):
             ended_ms=kept.cell("ended_ms", number_codec()),
             watched=kept.cell("watched", number_codec()),
             units=kept.shelf("units", unit_codec()),
+            wake_ms=kept.cell("wake_ms", number_codec()),
         )
 
-    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+    def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())
-        row = LiveRow.FromString(value[0])
-        found = self._lifecycle.step(row, read_severities(value[1]), self._memory)
-        yield from self._answer(usable(found), ctx)
+        for watched in parts(value):
+            severities, row = parts(watched)
+            found = self._lifecycle.step(LiveRow.FromString(row), read_severities(severities.decode()), self._memory)
+            yield from self._answer(usable(found), ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())

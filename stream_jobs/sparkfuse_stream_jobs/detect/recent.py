@@ -7,12 +7,16 @@ who remember must put another value instead of changing the one they got.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
-# Values of one step; five hundred applications with twenty running stages each have some fifteen thousand in use.
-MOST_VALUES = 50_000
+# Values of one step; five hundred applications with twenty running stages each have some thirty thousand in use: stages
+# with their jobs and plans, executors.
+MOST_VALUES = 60_000
+# So many values of one state and key are left alone while others have more: those are stages that ended, these what
+# runs.
+LEFT_ALONE = 64
 # Names of one map of states, at some hundred bytes each: an application keeps its ended stages until it ends. A key is
 # as large as some names, and those of applications and findings that are over stay until they are too many.
 MOST_NAMES = 250_000
@@ -24,7 +28,7 @@ class Recent:
     """The values of the current key, by the name of their state and their own, and those of the keys before it.
 
     None for a value that is known to be absent. When there are too many, the keys that were met longest ago lose the
-    values that they have had for longest: of an application those of stages that ended.
+    values that they have not used for longest: of an application those of stages that ended.
     """
 
     def __init__(self, most: int = MOST_VALUES) -> None:
@@ -46,7 +50,8 @@ class Recent:
         values = self._values.get(place)
         if values is not None and name in values:
             self._values.move_to_end(place)
-            return values[name]
+            found = values[name] = values.pop(name)
+            return found
         found = fetch()
         self.put(state, name, found)
         return found
@@ -60,9 +65,15 @@ class Recent:
         else:
             self._values.move_to_end(place)
         self._count += name not in values
+        values.pop(name, None)
         values[name] = value
-        while self._count > self._most:
-            self._let_go()
+        if self._count > self._most:
+            self._make_room()
+
+    def all_of(self, state: str, names: Sequence[str]) -> list[Any] | None:
+        """The values of the current key by these names; None when one of them is not held."""
+        values = self._values.get((state, self.key), {})
+        return [values[name] for name in names] if all(name in values for name in names) else None
 
     def drop(self, state: str, name: str) -> None:
         """No longer hold the value, present or absent."""
@@ -78,19 +89,27 @@ class Recent:
         """Let go of all values of the current key in the state."""
         self._count -= len(self._values.pop((state, self.key), ()))
 
-    def _let_go(self) -> None:
-        """Let go of the older half of what the key has that was met longest ago.
+    def _make_room(self) -> None:
+        """Let go of a tenth or more: the older halves of the keys that were met longest ago.
 
-        Not of all: a fleet's applications take turns, so that the one met longest ago is the one that comes next.
+        Not of all that such a key has: a fleet's applications take turns, so that the one met longest ago is the one
+        that comes next. And at first only of keys that have many.
         """
-        place, values = next(iter(self._values.items()))
+        most = self._most * 9 // 10
+        for left_alone in (LEFT_ALONE, 0):
+            for place in list(self._values):
+                if self._count <= most:
+                    return
+                if len(self._values[place]) > left_alone:
+                    self._halve(place)
+
+    def _halve(self, place: _Place) -> None:
+        values = self._values[place]
         older = list(islice(values, (len(values) + 1) // 2))
         for name in older:
             del values[name]
         self._count -= len(older)
-        if values:
-            self._values.move_to_end(place)
-        else:
+        if not values:
             del self._values[place]
 
 
@@ -116,6 +135,11 @@ class Names:
         self._of.move_to_end(key)
         names = self._of[key]
         return names is not None and name not in names
+
+    def of(self, key: str) -> list[str] | None:
+        """The names of a key's values in their order; None for a key of which they are not known."""
+        names = self._of.get(key)
+        return None if names is None else sorted(names)
 
     def add(self, key: str, name: str) -> None:
         """A value was written."""

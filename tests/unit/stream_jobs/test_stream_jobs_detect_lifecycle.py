@@ -36,9 +36,10 @@ class Watched:
 
     def __init__(self, times: Times, run: Run | None = None, behind_end: Iterable[str] = ()) -> None:
         self.run = run or Run("app-1", T)
-        self.memory = Memory(HeldCell(), HeldCell(), HeldShelf())
+        self.memory = Memory(HeldCell(), HeldCell(), HeldShelf(), HeldCell())
         self.steps = Lifecycle({"stuck": times, "skew": times}, W, write, frozenset(behind_end))
         self.wakes: set[int] = set()
+        self.asked = 0
         self.said: list[tuple[int, str, str]] = []
 
     def row(self, row: LiveRow, severities: Mapping[str, str]) -> None:
@@ -60,6 +61,7 @@ class Watched:
         for each in found:
             if isinstance(each, Wake):
                 self.wakes.add(each.at_ms)
+                self.asked += 1
             else:
                 self.said.append(((now_ms - T) // W, each.rule, each.state))
 
@@ -124,6 +126,21 @@ def test_a_thing_without_rows_is_gone_after_three_windows_of_event_time(keep_ms:
 
     assert before == [(1, "stuck", "firing")]
     assert watched.said[1:] == [(window, "stuck", "resolved")]
+
+
+def test_a_run_has_one_timer_however_many_things_it_watches_and_each_still_ends_in_its_own_window():
+    """Each timer is a record of its own; the earliest is enough, for it asks for the next."""
+    watched = Watched(Times())
+    for window in range(1, 13):
+        for task_id in range(5):
+            if window <= 8 + task_id % 2:
+                watched.task(window, HOLDS, task_id)
+        watched.idle_until(window)
+
+    assert watched.asked <= 6, "one in three windows, and not one for each row"
+    resolved = [(window, state) for window, _, state in watched.said if state == "resolved"]
+    assert resolved == [(11, "resolved")] * 3 + [(12, "resolved")] * 2
+    assert not watched.wakes
 
 
 def test_a_pending_thing_that_is_gone_is_forgotten_silently():

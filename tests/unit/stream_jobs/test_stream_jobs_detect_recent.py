@@ -103,6 +103,36 @@ def test_taking_turns_beyond_the_bound_keeps_what_each_key_put_last():
     assert store.asked == 0
 
 
+def test_keys_that_have_little_are_left_alone_while_others_have_much():
+    """Stages that ended make room, not the jobs that run and are asked for at their end only."""
+    recent, store = Recent(most=500), Store()
+    for key in range(4):
+        recent.turn_to(str(key))
+        for job in range(20):
+            recent.put("jobs", str(job), "runs")
+    for stage in range(1000):
+        recent.turn_to(str(stage % 4))
+        recent.put("stages", str(stage), "a stage")
+    for key in range(4):
+        recent.turn_to(str(key))
+        assert [recent.get("jobs", str(job), store.fetch(str(job))) for job in range(20)] == ["runs"] * 20
+
+    assert store.asked == 0
+    assert len(recent) <= 500
+
+
+def test_what_was_used_last_is_kept_longer_than_what_was_put_last():
+    """A stage that runs for an hour is older than hundreds that ended since."""
+    recent, store = Recent(most=200), Store()
+    recent.turn_to("one")
+    recent.put("stages", "long", "runs")
+    for stage in range(1000):
+        recent.put("stages", str(stage), "ended")
+        assert recent.get("stages", "long", store.fetch("long")) == "runs"
+
+    assert store.asked == 0
+
+
 def test_a_key_with_more_than_may_be_held_is_not_held_whole():
     """A loop of stages in one application does not fill the process."""
     recent, store = Recent(most=3), Store(x="fetched")
@@ -135,6 +165,20 @@ def test_names_of_a_key_that_had_nothing_are_all_known():
     assert (first, found, removed, gone) == (True, [False, True], True, True)
     assert (old, names.remove("old", "3"), written) == ([False, False], False, False)
     assert asked == [True, False]
+
+
+def test_names_of_a_key_are_given_in_order_where_all_are_known():
+    """Who walks what is there need not ask for it; of a key that was met with something in it, one must."""
+    names = Names()
+    names.lacks("new", "x", lambda: True)
+    for name in ("units/b", "units/a", "ended"):
+        names.add("new", name)
+    names.remove("new", "ended")
+    names.lacks("old", "x", lambda: False)
+
+    assert names.of("new") == ["units/a", "units/b"]
+    assert names.of("old") is None
+    assert names.of("never met") is None
 
 
 def test_names_are_bounded_and_forgotten_by_key():

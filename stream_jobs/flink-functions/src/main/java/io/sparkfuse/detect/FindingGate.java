@@ -3,6 +3,7 @@ package io.sparkfuse.detect;
 import static org.apache.flink.table.annotation.ArgumentTrait.REQUIRE_ON_TIME;
 import static org.apache.flink.table.annotation.ArgumentTrait.SET_SEMANTIC_TABLE;
 
+import java.nio.charset.StandardCharsets;
 import org.apache.flink.table.annotation.ArgumentHint;
 import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.StateHint;
@@ -17,9 +18,9 @@ import org.apache.flink.types.Row;
  * <p>Those are rows on which a rule holds, rows of the same things for a while after ({@link
  * Attention}), the ends of stages and executors while anything of the run is watched, and the end
  * of the application. Expects the columns run_key, payload, severities, kind, unit, ends,
- * window_end_ms and linger_ms.
+ * window_end_ms and linger_ms. What it tells are {@link Parts}: the severities, and the payload.
  */
-@DataTypeHint("ROW<payload BYTES, severities STRING>")
+@DataTypeHint("ROW<watched BYTES>")
 public final class FindingGate extends ProcessTableFunction<Row> {
   private static final long serialVersionUID = 1L;
 
@@ -34,7 +35,10 @@ public final class FindingGate extends ProcessTableFunction<Row> {
     String severities = row.getFieldAs("severities");
     boolean holds = severities != null && !severities.isEmpty();
     if (passes(new Attention(watched), row, holds)) {
-      collect(Row.of(row.<byte[]>getFieldAs("payload"), severities));
+      Parts told = new Parts();
+      told.add((holds ? severities : "").getBytes(StandardCharsets.UTF_8));
+      told.add(row.getFieldAs("payload"));
+      collect(Row.of((Object) told.bytes()));
     }
   }
 

@@ -1,0 +1,106 @@
+"""What a step keeps in Flink's state: read from what is held where that is enough, and the same where it is not."""
+
+from __future__ import annotations
+
+from sparkfuse_stream_jobs.detect.codec import number_codec
+from sparkfuse_stream_jobs.detect.flink_state import _Map
+from sparkfuse_stream_jobs.detect.recent import Recent
+
+
+class State:
+    """Flink's map of one key, which counts how often it is walked or asked."""
+
+    def __init__(self, content: dict[str, bytes]) -> None:
+        self.content, self.asked = content, 0
+
+    def is_empty(self) -> bool:
+        return not self.content
+
+    def get(self, name: str) -> bytes | None:
+        self.asked += 1
+        return self.content.get(name)
+
+    def put(self, name: str, value: bytes) -> None:
+        self.content[name] = value
+
+    def remove(self, name: str) -> None:
+        self.content.pop(name, None)
+
+    def items(self):
+        self.asked += 1
+        return list(self.content.items())
+
+    def keys(self):
+        self.asked += 1
+        return list(self.content)
+
+
+def kept(content: dict[str, bytes]) -> tuple[_Map, State]:
+    recent, state = Recent(), State(content)
+    recent.turn_to("key")
+    return _Map(state, recent), state
+
+
+def test_a_shelf_of_a_key_that_was_met_empty_is_walked_without_asking():
+    """Each end of a stage walks what its run watches; a call to the JVM for that is dear."""
+    held, state = kept({})
+    for name, value in (("b", 2), ("a", 1), ("gone", 3)):
+        held.get("units", name, number_codec())
+        held.put("units", name, value, number_codec())
+    held.put("ended", "\0", 9, number_codec())
+    held.remove("units", "gone")
+
+    assert list(held.names("units")) == ["a", "b"]
+    assert list(held.items("units", number_codec())) == [("a", 1), ("b", 2)]
+    assert state.asked == 0
+
+
+def test_a_shelf_of_a_key_that_had_something_is_walked_in_the_state():
+    """After a restart nobody knows what is there but the state."""
+    held, state = kept({"units/a": b"1", "units/b": b"2", "ended": b"9"})
+    held.get("units", "a", number_codec())
+    held.put("units", "c", 3, number_codec())
+
+    assert sorted(held.names("units")) == ["a", "b", "c"]
+    assert sorted(held.items("units", number_codec())) == [("a", 1), ("b", 2), ("c", 3)]
+    assert state.asked == 3
+    assert sorted(held.items("units", number_codec())) == [("a", 1), ("b", 2), ("c", 3)]
+    assert state.asked == 4, "a key of which not all is known is walked each time"
+
+
+def test_a_shelf_that_is_not_held_whole_is_fetched_in_one_walk():
+    """A call for each of a thousand executors would be a thousand calls."""
+    held, state = kept({})
+    for number in range(5):
+        held.get("executors", str(number), number_codec())
+        held.put("executors", str(number), number, number_codec())
+    held._recent.clear("executors")
+    walked = [list(held.items("executors", number_codec())) for _ in range(2)]
+
+    assert walked == [[(str(number), number) for number in range(5)]] * 2
+    assert state.asked == 1
+
+
+def test_a_shelf_that_is_not_held_costs_no_room_and_is_read_from_the_state():
+    """What each stage teaches is read once, when its application ends."""
+    held, _ = kept({})
+    held.put("samples", "a", 1, number_codec(), held=False)
+    held.put("samples", "b", 2, number_codec(), held=False)
+    held.remove("samples", "b", held=False)
+
+    assert len(held._recent) == 0
+    assert held.get("samples", "a", number_codec(), held=False) == 1
+    assert held.get("samples", "b", number_codec(), held=False) is None
+    assert list(held.items("samples", number_codec(), held=False)) == [("a", 1)]
+
+
+def test_what_expired_in_the_state_is_not_among_the_values():
+    """A name outlives its value, which Flink takes away by itself."""
+    held, state = kept({})
+    held.get("units", "a", number_codec())
+    held.put("units", "a", 1, number_codec())
+    held.put("units", "b", 2, number_codec())
+    del state.content["units/a"]
+    held._recent.clear("units")
+
+    assert list(held.items("units", number_codec())) == [("b", 2)]
