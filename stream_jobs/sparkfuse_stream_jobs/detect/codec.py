@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
 
 from google.protobuf.message import Message
@@ -58,7 +58,11 @@ def unit_codec() -> Codec[Unit]:
         holdings = {rule: Holding(**_known(each, known)) for rule, each in values["holdings"].items()}
         return Unit(holdings, tuple(values.get("settled", ())))
 
-    return Codec(lambda unit: pickle.dumps(asdict(unit)), decode)
+    def encode(unit: Unit) -> bytes:
+        holdings = {rule: vars(each) for rule, each in unit.holdings.items()}
+        return pickle.dumps({"holdings": holdings, "settled": unit.settled})
+
+    return Codec(encode, decode)
 
 
 def news_codec() -> Codec[HostNews]:
@@ -69,7 +73,10 @@ def news_codec() -> Codec[HostNews]:
         troubles = tuple(Trouble(**each) for each in values.pop("troubles"))
         return HostNews(**values, troubles=troubles)
 
-    return Codec(lambda news: pickle.dumps(asdict(news)), decode)
+    def encode(news: HostNews) -> bytes:
+        return pickle.dumps({**vars(news), "troubles": [vars(each) for each in news.troubles]})
+
+    return Codec(encode, decode)
 
 
 def _plain(content: bytes) -> dict[str, Any]:

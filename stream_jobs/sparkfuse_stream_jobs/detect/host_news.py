@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.hosts import (
     MIN_LOST_MS,
+    MIN_LOST_SHARE,
     MIN_STALLED_MS,
+    MIN_SUCCEEDED,
     Trouble,
     trouble_of_failure,
     trouble_of_loss,
@@ -30,7 +32,7 @@ _TROUBLE_OF = {
 
 @dataclass(frozen=True)
 class HostNews:
-    """Of one application in one window: the hosts that its tasks run on, or what it met on one of them."""
+    """Of one application in one window: the hosts that its tasks run on, and what it met on hosts."""
 
     cluster: str
     app_key: str
@@ -48,6 +50,17 @@ def host_news(row: LiveRow, memory: Memory) -> Iterator[HostNews]:
         yield replace(_of(row), troubles=(trouble,))
 
 
+def together(told: Iterable[HostNews]) -> Iterator[HostNews]:
+    """What an application tells of one window, as one: for each the next step turns to its cluster and writes."""
+    of_window: dict[tuple[str, str, int], list[HostNews]] = {}
+    for news in told:
+        of_window.setdefault((news.cluster, news.app_key, news.at_ms), []).append(news)
+    for several in of_window.values():
+        ran = dict.fromkeys(host for news in several for host in news.ran)
+        troubles = (trouble for news in several for trouble in news.troubles)
+        yield replace(several[0], ran=tuple(ran), troubles=tuple(troubles))
+
+
 def _trouble(row: LiveRow) -> Trouble | None:
     kind = row.WhichOneof("row") or ""
     return _TROUBLE_OF[kind](present(getattr(row, kind))) if kind in _TROUBLE_OF and not _is_fine(row) else None
@@ -55,9 +68,11 @@ def _trouble(row: LiveRow) -> Trouble | None:
 
 def _is_fine(row: LiveRow) -> bool:
     """Whether it is plain at a glance that nothing is wrong; most rows are such."""
-    return (row.HasField("stage") and row.stage.slowest_task_lost_ms < MIN_LOST_MS) or (
-        row.HasField("task") and row.task.stalled_ms < MIN_STALLED_MS
-    )
+    if row.HasField("stage"):
+        stage = row.stage
+        lost = stage.slowest_task_lost_ms >= MIN_LOST_MS and stage.slowest_task_lost_share >= MIN_LOST_SHARE
+        return not lost or stage.succeeded_tasks < MIN_SUCCEEDED
+    return row.HasField("task") and row.task.stalled_ms < MIN_STALLED_MS
 
 
 def _where_it_runs(row: LiveRow, memory: Memory) -> Iterator[HostNews]:

@@ -28,7 +28,7 @@ from sparkfuse_stream_jobs.detect import alerts, baselines, hosts, identify, lif
 from sparkfuse_stream_jobs.detect.codec import message_codec, news_codec, number_codec, record_codec, unit_codec
 from sparkfuse_stream_jobs.detect.findings import Writer
 from sparkfuse_stream_jobs.detect.flink_state import Kept
-from sparkfuse_stream_jobs.detect.host_news import HostNews
+from sparkfuse_stream_jobs.detect.host_news import HostNews, together
 from sparkfuse_stream_jobs.detect.meters import meters
 from sparkfuse_stream_jobs.detect.outlook import foresee
 from sparkfuse_stream_jobs.detect.parts import joined, parts
@@ -82,14 +82,20 @@ class Identify(KeyedProcessFunction):
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())
         told: dict[str, list[bytes]] = {}
+        news: list[HostNews] = []
         for content in parts(value):
             for found in usable(self._found(content)):
-                if (said := self._said(found)) is not None:
+                if isinstance(found, HostNews):
+                    news.append(found)
+                elif (said := self._said(found)) is not None:
                     told.setdefault(said[0], []).append(said[1])
+        for each in together(news):
+            told.setdefault(_BETWEEN.join(("hosts", each.cluster)), []).append(HOSTS + self._news.encode(each))
         for key, contents in told.items():
             yield Row(key, joined(contents))
 
-    def _said(self, found: identify.Found) -> tuple[str, bytes] | None:
+    @staticmethod
+    def _said(found: LiveRow | Baseline | identify.Refused) -> tuple[str, bytes] | None:
         """Whose memory it is for, and what goes there; None for what nobody behind it asks for."""
         if isinstance(found, LiveRow):
             if (kind := found.WhichOneof("row")) in _TAKEN_IN:
@@ -97,8 +103,6 @@ class Identify(KeyedProcessFunction):
             return _memory_key(found), (ROW if kind in _JUDGED else PASSED) + found.SerializeToString()
         if isinstance(found, Baseline):
             return _memory_key(found), BASELINE + found.SerializeToString()
-        if isinstance(found, HostNews):
-            return _BETWEEN.join(("hosts", found.cluster)), HOSTS + self._news.encode(found)
         log.warning("%s", found.text)
         return None
 
@@ -120,6 +124,7 @@ class AcrossRuns(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._seeds, self._recent, self._news = Followed(self._settings), Recent(), news_codec()
+        self._asked: set[tuple[str, int]] = set()
         of_job = Kept(runtime_context, self._recent, "job", BASELINE_LIVES)
         self._memory = baselines.Memory(of_job.shelf("baselines", message_codec(Baseline)), self._seeds)
         of_hosts = Kept(runtime_context, self._recent, "hosts", RUN_LIVES)
@@ -143,12 +148,20 @@ class AcrossRuns(KeyedProcessFunction):
                 yield from usable(_baseline_row(self._taught(each)) for each in [Baseline.FromString(content)])
             else:
                 for due in hosts.hear(self._news.decode(content), self._hosts):
-                    ctx.timer_service().register_event_time_timer(due.at_ms)
+                    self._wake(due.at_ms, ctx)
         if rows:
             yield _rule_rows(rows)
 
+    def _wake(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
+        # All applications of a cluster ask for the same few moments, and each timer asked for is a way into the JVM.
+        place = (self._recent.key, at_ms)
+        if place not in self._asked:
+            self._asked.add(place)
+            ctx.timer_service().register_event_time_timer(at_ms)
+
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
         self._recent.turn_to(ctx.get_current_key())
+        self._asked = {(key, at_ms) for key, at_ms in self._asked if key != self._recent.key or at_ms > timestamp}
         if rows := [row.SerializeToString() for row in usable(hosts.wake(timestamp, self._hosts))]:
             yield _rule_rows(rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.hosts import Trouble
 from sparkfuse_stream_jobs.detect import codec, hosts
-from sparkfuse_stream_jobs.detect.host_news import HostNews
+from sparkfuse_stream_jobs.detect.host_news import HostNews, together
 
 T, W = 1_795_226_400_000, 5_000
 
@@ -99,3 +99,28 @@ def test_news_travel_as_bytes():
     of_news = codec.news_codec()
 
     assert of_news.decode(of_news.encode(news)) == news
+
+
+def test_what_an_application_tells_of_one_window_is_one_piece_of_news_and_means_the_same():
+    """Twenty stages with a slow task each are no twenty turns to the cluster; another window is another piece."""
+    slow = Trouble("h2", "slow_task", slow=True)
+    told = [
+        HostNews("c", "a@1", "a", T, troubles=(node_lost("h1"),)),
+        HostNews("c", "a@1", "a", T, troubles=(slow,)),
+        HostNews("c", "a@1", "a", T, ran=("h1", "h3")),
+        HostNews("c", "a@1", "a", T + W, troubles=(slow,)),
+        HostNews("c", "b@1", "b", T, ran=("h2",)),
+    ]
+    joined = list(together(told))
+    one_by_one, at_once = hosts.held_memory(), hosts.held_memory()
+    for memory, news in ((one_by_one, told), (at_once, joined)):
+        for each in news:
+            list(hosts.hear(each, memory))
+
+    assert [(each.app_id, each.at_ms, each.ran, each.troubles) for each in joined] == [
+        ("a", T, ("h1", "h3"), (node_lost("h1"), slow)),
+        ("a", T + W, (), (slow,)),
+        ("b", T, ("h2",), ()),
+    ]
+    assert dict(one_by_one.met.items()) == dict(at_once.met.items())
+    assert one_by_one.news.get() == at_once.news.get()
