@@ -62,6 +62,9 @@ def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str
     It is kept from the first question on, so that it cannot change within a run. A parent that never started in this
     run (its output was there already) adds nothing.
     """
+    asked = run.started(stage_id)
+    if asked and asked.fingerprint:  # as of nearly every row: each has one stage and may have many parents
+        return asked.fingerprint
     waiting = [stage_id]
     while waiting:
         stage = run.started(waiting[-1])

@@ -8,13 +8,14 @@ all that is held, so that one must be small. It also knows of a key that was met
 asks the JVM for each time.
 All that lives equally long is in one map: at each turn to another key PyFlink makes every state anew, read or not, and
 what was written of each state is a call of its own.
+A cell is read once in a key's turn and written at its end: nearly every row asks for some, and many change them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from functools import partial
 from typing import Any, TypeVar
 
 from pyflink.common import Time, Types
@@ -23,27 +24,64 @@ from pyflink.datastream.state import MapStateDescriptor, StateTtlConfig
 
 from sparkfuse_stream_jobs.detect.codec import Codec
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
-from sparkfuse_stream_jobs.detect.recent import Names, Recent
+from sparkfuse_stream_jobs.detect.recent import NOT_HELD, Names, Recent
 
 Value = TypeVar("Value")
 # The name of the one value of a cell; no value of a shelf has it.
 ITS_OWN = "\0"
 
 
+class Turns:
+    """Whose turn it is in a step: the key whose values are asked for, and what of them is written when it ends."""
+
+    def __init__(self) -> None:
+        self.recent = Recent()
+        self._maps: list[_Map] = []
+        self._cells: list[_StateCell[Any]] = []
+
+    @property
+    def key(self) -> str:
+        """The key whose turn it is."""
+        return self.recent.key
+
+    @contextmanager
+    def of(self, key: str) -> Iterator[None]:
+        """The turn of ``key``. When it ends by an error nothing is written: the job goes back to its checkpoint."""
+        self.recent.turn_to(key)
+        for state in self._maps:
+            state.known_names.turn_to(key)
+        for cell in self._cells:
+            cell.begin()
+        yield
+        for cell in self._cells:
+            cell.end()
+
+    def add_map(self, state: _Map) -> None:
+        """A map whose values belong to the key."""
+        self._maps.append(state)
+
+    def add_cell(self, cell: _StateCell[Any]) -> None:
+        """A cell of it."""
+        self._cells.append(cell)
+
+
 class Kept:
     """What a step keeps of the current key for some time after nobody wrote it; each value expires by itself."""
 
-    def __init__(self, context: RuntimeContext, recent: Recent, name: str, lives: timedelta) -> None:
-        """``recent`` is the step's, which says to it whose turn it is; ``name`` is that of the state."""
+    def __init__(self, context: RuntimeContext, turns: Turns, name: str, lives: timedelta) -> None:
+        """``turns`` are the step's, all of its states share them; ``name`` is that of the state."""
         descriptor = MapStateDescriptor(name, Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE()))
         ttl = StateTtlConfig.new_builder(Time.milliseconds(int(lives.total_seconds() * 1000)))
         ttl.update_ttl_on_create_and_write().return_expired_if_not_cleaned_up()
         descriptor.enable_time_to_live(ttl.build())
-        self._map = _Map(context.get_map_state(descriptor), recent)
+        self._turns, self._map = turns, _Map(context.get_map_state(descriptor), turns.recent)
+        turns.add_map(self._map)
 
     def cell(self, name: str, codec: Codec[Value]) -> Cell[Value]:
         """The cell ``name`` of the current key."""
-        return _StateCell(name, self._map, codec)
+        cell = _StateCell(name, self._map, codec)
+        self._turns.add_cell(cell)
+        return cell
 
     def shelf(self, name: str, codec: Codec[Value], *, held: bool = True) -> Shelf[Value]:
         """The shelf ``name`` of the current key.
@@ -57,24 +95,27 @@ class _Map:
     """Flink's map of one key's values, with what is held of it."""
 
     def __init__(self, state: Any, recent: Recent) -> None:
-        self.state, self._recent, self._names = state, recent, Names()
+        self.state, self._recent, self.known_names = state, recent, Names()
 
     def get(self, shelf: str, name: str, codec: Codec[Value], held: bool = True) -> Value | None:
         """What stands there; the JVM is not asked for what is held, and for what a key cannot have."""
         full_name = _full(shelf, name)
         if not held:
             return self._fetch(full_name, codec)
-        if self._names.lacks(self._recent.key, full_name, self.state.is_empty):
-            return None
-        found: Value | None = self._recent.get(shelf, name, partial(self._fetch, full_name, codec))
-        return found
+        found: Any = self._recent.get(shelf, name)
+        if found is NOT_HELD:
+            if self.known_names.lacks(self._recent.key, full_name, self.state.is_empty):
+                return None
+            found = self._fetch(full_name, codec)
+            self._recent.put(shelf, name, found)
+        return found  # type: ignore[no-any-return] # as it was put there, or fetched
 
     def put(self, shelf: str, name: str, value: Value, codec: Codec[Value], held: bool = True) -> None:
         """Write it."""
         full_name = _full(shelf, name)
         if held:
             # First: a key that is met by this has nothing yet for all that is known, and would seem empty.
-            self._names.add(self._recent.key, full_name)
+            self.known_names.add(self._recent.key, full_name)
             self._recent.put(shelf, name, value)
         self.state.put(full_name, codec.encode(value))
 
@@ -84,7 +125,7 @@ class _Map:
         self.state.remove(full_name)
         if not held:
             return
-        if self._names.remove(self._recent.key, full_name):
+        if self.known_names.remove(self._recent.key, full_name):
             self._recent.drop(shelf, name)
         else:
             self._recent.put(shelf, name, None)
@@ -112,7 +153,7 @@ class _Map:
 
     def _known(self, shelf: str) -> list[str] | None:
         """The names on the shelf where the JVM need not be asked for them, which takes a call for each few."""
-        names, prefix = self._names.of(self._recent.key), f"{shelf}/"
+        names, prefix = self.known_names.of(self._recent.key), f"{shelf}/"
         return None if names is None else [name[len(prefix) :] for name in names if name.startswith(prefix)]
 
     def clear(self, shelf: str) -> None:
@@ -120,7 +161,7 @@ class _Map:
         prefix = f"{shelf}/"
         for name in [name for name in self.state.keys() if name.startswith(prefix)]:  # noqa: SIM118 - no dict
             self.state.remove(name)
-            self._names.remove(self._recent.key, name)
+            self.known_names.remove(self._recent.key, name)
         self._recent.clear(shelf)
 
     def _fetch(self, full_name: str, codec: Codec[Value]) -> Value | None:
@@ -134,17 +175,36 @@ def _full(shelf: str, name: str) -> str:
 
 
 class _StateCell(Cell[Value]):
+    """Holds its value for the turn of a key."""
+
     def __init__(self, name: str, of: _Map, codec: Codec[Value]) -> None:
         self._name, self._map, self._codec = name, of, codec
+        self.begin()
+
+    def begin(self) -> None:
+        """Another key's turn begins."""
+        self._value: Any = NOT_HELD
+        self._changed = False
+
+    def end(self) -> None:
+        """Write what the turn made of the value."""
+        if not self._changed:
+            return
+        if self._value is None:
+            self._map.remove(self._name, ITS_OWN)
+        else:
+            self._map.put(self._name, ITS_OWN, self._value, self._codec)
 
     def get(self) -> Value | None:
-        return self._map.get(self._name, ITS_OWN, self._codec)
+        if self._value is NOT_HELD:
+            self._value = self._map.get(self._name, ITS_OWN, self._codec)
+        return self._value  # type: ignore[no-any-return] # it is that of the codec, or None
 
     def put(self, value: Value) -> None:
-        self._map.put(self._name, ITS_OWN, value, self._codec)
+        self._value, self._changed = value, True
 
     def clear(self) -> None:
-        self._map.remove(self._name, ITS_OWN)
+        self._value, self._changed = None, True
 
 
 class _StateShelf(Shelf[Value]):

@@ -27,12 +27,11 @@ from sparkfuse_rules.owners import read_owners
 from sparkfuse_stream_jobs.detect import alerts, baselines, hosts, identify, lifecycle, run_memory
 from sparkfuse_stream_jobs.detect.codec import message_codec, news_codec, number_codec, record_codec, unit_codec
 from sparkfuse_stream_jobs.detect.findings import Writer
-from sparkfuse_stream_jobs.detect.flink_state import Kept
+from sparkfuse_stream_jobs.detect.flink_state import Kept, Turns
 from sparkfuse_stream_jobs.detect.host_news import HostNews, together
 from sparkfuse_stream_jobs.detect.meters import meters
 from sparkfuse_stream_jobs.detect.outlook import foresee
 from sparkfuse_stream_jobs.detect.parts import joined, parts
-from sparkfuse_stream_jobs.detect.recent import Recent
 from sparkfuse_stream_jobs.detect.rule_select import read_severities, rules_behind_end
 from sparkfuse_stream_jobs.detect.seeds import Followed
 
@@ -64,8 +63,8 @@ class Identify(KeyedProcessFunction):
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._recent, self._meters, self._news = Recent(), meters(), news_codec()
-        kept = Kept(runtime_context, self._recent, "run", RUN_LIVES)
+        self._turns, self._meters, self._news = Turns(), meters(), news_codec()
+        kept = Kept(runtime_context, self._turns, "run", RUN_LIVES)
         self._memory = run_memory.Memory(
             last_seq=kept.cell("last_seq", number_codec()),
             application=kept.cell("application", record_codec(run_memory.Application)),
@@ -80,15 +79,15 @@ class Identify(KeyedProcessFunction):
         )
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        self._recent.turn_to(ctx.get_current_key())
         told: dict[str, list[bytes]] = {}
         news: list[HostNews] = []
-        for content in parts(value):
-            for found in usable(self._found(content)):
-                if isinstance(found, HostNews):
-                    news.append(found)
-                elif (said := self._said(found)) is not None:
-                    told.setdefault(said[0], []).append(said[1])
+        with self._turns.of(ctx.get_current_key()):
+            for content in parts(value):
+                for found in usable(self._found(content)):
+                    if isinstance(found, HostNews):
+                        news.append(found)
+                    elif (said := self._said(found)) is not None:
+                        told.setdefault(said[0], []).append(said[1])
         for each in together(news):
             told.setdefault(_BETWEEN.join(("hosts", each.cluster)), []).append(HOSTS + self._news.encode(each))
         for key, contents in told.items():
@@ -123,11 +122,11 @@ class AcrossRuns(KeyedProcessFunction):
         self._settings = settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._seeds, self._recent, self._news = Followed(self._settings), Recent(), news_codec()
+        self._seeds, self._turns, self._news = Followed(self._settings), Turns(), news_codec()
         self._asked: set[tuple[str, int]] = set()
-        of_job = Kept(runtime_context, self._recent, "job", BASELINE_LIVES)
+        of_job = Kept(runtime_context, self._turns, "job", BASELINE_LIVES)
         self._memory = baselines.Memory(of_job.shelf("baselines", message_codec(Baseline)), self._seeds)
-        of_hosts = Kept(runtime_context, self._recent, "hosts", RUN_LIVES)
+        of_hosts = Kept(runtime_context, self._turns, "hosts", RUN_LIVES)
         self._hosts = hosts.Memory(
             met=of_hosts.shelf("met", record_codec(Met)), news=of_hosts.cell("news", record_codec(hosts.News))
         )
@@ -136,33 +135,35 @@ class AcrossRuns(KeyedProcessFunction):
         self._seeds.close()
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        self._recent.turn_to(ctx.get_current_key())
         rows: list[bytes] = []
-        for part in parts(value):
-            kind, content = part[:1], part[1:]
-            if kind == PASSED:
-                rows.append(content)
-            elif kind == ROW:
-                rows.append(self._judged(LiveRow.FromString(content)))
-            elif kind == BASELINE:
-                yield from usable(_baseline_row(self._taught(each)) for each in [Baseline.FromString(content)])
-            else:
-                for due in hosts.hear(self._news.decode(content), self._hosts):
-                    self._wake(due.at_ms, ctx)
+        with self._turns.of(ctx.get_current_key()):
+            for part in parts(value):
+                kind, content = part[:1], part[1:]
+                if kind == PASSED:
+                    rows.append(content)
+                elif kind == ROW:
+                    rows.append(self._judged(LiveRow.FromString(content)))
+                elif kind == BASELINE:
+                    yield from usable(_baseline_row(self._taught(each)) for each in [Baseline.FromString(content)])
+                else:
+                    for due in hosts.hear(self._news.decode(content), self._hosts):
+                        self._wake(due.at_ms, ctx)
         if rows:
             yield _rule_rows(rows)
 
     def _wake(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
         # All applications of a cluster ask for the same few moments, and each timer asked for is a way into the JVM.
-        place = (self._recent.key, at_ms)
+        place = (self._turns.key, at_ms)
         if place not in self._asked:
             self._asked.add(place)
             ctx.timer_service().register_event_time_timer(at_ms)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
-        self._recent.turn_to(ctx.get_current_key())
-        self._asked = {(key, at_ms) for key, at_ms in self._asked if key != self._recent.key or at_ms > timestamp}
-        if rows := [row.SerializeToString() for row in usable(hosts.wake(timestamp, self._hosts))]:
+        with self._turns.of(ctx.get_current_key()):
+            key = self._turns.key
+            self._asked = {(each, at_ms) for each, at_ms in self._asked if each != key or at_ms > timestamp}
+            rows = [row.SerializeToString() for row in usable(hosts.wake(timestamp, self._hosts))]
+        if rows:
             yield _rule_rows(rows)
 
     def _taught(self, lesson: Baseline) -> Baseline:
@@ -188,8 +189,8 @@ class Lifecycle(KeyedProcessFunction):
         self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, writer, rules_behind_end(catalog))
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._recent = Recent()
-        kept = Kept(runtime_context, self._recent, "findings", RUN_LIVES)
+        self._turns = Turns()
+        kept = Kept(runtime_context, self._turns, "findings", RUN_LIVES)
         self._memory = lifecycle.Memory(
             ended_ms=kept.cell("ended_ms", number_codec()),
             watched=kept.cell("watched", number_codec()),
@@ -198,15 +199,15 @@ class Lifecycle(KeyedProcessFunction):
         )
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        self._recent.turn_to(ctx.get_current_key())
-        for watched in parts(value):
-            severities, row = parts(watched)
-            found = self._lifecycle.step(LiveRow.FromString(row), read_severities(severities.decode()), self._memory)
-            yield from self._answer(usable(found), ctx)
+        with self._turns.of(ctx.get_current_key()):
+            for watched in parts(value):
+                severities, content = parts(watched)
+                row, holds = LiveRow.FromString(content), read_severities(severities.decode())
+                yield from self._answer(usable(self._lifecycle.step(row, holds, self._memory)), ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
-        self._recent.turn_to(ctx.get_current_key())
-        yield from self._answer(self._lifecycle.wake(timestamp, self._memory), ctx)
+        with self._turns.of(ctx.get_current_key()):
+            yield from self._answer(self._lifecycle.wake(timestamp, self._memory), ctx)
 
     @staticmethod
     def _answer(found: Iterable[Finding | lifecycle.Wake], ctx: Any) -> Iterator[Row]:
@@ -224,23 +225,23 @@ class Alerts(KeyedProcessFunction):
         self._pace = pace
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._meters, self._recent = meters(), Recent()
-        kept = Kept(runtime_context, self._recent, "alert", FINDING_LIVES)
+        self._meters, self._turns = meters(), Turns()
+        kept = Kept(runtime_context, self._turns, "alert", FINDING_LIVES)
         self._alert = kept.cell("alert", record_codec(alerts.Alert))
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        self._recent.turn_to(ctx.get_current_key())
         now_ms = _now_ms()
-        known = self._alert.get()
-        alert = alerts.merge(known, Finding.FromString(value), now_ms)
-        if alert is not None:
-            yield from self._tell(alert, known, now_ms, ctx)
+        with self._turns.of(ctx.get_current_key()):
+            known = self._alert.get()
+            alert = alerts.merge(known, Finding.FromString(value), now_ms)
+            if alert is not None:
+                yield from self._tell(alert, known, now_ms, ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
-        self._recent.turn_to(ctx.get_current_key())
-        alert = self._alert.get()
-        if alert is not None:
-            yield from self._tell(alert, alert, _now_ms(), ctx)
+        with self._turns.of(ctx.get_current_key()):
+            alert = self._alert.get()
+            if alert is not None:
+                yield from self._tell(alert, alert, _now_ms(), ctx)
 
     def _tell(self, alert: alerts.Alert, known: alerts.Alert | None, now_ms: int, ctx: Any) -> Iterator[Row]:
         telling = alerts.tell(alert, now_ms, self._pace)

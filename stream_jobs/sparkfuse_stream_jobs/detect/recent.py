@@ -21,6 +21,8 @@ LEFT_ALONE = 64
 # as large as some names, and those of applications and findings that are over stay until they are too many.
 MOST_NAMES = 250_000
 NAMES_OF_A_KEY = 4
+# What is said of a value that must be asked for.
+NOT_HELD = object()
 _Place = tuple[str, str]
 
 
@@ -44,16 +46,14 @@ class Recent:
         """Say whose values are asked for from now on."""
         self.key = key
 
-    def get(self, state: str, name: str, fetch: Callable[[], Any]) -> Any:
-        """The value; ``fetch`` gives it when it is not held."""
+    def get(self, state: str, name: str) -> Any:
+        """The value; ``NOT_HELD`` when it is not held."""
         place = (state, self.key)
         values = self._values.get(place)
-        if values is not None and name in values:
-            self._values.move_to_end(place)
-            found = values[name] = values.pop(name)
-            return found
-        found = fetch()
-        self.put(state, name, found)
+        if values is None or name not in values:
+            return NOT_HELD
+        self._values.move_to_end(place)
+        found = values[name] = values.pop(name)
         return found
 
     def put(self, state: str, name: str, value: Any) -> None:
@@ -132,9 +132,13 @@ class Names:
         """Whether the value is certainly not there; ``is_empty`` is asked of a key that is met first."""
         if key not in self._of:
             self._keep(key, set() if is_empty() else None)
-        self._of.move_to_end(key)
         names = self._of[key]
         return names is not None and name not in names
+
+    def turn_to(self, key: str) -> None:
+        """It is this key's turn: those whose turn was longest ago are forgotten first."""
+        if key in self._of:
+            self._of.move_to_end(key)
 
     def of(self, key: str) -> list[str] | None:
         """The names of a key's values in their order; None for a key of which they are not known."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import pytest
+
 from sparkfuse_stream_jobs.detect.codec import number_codec
-from sparkfuse_stream_jobs.detect.flink_state import _Map
+from sparkfuse_stream_jobs.detect.flink_state import Kept, Turns, _Map
 from sparkfuse_stream_jobs.detect.recent import Recent
 
 
@@ -33,6 +37,25 @@ class State:
     def keys(self):
         self.asked += 1
         return list(self.content)
+
+
+class OfKeys(State):
+    """Flink's map, of the key whose turn it is; a step finds it by its descriptor."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.of_keys: dict[str, dict[str, bytes]] = {}
+        self.written: list[str] = []
+
+    def get_map_state(self, _descriptor: object) -> OfKeys:
+        return self
+
+    def turn_to(self, key: str) -> None:
+        self.content = self.of_keys.setdefault(key, {})
+
+    def put(self, name: str, value: bytes) -> None:
+        self.written.append(name)
+        super().put(name, value)
 
 
 def kept(content: dict[str, bytes]) -> tuple[_Map, State]:
@@ -104,3 +127,57 @@ def test_what_expired_in_the_state_is_not_among_the_values():
     held._recent.clear("units")
 
     assert list(held.items("units", number_codec())) == [("b", 2)]
+
+
+def test_a_cell_is_read_once_in_a_turn_and_written_at_its_end():
+    """Each row has a number that is remembered, and only the last one counts."""
+    state, turns = OfKeys(), Turns()
+    cell = Kept(state, turns, "run", timedelta(days=1)).cell("last", number_codec())
+    state.of_keys["old"] = {"last": b"7"}
+    state.turn_to("old")
+    with turns.of("old"):
+        found = [cell.get(), cell.get()]
+        for number in (8, 9):
+            cell.put(number)
+        found.append(cell.get())
+    state.turn_to("new")
+    with turns.of("new"):
+        found.append(cell.get())
+    asked = state.asked
+
+    assert found == [7, 7, 9, None]
+    assert state.of_keys == {"old": {"last": b"9"}, "new": {}}
+    assert (state.written, asked) == (["last"], 1)
+
+
+def test_a_cell_that_is_cleared_in_a_turn_is_gone_after_it():
+    """Also one that was written in the same turn."""
+    state, turns = OfKeys(), Turns()
+    cell = Kept(state, turns, "run", timedelta(days=1)).cell("last", number_codec())
+    state.turn_to("key")
+    with turns.of("key"):
+        cell.put(1)
+    with turns.of("key"):
+        cell.put(2)
+        cell.clear()
+        now = cell.get()
+    with turns.of("key"):
+        later = cell.get()
+
+    assert (now, later, state.content) == (None, None, {})
+
+
+def test_a_turn_that_ends_by_an_error_writes_no_cell():
+    """The job goes back to its checkpoint, and what the turn made of a cell is half of something."""
+    state, turns = OfKeys(), Turns()
+    cell = Kept(state, turns, "run", timedelta(days=1)).cell("last", number_codec())
+    state.turn_to("key")
+
+    def turn() -> None:
+        with turns.of("key"):
+            cell.put(1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        turn()
+    assert state.content == {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkfuse_stream_jobs.detect.recent import NAMES_OF_A_KEY, Names, Recent
+from sparkfuse_stream_jobs.detect.recent import NAMES_OF_A_KEY, NOT_HELD, Names, Recent
 
 
 class Store:
@@ -11,11 +11,13 @@ class Store:
     def __init__(self, **values):
         self.values, self.asked = values, 0
 
-    def fetch(self, name):
-        def found():
+    def look(self, recent, state, name):
+        """The value as it is held, or as it stands here and is held from then on."""
+        found = recent.get(state, name)
+        if found is NOT_HELD:
             self.asked += 1
-            return self.values.get(name)
-
+            found = self.values.get(name)
+            recent.put(state, name, found)
         return found
 
 
@@ -23,7 +25,7 @@ def test_a_value_is_fetched_once_and_an_absent_one_too():
     """None is an answer: most stages of a fleet have no baseline."""
     recent, store = Recent(), Store(a=1)
     recent.turn_to("key")
-    found = [recent.get("state", name, store.fetch(name)) for name in "abab"]
+    found = [store.look(recent, "state", name) for name in "abab"]
 
     assert found == [1, None, 1, None]
     assert store.asked == 2
@@ -34,11 +36,11 @@ def test_keys_and_states_are_kept_apart():
     recent, store = Recent(), Store()
     recent.turn_to("one")
     recent.put("stages", "3", "a stage")
-    found = [recent.get("plans", "3", store.fetch("3"))]
+    found = [store.look(recent, "plans", "3")]
     recent.turn_to("two")
-    found.append(recent.get("stages", "3", store.fetch("3")))
+    found.append(store.look(recent, "stages", "3"))
     recent.turn_to("one")
-    found.append(recent.get("stages", "3", store.fetch("3")))
+    found.append(store.look(recent, "stages", "3"))
 
     assert found == [None, None, "a stage"]
 
@@ -51,8 +53,8 @@ def test_what_was_cleared_is_asked_for_again():
     recent.put("plans", "3", "a plan")
     recent.clear("stages")
 
-    assert recent.get("stages", "3", store.fetch("3")) is None
-    assert recent.get("plans", "3", store.fetch("3")) == "a plan"
+    assert store.look(recent, "stages", "3") is None
+    assert store.look(recent, "plans", "3") == "a plan"
     assert len(recent) == 2
 
 
@@ -66,7 +68,7 @@ def test_what_was_dropped_is_neither_there_nor_gone():
 
     assert len(recent) == 0
     assert not recent._values, "nothing of a key that is over stays for ever"
-    assert recent.get("state", "x", store.fetch("x")) == "fetched"
+    assert store.look(recent, "state", "x") == "fetched"
 
 
 def test_the_keys_that_were_met_longest_ago_lose_their_older_half():
@@ -77,17 +79,17 @@ def test_the_keys_that_were_met_longest_ago_lose_their_older_half():
         for name in ("ended", "running", "new"):
             recent.put("stages", name, key)
     recent.turn_to("one")
-    recent.get("stages", "new", store.fetch("new"))
+    store.look(recent, "stages", "new")
     recent.turn_to("three")
     recent.put("stages", "new", "three")
 
     assert len(recent) == 5
     recent.turn_to("one")
-    assert [recent.get("stages", name, store.fetch(name)) for name in ("ended", "running", "new")] == ["one"] * 3
+    assert [store.look(recent, "stages", name) for name in ("ended", "running", "new")] == ["one"] * 3
     recent.turn_to("two")
-    assert recent.get("stages", "new", store.fetch("new")) == "two"
+    assert store.look(recent, "stages", "new") == "two"
     assert store.asked == 0
-    assert recent.get("stages", "ended", store.fetch("ended")) == "fetched"
+    assert store.look(recent, "stages", "ended") == "fetched"
 
 
 def test_taking_turns_beyond_the_bound_keeps_what_each_key_put_last():
@@ -97,7 +99,7 @@ def test_taking_turns_beyond_the_bound_keeps_what_each_key_put_last():
         for key in range(10):
             recent.turn_to(str(key))
             for running in range(max(0, stage - 1), stage):
-                recent.get("stages", str(running), store.fetch(str(running)))
+                store.look(recent, "stages", str(running))
             recent.put("stages", str(stage), "a stage")
 
     assert store.asked == 0
@@ -115,7 +117,7 @@ def test_keys_that_have_little_are_left_alone_while_others_have_much():
         recent.put("stages", str(stage), "a stage")
     for key in range(4):
         recent.turn_to(str(key))
-        assert [recent.get("jobs", str(job), store.fetch(str(job))) for job in range(20)] == ["runs"] * 20
+        assert [store.look(recent, "jobs", str(job)) for job in range(20)] == ["runs"] * 20
 
     assert store.asked == 0
     assert len(recent) <= 500
@@ -128,21 +130,21 @@ def test_what_was_used_last_is_kept_longer_than_what_was_put_last():
     recent.put("stages", "long", "runs")
     for stage in range(1000):
         recent.put("stages", str(stage), "ended")
-        assert recent.get("stages", "long", store.fetch("long")) == "runs"
+        assert store.look(recent, "stages", "long") == "runs"
 
     assert store.asked == 0
 
 
 def test_a_key_with_more_than_may_be_held_is_not_held_whole():
     """A loop of stages in one application does not fill the process."""
-    recent, store = Recent(most=3), Store(x="fetched")
+    recent, store = Recent(most=3), Store(**{"0": "fetched"})
     recent.turn_to("loop")
     for number in range(10):
         recent.put("stages", str(number), number)
 
     assert len(recent) <= 3
-    assert recent.get("stages", "9", store.fetch("x")) == 9
-    assert recent.get("stages", "0", store.fetch("x")) == "fetched"
+    assert store.look(recent, "stages", "9") == 9
+    assert store.look(recent, "stages", "0") == "fetched"
 
 
 def test_names_of_a_key_that_had_nothing_are_all_known():
@@ -194,3 +196,18 @@ def test_names_are_bounded_and_forgotten_by_key():
     assert (before, len(names)) == (2 * NAMES_OF_A_KEY + 3, NAMES_OF_A_KEY + 1)
     assert not names.lacks("one", "9", lambda: False)
     assert names.lacks("two", "9", lambda: False)
+
+
+def test_names_of_the_key_whose_turn_was_longest_ago_are_forgotten_first():
+    """Not those that were met first: a fleet's applications come by turns for as long as they run."""
+    names = Names(most=2 * NAMES_OF_A_KEY + 1)
+    for key in ("one", "two"):
+        names.lacks(key, "x", lambda: True)
+    names.turn_to("one")
+    names.turn_to("never met")
+    names.add("one", "0")
+    names.add("one", "1")
+
+    assert len(names) == NAMES_OF_A_KEY + 2
+    assert names.lacks("one", "x", lambda: False)
+    assert not names.lacks("two", "x", lambda: False)
