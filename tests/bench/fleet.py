@@ -111,12 +111,14 @@ class _Application:
     next_stage: int = 0
     next_task: int = 0
     gc_ms: list[int] = field(default_factory=lambda: [0] * EXECUTORS)
+    heir: _Application | None = None
 
 
 class Fleet:
-    """Applications that run side by side; one that ends makes room for its next run.
+    """Applications that run side by side; one whose time is over hands each stage that ends on to its next run.
 
-    Time is what ``until`` is given, in ms since the epoch; the same seed and times make the same facts.
+    So there are always as many running stages as asked for, while some jobs have two runs: one that ends, one that
+    begins. Time is what ``until`` is given, in ms since the epoch; the same seed and times make the same facts.
     """
 
     def __init__(self, stages: Sequence[RealStage], shape: Shape, seed: int, began_ms: int, ramp_ms: int) -> None:
@@ -141,30 +143,35 @@ class Fleet:
 
     def _begin(self, name: str) -> Callable[[int], Iterator[Sent]]:
         def happen(now_ms: int) -> Iterator[Sent]:
-            self._runs += 1
-            app_id = f"application_{now_ms}_{self._runs:05d}"
-
-            def encoder(collector: str) -> Encoder:
-                return Encoder(Origin("bench", "fleet", app_id, 0, now_ms, f"{collector}-{self._runs:08x}"))
-
-            app = _Application(
-                name, app_id, now_ms, now_ms + self._random.randint(*LIFE_MS), encoder("driver"),
-                [encoder(f"executor-{number}") for number in range(EXECUTORS)],
-                [f"host-{self._random.randrange(HOSTS):04d}" for _ in range(EXECUTORS)],
-                tasks=[{} for _ in range(EXECUTORS)],
-            )  # fmt: skip
-            yield self._tell(app, now_ms, "application_started", fact_pb2.ApplicationStarted(name=name))
-            for number, host in enumerate(app.hosts):
-                cores = self._shape.stages * self._shape.slots // EXECUTORS
-                added = fact_pb2.ExecutorAdded(executor_id=str(number), host=host, cores=cores, added_ms=now_ms)
-                yield self._tell(app, now_ms, "executor_added", added)
-                self._at(now_ms + self._random.randrange(SAMPLE_MS), self._sample(app, number))
+            app = self._application(name, now_ms)
+            yield from self._start(app, now_ms)
             for _ in range(self._shape.stages):
                 yield from self._begin_stage(app, now_ms)
-            # Its last stages may take a while: the next run does not wait for them, so that no fewer run at once.
-            self._at(app.ends_ms, self._begin(name))
 
         return happen
+
+    def _application(self, name: str, now_ms: int) -> _Application:
+        self._runs += 1
+        app_id = f"application_{now_ms}_{self._runs:05d}"
+
+        def encoder(collector: str) -> Encoder:
+            return Encoder(Origin("bench", "fleet", app_id, 0, now_ms, f"{collector}-{self._runs:08x}"))
+
+        return _Application(
+            name, app_id, now_ms, now_ms + self._random.randint(*LIFE_MS), encoder("driver"),
+            [encoder(f"executor-{number}") for number in range(EXECUTORS)],
+            [f"host-{self._random.randrange(HOSTS):04d}" for _ in range(EXECUTORS)],
+            tasks=[{} for _ in range(EXECUTORS)],
+        )  # fmt: skip
+
+    def _start(self, app: _Application, now_ms: int) -> Iterator[Sent]:
+        """The application and its executors begin, without a stage yet."""
+        yield self._tell(app, now_ms, "application_started", fact_pb2.ApplicationStarted(name=app.name))
+        for number, host in enumerate(app.hosts):
+            cores = self._shape.stages * self._shape.slots // EXECUTORS
+            added = fact_pb2.ExecutorAdded(executor_id=str(number), host=host, cores=cores, added_ms=now_ms)
+            yield self._tell(app, now_ms, "executor_added", added)
+            self._at(now_ms + self._random.randrange(SAMPLE_MS), self._sample(app, number))
 
     def _tell(self, app: _Application, at_ms: int, kind: str, message: object, executor: int = -1) -> Sent:
         """The next fact of the application's driver, or of one of its executors."""
@@ -236,11 +243,15 @@ class Fleet:
         job = fact_pb2.JobEnded(job_id=stage.stage_id, completed_ms=now_ms, succeeded=True)
         yield self._tell(app, now_ms, "stage_ended", ended)
         yield self._tell(app, now_ms, "job_ended", job)
-        if now_ms < app.ends_ms:
-            yield from self._begin_stage(app, now_ms)
-        elif not app.running:
+        if now_ms >= app.ends_ms and not app.running:
             over = fact_pb2.ApplicationEnded(ended_ms=now_ms, succeeded_jobs=app.next_stage, failed_jobs=0)
             yield self._tell(app, now_ms, "application_ended", over)
+        while now_ms >= app.ends_ms:
+            if app.heir is None:
+                app.heir = self._application(app.name, now_ms)
+                yield from self._start(app.heir, now_ms)
+            app = app.heir
+        yield from self._begin_stage(app, now_ms)
 
     def _sample(self, app: _Application, executor: int) -> Callable[[int], Iterator[Sent]]:
         def happen(now_ms: int) -> Iterator[Sent]:
