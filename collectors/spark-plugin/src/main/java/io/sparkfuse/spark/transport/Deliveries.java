@@ -25,6 +25,11 @@ public final class Deliveries {
     failedInARow++;
   }
 
+  /** The client is gone, and nobody will say what became of what it still held. */
+  void lostOpen() {
+    failed.add(Math.max(0, open()));
+  }
+
   /** Records that the broker acknowledged. */
   public long acknowledged() {
     return acknowledged.sum();

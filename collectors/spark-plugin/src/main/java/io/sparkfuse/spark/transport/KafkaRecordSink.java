@@ -15,6 +15,7 @@ public final class KafkaRecordSink implements RecordSink {
   private final PluginSettings settings;
   private final Deliveries deliveries;
   private final KafkaProducer<byte[], byte[]> producer;
+  private final Thread network;
 
   private KafkaRecordSink(
       PluginSettings settings, String clientId, int bufferBytes, Deliveries deliveries) {
@@ -26,6 +27,24 @@ public final class KafkaRecordSink implements RecordSink {
             () ->
                 new KafkaProducer<>(
                     properties, new ByteArraySerializer(), new ByteArraySerializer()));
+    network = networkThread(clientId);
+  }
+
+  /**
+   * The client's own thread, which it started in this one's group; null when it is not found.
+   *
+   * <p>An Error in it, a full heap first of all, ends it. The client says nothing of that: it takes
+   * records for as long as it has room, and gives none up.
+   */
+  private static Thread networkThread(String clientId) {
+    Thread[] threads = new Thread[2 * Thread.activeCount() + 16];
+    int found = Thread.enumerate(threads);
+    for (int i = 0; i < found; i++) {
+      if (threads[i].getName().equals("kafka-producer-network-thread | " + clientId)) {
+        return threads[i];
+      }
+    }
+    return null;
   }
 
   /** Opens a producer named after the collector, with a buffer of so many bytes. */
@@ -68,6 +87,11 @@ public final class KafkaRecordSink implements RecordSink {
       return true;
     }
     return false;
+  }
+
+  @Override
+  public boolean alive() {
+    return network == null || network.isAlive();
   }
 
   @Override

@@ -9,6 +9,11 @@ public interface RecordSink {
    */
   boolean send(String topic, String key, byte[] value);
 
+  /** Whether it can still bring anything out; false is for good. */
+  default boolean alive() {
+    return true;
+  }
+
   /** Brings out what was handed over, for at most {@code budgetMs}, and gives up the rest. */
   void close(long budgetMs);
 

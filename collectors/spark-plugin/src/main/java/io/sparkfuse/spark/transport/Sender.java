@@ -7,6 +7,7 @@ import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.safety.SteadyClock;
 import java.io.IOException;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
@@ -127,19 +128,33 @@ public final class Sender {
   private void run() {
     while (faults.on() && !(stopping && drained())) {
       try {
-        if (application.get() == null) {
-          Thread.sleep(WAIT_MS);
-          continue;
-        }
-        offerHealthWhenDue();
-        boolean idle = backlog.waiting() == 0 || !breaker.closed();
-        queue.take(BATCH, idle ? WAIT_MS : 1).forEach(this::deliver);
-        sendWaiting();
+        once();
       } catch (Throwable fault) {
         faults.caught(fault);
+        rest();
       }
     }
     end();
+  }
+
+  private void once() throws InterruptedException, IOException {
+    if (application.get() == null) {
+      Thread.sleep(WAIT_MS);
+      return;
+    }
+    offerHealthWhenDue();
+    forsake(sinks.dropDead(), "the Kafka client's own thread has ended", null);
+    boolean idle = backlog.waiting() == 0 || !breaker.closed();
+    queue.take(BATCH, idle ? WAIT_MS : 1).forEach(this::deliver);
+    sendWaiting();
+  }
+
+  /** Whatever is wrong, a full heap for one, may last: trying on and on would make it worse. */
+  private static void rest() {
+    try {
+      LockSupport.parkNanos(WAIT_MS * 1_000_000);
+    } catch (Throwable ignored) { // not even room to load what waits
+    }
   }
 
   private boolean drained() {
@@ -167,18 +182,17 @@ public final class Sender {
 
   /** Sends one thing, or puts it behind those that wait; one that cannot be made is a fault. */
   private void deliver(Outgoing item) {
-    byte[] value = item.ready;
+    boolean held = false;
     try {
+      byte[] value = item.ready;
       if (value == null) {
         value = encoder.encode(item.fact, application.get(), item.rank.lane, item.seq);
       }
-    } catch (Throwable unencodable) { // its number stays a hole
-      queue.countDropped(item.rank.lane);
-      faults.caught(unencodable);
-      return;
+      held = backlog.waiting() == 0 && tryOnce(item.topic, value) || keep(item, value);
+    } catch (Throwable unmade) {
+      faults.caught(unmade);
     }
-    boolean gone = backlog.waiting() == 0 && tryOnce(item.topic, value);
-    if (!gone && !keep(item, value)) {
+    if (!held) { // its number stays a hole
       queue.countDropped(item.rank.lane);
     }
   }
@@ -214,9 +228,10 @@ public final class Sender {
     boolean taken = false;
     try {
       taken = sink != null && sink.send(topic, application.get().id, value);
+    } catch (OutOfMemoryError full) { // the record waits until there is room; the client lives on
+      faults.caught(full);
     } catch (Throwable broken) { // a client in a fatal state is of no use any more
-      PluginLog.trouble("the Kafka client is broken and will be made anew", broken);
-      closeSink(sinks.drop(), 100);
+      forsake(sinks.drop(), "the Kafka client is broken", broken);
     }
     if (taken) {
       breaker.took();
@@ -224,6 +239,15 @@ public final class Sender {
       breaker.refused(SteadyClock.ms());
     }
     return taken;
+  }
+
+  /** Gives up a client, and what it held; the next record opens another. */
+  private void forsake(RecordSink sink, String why, Throwable fault) {
+    if (sink != null) {
+      PluginLog.trouble(why + "; another will be made", fault);
+      closeSink(sink, 100);
+      deliveries.lostOpen();
+    }
   }
 
   private void end() {

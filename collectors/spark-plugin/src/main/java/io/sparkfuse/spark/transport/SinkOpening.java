@@ -32,9 +32,9 @@ final class SinkOpening {
    */
   synchronized RecordSink get(long nowMs) {
     if (sink == null && !underWay && !closed && (!failed || nowMs >= nextTryMs)) {
-      underWay = true;
       nextTryMs = nowMs + RETRY_MS;
       DaemonThreads.of("connect", faults, this::open).start();
+      underWay = true; // not before: without room for a thread nobody would take it back
     }
     return sink;
   }
@@ -51,6 +51,11 @@ final class SinkOpening {
     return old;
   }
 
+  /** Forgets a sink that can bring nothing out any more and gives it, or null. */
+  synchronized RecordSink dropDead() {
+    return sink == null || sink.alive() ? null : drop();
+  }
+
   /** As {@link #drop}, and none is opened any more. */
   synchronized RecordSink close() {
     closed = true;
@@ -59,12 +64,15 @@ final class SinkOpening {
 
   private void open() {
     RecordSink made = null;
+    boolean wanted = true;
     try {
       made = sinks.open(deliveries);
     } catch (Throwable unusable) { // the breaker sees that nothing is taken, and lets it try again
       PluginLog.trouble("the Kafka client cannot be made", unusable);
+    } finally {
+      wanted = opened(made);
     }
-    if (!opened(made)) {
+    if (!wanted) {
       made.close(0);
     }
   }

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class SenderTest {
@@ -30,6 +31,31 @@ class SenderTest {
         throw new IllegalStateException(broken);
       }
       return true;
+    }
+
+    @Override
+    public void close(long budgetMs) {}
+  }
+
+  /** Dies with the first record that it took, as a client does whose own thread met an Error. */
+  private static final class Mortal implements RecordSink {
+    private final Deliveries deliveries;
+    private volatile boolean dead;
+
+    Mortal(Deliveries deliveries) {
+      this.deliveries = deliveries;
+    }
+
+    @Override
+    public boolean send(String topic, String key, byte[] value) {
+      deliveries.tookOne();
+      dead = true;
+      return true;
+    }
+
+    @Override
+    public boolean alive() {
+      return !dead;
     }
 
     @Override
@@ -96,5 +122,70 @@ class SenderTest {
     long abandoned = assertTimeoutPreemptively(Duration.ofSeconds(30), () -> sender.finish(1_000));
 
     assertEquals(1, abandoned);
+  }
+
+  @Test
+  void aClientThatDiedIsReplacedAndWhatItHeldIsCounted() {
+    Memory memory = new Memory();
+    AtomicInteger opened = new AtomicInteger();
+    FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
+    Sender sender =
+        sender(
+            queue, deliveries -> opened.getAndIncrement() == 0 ? new Mortal(deliveries) : memory);
+    sender.start(() -> null);
+    queue.offer(jobEnded(0));
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(60),
+        () -> {
+          while (sender.deliveries().failed() < 1) {
+            Thread.yield();
+          }
+        });
+    queue.offer(jobEnded(1));
+    long abandoned = sender.finish(60_000);
+
+    assertEquals(1, abandoned, "what the dead client held");
+    assertEquals(1, memory.facts.size());
+    assertEquals(1, memory.facts.get(0).getJobEnded().getJobId());
+  }
+
+  @Test
+  void aHeapThatIsFullForOneRecordLosesNeitherTheRecordNorTheClient() {
+    Memory memory = new Memory();
+    AtomicInteger opened = new AtomicInteger();
+    AtomicInteger tried = new AtomicInteger();
+    FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
+    Faults faults = new Faults("test");
+    Sender sender =
+        new Sender(
+            queue,
+            1 << 20,
+            deliveries -> {
+              opened.incrementAndGet();
+              return new RecordSink() {
+                @Override
+                public boolean send(String topic, String key, byte[] value) {
+                  if (tried.getAndIncrement() == 0) {
+                    throw new OutOfMemoryError("no room, for a test");
+                  }
+                  return memory.send(topic, key, value);
+                }
+
+                @Override
+                public void close(long budgetMs) {}
+              };
+            },
+            () -> APPLICATION,
+            "driver-1",
+            3_600_000,
+            faults);
+    queue.offer(jobEnded(0));
+    sender.start(() -> null);
+    long abandoned = sender.finish(60_000);
+
+    assertEquals(0, abandoned);
+    assertEquals(1, memory.facts.size());
+    assertEquals(1, opened.get());
+    assertEquals(1, faults.count());
   }
 }

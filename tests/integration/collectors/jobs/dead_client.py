@@ -1,0 +1,35 @@
+"""Ends the own thread of the collector's Kafka client by an Error, and works on until a file is there.
+
+The file comes by configuration: spark.test.flag.
+"""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.appName("dead").getOrCreate()
+context = spark.sparkContext
+flag = Path(context.getConf().get("spark.test.flag"))
+
+
+def client_threads():
+    threads = context._jvm.java.lang.Thread.getAllStackTraces().keySet()
+    return [thread for thread in threads if thread.getName().startswith("kafka-producer-network-thread | sparkfuse")]
+
+
+def work():
+    return spark.range(0, 1000, 1, 4).selectExpr("sum(id)").collect()[0][0]
+
+
+while not client_threads():
+    work()
+[thread] = client_threads()
+thread.stop()  # throws ThreadDeath in it, which is an Error
+thread.join()
+print("DEAD", flush=True)
+while not flag.exists():
+    total = work()
+print("SUM", total, flush=True)
+context._jsc.sc().listenerBus().waitUntilEmpty()
+spark.stop()
+print("STOPPED", flush=True)

@@ -1,0 +1,100 @@
+"""Faults of the machine below a driver, done for real: a clock that is set while the job runs, a client that dies."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import wait_for
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets the time of day of Spark's JVM, in seconds from the machine's."""
+    library, offset, settings = tmp_path / "libset_clock.so", tmp_path / "offset", tmp_path / "conf"
+    source = Path(__file__).parent / "set_clock.rs"
+    built = ["rustc", "--edition", "2021", "-O", "--crate-type", "cdylib", "-C", "panic=abort", "-o", library, source]
+    subprocess.run(built, check=True, timeout=300)
+    settings.mkdir()
+    faked = {"LD_PRELOAD": library, "CLOCK_OFFSET_FILE": offset}
+    (settings / "spark-env.sh").write_text("".join(f"export {name}='{value}'\n" for name, value in faked.items()))
+    monkeypatch.setenv("SPARK_CONF_DIR", str(settings))
+
+    def set_to(seconds: int) -> None:
+        new = tmp_path / "offset.new"
+        new.write_text(f"{seconds}\n")
+        new.rename(offset)
+
+    set_to(0)
+    return set_to
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("hours", [6, -6])
+def test_a_clock_that_is_set_by_hours_loses_nothing(run_job, facts, kafka_bootstrap, topics, tmp_path, clock, hours):
+    """The job's result is right, no fact is lost, nothing stands still, and the breaker stays closed."""
+    flag = tmp_path / "flag"
+    job = run_job(
+        "spark35", "steady_job.py", kafka_bootstrap, topics,
+        spark__test__flag=str(flag), spark__sparkfuse__health__interval="1s",
+    )  # fmt: skip
+    wait_for(lambda: facts.of("task_ended"), 120, "facts before the jump")
+    clock(hours * 3_600)
+
+    def behind_the_jump() -> list:
+        then_ms = _now_ms() + hours * HOUR_MS
+        return [fact for fact in facts.all() if abs(fact.event_time_ms - then_ms) < HOUR_MS]
+
+    wait_for(lambda: len({fact.WhichOneof("kind") for fact in behind_the_jump()}) > 5, 120, "facts behind the jump")
+    clock(0)
+    wait_for(lambda: abs(facts.all()[-1].event_time_ms - _now_ms()) < 60_000, 120, "the clock set back")
+    flag.touch()
+    job.said("STOPPED")
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    _all_is_told(facts)
+    assert {each.breaker for each in facts.of("collector_health")} == {"closed"}
+    assert max((task.stalled_ms for task in facts.of("task_progress")), default=0) < 60_000
+
+
+@pytest.mark.timeout(600)
+def test_a_kafka_client_whose_thread_dies_is_replaced(run_job, facts, kafka_bootstrap, topics, tmp_path):
+    """As by a full heap: the client itself says nothing of it, and takes records until it has no more room."""
+    flag = tmp_path / "flag"
+    job = run_job(
+        "spark35", "dead_client.py", kafka_bootstrap, topics,
+        spark__test__flag=str(flag), spark__sparkfuse__health__interval="1s",
+    )  # fmt: skip
+    job.said("DEAD")
+    dead_ms = _now_ms()
+    wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > dead_ms], 120, "facts of another client")
+    flag.touch()
+    job.said("STOPPED")
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    assert "another will be made" in job.text()
+    _all_is_told(facts)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _all_is_told(facts) -> None:
+    """Each number of a lane is there, or counted as lost; and the end came."""
+    last = facts.of("collector_health")[-1]
+    numbers = {lane: seen for (name, lane), seen in facts.numbers().items() if name.startswith("driver")}
+
+    assert len(facts.of("application_ended")) == 1
+    for lane, lost in (("reserved", last.dropped_reserved), ("bulk", last.dropped_bulk)):
+        assert len(set(numbers[lane])) == len(numbers[lane])
+        assert max(numbers[lane]) + 1 - len(numbers[lane]) <= lost + last.passed_over + last.send_errors
