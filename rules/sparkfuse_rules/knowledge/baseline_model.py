@@ -7,7 +7,7 @@ Sources: Theil 1950 and Sen 1968 for the slope, Hampel 1974 for the scale, Stude
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread, theil_sen_slope
@@ -39,8 +39,6 @@ MAX_MS = 2**53
 # Rows are told at the end only. While it runs the work of an application is not known when rows make the most of it:
 # twice what its stages read.
 LATE_ROWS = math.log(2)
-
-Size = Callable[["Sample"], float | None]
 
 
 @dataclass(frozen=True)
@@ -171,24 +169,8 @@ class Fit:
         return BYTES not in usual if RECORDS not in usual else usual[ROWS] - usual[RECORDS] > LATE_ROWS
 
 
-def _wall(sample: Sample) -> float:
-    return math.log(max(1, sample.wall_ms))
-
-
-def _cpu(sample: Sample) -> float:
-    return math.log(max(1, sample.cpu_ms or 0))
-
-
-def _nothing(_: Sample) -> float | None:
-    return None
-
-
-def _size_in(measure: str) -> Size:
-    return lambda sample: sample.work.size(measure)
-
-
-# The measures of work, and the empty one for a row without any.
-_MEASURED: Mapping[str, Size] = {"": _nothing, **{measure: _size_in(measure) for measure in MEASURES}}
+def _log_ms(milliseconds: int) -> float:
+    return math.log(max(1, milliseconds))
 
 
 def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
@@ -198,15 +180,19 @@ def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
     """
     wall: dict[str, Line] = {}
     cpu: dict[str, Line] = {}
-    for measure, size in _MEASURED.items():
-        told = [sample for sample in samples if not measure or size(sample) is not None]
-        told_runs = len({sample.run_key for sample in told})
+    all_sizes = [sample.work.sizes() for sample in samples]
+    for measure in ("", *MEASURES):  # the empty one is for a row without any
+        told = [(sizes.get(measure), each) for sizes, each in zip(all_sizes, samples, strict=True)]
+        if measure:
+            told = [(size, each) for size, each in told if size is not None]
+        told_runs = len({each.run_key for _, each in told})
         if told_runs < min(MIN_RUNS, runs):
             continue
-        timed = [sample for sample in told if sample.cpu_ms is not None]
+        timed = [(size, _log_ms(each.cpu_ms)) for size, each in told if each.cpu_ms is not None]
         if 2 * len(timed) > len(told):
-            cpu[measure] = _line(timed, told_runs, size, _cpu)
-        wall[measure] = _line(told, told_runs, size, _wall, _steepest_wall(cpu.get(measure)))
+            cpu[measure] = _line(timed, told_runs)
+        walls = [(size, _log_ms(each.wall_ms)) for size, each in told]
+        wall[measure] = _line(walls, told_runs, _steepest_wall(cpu.get(measure)))
     usual = {measure: line.reference_size for measure, line in wall.items() if measure}
     return Fit(runs, wall, cpu, usual)
 
@@ -216,12 +202,11 @@ def _steepest_wall(cpu: Line | None) -> float:
     return max(1.0, cpu.slope) if cpu is not None and cpu.fitted else MAX_SLOPE
 
 
-def _line(
-    samples: Sequence[Sample], runs: int, size: Size, time: Callable[[Sample], float], steepest: float = MAX_SLOPE
-) -> Line:
-    sizes = [found for sample in samples if (found := size(sample)) is not None]
+def _line(timed: Sequence[tuple[float | None, float]], runs: int, steepest: float = MAX_SLOPE) -> Line:
+    """The line through logarithms of size and time; no size has one where the line is without a measure."""
+    sizes = [size for size, _ in timed if size is not None]
     reference = median(sizes) if sizes else 0.0
-    points = [(size(sample) or 0.0, time(sample)) for sample in samples]
+    points = [(size or 0.0, time) for size, time in timed]
     middle = _middle(sizes)
     fitted = len(sizes) >= MIN_RUNS and middle[1] - middle[0] >= MIN_SIZE_SPREAD
     slope = min(max(theil_sen_slope(points), 0.0), steepest) if fitted else 0.0
