@@ -136,6 +136,7 @@ class AcrossRuns(KeyedProcessFunction):
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         rows: list[bytes] = []
+        learned: dict[str, Baseline] = {}
         with self._turns.of(ctx.get_current_key()):
             for part in parts(value):
                 kind, content = part[:1], part[1:]
@@ -144,12 +145,16 @@ class AcrossRuns(KeyedProcessFunction):
                 elif kind == ROW:
                     rows.append(self._judged(LiveRow.FromString(content)))
                 elif kind == BASELINE:
-                    yield from usable(_baseline_row(self._taught(each)) for each in [Baseline.FromString(content)])
+                    # A run may have taught of one stage several times: what is written is what it knows after all.
+                    for baseline in usable(self._taught(each) for each in [Baseline.FromString(content)]):
+                        learned[baseline.stage_fingerprint] = baseline
                 else:
                     for due in hosts.hear(self._news.decode(content), self._hosts):
                         self._wake(due.at_ms, ctx)
         if rows:
             yield _rule_rows(rows)
+        for baseline in learned.values():
+            yield from usable(self._written(each) for each in [baseline])
 
     def _wake(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
         # All applications of a cluster ask for the same few moments, and each timer asked for is a way into the JVM.
@@ -172,6 +177,11 @@ class AcrossRuns(KeyedProcessFunction):
             name = baseline.stage_name or baseline.stage_fingerprint
             log.info("%s of %s: three runs at a new level are taken for the usual now", name, baseline.job_key)
         return baseline
+
+    def _written(self, baseline: Baseline) -> Row:
+        key, content = record_key("baselines", baseline), to_json(baseline)
+        self._seeds.wrote(content)
+        return Row(OF_BASELINE, key.decode() if key else None, content.decode(), None)
 
     def _judged(self, row: LiveRow) -> bytes:
         # A row of which nothing can be expected is still one that other rules may hold on.
@@ -286,8 +296,3 @@ def _memory_key(told: LiveRow | Baseline) -> str:
 
 def _rule_rows(rows: list[bytes]) -> Row:
     return Row(OF_ROWS, None, None, joined(rows))
-
-
-def _baseline_row(baseline: Baseline) -> Row:
-    key = record_key("baselines", baseline)
-    return Row(OF_BASELINE, key.decode() if key else None, to_json(baseline).decode(), None)

@@ -21,6 +21,8 @@ from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 log = logging.getLogger(__name__)
 SECONDS = 60.0
 POLL_SECONDS = 1.0
+# Records of ours that did not come back yet; a job that fails before they are written leaves some behind.
+MAX_OWN = 100_000
 
 
 class Seeds:
@@ -78,12 +80,40 @@ class Seeds:
         self._folder.cleanup()
 
 
+class OwnRecords:
+    """What was written from here and comes back: to read it would take longer than to learn it did.
+
+    One thread may write while another reads.
+    """
+
+    def __init__(self, most: int = MAX_OWN) -> None:
+        self._lock, self._most = threading.Lock(), most
+        self._hashes: dict[int, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def add(self, content: bytes) -> None:
+        """A record that will be written."""
+        with self._lock:
+            self._hashes[hash(content)] = None
+            if len(self._hashes) > self._most:
+                del self._hashes[next(iter(self._hashes))]
+
+    def came_back(self, content: bytes) -> bool:
+        """Whether the record is one of them, which is then forgotten."""
+        with self._lock:
+            known = hash(content) in self._hashes
+            self._hashes.pop(hash(content), None)
+        return known
+
+
 class Followed:
-    """Seeds that follow the topic ``baselines``: what is written while the job runs is told, too."""
+    """Seeds that follow the topic ``baselines``: what others write while the job runs is told, too."""
 
     def __init__(self, settings: Settings) -> None:
         """Read the topic to its end, then follow it in a thread. Raises as ``read_seeds`` does."""
-        self._seeds, self._consumer = Seeds(), _consumer(settings)
+        self._seeds, self._consumer, self._own = Seeds(), _consumer(settings), OwnRecords()
         try:
             _read_to_end(self._consumer, settings, self._seeds)
         except BaseException:
@@ -97,6 +127,10 @@ class Followed:
     def __call__(self, key: Key) -> Baseline | None:
         """As ``Seeds``."""
         return self._seeds(key)
+
+    def wrote(self, content: bytes) -> None:
+        """Say what will be written from here, of which nothing new can be heard."""
+        self._own.add(content)
 
     def close(self) -> None:
         """Stop to follow, and let go of the file."""
@@ -113,7 +147,10 @@ class Followed:
                 continue
             error = message.error()
             if error is None:
-                if not _put(self._seeds, message.value()):
+                content = message.value()
+                if content is not None and self._own.came_back(content):
+                    continue
+                if not _put(self._seeds, content):
                     log.warning("what stands at offset %d of the baselines is none", message.offset())
             # A broker that is away comes back, and a topic that is gone takes nothing away that is known.
             elif error.code() not in {KafkaError._PARTITION_EOF, *said}:  # noqa: SLF001 - confluent has no public name

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from confluent_kafka import Producer
+
 from sparkfuse.shipping.baselines import seed
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.topics import topic_name
+from sparkfuse_contracts.wire import to_json
 from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import Followed
 from tests.waiting import wait_for
@@ -45,3 +49,25 @@ def test_a_backfill_is_heard_while_the_job_runs(kafka_bootstrap: str, topic_pref
     assert known is not None
     assert once_more is None
     assert [len(each.samples) for each in (known, heard, grown)] == [1, 2, 2]
+
+
+def test_what_was_written_from_here_is_not_read_again(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """Each end of an application writes as many baselines as it had stages, and reading one takes milliseconds."""
+    settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
+    ensure_topics(kafka_bootstrap, topic_prefix)
+    ours, theirs = lesson("ours", "a", 10), lesson("theirs", "a", 10)
+    seeds = Followed(settings)
+    try:
+        seeds.wrote(to_json(ours))
+        producer = Producer({"bootstrap.servers": kafka_bootstrap})
+        # One behind the other: where theirs was heard, ours was.
+        for baseline in (ours, theirs):
+            producer.produce(topic_name("baselines", topic_prefix), to_json(baseline), b"key", partition=0)
+        producer.flush(60)
+        heard = wait_for(lambda: seeds(key_of_baseline(theirs)), 60, "what others wrote")
+        of_ours = seeds(key_of_baseline(ours))
+    finally:
+        seeds.close()
+
+    assert heard is not None
+    assert of_ours is None
