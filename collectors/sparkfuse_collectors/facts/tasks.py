@@ -57,6 +57,7 @@ def task_ended(event: Event) -> News:
         host=task.get("Host"),
         speculative=task.get("Speculative", False),
         launched_ms=launched_ms,
+        locality=task.get("Locality"),
         finished_ms=finished_ms,
         duration_ms=max(0, finished_ms - launched_ms),
         outcome=outcome,

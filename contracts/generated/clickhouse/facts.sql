@@ -119,6 +119,7 @@ CREATE TABLE IF NOT EXISTS facts (
   `task_ended_fetch_failed_host` Nullable(String),
   `task_ended_fetch_failed_executor_id` Nullable(String),
   `task_ended_fetch_failed_shuffle_id` Nullable(Int32),
+  `task_ended_locality` Nullable(String),
   `task_progress_stage_id` Nullable(Int32),
   `task_progress_stage_attempt` Nullable(Int32),
   `task_progress_task_id` Nullable(Int64),

@@ -53,6 +53,7 @@ TASK_INFO = {
     "host": "Host",
     "speculative": "Speculative",
     "launched_ms": "Launch Time",
+    "locality": "Locality",
     "finished_ms": "Finish Time",
 }
 REASON_TEXTS = ("Description", "Kill Reason", "Loss Reason", "Message")

@@ -289,7 +289,7 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
       "\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004 \001(\005\022\024\n\014" +
       "task_attempt\030\005 \001(\005\022\023\n\013executor_id\030\006 \001(\t\022" +
       "\014\n\004host\030\007 \001(\t\022\023\n\013speculative\030\010 \001(\010\022\023\n\013la" +
-      "unched_ms\030\t \001(\003\022\020\n\010locality\030\n \001(\t\"\330\n\n\tTa" +
+      "unched_ms\030\t \001(\003\022\020\n\010locality\030\n \001(\t\"\352\n\n\tTa" +
       "skEnded\022\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attem" +
       "pt\030\002 \001(\005\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030" +
       "\004 \001(\005\022\024\n\014task_attempt\030\005 \001(\005\022\023\n\013executor_" +
@@ -324,91 +324,92 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
       "(\005\022\032\n\022exit_caused_by_app\0301 \001(\010\022\031\n\021fetch_" +
       "failed_host\0302 \001(\t\022 \n\030fetch_failed_execut" +
       "or_id\0303 \001(\t\022\037\n\027fetch_failed_shuffle_id\0304" +
-      " \001(\005\"\252\004\n\014TaskProgress\022\020\n\010stage_id\030\001 \001(\005\022" +
-      "\025\n\rstage_attempt\030\002 \001(\005\022\017\n\007task_id\030\003 \001(\003\022" +
-      "\022\n\ntask_index\030\004 \001(\005\022\024\n\014task_attempt\030\005 \001(" +
-      "\005\022\023\n\013executor_id\030\006 \001(\t\022\014\n\004host\030\007 \001(\t\022\016\n\006" +
-      "age_ms\030\010 \001(\003\022\022\n\nstalled_ms\030\t \001(\003\022\035\n\025cpu_" +
-      "since_progress_ms\030\n \001(\003\022\016\n\006cpu_ns\030\013 \001(\003\022" +
-      "\020\n\010activity\030\014 \001(\t\022\034\n\024memory_spilled_byte" +
-      "s\030\r \001(\003\022\032\n\022disk_spilled_bytes\030\016 \001(\003\022\023\n\013i" +
-      "nput_bytes\030\017 \001(\003\022\025\n\rinput_records\030\020 \001(\003\022" +
-      "\024\n\014output_bytes\030\021 \001(\003\022\026\n\016output_records\030" +
-      "\022 \001(\003\022\032\n\022shuffle_read_bytes\030\023 \001(\003\022\034\n\024shu" +
-      "ffle_read_records\030\024 \001(\003\022\033\n\023shuffle_write" +
-      "_bytes\030\025 \001(\003\022\035\n\025shuffle_write_records\030\026 " +
-      "\001(\003\022\r\n\005stack\030\027 \001(\t\022\025\n\rpython_worker\030\030 \001(" +
-      "\t\"p\n\rExecutorAdded\022\023\n\013executor_id\030\001 \001(\t\022" +
-      "\014\n\004host\030\002 \001(\t\022\r\n\005cores\030\003 \001(\005\022\020\n\010added_ms" +
-      "\030\004 \001(\003\022\033\n\023resource_profile_id\030\005 \001(\005\"]\n\017E" +
-      "xecutorRemoved\022\023\n\013executor_id\030\001 \001(\t\022\022\n\nr" +
-      "emoved_ms\030\002 \001(\003\022\016\n\006reason\030\003 \001(\t\022\021\n\texit_" +
-      "code\030\004 \001(\005\"\247\001\n\021BlockManagerAdded\022\023\n\013exec" +
-      "utor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\030\n\020max_memor" +
-      "y_bytes\030\003 \001(\003\022 \n\030max_on_heap_memory_byte" +
-      "s\030\004 \001(\003\022!\n\031max_off_heap_memory_bytes\030\005 \001" +
-      "(\003\022\020\n\010added_ms\030\006 \001(\003\"L\n\023BlockManagerRemo" +
-      "ved\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\022" +
-      "\n\nremoved_ms\030\003 \001(\003\"\364\004\n\016ExecutorSample\022\023\n" +
-      "\013executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\023\n\013inte" +
-      "rval_ms\030\003 \001(\003\022\027\n\017heap_used_bytes\030\004 \001(\003\022\026" +
-      "\n\016heap_max_bytes\030\005 \001(\003\022\033\n\023non_heap_used_" +
-      "bytes\030\006 \001(\003\022\020\n\010gc_count\030\007 \001(\003\022\r\n\005gc_ms\030\010" +
-      " \001(\003\022\023\n\013gc_delta_ms\030\t \001(\003\022\016\n\006cpu_ns\030\n \001(" +
-      "\003\022\021\n\trss_bytes\030\013 \001(\003\022\030\n\020python_rss_bytes" +
-      "\030\014 \001(\003\022\025\n\rrunning_tasks\030\r \001(\005\022/\n\tgc_paus" +
-      "es\030\016 \003(\0132\034.sparkfuse.contracts.GcPause\022\027" +
-      "\n\017gc_pause_max_ms\030\017 \001(\003\022\032\n\022gc_pauses_lef" +
-      "t_out\030\020 \001(\005\022\033\n\023direct_memory_bytes\030\021 \001(\003" +
-      "\022\033\n\023mapped_memory_bytes\030\022 \001(\003\022\022\n\nopen_fi" +
-      "les\030\023 \001(\003\022\026\n\016max_open_files\030\024 \001(\003\022\017\n\007thr" +
-      "eads\030\025 \001(\005\022\026\n\016python_workers\030\026 \001(\005\022\025\n\rpy" +
-      "thon_cpu_ns\030\027 \001(\003\022!\n\031storage_memory_used" +
-      "_bytes\030\030 \001(\003\022#\n\033execution_memory_used_by" +
-      "tes\030\031 \001(\003\"\232\003\n\017CollectorHealth\022\016\n\006queued\030" +
-      "\001 \001(\003\022\024\n\014dropped_bulk\030\002 \001(\003\022\030\n\020dropped_r" +
-      "eserved\030\003 \001(\003\022\024\n\014acknowledged\030\004 \001(\003\022\023\n\013s" +
-      "end_errors\030\005 \001(\003\022\016\n\006faults\030\006 \001(\003\022\017\n\007brea" +
-      "ker\030\007 \001(\t\022\034\n\024spark_dropped_events\030\010 \001(\003\022" +
-      "\027\n\017callback_p99_ns\030\t \001(\003\022\030\n\020callback_p99" +
-      "9_ns\030\n \001(\003\022\027\n\017callback_max_ns\030\013 \001(\003\022\026\n\016b" +
-      "reaker_reason\030\014 \001(\t\022\023\n\013passed_over\030\r \001(\003" +
-      "\022\021\n\tcut_facts\030\016 \001(\003\022\024\n\014queued_bytes\030\017 \001(" +
-      "\003\022\024\n\014behind_bytes\030\020 \001(\003\022\027\n\017malformed_lin" +
-      "es\030\021 \001(\003\022\014\n\004torn\030\022 \001(\010\"\211\001\n\007GcPause\022\022\n\nst" +
-      "arted_ms\030\001 \001(\003\022\023\n\013duration_ms\030\002 \001(\003\022\021\n\tc" +
-      "ollector\030\003 \001(\t\022\r\n\005cause\030\004 \001(\t\022\031\n\021heap_be" +
-      "fore_bytes\030\005 \001(\003\022\030\n\020heap_after_bytes\030\006 \001" +
-      "(\003\"V\n\020StreamingStarted\022\020\n\010query_id\030\001 \001(\t" +
-      "\022\016\n\006run_id\030\002 \001(\t\022\014\n\004name\030\003 \001(\t\022\022\n\nstarte" +
-      "d_ms\030\004 \001(\003\"\274\003\n\021StreamingProgress\022\020\n\010quer" +
-      "y_id\030\001 \001(\t\022\016\n\006run_id\030\002 \001(\t\022\014\n\004name\030\003 \001(\t" +
-      "\022\020\n\010batch_id\030\004 \001(\003\022\024\n\014triggered_ms\030\005 \001(\003" +
-      "\022\031\n\021batch_duration_ms\030\006 \001(\003\022\024\n\014add_batch" +
-      "_ms\030\007 \001(\003\022\030\n\020latest_offset_ms\030\010 \001(\003\022\022\n\ni" +
-      "nput_rows\030\t \001(\003\022\035\n\025input_rows_per_second" +
-      "\030\n \001(\001\022!\n\031processed_rows_per_second\030\013 \001(" +
-      "\001\022\022\n\nstate_rows\030\014 \001(\003\022\032\n\022state_memory_by" +
-      "tes\030\r \001(\003\022!\n\031dropped_by_watermark_rows\030\016" +
-      " \001(\003\022\024\n\014watermark_ms\030\017 \001(\003\022\032\n\022source_lag" +
-      "_records\030\020 \001(\003\022\030\n\020source_lag_bytes\030\021 \001(\003" +
-      "\022\017\n\007sources\030\022 \003(\t\"\\\n\016StreamingEnded\022\020\n\010q" +
-      "uery_id\030\001 \001(\t\022\016\n\006run_id\030\002 \001(\t\022\020\n\010ended_m" +
-      "s\030\003 \001(\003\022\026\n\016failure_reason\030\004 \001(\t\"\317\002\n\024Reso" +
-      "urceProfileAdded\022\022\n\nprofile_id\030\001 \001(\005\022\026\n\016" +
-      "executor_cores\030\002 \001(\005\022\035\n\025executor_memory_" +
-      "bytes\030\003 \001(\003\022\035\n\025memory_overhead_bytes\030\004 \001" +
-      "(\003\022\034\n\024pyspark_memory_bytes\030\005 \001(\003\022\035\n\025off_" +
-      "heap_memory_bytes\030\006 \001(\003\022\021\n\ttask_cpus\030\007 \001" +
-      "(\001\022K\n\tresources\030\010 \003(\01328.sparkfuse.contra" +
-      "cts.ResourceProfileAdded.ResourcesEntry\032" +
-      "0\n\016ResourcesEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030" +
-      "\002 \001(\t:\0028\001\"{\n\tNodeEvent\022\r\n\005event\030\001 \001(\t\022\014\n" +
-      "\004host\030\002 \001(\t\022\023\n\013executor_id\030\003 \001(\t\022\020\n\010stag" +
-      "e_id\030\004 \001(\005\022\025\n\rtask_failures\030\005 \001(\005\022\023\n\013hap" +
-      "pened_ms\030\006 \001(\003\"\027\n\004Tick\022\017\n\007sent_ms\030\001 \001(\003\"" +
-      ".\n\013Undecodable\022\017\n\007payload\030\001 \001(\014\022\016\n\006reaso" +
-      "n\030\002 \001(\tB\032\n\026io.sparkfuse.contractsP\001"
+      " \001(\005\022\020\n\010locality\0305 \001(\t\"\252\004\n\014TaskProgress\022" +
+      "\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005" +
+      "\022\017\n\007task_id\030\003 \001(\003\022\022\n\ntask_index\030\004 \001(\005\022\024\n" +
+      "\014task_attempt\030\005 \001(\005\022\023\n\013executor_id\030\006 \001(\t" +
+      "\022\014\n\004host\030\007 \001(\t\022\016\n\006age_ms\030\010 \001(\003\022\022\n\nstalle" +
+      "d_ms\030\t \001(\003\022\035\n\025cpu_since_progress_ms\030\n \001(" +
+      "\003\022\016\n\006cpu_ns\030\013 \001(\003\022\020\n\010activity\030\014 \001(\t\022\034\n\024m" +
+      "emory_spilled_bytes\030\r \001(\003\022\032\n\022disk_spille" +
+      "d_bytes\030\016 \001(\003\022\023\n\013input_bytes\030\017 \001(\003\022\025\n\rin" +
+      "put_records\030\020 \001(\003\022\024\n\014output_bytes\030\021 \001(\003\022" +
+      "\026\n\016output_records\030\022 \001(\003\022\032\n\022shuffle_read_" +
+      "bytes\030\023 \001(\003\022\034\n\024shuffle_read_records\030\024 \001(" +
+      "\003\022\033\n\023shuffle_write_bytes\030\025 \001(\003\022\035\n\025shuffl" +
+      "e_write_records\030\026 \001(\003\022\r\n\005stack\030\027 \001(\t\022\025\n\r" +
+      "python_worker\030\030 \001(\t\"p\n\rExecutorAdded\022\023\n\013" +
+      "executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\r\n\005cores" +
+      "\030\003 \001(\005\022\020\n\010added_ms\030\004 \001(\003\022\033\n\023resource_pro" +
+      "file_id\030\005 \001(\005\"]\n\017ExecutorRemoved\022\023\n\013exec" +
+      "utor_id\030\001 \001(\t\022\022\n\nremoved_ms\030\002 \001(\003\022\016\n\006rea" +
+      "son\030\003 \001(\t\022\021\n\texit_code\030\004 \001(\005\"\247\001\n\021BlockMa" +
+      "nagerAdded\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004host\030" +
+      "\002 \001(\t\022\030\n\020max_memory_bytes\030\003 \001(\003\022 \n\030max_o" +
+      "n_heap_memory_bytes\030\004 \001(\003\022!\n\031max_off_hea" +
+      "p_memory_bytes\030\005 \001(\003\022\020\n\010added_ms\030\006 \001(\003\"L" +
+      "\n\023BlockManagerRemoved\022\023\n\013executor_id\030\001 \001" +
+      "(\t\022\014\n\004host\030\002 \001(\t\022\022\n\nremoved_ms\030\003 \001(\003\"\364\004\n" +
+      "\016ExecutorSample\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004" +
+      "host\030\002 \001(\t\022\023\n\013interval_ms\030\003 \001(\003\022\027\n\017heap_" +
+      "used_bytes\030\004 \001(\003\022\026\n\016heap_max_bytes\030\005 \001(\003" +
+      "\022\033\n\023non_heap_used_bytes\030\006 \001(\003\022\020\n\010gc_coun" +
+      "t\030\007 \001(\003\022\r\n\005gc_ms\030\010 \001(\003\022\023\n\013gc_delta_ms\030\t " +
+      "\001(\003\022\016\n\006cpu_ns\030\n \001(\003\022\021\n\trss_bytes\030\013 \001(\003\022\030" +
+      "\n\020python_rss_bytes\030\014 \001(\003\022\025\n\rrunning_task" +
+      "s\030\r \001(\005\022/\n\tgc_pauses\030\016 \003(\0132\034.sparkfuse.c" +
+      "ontracts.GcPause\022\027\n\017gc_pause_max_ms\030\017 \001(" +
+      "\003\022\032\n\022gc_pauses_left_out\030\020 \001(\005\022\033\n\023direct_" +
+      "memory_bytes\030\021 \001(\003\022\033\n\023mapped_memory_byte" +
+      "s\030\022 \001(\003\022\022\n\nopen_files\030\023 \001(\003\022\026\n\016max_open_" +
+      "files\030\024 \001(\003\022\017\n\007threads\030\025 \001(\005\022\026\n\016python_w" +
+      "orkers\030\026 \001(\005\022\025\n\rpython_cpu_ns\030\027 \001(\003\022!\n\031s" +
+      "torage_memory_used_bytes\030\030 \001(\003\022#\n\033execut" +
+      "ion_memory_used_bytes\030\031 \001(\003\"\232\003\n\017Collecto" +
+      "rHealth\022\016\n\006queued\030\001 \001(\003\022\024\n\014dropped_bulk\030" +
+      "\002 \001(\003\022\030\n\020dropped_reserved\030\003 \001(\003\022\024\n\014ackno" +
+      "wledged\030\004 \001(\003\022\023\n\013send_errors\030\005 \001(\003\022\016\n\006fa" +
+      "ults\030\006 \001(\003\022\017\n\007breaker\030\007 \001(\t\022\034\n\024spark_dro" +
+      "pped_events\030\010 \001(\003\022\027\n\017callback_p99_ns\030\t \001" +
+      "(\003\022\030\n\020callback_p999_ns\030\n \001(\003\022\027\n\017callback" +
+      "_max_ns\030\013 \001(\003\022\026\n\016breaker_reason\030\014 \001(\t\022\023\n" +
+      "\013passed_over\030\r \001(\003\022\021\n\tcut_facts\030\016 \001(\003\022\024\n" +
+      "\014queued_bytes\030\017 \001(\003\022\024\n\014behind_bytes\030\020 \001(" +
+      "\003\022\027\n\017malformed_lines\030\021 \001(\003\022\014\n\004torn\030\022 \001(\010" +
+      "\"\211\001\n\007GcPause\022\022\n\nstarted_ms\030\001 \001(\003\022\023\n\013dura" +
+      "tion_ms\030\002 \001(\003\022\021\n\tcollector\030\003 \001(\t\022\r\n\005caus" +
+      "e\030\004 \001(\t\022\031\n\021heap_before_bytes\030\005 \001(\003\022\030\n\020he" +
+      "ap_after_bytes\030\006 \001(\003\"V\n\020StreamingStarted" +
+      "\022\020\n\010query_id\030\001 \001(\t\022\016\n\006run_id\030\002 \001(\t\022\014\n\004na" +
+      "me\030\003 \001(\t\022\022\n\nstarted_ms\030\004 \001(\003\"\274\003\n\021Streami" +
+      "ngProgress\022\020\n\010query_id\030\001 \001(\t\022\016\n\006run_id\030\002" +
+      " \001(\t\022\014\n\004name\030\003 \001(\t\022\020\n\010batch_id\030\004 \001(\003\022\024\n\014" +
+      "triggered_ms\030\005 \001(\003\022\031\n\021batch_duration_ms\030" +
+      "\006 \001(\003\022\024\n\014add_batch_ms\030\007 \001(\003\022\030\n\020latest_of" +
+      "fset_ms\030\010 \001(\003\022\022\n\ninput_rows\030\t \001(\003\022\035\n\025inp" +
+      "ut_rows_per_second\030\n \001(\001\022!\n\031processed_ro" +
+      "ws_per_second\030\013 \001(\001\022\022\n\nstate_rows\030\014 \001(\003\022" +
+      "\032\n\022state_memory_bytes\030\r \001(\003\022!\n\031dropped_b" +
+      "y_watermark_rows\030\016 \001(\003\022\024\n\014watermark_ms\030\017" +
+      " \001(\003\022\032\n\022source_lag_records\030\020 \001(\003\022\030\n\020sour" +
+      "ce_lag_bytes\030\021 \001(\003\022\017\n\007sources\030\022 \003(\t\"\\\n\016S" +
+      "treamingEnded\022\020\n\010query_id\030\001 \001(\t\022\016\n\006run_i" +
+      "d\030\002 \001(\t\022\020\n\010ended_ms\030\003 \001(\003\022\026\n\016failure_rea" +
+      "son\030\004 \001(\t\"\317\002\n\024ResourceProfileAdded\022\022\n\npr" +
+      "ofile_id\030\001 \001(\005\022\026\n\016executor_cores\030\002 \001(\005\022\035" +
+      "\n\025executor_memory_bytes\030\003 \001(\003\022\035\n\025memory_" +
+      "overhead_bytes\030\004 \001(\003\022\034\n\024pyspark_memory_b" +
+      "ytes\030\005 \001(\003\022\035\n\025off_heap_memory_bytes\030\006 \001(" +
+      "\003\022\021\n\ttask_cpus\030\007 \001(\001\022K\n\tresources\030\010 \003(\0132" +
+      "8.sparkfuse.contracts.ResourceProfileAdd" +
+      "ed.ResourcesEntry\0320\n\016ResourcesEntry\022\013\n\003k" +
+      "ey\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"{\n\tNodeEvent" +
+      "\022\r\n\005event\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\023\n\013executo" +
+      "r_id\030\003 \001(\t\022\020\n\010stage_id\030\004 \001(\005\022\025\n\rtask_fai" +
+      "lures\030\005 \001(\005\022\023\n\013happened_ms\030\006 \001(\003\"\027\n\004Tick" +
+      "\022\017\n\007sent_ms\030\001 \001(\003\".\n\013Undecodable\022\017\n\007payl" +
+      "oad\030\001 \001(\014\022\016\n\006reason\030\002 \001(\tB\032\n\026io.sparkfus" +
+      "e.contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -509,7 +510,7 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_TaskEnded_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_TaskEnded_descriptor,
-        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "Speculative", "LaunchedMs", "FinishedMs", "DurationMs", "Outcome", "FailureClass", "FailureReason", "HasMetrics", "RunMs", "CpuNs", "GcMs", "DeserializeMs", "ResultBytes", "PeakExecutionMemoryBytes", "MemorySpilledBytes", "DiskSpilledBytes", "InputBytes", "InputRecords", "OutputBytes", "OutputRecords", "ShuffleReadBytes", "ShuffleReadRecords", "FetchWaitMs", "ShuffleWriteBytes", "ShuffleWriteRecords", "ResultSerializationMs", "GettingResultMs", "DeserializeCpuNs", "ShuffleWriteNs", "RemoteShuffleReadBytes", "RemoteShuffleToDiskBytes", "LocalShuffleReadBytes", "RemoteShuffleBlocks", "LocalShuffleBlocks", "RemoteRequestsMs", "MergedShuffleReadBytes", "CorruptMergedChunks", "MergedFallbacks", "PeakOnHeapExecutionMemoryBytes", "PeakOffHeapExecutionMemoryBytes", "ExitCode", "ExitCausedByApp", "FetchFailedHost", "FetchFailedExecutorId", "FetchFailedShuffleId", });
+        new java.lang.String[] { "StageId", "StageAttempt", "TaskId", "TaskIndex", "TaskAttempt", "ExecutorId", "Host", "Speculative", "LaunchedMs", "FinishedMs", "DurationMs", "Outcome", "FailureClass", "FailureReason", "HasMetrics", "RunMs", "CpuNs", "GcMs", "DeserializeMs", "ResultBytes", "PeakExecutionMemoryBytes", "MemorySpilledBytes", "DiskSpilledBytes", "InputBytes", "InputRecords", "OutputBytes", "OutputRecords", "ShuffleReadBytes", "ShuffleReadRecords", "FetchWaitMs", "ShuffleWriteBytes", "ShuffleWriteRecords", "ResultSerializationMs", "GettingResultMs", "DeserializeCpuNs", "ShuffleWriteNs", "RemoteShuffleReadBytes", "RemoteShuffleToDiskBytes", "LocalShuffleReadBytes", "RemoteShuffleBlocks", "LocalShuffleBlocks", "RemoteRequestsMs", "MergedShuffleReadBytes", "CorruptMergedChunks", "MergedFallbacks", "PeakOnHeapExecutionMemoryBytes", "PeakOffHeapExecutionMemoryBytes", "ExitCode", "ExitCausedByApp", "FetchFailedHost", "FetchFailedExecutorId", "FetchFailedShuffleId", "Locality", });
     internal_static_sparkfuse_contracts_TaskProgress_descriptor =
       getDescriptor().getMessageTypes().get(14);
     internal_static_sparkfuse_contracts_TaskProgress_fieldAccessorTable = new

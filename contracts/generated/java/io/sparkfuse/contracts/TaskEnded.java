@@ -39,6 +39,7 @@ private static final long serialVersionUID = 0L;
     failureReason_ = "";
     fetchFailedHost_ = "";
     fetchFailedExecutorId_ = "";
+    locality_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -1698,6 +1699,67 @@ private static final long serialVersionUID = 0L;
     return fetchFailedShuffleId_;
   }
 
+  public static final int LOCALITY_FIELD_NUMBER = 53;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object locality_ = "";
+  /**
+   * <pre>
+   * Locality level it got. [text]
+   * </pre>
+   *
+   * <code>optional string locality = 53;</code>
+   * @return Whether the locality field is set.
+   */
+  @java.lang.Override
+  public boolean hasLocality() {
+    return ((bitField1_ & 0x00100000) != 0);
+  }
+  /**
+   * <pre>
+   * Locality level it got. [text]
+   * </pre>
+   *
+   * <code>optional string locality = 53;</code>
+   * @return The locality.
+   */
+  @java.lang.Override
+  public java.lang.String getLocality() {
+    java.lang.Object ref = locality_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (bs.isValidUtf8()) {
+        locality_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Locality level it got. [text]
+   * </pre>
+   *
+   * <code>optional string locality = 53;</code>
+   * @return The bytes for locality.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getLocalityBytes() {
+    java.lang.Object ref = locality_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      locality_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1867,6 +1929,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00080000) != 0)) {
       output.writeInt32(52, fetchFailedShuffleId_);
+    }
+    if (((bitField1_ & 0x00100000) != 0)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 53, locality_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -2077,6 +2142,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField1_ & 0x00080000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt32Size(52, fetchFailedShuffleId_);
+    }
+    if (((bitField1_ & 0x00100000) != 0)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(53, locality_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -2353,6 +2421,11 @@ private static final long serialVersionUID = 0L;
       if (getFetchFailedShuffleId()
           != other.getFetchFailedShuffleId()) return false;
     }
+    if (hasLocality() != other.hasLocality()) return false;
+    if (hasLocality()) {
+      if (!getLocality()
+          .equals(other.getLocality())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -2611,6 +2684,10 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + FETCH_FAILED_SHUFFLE_ID_FIELD_NUMBER;
       hash = (53 * hash) + getFetchFailedShuffleId();
     }
+    if (hasLocality()) {
+      hash = (37 * hash) + LOCALITY_FIELD_NUMBER;
+      hash = (53 * hash) + getLocality().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -2799,6 +2876,7 @@ private static final long serialVersionUID = 0L;
       fetchFailedHost_ = "";
       fetchFailedExecutorId_ = "";
       fetchFailedShuffleId_ = 0;
+      locality_ = "";
       return this;
     }
 
@@ -3048,6 +3126,10 @@ private static final long serialVersionUID = 0L;
         result.fetchFailedShuffleId_ = fetchFailedShuffleId_;
         to_bitField1_ |= 0x00080000;
       }
+      if (((from_bitField1_ & 0x00100000) != 0)) {
+        result.locality_ = locality_;
+        to_bitField1_ |= 0x00100000;
+      }
       result.bitField1_ |= to_bitField1_;
     }
 
@@ -3232,6 +3314,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasFetchFailedShuffleId()) {
         setFetchFailedShuffleId(other.getFetchFailedShuffleId());
+      }
+      if (other.hasLocality()) {
+        locality_ = other.locality_;
+        bitField1_ |= 0x00100000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -3519,6 +3606,11 @@ private static final long serialVersionUID = 0L;
               bitField1_ |= 0x00080000;
               break;
             } // case 416
+            case 426: {
+              locality_ = input.readBytes();
+              bitField1_ |= 0x00100000;
+              break;
+            } // case 426
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -6781,6 +6873,110 @@ private static final long serialVersionUID = 0L;
     public Builder clearFetchFailedShuffleId() {
       bitField1_ = (bitField1_ & ~0x00080000);
       fetchFailedShuffleId_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object locality_ = "";
+    /**
+     * <pre>
+     * Locality level it got. [text]
+     * </pre>
+     *
+     * <code>optional string locality = 53;</code>
+     * @return Whether the locality field is set.
+     */
+    public boolean hasLocality() {
+      return ((bitField1_ & 0x00100000) != 0);
+    }
+    /**
+     * <pre>
+     * Locality level it got. [text]
+     * </pre>
+     *
+     * <code>optional string locality = 53;</code>
+     * @return The locality.
+     */
+    public java.lang.String getLocality() {
+      java.lang.Object ref = locality_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        if (bs.isValidUtf8()) {
+          locality_ = s;
+        }
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Locality level it got. [text]
+     * </pre>
+     *
+     * <code>optional string locality = 53;</code>
+     * @return The bytes for locality.
+     */
+    public com.google.protobuf.ByteString
+        getLocalityBytes() {
+      java.lang.Object ref = locality_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        locality_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Locality level it got. [text]
+     * </pre>
+     *
+     * <code>optional string locality = 53;</code>
+     * @param value The locality to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLocality(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      locality_ = value;
+      bitField1_ |= 0x00100000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Locality level it got. [text]
+     * </pre>
+     *
+     * <code>optional string locality = 53;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLocality() {
+      locality_ = getDefaultInstance().getLocality();
+      bitField1_ = (bitField1_ & ~0x00100000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Locality level it got. [text]
+     * </pre>
+     *
+     * <code>optional string locality = 53;</code>
+     * @param value The bytes for locality to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLocalityBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      locality_ = value;
+      bitField1_ |= 0x00100000;
       onChanged();
       return this;
     }

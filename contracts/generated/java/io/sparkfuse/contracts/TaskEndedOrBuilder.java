@@ -1067,4 +1067,33 @@ public interface TaskEndedOrBuilder extends
    * @return The fetchFailedShuffleId.
    */
   int getFetchFailedShuffleId();
+
+  /**
+   * <pre>
+   * Locality level it got. [text]
+   * </pre>
+   *
+   * <code>optional string locality = 53;</code>
+   * @return Whether the locality field is set.
+   */
+  boolean hasLocality();
+  /**
+   * <pre>
+   * Locality level it got. [text]
+   * </pre>
+   *
+   * <code>optional string locality = 53;</code>
+   * @return The locality.
+   */
+  java.lang.String getLocality();
+  /**
+   * <pre>
+   * Locality level it got. [text]
+   * </pre>
+   *
+   * <code>optional string locality = 53;</code>
+   * @return The bytes for locality.
+   */
+  com.google.protobuf.ByteString
+      getLocalityBytes();
 }

@@ -124,9 +124,10 @@ class BoundedMemoryTest {
         .anyMatch(thread -> thread.getName().contains("sparkfuse-"));
   }
 
-  /** What waits, was dropped, or lies in the client. */
+  /** What waits, was left out or dropped, or lies in the client. */
   private static long accountedFor(FactQueue queue, Sender sender) {
     return sender.waiting()
+        + queue.leftOut()
         + queue.dropped(Lane.BULK)
         + queue.dropped(Lane.RESERVED)
         + sender.deliveries().open();

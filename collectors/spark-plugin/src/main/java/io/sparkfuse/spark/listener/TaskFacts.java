@@ -40,6 +40,7 @@ final class TaskFacts {
             .setHost(task.host())
             .setSpeculative(task.speculative())
             .setLaunchedMs(task.launchTime())
+            .setLocality(String.valueOf(task.taskLocality()))
             .setFinishedMs(task.finishTime())
             .setDurationMs(Math.max(0, task.finishTime() - task.launchTime()));
     if (task.gettingResultTime() > 0) {

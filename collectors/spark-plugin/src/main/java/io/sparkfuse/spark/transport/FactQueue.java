@@ -1,24 +1,31 @@
 package io.sparkfuse.spark.transport;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 
 /**
  * Where callbacks put facts and the sender takes them: two lanes, each bounded by count and by
  * bytes; {@code offer} never waits.
  *
- * <p>A fact takes the next number of its lane when it is offered, room or not: one that was dropped
- * leaves a hole that consumers can count. Both lanes come out in the order they went in, so that an
- * end does not overtake what it ends. What the broker does not take waits in the sender's {@link
- * Backlog}, so this queue bridges no more than the sender's own pauses.
+ * <p>A fact takes the next number of its lane when it is taken from here, or when it finds no room:
+ * so one that was dropped leaves a hole that consumers can count. Both lanes come out in the order
+ * they went in, so that an end does not overtake what it ends. What the broker does not take waits
+ * in the sender's {@link Backlog}, so this queue bridges no more than the sender's own pauses.
+ *
+ * <p>A task's start is left out, and takes no number, when the task ends while its start still
+ * waits here: the end says all that the start would have said. Of jobs of short tasks that is half
+ * of all records.
  */
 public final class FactQueue {
   /** From so many on the sender is woken; fewer wait for its next look, which spares a wake-up. */
   static final int MANY = 512;
 
   private static final class Bounded {
-    final ArrayDeque<Outgoing> waiting = new ArrayDeque<>();
+    /** By ticket, so oldest first. */
+    final LinkedHashMap<Long, Outgoing> line = new LinkedHashMap<>();
+
     final int mostCount;
     final long mostBytes;
     long bytes;
@@ -33,13 +40,32 @@ public final class FactQueue {
 
     boolean hasRoom(Outgoing item) {
       double share = item.rank == Rank.MANY ? Rank.MANY.share : 1;
-      return waiting.size() < mostCount * share && bytes + item.bytes <= mostBytes * share;
+      return line.size() < mostCount * share && bytes + item.bytes <= mostBytes * share;
+    }
+
+    void add(Outgoing item) {
+      line.put(item.ticket, item);
+      bytes += item.bytes;
+    }
+
+    void remove(Outgoing item) {
+      line.remove(item.ticket);
+      bytes -= item.bytes;
+    }
+
+    Outgoing first() {
+      return line.isEmpty() ? null : line.values().iterator().next();
     }
   }
 
   private final Bounded bulk;
   private final Bounded reserved;
+
+  /** Starts that wait, by task: each is here as long as it is in its lane and not left out. */
+  private final HashMap<Long, Outgoing> starts = new HashMap<>();
+
   private long nextTicket;
+  private long leftOut;
 
   /** Limits of each lane; one always has room for a single fact. */
   public FactQueue(int bulkCount, long bulkBytes, int reservedCount, long reservedBytes) {
@@ -50,20 +76,30 @@ public final class FactQueue {
   /** Takes it if there is room; returns at once. */
   public synchronized boolean offer(Outgoing item) {
     Bounded lane = lane(item.rank.lane);
-    if (item.fact != null) {
-      item.seq = lane.nextSeq++;
-    }
     if (!lane.hasRoom(item)) {
+      lane.nextSeq += item.fact != null ? 1 : 0;
       lane.dropped++;
       return false;
     }
     item.ticket = nextTicket++;
-    lane.bytes += item.bytes;
-    lane.waiting.add(item);
-    if (lane.waiting.size() == MANY) {
+    lane.add(item);
+    pair(item);
+    if (lane.line.size() == MANY) {
       notifyAll();
     }
     return true;
+  }
+
+  /** Remembers a start, and leaves out that of an end. */
+  private void pair(Outgoing item) {
+    if (item.startedTask != null) {
+      starts.put(item.startedTask, item);
+    }
+    Outgoing start = item.endedTask == null ? null : starts.remove(item.endedTask);
+    if (start != null) {
+      lane(start.rank.lane).remove(start);
+      leftOut++;
+    }
   }
 
   /** An event that was not looked at takes its number too, so that it is missed. */
@@ -84,9 +120,15 @@ public final class FactQueue {
     }
     List<Outgoing> batch = new ArrayList<>(Math.min(most, waiting()));
     while (batch.size() < most && waiting() > 0) {
-      Bounded lane = older();
-      Outgoing item = lane.waiting.poll();
-      lane.bytes -= item.bytes;
+      Outgoing item = older();
+      Bounded lane = lane(item.rank.lane);
+      lane.remove(item);
+      if (item.fact != null) {
+        item.seq = lane.nextSeq++;
+      }
+      if (item.startedTask != null) {
+        starts.remove(item.startedTask);
+      }
       batch.add(item);
     }
     return batch;
@@ -94,7 +136,7 @@ public final class FactQueue {
 
   /** How many wait. */
   public synchronized int waiting() {
-    return bulk.waiting.size() + reserved.waiting.size();
+    return bulk.line.size() + reserved.line.size();
   }
 
   /** How much memory is taken by what waits, roughly. */
@@ -107,6 +149,11 @@ public final class FactQueue {
     return lane(lane).dropped;
   }
 
+  /** How many starts were left out for their ends. */
+  public synchronized long leftOut() {
+    return leftOut;
+  }
+
   /** How many events of both lanes were not looked at. */
   public synchronized long passedOver() {
     return bulk.passedOver + reserved.passedOver;
@@ -116,12 +163,10 @@ public final class FactQueue {
     return lane == Lane.RESERVED ? reserved : bulk;
   }
 
-  private Bounded older() {
-    Outgoing first = bulk.waiting.peek();
-    Outgoing second = reserved.waiting.peek();
-    if (first == null) {
-      return reserved;
-    }
-    return second != null && second.ticket < first.ticket ? reserved : bulk;
+  private Outgoing older() {
+    Outgoing first = bulk.first();
+    Outgoing second = reserved.first();
+    boolean reservedGoes = first == null || second != null && second.ticket < first.ticket;
+    return reservedGoes ? second : first;
   }
 }

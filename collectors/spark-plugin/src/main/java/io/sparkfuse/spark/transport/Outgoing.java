@@ -19,6 +19,13 @@ public final class Outgoing {
   final Fact.Builder fact;
   final byte[] ready;
   final int bytes;
+
+  /** The task whose start this is, or null. */
+  final Long startedTask;
+
+  /** The task whose end this is, or null. */
+  final Long endedTask;
+
   long seq;
   long ticket;
 
@@ -28,6 +35,10 @@ public final class Outgoing {
     this.fact = fact;
     this.ready = ready;
     this.bytes = bytes;
+    boolean starts = fact != null && fact.hasTaskStarted();
+    boolean ends = fact != null && fact.hasTaskEnded();
+    this.startedTask = starts ? (Long) fact.getTaskStarted().getTaskId() : null;
+    this.endedTask = ends ? (Long) fact.getTaskEnded().getTaskId() : null;
   }
 
   /** A fact whose kind and time are set; {@code contentBytes} is its size, roughly. */

@@ -76,6 +76,46 @@ class FactQueueTest {
   }
 
   @Test
+  void aStartIsLeftOutWhenTheTaskEndsWhileItWaits() throws Exception {
+    FactQueue queue = queue(10, 10);
+    Ends ends = new Ends();
+    queue.offer(ends.started(1));
+    queue.offer(ends.started(2));
+    queue.offer(ends.ended(1, "failed"));
+
+    assertEquals(2, queue.waiting());
+    List<Outgoing> batch = queue.take(10, 0);
+    assertEquals(2, batch.get(0).fact.getTaskStarted().getTaskId());
+    assertEquals(1, batch.get(1).fact.getTaskEnded().getTaskId());
+    assertEquals(0, batch.get(0).seq);
+    assertEquals(0, queue.dropped(Lane.BULK));
+    assertEquals(0, queue.waitingBytes());
+  }
+
+  @Test
+  void aStartThatWasTakenIsFollowedByItsEnd() throws Exception {
+    FactQueue queue = queue(1, 10);
+    Ends ends = new Ends();
+    queue.offer(ends.started(1));
+    queue.take(10, 0);
+    queue.offer(ends.started(2));
+    queue.offer(ends.ended(1, "success"));
+
+    assertEquals(2, queue.take(10, 0).size());
+  }
+
+  @Test
+  void aStartStaysWhenItsEndFindsNoRoom() throws Exception {
+    FactQueue queue = queue(10, 1);
+    Ends ends = new Ends();
+    queue.offer(fact(Lane.RESERVED));
+    queue.offer(ends.started(1));
+
+    assertFalse(queue.offer(ends.ended(1, "failed")));
+    assertTrue(queue.take(10, 0).get(1).fact.hasTaskStarted());
+  }
+
+  @Test
   void manyThreadsGetEachNumberOnce() throws Exception {
     int threads = 4;
     int each = 5_000;

@@ -18,6 +18,10 @@ class OutageTest {
   private static final Application APPLICATION =
       new Application("c", "t", "application_1700000000000_0001", 1, 1_700_000_000_000L);
   private static final int TASKS = 120_000;
+
+  /** So many run at a time: more than wait in the queue, so that no start is left out. */
+  private static final int AT_ONCE = 4_000;
+
   private static final long QUEUE_BYTES = 23L << 20;
 
   /** Takes nothing while the broker is away. */
@@ -62,9 +66,14 @@ class OutageTest {
             new Faults("test"));
     sender.start(() -> null);
     Ends ends = new Ends();
-    for (long task = 0; task < TASKS; task++) {
-      queue.offer(ends.started(task));
-      queue.offer(ends.ended(task, task % 1_000 == 0 ? "failed" : "success"));
+    for (long start = 0; start < TASKS + AT_ONCE; start++) {
+      long task = start - AT_ONCE;
+      if (start < TASKS) {
+        queue.offer(ends.started(start));
+      }
+      if (task >= 0) {
+        queue.offer(ends.ended(task, task % 1_000 == 0 ? "failed" : "success"));
+      }
       while (queue.waiting() > 2_000) { // the pace of a machine that is fast enough
         Thread.sleep(1);
       }
