@@ -17,7 +17,7 @@ from sparkfuse_rules.knowledge.hosts import (
     trouble_of_stage,
     trouble_of_task,
 )
-from sparkfuse_stream_jobs.detect.rows import present
+from sparkfuse_stream_jobs.detect.rows import Columns
 from sparkfuse_stream_jobs.detect.run_memory import Memory, application_of
 
 # How often an application says on which hosts its tasks run: often enough for ten minutes that slide.
@@ -63,7 +63,7 @@ def together(told: Iterable[HostNews]) -> Iterator[HostNews]:
 
 def _trouble(row: LiveRow) -> Trouble | None:
     kind = row.WhichOneof("row") or ""
-    return _TROUBLE_OF[kind](present(getattr(row, kind))) if kind in _TROUBLE_OF and not _is_fine(row) else None
+    return _TROUBLE_OF[kind](Columns(getattr(row, kind))) if kind in _TROUBLE_OF and not _is_fine(row) else None
 
 
 def _is_fine(row: LiveRow) -> bool:

@@ -65,7 +65,8 @@ class Holding:
     row_ms: int  # last row of the thing
     started_ms: int | None = None  # when it began to fire; None while pending
     over: bool = False  # the thing ended, no row will follow
-    finding: bytes = b""  # the Finding of this run, while it fires
+    finding: bytes = b""  # the Finding of this run as it was passed on last, while it fires
+    row: bytes = b""  # a newer LiveRow that held, to be worded only if it is the last: that takes ten times as long
     part: str = ""  # which part of the thing it last held for; rows of others do not end it
     told_ms: int = 0  # the row whose evidence was passed on last
 
@@ -166,7 +167,7 @@ class Lifecycle:
                 if now_ms < self._due_ms(rule_id, holding):
                     kept[rule_id] = holding
                 elif holding.started_ms is not None:
-                    yield resolved(holding, now_ms)
+                    yield self._resolved(rule_id, holding, now_ms)
             if len(kept) != len(unit.holdings):
                 self._keep(name, unit, replace(unit, holdings=kept), memory)
             left += (self._due_ms(rule_id, holding) for rule_id, holding in kept.items())
@@ -200,7 +201,7 @@ class Lifecycle:
         rule, at_ms, part = self.rules.get(rule_id), row.window_end_ms, part_of_unit(row)
         if rule is None or found is None:
             other = rule is not None and held is not None and held.part != part
-            return (held, None) if other else self._not_held(rule, held, at_ms)
+            return (held, None) if other else self._not_held(rule_id, held, at_ms)
         severity = worst(*(_allowed(rule, each, row) for each in (found, held.severity if held else "info")))
         holding = replace(
             held or Holding(severity, at_ms, at_ms, at_ms), severity=severity, held_ms=at_ms, row_ms=at_ms, part=part
@@ -210,20 +211,19 @@ class Lifecycle:
         if holding.started_ms is None and not event and at_ms - holding.since_ms < rule.for_ms:
             return holding, None
         started_ms = at_ms if holding.started_ms is None else holding.started_ms
-        finding = self.write(rule_id, row, severity, started_ms)
-        after = replace(holding, started_ms=started_ms, over=event, finding=finding.SerializeToString())
+        after = replace(holding, started_ms=started_ms, over=event)
         if not _is_news(held, after):
-            return after, None
-        return replace(after, told_ms=at_ms), finding
+            return replace(after, row=row.SerializeToString()), None
+        finding = self.write(rule_id, row, severity, started_ms)
+        return replace(after, finding=finding.SerializeToString(), row=b"", told_ms=at_ms), finding
 
-    def _not_held(
-        self, rule: RuleTimes | None, held: Holding | None, at_ms: int
-    ) -> tuple[Holding | None, Finding | None]:
+    def _not_held(self, rule_id: str, held: Holding | None, at_ms: int) -> tuple[Holding | None, Finding | None]:
+        rule = self.rules.get(rule_id)
         if held is None or held.started_ms is None:
             return None, None
         if rule is not None and at_ms < held.held_ms + rule.keep_firing_ms:
             return replace(held, row_ms=at_ms), None
-        return None, resolved(held, at_ms)
+        return None, self._resolved(rule_id, held, at_ms)
 
     def _end(self, name: str, at_ms: int, memory: Memory) -> Iterator[Finding | Wake]:
         """The thing ended: what was pending is forgotten, what fires resolves unless its rule keeps it firing."""
@@ -240,7 +240,7 @@ class Lifecycle:
             if rule is not None and at_ms < holding.held_ms + rule.keep_firing_ms:
                 kept[rule_id] = replace(holding, over=True)
             else:
-                yield resolved(holding, at_ms)
+                yield self._resolved(rule_id, holding, at_ms)
         self._keep(name, unit, Unit(kept, tuple(settled)), memory)
         yield from self._wakes(kept, memory)
 
@@ -253,13 +253,23 @@ class Lifecycle:
                 if is_event_unit(name) or (name == APPLICATION and rule_id in self.behind_end):
                     stays[rule_id] = holding
                 elif holding.started_ms is not None:
-                    yield resolved(holding, at_ms)
+                    yield self._resolved(rule_id, holding, at_ms)
             if stays:
                 memory.units.put(name, Unit(stays))
                 kept += 1
             else:
                 memory.units.remove(name)
         memory.watched.put(kept)
+
+    def _resolved(self, rule_id: str, holding: Holding, at_ms: int) -> Finding:
+        """The finding of a firing holding, resolved at ``at_ms``, with the evidence it last had."""
+        if holding.row and rule_id in self.rules and holding.started_ms is not None:
+            finding = self.write(rule_id, LiveRow.FromString(holding.row), holding.severity, holding.started_ms)
+        else:
+            finding = Finding.FromString(holding.finding)
+        finding.state = finding.runs[0].state = "resolved"
+        finding.resolved_ms = finding.runs[0].resolved_ms = at_ms
+        return finding
 
     def _due_ms(self, rule_id: str, holding: Holding) -> int:
         """When the holding ends if no row comes: gone and no longer kept firing."""
@@ -311,11 +321,3 @@ def _allowed(rule: RuleTimes, severity: str, row: LiveRow) -> str:
 def worst(*severities: str) -> str:
     """The worst of them. Raises ValueError for one that is not a severity."""
     return max(severities, key=SEVERITIES.index)
-
-
-def resolved(holding: Holding, at_ms: int) -> Finding:
-    """The finding of a firing holding, resolved at ``at_ms``, with the evidence it last had."""
-    finding = Finding.FromString(holding.finding)
-    finding.state = finding.runs[0].state = "resolved"
-    finding.resolved_ms = finding.runs[0].resolved_ms = at_ms
-    return finding
