@@ -8,6 +8,7 @@ Whether detect keeps up is told by probes: rows of a hung task that are put amon
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 import statistics
@@ -19,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
+import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
@@ -65,6 +67,10 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=2, help="tasks that run at once in each stage")
     parser.add_argument("--task-seconds", type=float, default=20.0, help="mean length of a task")
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument(
+        "--windows-jvm", default="-Xmx1g -XX:+ExitOnOutOfMemoryError",
+        help="JVM_ARGS of the windows job: by default with the compiler and collector that pay in the long run",
+    )  # fmt: skip
     arguments = parser.parse_args()
     shape = Shape(arguments.applications, arguments.stages, arguments.slots, arguments.task_seconds * 1000)
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
@@ -75,13 +81,21 @@ def main() -> None:
         ensure_topics(bootstrap, PREFIX)
         print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
         detect = DetectJob(bootstrap, PREFIX, Path(folder, "detect"), [], free_port())
-        with running_job(settings) as windows:
+        with jvm_args(arguments.windows_jvm), running_job(settings) as windows:
             detect.start()
             try:
                 jobs = {"windows": windows, "detect": detect.launcher(), "broker": broker_id(), "bench": os.getpid()}
                 Measurement(settings, shape, detect, jobs).run(arguments.minutes * 60)
             finally:
                 detect.close()
+
+
+@contextlib.contextmanager
+def jvm_args(windows: str) -> Iterator[None]:
+    """What is started within has these arguments for its JVM."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JVM_ARGS", windows)
+        yield
 
 
 def broker_id() -> int:
