@@ -97,9 +97,9 @@ class _Task:
     executor: int
 
 
-@dataclass
+@dataclass(eq=False)
 class _Application:
-    """One run of an application of the fleet."""
+    """One run of an application of the fleet; ``goes_on`` until its time is over."""
 
     name: str
     app_id: str
@@ -114,6 +114,7 @@ class _Application:
     next_stage: int = 0
     next_task: int = 0
     gc_ms: list[int] = field(default_factory=lambda: [0] * EXECUTORS)
+    goes_on: bool = True
 
 
 class Fleet:
@@ -249,9 +250,10 @@ class Fleet:
         job = fact_pb2.JobEnded(job_id=stage.stage_id, completed_ms=now_ms, succeeded=True)
         yield self._tell(app, now_ms, "stage_ended", ended)
         yield self._tell(app, now_ms, "job_ended", job)
-        if now_ms >= app.ends_ms and app in self._open and len(self._open) > self._least_open:
+        if now_ms >= app.ends_ms and app.goes_on and len(self._open) > self._least_open:
+            app.goes_on = False
             self._open.remove(app)
-        if app not in self._open and not app.running:
+        if not app.goes_on and not app.running:
             over = fact_pb2.ApplicationEnded(ended_ms=now_ms, succeeded_jobs=app.next_stage, failed_jobs=0)
             yield self._tell(app, now_ms, "application_ended", over)
             following = self._application(app.name, now_ms)
@@ -261,7 +263,7 @@ class Fleet:
 
     def _sample(self, app: _Application, executor: int) -> Callable[[int], Iterator[Sent]]:
         def happen(now_ms: int) -> Iterator[Sent]:
-            if app not in self._open and not app.running:
+            if not app.goes_on and not app.running:
                 return
             tasks = app.tasks[executor]
             heap = self._random.randint(1 << 29, 3 << 29)
