@@ -8,6 +8,7 @@ job passes no time and resolves nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -263,10 +264,12 @@ class Lifecycle:
 
     def _resolved(self, rule_id: str, holding: Holding, at_ms: int) -> Finding:
         """The finding of a firing holding, resolved at ``at_ms``, with the evidence it last had."""
-        if holding.row and rule_id in self.rules and holding.started_ms is not None:
-            finding = self.write(rule_id, LiveRow.FromString(holding.row), holding.severity, holding.started_ms)
-        else:
-            finding = Finding.FromString(holding.finding)
+        finding = Finding.FromString(holding.finding)
+        if holding.row and rule_id in self.rules:
+            row, started_ms = LiveRow.FromString(holding.row), holding.started_ms or 0
+            # A value that cannot be worded must not keep from resolving what fires: then the evidence is that told.
+            with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+                finding = self.write(rule_id, row, holding.severity, started_ms)
         finding.state = finding.runs[0].state = "resolved"
         finding.resolved_ms = finding.runs[0].resolved_ms = at_ms
         return finding

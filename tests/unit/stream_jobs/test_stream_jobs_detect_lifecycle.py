@@ -115,6 +115,24 @@ def test_the_newest_evidence_of_what_fires_is_passed_on_twice_a_minute_and_at_it
     ]  # fmt: skip
 
 
+def test_a_value_that_cannot_be_worded_does_not_keep_from_resolving():
+    """When nothing follows it is a timer that resolves, and an error there would end the job again and again."""
+    absurd = T + 2 * W
+
+    def picky(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
+        if row.window_end_ms == absurd:
+            raise OverflowError("no duration is so long")
+        return write(rule_id, row, severity, started_ms)
+
+    watched = Watched(Times())
+    watched.steps = Lifecycle({"stuck": Times()}, W, picky)
+    watched.task(1, HOLDS)
+    watched.task(2, HOLDS)
+    watched.idle_until(9)
+
+    assert [(rule, state) for _, rule, state in watched.said] == [("stuck", "firing"), ("stuck", "resolved")]
+
+
 @pytest.mark.parametrize("keep_ms, window", [(0, 4), (10_000, 4), (30_000, 7)])
 def test_a_thing_without_rows_is_gone_after_three_windows_of_event_time(keep_ms: int, window: int):
     """A task that ended sends no more rows; time that does not pass (windows are down) resolves nothing."""
