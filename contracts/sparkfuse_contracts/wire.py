@@ -25,7 +25,7 @@ class RecordError(ValueError):
 def to_json(message: Message) -> bytes:
     """The message as one line of UTF-8 JSON: absent fields left out, int64 as numbers, bytes as base64.
 
-    By a walk of our own: Protobuf's makes texts of int64, which a second walk had to find again, six times as dear.
+    By a walk of our own: Protobuf's makes texts of int64, which a second walk had to find again, four times as dear.
     """
     return json.dumps(_told(message), ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -80,9 +80,9 @@ def _plan(field: FieldDescriptor) -> tuple[str, Callable[[Any], Any]]:
     single: Callable[[Any], Any] = _SINGLE.get(field.cpp_type, _same)
     if field.type == FieldDescriptor.TYPE_BYTES:
         single = _base64
-    return field.name, (
-        lambda values: [single(each) for each in values]
-    ) if field.label == FieldDescriptor.LABEL_REPEATED else single
+    if field.label == FieldDescriptor.LABEL_REPEATED:
+        return field.name, lambda values: [single(each) for each in values]
+    return field.name, single
 
 
 def _base64(content: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -37,6 +38,15 @@ def test_json_as_people_read_it() -> None:
         "runs": [{"task_id": 7, "evidence": {"a": "1"}}],
     }
     assert "größer 🧯".encode() in to_json(finding)
+
+
+@pytest.mark.parametrize("value, said", [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (1e300, 1e300)])
+def test_what_is_no_number_has_a_word(value: float, said: object) -> None:
+    """JSON has none of its own; whoever reads by Protobuf's mapping finds it again."""
+    finding = Finding(completeness=value)
+
+    assert json.loads(to_json(finding)) == {"completeness": said}
+    assert from_json(Finding, to_json(finding)) == finding
 
 
 def test_newer_writers_are_read() -> None:
