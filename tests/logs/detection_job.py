@@ -22,7 +22,7 @@ USUAL = {
     # How often a note is repeated before it is hashed: CPU in the JVM, in the stage that reads.
     "repeat": 16,
     # CPU that the Python function uses for each order, behind the first join, in microseconds: by the clock of its
-    # thread, because the same hashes took twice as long on the machine that made the first logs.
+    # thread, because the same hashes take longer on one machine, or one day, than on another.
     "compute": 2.5,
     # Seconds that the service takes for 5,000 rows, in the last stage.
     "service": 0.1,
