@@ -68,11 +68,14 @@ def test_a_clock_that_is_set_by_hours_loses_nothing(run_job, facts, kafka_bootst
 @pytest.mark.timeout(600)
 def test_a_kafka_client_whose_thread_dies_is_replaced(run_job, facts, kafka_bootstrap, topics, tmp_path):
     """As by a full heap: the client itself says nothing of it, and takes records until it has no more room."""
-    flag = tmp_path / "flag"
+    kill, flag = tmp_path / "kill", tmp_path / "flag"
     job = run_job(
         "spark35", "dead_client.py", kafka_bootstrap, topics,
-        spark__test__flag=str(flag), spark__sparkfuse__health__interval="1s",
+        spark__test__kill=str(kill), spark__test__flag=str(flag), spark__sparkfuse__health__interval="1s",
     )  # fmt: skip
+    # A thread that an Error ends while it first uses a class leaves that class unusable, to any other client as well.
+    wait_for(lambda: facts.of("task_ended"), 120, "facts before the death")
+    kill.touch()
     job.said("DEAD")
     dead_ms = _now_ms()
     wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > dead_ms], 120, "facts of another client")

@@ -1,6 +1,6 @@
 """Ends the own thread of the collector's Kafka client by an Error, and works on until a file is there.
 
-The file comes by configuration: spark.test.flag.
+It begins when a first file is there. Both come by configuration: spark.test.kill and spark.test.flag.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.appName("dead").getOrCreate()
 context = spark.sparkContext
-flag = Path(context.getConf().get("spark.test.flag"))
+kill, flag = (Path(context.getConf().get(f"spark.test.{name}")) for name in ("kill", "flag"))
 
 
 def client_threads():
@@ -21,7 +21,7 @@ def work():
     return spark.range(0, 1000, 1, 4).selectExpr("sum(id)").collect()[0][0]
 
 
-while not client_threads():
+while not kill.exists():
     work()
 [thread] = client_threads()
 thread.stop()  # throws ThreadDeath in it, which is an Error

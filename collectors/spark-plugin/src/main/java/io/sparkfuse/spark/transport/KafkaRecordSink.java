@@ -31,14 +31,18 @@ public final class KafkaRecordSink implements RecordSink {
   }
 
   /**
-   * The client's own thread, which it started in this one's group; null when it is not found.
+   * The client's own thread among all of the JVM's; null when it has ended already.
    *
    * <p>An Error in it, a full heap first of all, ends it. The client says nothing of that: it takes
    * records for as long as it has room, and gives none up.
    */
   private static Thread networkThread(String clientId) {
-    Thread[] threads = new Thread[2 * Thread.activeCount() + 16];
-    int found = Thread.enumerate(threads);
+    ThreadGroup all = Thread.currentThread().getThreadGroup();
+    while (all.getParent() != null) {
+      all = all.getParent();
+    }
+    Thread[] threads = new Thread[2 * all.activeCount() + 64];
+    int found = all.enumerate(threads);
     for (int i = 0; i < found; i++) {
       if (threads[i].getName().equals("kafka-producer-network-thread | " + clientId)) {
         return threads[i];
@@ -91,7 +95,7 @@ public final class KafkaRecordSink implements RecordSink {
 
   @Override
   public boolean alive() {
-    return network == null || network.isAlive();
+    return network != null && network.isAlive();
   }
 
   @Override

@@ -143,7 +143,7 @@ public final class Sender {
       return;
     }
     offerHealthWhenDue();
-    forsake(sinks.dropDead(), "the Kafka client's own thread has ended", null);
+    forsakeDead(); // what it held is counted though nothing more should come
     boolean idle = backlog.waiting() == 0 || !breaker.closed();
     queue.take(BATCH, idle ? WAIT_MS : 1).forEach(this::deliver);
     sendWaiting();
@@ -221,6 +221,7 @@ public final class Sender {
     if (!breaker.allows(SteadyClock.ms())) {
       return false;
     }
+    forsakeDead();
     RecordSink sink = sinks.get(SteadyClock.ms());
     if (sink == null && !sinks.failed()) { // it is being made: that takes seconds on a busy machine
       return false;
@@ -239,6 +240,10 @@ public final class Sender {
       breaker.refused(SteadyClock.ms());
     }
     return taken;
+  }
+
+  private void forsakeDead() {
+    forsake(sinks.dropDead(SteadyClock.ms()), "the Kafka client's own thread has ended", null);
   }
 
   /** Gives up a client, and what it held; the next record opens another. */

@@ -11,6 +11,12 @@ import io.sparkfuse.spark.safety.PluginLog;
 final class SinkOpening {
   private static final long RETRY_MS = 1_000;
 
+  /** The client writes a stack into Spark's log for each thread of its own that dies. */
+  private static final long MOST_RETRY_MS = 300_000;
+
+  /** A sink that lived so long was not dead at birth. */
+  private static final long GROWN_UP_MS = 60_000;
+
   private final RecordSink.Factory sinks;
   private final Deliveries deliveries;
   private final Faults faults;
@@ -18,7 +24,8 @@ final class SinkOpening {
   private boolean underWay;
   private boolean failed;
   private boolean closed;
-  private long nextTryMs;
+  private long retryMs = RETRY_MS;
+  private long triedMs;
 
   SinkOpening(RecordSink.Factory sinks, Deliveries deliveries, Faults faults) {
     this.sinks = sinks;
@@ -31,15 +38,15 @@ final class SinkOpening {
    * are of a clock that never goes back.
    */
   synchronized RecordSink get(long nowMs) {
-    if (sink == null && !underWay && !closed && (!failed || nowMs >= nextTryMs)) {
-      nextTryMs = nowMs + RETRY_MS;
+    if (sink == null && !underWay && !closed && (!failed || nowMs - triedMs >= retryMs)) {
+      triedMs = nowMs;
       DaemonThreads.of("connect", faults, this::open).start();
       underWay = true; // not before: without room for a thread nobody would take it back
     }
     return sink;
   }
 
-  /** Whether the last try ended without a sink. */
+  /** Whether the last try ended without a sink, or with one that died. */
   synchronized boolean failed() {
     return failed;
   }
@@ -51,9 +58,20 @@ final class SinkOpening {
     return old;
   }
 
-  /** Forgets a sink that can bring nothing out any more and gives it, or null. */
-  synchronized RecordSink dropDead() {
-    return sink == null || sink.alive() ? null : drop();
+  /**
+   * Forgets a sink that can bring nothing out any more and gives it, or null.
+   *
+   * <p>It counts as a try that failed, so the breaker sees where each new one dies as well; those
+   * are made less and less often.
+   */
+  synchronized RecordSink dropDead(long nowMs) {
+    if (sink == null || sink.alive()) {
+      return null;
+    }
+    failed = true;
+    boolean young = nowMs - triedMs < GROWN_UP_MS;
+    retryMs = young ? Math.min(2 * retryMs, MOST_RETRY_MS) : RETRY_MS;
+    return drop();
   }
 
   /** As {@link #drop}, and none is opened any more. */

@@ -150,6 +150,36 @@ class SenderTest {
   }
 
   @Test
+  void clientsThatAllDieAtOnceAreAsABrokerThatTakesNothing() {
+    AtomicInteger opened = new AtomicInteger();
+    FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
+    Sender sender =
+        sender(
+            queue,
+            deliveries -> {
+              opened.incrementAndGet();
+              Mortal born = new Mortal(deliveries);
+              born.dead = true;
+              return born;
+            });
+    sender.start(() -> null);
+    queue.offer(jobEnded(0));
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(120),
+        () -> {
+          while (!sender.breakerState().equals("open")) {
+            Thread.yield();
+          }
+        });
+    int tries = opened.get();
+    long abandoned = sender.finish(1_000);
+
+    assertTrue(tries >= 2, "it was tried again");
+    assertEquals(1, abandoned);
+    assertEquals(0, sender.deliveries().failed(), "none of them was given the record");
+  }
+
+  @Test
   void aHeapThatIsFullForOneRecordLosesNeitherTheRecordNorTheClient() {
     Memory memory = new Memory();
     AtomicInteger opened = new AtomicInteger();
