@@ -74,12 +74,20 @@ def _told(message: Message) -> dict[str, Any]:
 
 @cache
 def _plan(field: FieldDescriptor) -> tuple[str, Callable[[Any], Any]]:
-    """The name of a field, and what makes JSON's value of its own; asked once, because descriptors are slow to ask."""
+    """The name of a field, and what makes JSON's value of its own; asked once, because descriptors are slow to ask.
+
+    Raises TypeError for kinds of fields that the contract does not have: their JSON is not a number's or a text's.
+    """
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
-        return field.name, dict  # maps are text to text
-    single: Callable[[Any], Any] = _SINGLE.get(field.cpp_type, _same)
+        entry = field.message_type.fields_by_name
+        if any(entry[part].type != FieldDescriptor.TYPE_STRING for part in ("key", "value")):
+            raise TypeError(f"{field.full_name}: only maps of text to text have their JSON here")
+        return field.name, dict
+    single: Callable[[Any], Any] | None = _SINGLE.get(field.cpp_type)
     if field.type == FieldDescriptor.TYPE_BYTES:
         single = _base64
+    if single is None:
+        raise TypeError(f"{field.full_name}: a field of this kind has no JSON here")
     if field.label == FieldDescriptor.LABEL_REPEATED:
         return field.name, lambda values: [single(each) for each in values]
     return field.name, single
@@ -103,4 +111,15 @@ def _same(value: Any) -> Any:
 _SINGLE: Mapping[int, Callable[[Any], Any]] = {
     FieldDescriptor.CPPTYPE_MESSAGE: _told,
     FieldDescriptor.CPPTYPE_DOUBLE: _number,
+    **dict.fromkeys(
+        (
+            FieldDescriptor.CPPTYPE_BOOL,
+            FieldDescriptor.CPPTYPE_INT32,
+            FieldDescriptor.CPPTYPE_INT64,
+            FieldDescriptor.CPPTYPE_STRING,
+            FieldDescriptor.CPPTYPE_UINT32,
+            FieldDescriptor.CPPTYPE_UINT64,
+        ),
+        _same,
+    ),
 }

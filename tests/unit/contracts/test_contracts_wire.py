@@ -6,6 +6,9 @@ import json
 import math
 
 import pytest
+from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.type_pb2 import Enum
+from google.protobuf.wrappers_pb2 import FloatValue
 
 from sparkfuse_contracts.examples import MODULES, examples
 from sparkfuse_contracts.generated.action_pb2 import Action
@@ -47,6 +50,15 @@ def test_what_is_no_number_has_a_word(value: float, said: object) -> None:
 
     assert json.loads(to_json(finding)) == {"completeness": said}
     assert from_json(Finding, to_json(finding)) == finding
+
+
+@pytest.mark.parametrize(
+    "message", [FloatValue(value=1), Enum(syntax="SYNTAX_PROTO3"), Struct(fields={"a": Value(bool_value=True)})]
+)
+def test_kinds_of_fields_that_the_contract_does_not_have_are_refused(message) -> None:
+    """A 32-bit float, an enum, a map of other things than text: written as they are they would be read otherwise."""
+    with pytest.raises(TypeError, match=r"google\.protobuf"):
+        to_json(message)
 
 
 def test_newer_writers_are_read() -> None:
