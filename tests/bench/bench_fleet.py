@@ -8,7 +8,6 @@ Whether detect keeps up is told by probes: rows of a hung task that are put amon
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import os
 import statistics
@@ -20,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
-import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
@@ -81,21 +79,13 @@ def main() -> None:
         ensure_topics(bootstrap, PREFIX)
         print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
         detect = DetectJob(bootstrap, PREFIX, Path(folder, "detect"), [], free_port())
-        with jvm_args(arguments.windows_jvm), running_job(settings) as windows:
+        with running_job(settings, arguments.windows_jvm) as windows:
             detect.start()
             try:
                 jobs = {"windows": windows, "detect": detect.launcher(), "broker": broker_id(), "bench": os.getpid()}
                 Measurement(settings, shape, detect, jobs).run(arguments.minutes * 60)
             finally:
                 detect.close()
-
-
-@contextlib.contextmanager
-def jvm_args(windows: str) -> Iterator[None]:
-    """What is started within has these arguments for its JVM."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JVM_ARGS", windows)
-        yield
 
 
 def broker_id() -> int:

@@ -284,8 +284,8 @@ def measure_latency(settings: Settings, seconds: int) -> None:
 
 
 @contextlib.contextmanager
-def running_job(settings: Settings) -> Iterator[int]:
-    """The job as a process of its own, on topics of its own; gives its process id."""
+def running_job(settings: Settings, jvm_args: str | None = None) -> Iterator[int]:
+    """The job as a process of its own, on topics of its own; gives its process id. ``jvm_args`` else as users' jobs."""
     ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
     environment = {
         "SPARKFUSE_HOME": str(settings.home / settings.topic_prefix),
@@ -293,6 +293,8 @@ def running_job(settings: Settings) -> Iterator[int]:
         "SPARKFUSE_TOPIC_PREFIX": settings.topic_prefix,
         "SPARKFUSE_FLINK_LIBS": str(settings.flink_libs),
     }
+    if jvm_args is not None:
+        environment["JVM_ARGS"] = jvm_args
     job = subprocess.Popen([sys.executable, "-m", "sparkfuse_stream_jobs.windows"], env={**os.environ, **environment})
     try:
         yield job.pid
