@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Guard {
   static final long LOOK_MS = 1_000;
-  static final long FILE_MS = 2_000;
+  static final long FILE_MS = 500;
 
   private final CollectorBreaker breaker;
   private final Faults faults;
