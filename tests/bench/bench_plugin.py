@@ -29,6 +29,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.bench.bench_windows import broker
 from tests.integration.collectors.broker_states import STATES, broker_in_state
@@ -132,7 +133,7 @@ class Runner:
         self._log.write_text(SHOWS_FIGURES)
         self._bench = {"spark.bench.kind": kind, "spark.bench.tasks": str(tasks), "spark.bench.runs": str(runs)}
 
-    def run(self, plugin: Mapping[str, str] | None) -> dict[str, float]:
+    def run(self, plugin: Mapping[str, str] | None) -> dict[str, Any]:
         """Seconds of a run (the mean), seconds to stop, and the plugin's own figures."""
         settings = {
             **SETTINGS, "spark.driver.memory": "1g", "spark.sparkfuse.sample.interval": "5s", **self._bench,
@@ -162,11 +163,14 @@ class Runner:
         }
         if timed["ON"]:
             both = list(zip(timed["ON"], timed["OFF"], strict=True))
-            found |= interval([math.log(on["clock"] / off["clock"]) for on, off in both])
-            found |= named("cpu", interval([math.log(on["cpu"] / off["cpu"]) for on, off in both]))
+            logs = {
+                "": [math.log(on["clock"] / off["clock"]) for on, off in both],
+                "cpu_": [math.log(on["cpu"] / off["cpu"]) for on, off in both],
+            }
             for kind in (*KINDS, "counted"):
                 more = [(of_kind(on, kind) - of_kind(off, kind)) / off["cpu"] for on, off in both]
-                found |= named(kind, interval([math.log1p(each) for each in more]))
+                logs[f"{kind}_"] = [math.log1p(each) for each in more]
+            found |= of_pairs(logs)
         figures = _FIGURES.search(done.stderr)
         if figures:
             names = ("callbacks", "p99_ns", "p999_ns", "longest_ns", "plugin_stop_ms")
@@ -199,7 +203,7 @@ def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, flo
     }
 
 
-def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
+def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, Any]:
     """The ratio of wall times with the collector on against off, in one process, and its interval."""
     return runner.run(plugin)
 
@@ -207,6 +211,14 @@ def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
 def of_kind(run: Mapping[str, float], kind: str) -> float:
     """Seconds of CPU of a kind of thread, or of all kinds that are counted."""
     return sum(run[each] for each in COUNTED) if kind == "counted" else run[kind]
+
+
+def of_pairs(logs: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """Mean and middle of each ratio, and its pairs' logarithms, so that those of several cells can be put together."""
+    found: dict[str, Any] = {"logs": logs}
+    for prefix, ratios in logs.items():
+        found |= {f"{prefix}{name}": value for name, value in (interval(ratios) | middle(ratios)).items()}
+    return found
 
 
 def named(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
@@ -227,12 +239,30 @@ def interval(ratios: Sequence[float]) -> dict[str, float]:
     }
 
 
+def middle(ratios: Sequence[float]) -> dict[str, float]:
+    """The Hodges-Lehmann estimate of ratios that are given by their logarithms, with its 95 % interval.
+
+    It is the median of the means of all pairs of them, and the interval that of Wilcoxon's signed ranks: one run that
+    met a slow moment of the machine moves it no more than any other on that side. Hollander and Wolfe, Nonparametric
+    Statistical Methods, 3.2 and 3.3, with the normal approximation.
+    """
+    number = len(ratios)
+    means = sorted((ratios[i] + ratios[j]) / 2 for i in range(number) for j in range(i, number))
+    spread = 1.96 * math.sqrt(number * (number + 1) * (2 * number + 1) / 24)
+    first = max(0, math.floor(len(means) / 2 - spread))
+    return {
+        "middle": math.expm1(statistics.median(means)),
+        "middle_low": math.expm1(means[first]),
+        "middle_high": math.expm1(means[-1 - first]),
+    }
+
+
 def callbacks(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
     """The plugin's own figures of one process."""
     return runner.run(plugin)
 
 
-def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
+def tables(kept: Mapping[str, Mapping[str, Any]]) -> str:
     """All cells that were measured so far."""
     lines = [
         (
@@ -250,16 +280,36 @@ def tables(kept: Mapping[str, Mapping[str, float]]) -> str:
             name = f"{cell['tasks']} {kind} tasks" + (", switched" if part == "switched" else "")
             quantiles = f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us"
             lines.append(f"| {' | '.join([name, state, *figures, stop_figure(cell), quantiles, str(cell['load'])])} |")
+        lines += together(kept, part, kind)
     return "\n".join(lines)
+
+
+def together(kept: Mapping[str, Mapping[str, Any]], part: str, kind: str) -> list[str]:
+    """A line of the pairs of all states, where more than one was measured with as many tasks."""
+    of_tasks: dict[int, list[Mapping[str, Any]]] = {}
+    for state in STATES:
+        cell = kept.get(f"{part} {kind} {state}", {})
+        if "logs" in cell:
+            of_tasks.setdefault(cell["tasks"], []).append(cell)
+    lines = []
+    for tasks, cells in of_tasks.items():
+        if len(cells) > 1:
+            logs = {name: [each for cell in cells for each in cell["logs"][name]] for name in cells[0]["logs"]}
+            own = statistics.mean(cell["own_cpu"] for cell in cells)
+            figures = ratio_figures({**of_pairs(logs), "own_cpu": own})
+            lines.append(f"| {tasks} {kind} tasks, {part} | {len(cells)} states | {' | '.join(figures)} |  |  |  |")
+    return lines
 
 
 def ratio_figures(cell: Mapping[str, float]) -> tuple[str, ...]:
     """By the clock, in CPU, in the kinds of threads, each with its 95 % interval, and of how many pairs."""
 
     def one(prefix: str) -> str:
-        if f"{prefix}slowdown" not in cell:
+        robust = f"{prefix}middle" in cell
+        names = ("middle_low", "middle", "middle_high") if robust else ("low", "slowdown", "high")
+        if prefix + names[1] not in cell:
             return "not counted"
-        low, mean, high = (cell[prefix + name] for name in ("low", "slowdown", "high"))
+        low, mean, high = (cell[prefix + name] for name in names)
         digits = 1 if prefix in ("", "cpu_", "compiler_") else 2
         return f"{mean:+.{digits}%} ({low:+.{digits}%} to {high:+.{digits}%})"
 
@@ -282,7 +332,8 @@ def write(text: str) -> None:
         f"`make bench-plugin ARGS=...` (`tests/bench/bench_plugin.py`), {day}, 2 cores, local[2], Spark 3.5.",
         "With and without the plugin in processes that take turns; a pair gives the ratio of the means of its runs.",
         "Where it says switched: the collector on and off in one process, whose runs take turns.",
-        "In brackets the 95 % interval, Student's over the logarithms of the ratios.",
+        "Of runs that take turns in one process: the Hodges-Lehmann estimate, in brackets Wilcoxon's 95 % interval.",
+        "Of others the mean, and Student's interval over the logarithms of the ratios.",
         "The JVM is driver and executor in one; its CPU leaves the broker's out.",
         "Callback times are by the clock, as the plugin counts them itself.",
         "The load is the machine's before the cell began: at more than 2 the callbacks wait for a core.", "",
