@@ -175,36 +175,45 @@ def _full(shelf: str, name: str) -> str:
 
 
 class _StateCell(Cell[Value]):
-    """Holds its value for the turn of a key."""
+    """Holds its value for the turn of a key; outside of one it would be that of another key, and is refused."""
 
     def __init__(self, name: str, of: _Map, codec: Codec[Value]) -> None:
         self._name, self._map, self._codec = name, of, codec
-        self.begin()
+        self._value: Any = NOT_HELD
+        self._changed = self._in_turn = False
 
     def begin(self) -> None:
         """Another key's turn begins."""
-        self._value: Any = NOT_HELD
-        self._changed = False
+        self._value = NOT_HELD
+        self._changed, self._in_turn = False, True
 
     def end(self) -> None:
         """Write what the turn made of the value."""
+        value, self._value, self._in_turn = self._value, NOT_HELD, False
         if not self._changed:
             return
-        if self._value is None:
+        if value is None:
             self._map.remove(self._name, ITS_OWN)
         else:
-            self._map.put(self._name, ITS_OWN, self._value, self._codec)
+            self._map.put(self._name, ITS_OWN, value, self._codec)
 
     def get(self) -> Value | None:
         if self._value is NOT_HELD:
+            self._refuse_outside()
             self._value = self._map.get(self._name, ITS_OWN, self._codec)
         return self._value  # type: ignore[no-any-return] # it is that of the codec, or None
 
     def put(self, value: Value) -> None:
+        self._refuse_outside()
         self._value, self._changed = value, True
 
     def clear(self) -> None:
+        self._refuse_outside()
         self._value, self._changed = None, True
+
+    def _refuse_outside(self) -> None:
+        if not self._in_turn:
+            raise RuntimeError(f"the cell {self._name} is asked outside of a key's turn")
 
 
 class _StateShelf(Shelf[Value]):

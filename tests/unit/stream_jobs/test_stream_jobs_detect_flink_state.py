@@ -181,3 +181,17 @@ def test_a_turn_that_ends_by_an_error_writes_no_cell():
     with pytest.raises(ZeroDivisionError):
         turn()
     assert state.content == {}
+
+
+@pytest.mark.parametrize("ask", [lambda cell: cell.get(), lambda cell: cell.put(1), lambda cell: cell.clear()])
+def test_a_cell_that_is_asked_outside_of_a_turn_is_refused(ask):
+    """It would give, or take, the value of the key whose turn was last."""
+    state, turns = OfKeys(), Turns()
+    cell = Kept(state, turns, "run", timedelta(days=1)).cell("last", number_codec())
+    state.turn_to("key")
+    with turns.of("key"):
+        cell.put(7)
+
+    with pytest.raises(RuntimeError, match="outside of a key's turn"):
+        ask(cell)
+    assert state.content == {"last": b"7"}
