@@ -60,6 +60,7 @@ ALL_THREADS_STAY = "-XX:-UseDynamicNumberOfCompilerThreads -XX:-UseDynamicNumber
 KINDS = ("collector", "garbage", "others", "compiler", "tasks")
 COUNTED = ("collector", "garbage", "others")
 """Kinds of thread whose difference between on and off is what the collector costs beyond its moments in tasks."""
+LEAST_DIFFERENCE = -0.9
 _FIGURES = re.compile(
     r"Sparkfuse: (\d+) callbacks, p99 (\d+) ns, p99.9 (\d+) ns, longest (\d+) ns; stopped in (\d+) ms"
 )
@@ -169,7 +170,8 @@ class Runner:
             }
             for kind in (*KINDS, "counted"):
                 more = [(of_kind(on, kind) - of_kind(off, kind)) / off["cpu"] for on, off in both]
-                logs[f"{kind}_"] = [math.log1p(each) for each in more]
+                # Less than nothing is left of a kind of which a thread ended: what it had used is not told any more.
+                logs[f"{kind}_"] = [math.log1p(max(each, LEAST_DIFFERENCE)) for each in more]
             found |= of_pairs(logs)
         figures = _FIGURES.search(done.stderr)
         if figures:
