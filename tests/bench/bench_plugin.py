@@ -273,17 +273,21 @@ def tables(kept: Mapping[str, Mapping[str, Any]]) -> str:
         ),
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for part, kind, state in itertools.product(("wall", "switched", "callbacks"), TASKS, STATES):
-        cell = kept.get(f"{part} {kind} {state}")
-        if cell:
-            figures: tuple[str, ...] = (f"{cell['callbacks']:.0f} callbacks", "", "", "", "", "")
-            if part != "callbacks":
-                figures = ratio_figures(cell)
-            name = f"{cell['tasks']} {kind} tasks" + (", switched" if part == "switched" else "")
-            quantiles = f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us"
-            lines.append(f"| {' | '.join([name, state, *figures, stop_figure(cell), quantiles, str(cell['load'])])} |")
+    for part, kind in itertools.product(("wall", "switched", "callbacks"), TASKS):
+        cells = [(state, kept[name]) for state in STATES if (name := f"{part} {kind} {state}") in kept]
+        lines += [line_of(part, kind, state, cell) for state, cell in cells]
         lines += together(kept, part, kind)
     return "\n".join(lines)
+
+
+def line_of(part: str, kind: str, state: str, cell: Mapping[str, Any]) -> str:
+    """One cell."""
+    figures: tuple[str, ...] = (f"{cell['callbacks']:.0f} callbacks", "", "", "", "", "")
+    if part != "callbacks":
+        figures = ratio_figures(cell)
+    name = f"{cell['tasks']} {kind} tasks" + (", switched" if part == "switched" else "")
+    quantiles = f"{cell['p99_ns'] / 1e3:.0f} us, {cell['p999_ns'] / 1e3:.0f} us"
+    return f"| {' | '.join([name, state, *figures, stop_figure(cell), quantiles, str(cell['load'])])} |"
 
 
 def together(kept: Mapping[str, Mapping[str, Any]], part: str, kind: str) -> list[str]:
