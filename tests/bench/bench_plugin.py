@@ -61,6 +61,7 @@ KINDS = ("collector", "garbage", "others", "compiler", "tasks")
 COUNTED = ("collector", "garbage", "others")
 """Kinds of thread whose difference between on and off is what the collector costs beyond its moments in tasks."""
 LEAST_DIFFERENCE = -0.9
+"""Of a kind of which a thread ended in a run less than nothing may be left: what it had used is told no more."""
 _FIGURES = re.compile(
     r"Sparkfuse: (\d+) callbacks, p99 (\d+) ns, p99.9 (\d+) ns, longest (\d+) ns; stopped in (\d+) ms"
 )
@@ -170,7 +171,6 @@ class Runner:
             }
             for kind in (*KINDS, "counted"):
                 more = [(of_kind(on, kind) - of_kind(off, kind)) / off["cpu"] for on, off in both]
-                # Less than nothing is left of a kind of which a thread ended: what it had used is not told any more.
                 logs[f"{kind}_"] = [math.log1p(max(each, LEAST_DIFFERENCE)) for each in more]
             found |= of_pairs(logs)
         figures = _FIGURES.search(done.stderr)

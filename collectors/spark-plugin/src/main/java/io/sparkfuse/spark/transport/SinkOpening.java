@@ -12,7 +12,7 @@ final class SinkOpening {
   private static final long RETRY_MS = 1_000;
 
   /** The client writes a stack into Spark's log for each thread of its own that dies. */
-  private static final long MOST_RETRY_MS = 300_000;
+  private static final long MOST_RETRY_MS = 60_000;
 
   /** A sink that lived so long was not dead at birth. */
   private static final long GROWN_UP_MS = 60_000;
