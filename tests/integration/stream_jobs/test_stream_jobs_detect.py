@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from sparkfuse.stack.layout import free_ports
@@ -291,6 +292,13 @@ def test_a_host_that_fails_several_applications_is_one_finding_of_the_host(detec
 
     assert resolved.resolved_ms == at + 4 * WINDOW_MS
     assert detect.findings("node_bad", "host node-9")[-1].state == "firing"
+
+
+def test_the_jvm_keeps_no_more_arenas_than_its_memory_is_meant_for(detect: DetectJob):
+    """The allocator would hold on beside RocksDB's bound to what RocksDB gave back."""
+    [jvm] = [each for each in psutil.Process(detect.launcher()).children(recursive=True) if each.name() == "java"]
+
+    assert jvm.environ()["MALLOC_ARENA_MAX"] == "2"
 
 
 def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state_alone(
