@@ -43,12 +43,14 @@ public final class KafkaRecordSink implements RecordSink {
     }
     Thread[] threads = new Thread[2 * all.activeCount() + 64];
     int found = all.enumerate(threads);
+    Thread newest = null; // that of a client before may not have ended yet, and has the same name
     for (int i = 0; i < found; i++) {
-      if (threads[i].getName().equals("kafka-producer-network-thread | " + clientId)) {
-        return threads[i];
+      boolean named = threads[i].getName().equals("kafka-producer-network-thread | " + clientId);
+      if (named && (newest == null || threads[i].getId() > newest.getId())) {
+        newest = threads[i];
       }
     }
-    return null;
+    return newest;
   }
 
   /** Opens a producer named after the collector, with a buffer of so many bytes. */
