@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread, theil_sen_slope
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
@@ -27,6 +27,10 @@ UNSEEN_SIZE_POWER = 0.25
 # The expected time follows the work for no more than this factor beyond the sizes seen, up and down: of what is further
 # off nothing is known, and ten times the rows of a stage that is all overhead take no longer.
 UNSEEN_SIZE_REACH = math.log(4)
+# Below the sizes seen at least this share of the CPU goes with the work: what a stage computes whatever it reads (class
+# loading, a table built for each executor) is the lesser part of those that take long. Of wall time nothing is known
+# there: a service may be as slow for one row.
+CPU_WITH_THE_WORK = 0.5
 # Times that mean nothing: class loading and scheduling of a small stage (first tasks of a JVM take 1-3 s longer).
 WALL_SLACK_MS = 2000.0
 CPU_SLACK_MS = 1000.0
@@ -93,12 +97,13 @@ class Line:
     smallest: float
     largest: float
     fitted: bool = False  # whether the sizes spread, so that the slope is one
+    with_work: float = 0.0  # least share of the time that goes with the work below the sizes seen
 
     def at(self, size: float | None) -> tuple[float, float]:
         """Expected time and 95 % bound in ms for the log of the work, rising with it; None: for the usual work.
 
         Outside the sizes seen the expected time follows for a factor of four at most. The bound, within which a run is
-        taken for healthy, only widens: above it follows the work on and on, below it stays where it is.
+        taken for healthy, follows the work on and on above them; below them only the share ``with_work`` of it does.
         """
         if size is None:
             return self._bounds(self.level, 0.0)
@@ -110,7 +115,8 @@ class Line:
         # Below them at most in proportion: overhead stays. Where the slope is not known it may be all work.
         fall = min(1.0, self.slope) if self.fitted else 1.0
         beyond = rise * min(excess, UNSEEN_SIZE_REACH) - fall * min(shortfall, UNSEEN_SIZE_REACH)
-        _, bound = self._bounds(centre + rise * excess, excess)
+        left = math.log1p(self.with_work * fall * math.expm1(-shortfall))
+        _, bound = self._bounds(centre + rise * excess + left, excess)
         return math.exp(centre + beyond), bound
 
     def _bounds(self, centre: float, excess: float) -> tuple[float, float]:
@@ -190,7 +196,7 @@ def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
             continue
         timed = [(size, _log_ms(each.cpu_ms)) for size, each in told if each.cpu_ms is not None]
         if 2 * len(timed) > len(told):
-            cpu[measure] = _line(timed, told_runs)
+            cpu[measure] = replace(_line(timed, told_runs), with_work=CPU_WITH_THE_WORK)
         walls = [(size, _log_ms(each.wall_ms)) for size, each in told]
         wall[measure] = _line(walls, told_runs, _steepest_wall(cpu.get(measure)))
     usual = {measure: line.reference_size for measure, line in wall.items() if measure}

@@ -79,6 +79,7 @@ def test_less_than_was_ever_seen_is_expected_to_take_less_but_held_to_the_bound_
 
     assert none.expected_ms == pytest.approx(least.expected_ms / 4, rel=0.01)
     assert none.expected_p95_ms == least.expected_p95_ms
+    assert none.expected_cpu_p95_ms == pytest.approx(least.expected_cpu_p95_ms / 2, abs=501)
     assert expect(GROWING_RUNS, 1, 1, NOW, running=True).expected_ms == pytest.approx(usual.expected_ms, rel=0.1)
 
 
@@ -92,6 +93,20 @@ def test_far_from_all_sizes_seen_little_is_claimed(times):
     assert far.expected_p95_ms > times * usual.expected_ms
     assert tiny.expected_ms == pytest.approx(usual.expected_ms / 4, rel=0.01)
     assert tiny.expected_p95_ms == usual.expected_p95_ms
+
+
+@pytest.mark.parametrize("fixed, moves", [(1.0, "cpu"), (0.7, "none"), (0.0, "none")])
+def test_as_much_cpu_for_a_third_of_the_only_size_seen_has_moved(fixed, moves):
+    """Seven tenths of the CPU may be there whatever the work is; wall time alone tells nothing there."""
+    third = expect(QUIET_RUNS, 10**9 // 3, 10**6 // 3, NOW)
+    cpu_ms = round(30_000 * (fixed + (1 - fixed) / 3))
+
+    assert moved(third, 60_000, cpu_ms) == moves
+
+
+def test_as_much_cpu_for_two_thirds_of_the_only_size_seen_is_overhead():
+    """What is overhead alone is within the bound until the work is well below what was seen."""
+    assert moved(expect(QUIET_RUNS, 2 * 10**9 // 3, 2 * 10**6 // 3, NOW), 60_000, 30_000) == "none"
 
 
 @pytest.mark.parametrize("work, wall_ms", [(10**10, 61_000), (10**8, 7_000)], ids=["all overhead", "all work"])
