@@ -35,6 +35,7 @@ def application_row(
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
         "ended_ms": ended_ms,
         "elapsed_ms": None if started_ms is None or end is None else held(max(0, end - started_ms)),
+        "between_jobs_ms": None if end is None else held(between_jobs_ms(tables["jobs"], end)),
         "running_jobs": sum(result is None for result in results),
         "succeeded_jobs": sum(result == SUCCEEDED for result in results),
         "failed_jobs": failed_jobs,
@@ -56,6 +57,17 @@ def application_row(
         "unfinished_tasks": evidence["unfinished_tasks"],
     }
     return {name: value for name, value in row.items() if value is not None}
+
+
+def between_jobs_ms(jobs: Any, end: int) -> int:
+    """Time in ms behind the first end of a job in which none ran, up to the moment ``end``."""
+    times = zip(jobs["submitted_ms"].to_pylist(), jobs["completed_ms"].to_pylist(), strict=True)
+    known = sorted((begin, end if done is None else done) for begin, done in times if begin is not None)
+    between, ended = 0, None
+    for begin, done in [*known, (end, end)]:
+        between += 0 if ended is None else max(0, begin - ended)
+        ended = done if ended is None else max(ended, done)
+    return between
 
 
 def _operator_rows(stages: Any) -> int | None:

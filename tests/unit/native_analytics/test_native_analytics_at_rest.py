@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 
 import jsonschema
+import pyarrow as pa
 import pytest
 
 from sparkfuse_contracts.assets import asset
@@ -10,6 +11,7 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_native_analytics.at_rest import analysis
 from sparkfuse_native_analytics.at_rest.analysis import analyse, worst_severity
 from sparkfuse_native_analytics.at_rest.application import read_application, read_applications, read_tasks
+from sparkfuse_native_analytics.at_rest.application_row import between_jobs_ms
 from sparkfuse_native_analytics.at_rest.history import History, lessons
 from sparkfuse_native_analytics.at_rest.history_rows import history_rows
 from sparkfuse_native_analytics.event_logs.find import find_logs
@@ -93,8 +95,32 @@ def test_the_application_is_one_row_of_its_view(read):
         "running_tasks": 0, "finished_tasks": 5, "failed_tasks": 0, "executors": 0, "disk_spilled_bytes": 0,
         "user_name": "etl", "spark_version": "3.5.8", "finished_cpu_ms": 8_000, "work_bytes": 5_000_000,
         "work_records": 50, "facts_seen": 20, "facts_expected": 20, "unfinished_tasks": 0,
+        "between_jobs_ms": 500,
     }  # fmt: skip
     assert set(application.row) <= set(view_specs()["app_live"].columns)
+
+
+@pytest.mark.parametrize(
+    "jobs, between_ms",
+    [
+        ([], 0),
+        ([(1_000, 2_000)], 8_000),
+        ([(5_000, 6_000), (1_000, 2_000)], 3_000 + 4_000),
+        ([(1_000, 4_200), (1_500, 3_000), (4_000, 4_500)], 5_500),
+        ([(1_000, 2_000), (5_000, None)], 3_000),
+        ([(1_000, 900), (None, 3_000)], 9_100),
+        ([(1_000, 12_000)], 0),
+    ],
+    ids=["none", "one", "a gap and the end", "overlapping", "one still runs", "odd times", "ends behind it"],
+)  # fmt: skip
+def test_the_time_between_jobs_is_that_in_which_none_ran(jobs, between_ms):
+    """From the first end of a job on; the time before the first job is the wait for executors."""
+    submitted, completed = zip(*jobs, strict=True) if jobs else ((), ())
+    table = pa.table({
+        "submitted_ms": pa.array(submitted, pa.int64()), "completed_ms": pa.array(completed, pa.int64())
+    })  # fmt: skip
+
+    assert between_jobs_ms(table, 10_000) == between_ms
 
 
 def test_identity_is_what_it_is_live(read):

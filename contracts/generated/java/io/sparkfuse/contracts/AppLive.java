@@ -1428,6 +1428,33 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int BETWEEN_JOBS_MS_FIELD_NUMBER = 43;
+  private long betweenJobsMs_ = 0L;
+  /**
+   * <pre>
+   * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 43;</code>
+   * @return Whether the betweenJobsMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasBetweenJobsMs() {
+    return ((bitField1_ & 0x00000400) != 0);
+  }
+  /**
+   * <pre>
+   * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 43;</code>
+   * @return The betweenJobsMs.
+   */
+  @java.lang.Override
+  public long getBetweenJobsMs() {
+    return betweenJobsMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1567,6 +1594,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00000200) != 0)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 42, workMeasure_);
+    }
+    if (((bitField1_ & 0x00000400) != 0)) {
+      output.writeInt64(43, betweenJobsMs_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1737,6 +1767,10 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00000200) != 0)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(42, workMeasure_);
+    }
+    if (((bitField1_ & 0x00000400) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(43, betweenJobsMs_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1964,6 +1998,11 @@ private static final long serialVersionUID = 0L;
       if (!getWorkMeasure()
           .equals(other.getWorkMeasure())) return false;
     }
+    if (hasBetweenJobsMs() != other.hasBetweenJobsMs()) return false;
+    if (hasBetweenJobsMs()) {
+      if (getBetweenJobsMs()
+          != other.getBetweenJobsMs()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -2178,6 +2217,11 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + WORK_MEASURE_FIELD_NUMBER;
       hash = (53 * hash) + getWorkMeasure().hashCode();
     }
+    if (hasBetweenJobsMs()) {
+      hash = (37 * hash) + BETWEEN_JOBS_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getBetweenJobsMs());
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -2356,6 +2400,7 @@ private static final long serialVersionUID = 0L;
       deadlineSource_ = "";
       operatorRows_ = 0L;
       workMeasure_ = "";
+      betweenJobsMs_ = 0L;
       return this;
     }
 
@@ -2565,6 +2610,10 @@ private static final long serialVersionUID = 0L;
         result.workMeasure_ = workMeasure_;
         to_bitField1_ |= 0x00000200;
       }
+      if (((from_bitField1_ & 0x00000400) != 0)) {
+        result.betweenJobsMs_ = betweenJobsMs_;
+        to_bitField1_ |= 0x00000400;
+      }
       result.bitField1_ |= to_bitField1_;
     }
 
@@ -2719,6 +2768,9 @@ private static final long serialVersionUID = 0L;
         workMeasure_ = other.workMeasure_;
         bitField1_ |= 0x00000200;
         onChanged();
+      }
+      if (other.hasBetweenJobsMs()) {
+        setBetweenJobsMs(other.getBetweenJobsMs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -2956,6 +3008,11 @@ private static final long serialVersionUID = 0L;
               bitField1_ |= 0x00000200;
               break;
             } // case 338
+            case 344: {
+              betweenJobsMs_ = input.readInt64();
+              bitField1_ |= 0x00000400;
+              break;
+            } // case 344
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -5658,6 +5715,62 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       workMeasure_ = value;
       bitField1_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+
+    private long betweenJobsMs_ ;
+    /**
+     * <pre>
+     * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 43;</code>
+     * @return Whether the betweenJobsMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasBetweenJobsMs() {
+      return ((bitField1_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 43;</code>
+     * @return The betweenJobsMs.
+     */
+    @java.lang.Override
+    public long getBetweenJobsMs() {
+      return betweenJobsMs_;
+    }
+    /**
+     * <pre>
+     * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 43;</code>
+     * @param value The betweenJobsMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBetweenJobsMs(long value) {
+
+      betweenJobsMs_ = value;
+      bitField1_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 43;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBetweenJobsMs() {
+      bitField1_ = (bitField1_ & ~0x00000400);
+      betweenJobsMs_ = 0L;
       onChanged();
       return this;
     }

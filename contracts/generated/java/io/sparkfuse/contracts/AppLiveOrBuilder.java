@@ -877,4 +877,23 @@ public interface AppLiveOrBuilder extends
    */
   com.google.protobuf.ByteString
       getWorkMeasureBytes();
+
+  /**
+   * <pre>
+   * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 43;</code>
+   * @return Whether the betweenJobsMs field is set.
+   */
+  boolean hasBetweenJobsMs();
+  /**
+   * <pre>
+   * Time after the first job ended in which no job ran: what the driver did between its jobs and behind them. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 43;</code>
+   * @return The betweenJobsMs.
+   */
+  long getBetweenJobsMs();
 }

@@ -14,7 +14,6 @@ import io.sparkfuse.windows.wire.LaneNumbers;
 import io.sparkfuse.windows.wire.StageNews;
 import java.util.List;
 import java.util.TreeMap;
-import java.util.TreeSet;
 
 /**
  * One application so far: what ApplicationFold remembers, and how its facts and stages change it.
@@ -26,7 +25,7 @@ final class Application {
   private final AppLive.Builder soFar;
   private final Lanes lanes;
   private final StagesOfApplication stages;
-  private final TreeSet<Integer> runningJobs = new TreeSet<>();
+  private final JobsOfApplication jobs;
   private final ExecutorsOfApplication executors;
   private final WindowClock clock;
   private final ApplicationSilence silence;
@@ -49,7 +48,7 @@ final class Application {
     soFar = saved.getSoFar().toBuilder();
     lanes = Lanes.restore(saved.getLanes());
     stages = StagesOfApplication.restore(saved);
-    runningJobs.addAll(saved.getRunningJobsList());
+    jobs = JobsOfApplication.restore(saved);
     executors = ExecutorsOfApplication.restore(saved);
     clock = WindowClock.restore(saved);
     silence = ApplicationSilence.restore(saved, clock);
@@ -80,7 +79,6 @@ final class Application {
         ApplicationState.newBuilder()
             .setSoFar(soFar)
             .setLanes(lanes.save())
-            .addAllRunningJobs(runningJobs)
             .setOvercounted(overcounted)
             .setRows(rows);
     drops.forEach(
@@ -90,6 +88,7 @@ final class Application {
                 .setCollector(collector)
                 .setDropped(drop.dropped)
                 .setUnnumbered(drop.unnumbered));
+    jobs.save(state);
     stages.save(state);
     executors.save(state);
     clock.save(state);
@@ -166,13 +165,13 @@ final class Application {
       return silence.outlivedMs() != null || (silence.endedLately() && !isWhole());
     }
     boolean known =
-        soFar.hasName() || !runningJobs.isEmpty() || executors.count() > 0 || stages.anyRuns();
+        soFar.hasName() || jobs.running() > 0 || executors.count() > 0 || stages.anyRuns();
     return known && !silence.isDead();
   }
 
   /** Whether all that began has its end, and all that was numbered is there. */
   private boolean isWhole() {
-    return runningJobs.isEmpty() && stages.runningTasks() == 0 && lanes.seen() >= lanes.expected();
+    return jobs.running() == 0 && stages.runningTasks() == 0 && lanes.seen() >= lanes.expected();
   }
 
   private boolean hasEnded() {
@@ -185,7 +184,7 @@ final class Application {
       case APPLICATION_STARTED -> start(fact.getApplicationStarted());
       case APPLICATION_ENDED -> end(fact.getApplicationEnded(), windowEndMs);
       case JOB_STARTED -> {
-        runningJobs.add(fact.getJobStarted().getJobId());
+        jobs.see(fact.getJobStarted());
         silence.moved();
       }
       case JOB_ENDED -> end(fact.getJobEnded());
@@ -218,16 +217,17 @@ final class Application {
     if (!row.hasStatus()) {
       row.setStatus("running");
     }
+    long until = row.hasEndedMs() ? row.getEndedMs() : windowEndMs;
     if (startMs != null) {
-      long until = row.hasEndedMs() ? row.getEndedMs() : windowEndMs;
       row.setElapsedMs(Math.max(0, until - startMs));
     }
     stages.fill(row);
-    silence.fill(row, !runningJobs.isEmpty());
+    silence.fill(row, jobs.running() > 0);
     if (row.hasEndedMs()) {
       row.setUnfinishedTasks(row.getRunningTasks());
     }
-    return row.setRunningJobs(runningJobs.size())
+    return row.setRunningJobs(jobs.running())
+        .setBetweenJobsMs(jobs.betweenMs(until))
         .setSucceededJobs(soFar.getSucceededJobs())
         .setFailedJobs(soFar.getFailedJobs())
         .setExecutors(executors.count())
@@ -244,7 +244,7 @@ final class Application {
   }
 
   private void end(JobEnded ended) {
-    runningJobs.remove(ended.getJobId());
+    jobs.see(ended);
     silence.moved();
     silence.idle();
     if (ended.getSucceeded()) {

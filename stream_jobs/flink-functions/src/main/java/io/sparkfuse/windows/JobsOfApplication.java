@@ -1,0 +1,56 @@
+package io.sparkfuse.windows;
+
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.windows.wire.ApplicationState;
+import java.util.TreeSet;
+
+/** The jobs of one application that run, and for how long none did. */
+final class JobsOfApplication {
+  private final TreeSet<Integer> running = new TreeSet<>();
+  private long betweenMs;
+  // When the job ended that ended latest; null before the first end.
+  private Long endedMs;
+
+  static JobsOfApplication restore(ApplicationState saved) {
+    JobsOfApplication jobs = new JobsOfApplication();
+    jobs.running.addAll(saved.getRunningJobsList());
+    jobs.betweenMs = saved.getBetweenJobsMs();
+    jobs.endedMs = saved.hasLastJobEndedMs() ? (Long) saved.getLastJobEndedMs() : null;
+    return jobs;
+  }
+
+  void save(ApplicationState.Builder state) {
+    state.addAllRunningJobs(running).setBetweenJobsMs(betweenMs);
+    if (endedMs != null) {
+      state.setLastJobEndedMs(endedMs);
+    }
+  }
+
+  void see(JobStarted started) {
+    if (running.isEmpty() && started.hasSubmittedMs()) {
+      betweenMs += since(started.getSubmittedMs());
+    }
+    running.add(started.getJobId());
+  }
+
+  void see(JobEnded ended) {
+    running.remove(ended.getJobId());
+    if (ended.hasCompletedMs()) {
+      endedMs = Math.max(ended.getCompletedMs(), endedMs == null ? Long.MIN_VALUE : endedMs);
+    }
+  }
+
+  int running() {
+    return running.size();
+  }
+
+  /** Time behind the first end of a job in which none ran, up to a moment. [ms] */
+  long betweenMs(long untilMs) {
+    return betweenMs + (running.isEmpty() ? since(untilMs) : 0);
+  }
+
+  private long since(long momentMs) {
+    return endedMs == null ? 0 : Math.max(0, momentMs - endedMs);
+  }
+}
