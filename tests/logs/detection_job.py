@@ -32,6 +32,8 @@ USUAL = {
     "straggle": 0,
     # Whether a file of the orders is deleted behind the planner's back.
     "vanish": 0,
+    # Seconds that the driver waits between the job that writes and the one that tells the service.
+    "wait": 0,
     # Whether the session is stopped while the stage with the Python function runs.
     "stop": 0,
 }
@@ -87,6 +89,7 @@ def main() -> None:
         next((FOLDER / "orders").glob("*.parquet")).unlink()
     written = str(FOLDER / "revenue")
     revenue.orderBy("revenue").write.mode("overwrite").parquet(written)
+    time.sleep(KNOBS["wait"])
     spark.read.parquet(written).repartition(8).foreachPartition(publish)
     spark.stop()
 

@@ -78,6 +78,7 @@ def but(run: Run, **more: object) -> Run:
 
 HISTORY_SIZES = (0.75, 0.875, 1.0, 1.125, 0.5, 1.25)
 FEED_SIZES = (1.0, 0.5, 0.75, 0.375, 1.0)
+EVEN_RUNS = 5
 FEED_REPEAT = 430
 HEALTHY = {
     "quiet-1": daily(),
@@ -92,6 +93,7 @@ HEALTHY = {
     "other-day": daily(day="2024-06-17"),
     "replanned": but(daily(), settings={"spark.sql.adaptive.autoBroadcastJoinThreshold": "10m"}),
     "feed-healthy": Run(feed=0.875, other=("feed", str(FEED_REPEAT))),
+    "even-less": Run(feed=0.25, other=("feed", str(FEED_REPEAT))),
 }
 SICK = {
     "slow-join": daily(copies=80),
@@ -109,7 +111,9 @@ SICK = {
     "user-error": but(daily(failures=9), settings=RETRIES, fails=True),
     "file-gone": but(daily(0.5, vanish=1), fails=True),
     "stopped": but(daily(stop=1, compute=50), fails=True),
+    "driver-waits": daily(wait=60),
     "slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
+    "even-slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
     "spills": Run(other=("wide_sort", "1600000"), settings={"spark.driver.memory": "600m"}),
     "tiny-tasks": Run(other=("tiny", "3000")),
     "cross-join": Run(other=("cross", "20000")),
@@ -129,6 +133,7 @@ RUNS: Mapping[str, Run] = {
         f"feed-history-{number}": Run(feed=size, other=("feed", str(FEED_REPEAT)))
         for number, size in enumerate(FEED_SIZES, 1)
     },
+    **{f"even-history-{number}": Run(feed=1.0, other=("feed", str(FEED_REPEAT))) for number in range(1, EVEN_RUNS + 1)},
     **HEALTHY,
     **SICK,
 }
