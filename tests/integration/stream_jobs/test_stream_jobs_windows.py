@@ -236,6 +236,7 @@ def test_completeness_counts_what_never_came(seen: Seen) -> None:
         "running_tasks": 0, "finished_tasks": 6, "failed_tasks": 1, "executors": 1, "disk_spilled_bytes": 130,
         "facts_seen": 30, "facts_expected": 31, "facts_dropped": 0, "user_name": "ann", "spark_version": "3.5.9",
         "finished_cpu_ms": 6, "work_bytes": 6909, "work_records": 153, "unfinished_tasks": 0,
+        "between_jobs_ms": 950,
     }  # fmt: skip
 
 
