@@ -44,7 +44,7 @@ HISTORY = tuple(name for name in RUNS if name.startswith("history-"))
 LIVE = (
     "quiet-1", "noisy-2", "grown", "partitions", "slow-join", "slow-read", "python-does-more", "service-slow",
     "skewed", "straggler", "tasks-fail", "user-error", "spills", "cross-join", "fetch-failed",
-    "late-broadcast",
+    "late-broadcast", "driver-waits",
 )  # fmt: skip
 PREFIX = "sparkfuse"
 
