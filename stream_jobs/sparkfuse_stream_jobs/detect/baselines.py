@@ -6,7 +6,6 @@ rows of one run read alike whenever they are computed.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -17,36 +16,54 @@ from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 from sparkfuse_rules.knowledge.work import Work, work_of
+from sparkfuse_stream_jobs.detect.fits import Fits
 from sparkfuse_stream_jobs.detect.learning import joined
 from sparkfuse_stream_jobs.detect.memory import Shelf
 from sparkfuse_stream_jobs.detect.memory_key import DEFAULT, Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.rows import Columns, present
 
 _WORK = ("work_bytes", "work_records", "operator_rows_max")
-# Lines that are fitted already: a stage that runs is asked about every few seconds, and fitting takes milliseconds.
-MAX_FITS = 20_000
-
 
 Seed = Callable[[Key], Baseline | None]
-Fits = OrderedDict[tuple[Key, int, int, int], Fit | None]
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The baselines of one job by fingerprint, where to look for what others wrote of them, and what was fitted."""
+    """The baselines of one job by fingerprint, where to look for what others wrote of them, and what was fitted.
+
+    The fits are of all jobs whose turn it is by turns.
+    """
 
     baselines: Shelf[Baseline]
     seed: Seed
-    fits: Fits = field(default_factory=OrderedDict)
+    fits: Fits = field(default_factory=Fits)
 
     def recall(self, key: Key) -> Baseline | None:
         """The baseline, with the runs that an earlier life of the job, or a backfill, knew of beside ours."""
+        self._hear(key)
+        return self.baselines.get(key.stage_fingerprint)
+
+    def fitted(self, key: Key, app_start_ms: int) -> Fit | None:
+        """What was known of the stage before the run started; None below five known runs."""
+        self._hear(key)
+        return self.fits.of(key, app_start_ms, lambda: self._fit(key, app_start_ms))
+
+    def keep(self, key: Key, baseline: Baseline) -> None:
+        """It is the stage's baseline from now on."""
+        self.baselines.put(key.stage_fingerprint, baseline)
+        self.fits.forget(key)
+
+    def _hear(self, key: Key) -> None:
+        """Take over what others wrote of the stage since it was asked for last."""
+        if (told := self.seed(key)) is None:
+            return
         known = self.baselines.get(key.stage_fingerprint)
-        told = self.seed(key)
-        if told is not None and (both := joined(known, told)) is not known:
-            self.baselines.put(key.stage_fingerprint, both)
-            return both
-        return known
+        if (both := joined(known, told)) is not known:
+            self.keep(key, both)
+
+    def _fit(self, key: Key, app_start_ms: int) -> Fit | None:
+        baseline = self.baselines.get(key.stage_fingerprint)
+        return fit([sample_of(each) for each in baseline.samples], app_start_ms) if baseline else None
 
 
 def key_of_job(told: LiveRow | Baseline) -> tuple[str, str, str]:
@@ -66,7 +83,7 @@ def judge(row: LiveRow, memory: Memory) -> LiveRow:
     A stage is judged by how long it will take by its progress, and so by the work that it will then have done and
     the CPU that it will have used; the expectation is that for the whole.
     """
-    fitted = _fitted(row, memory)
+    fitted = memory.fitted(key_of_row(row), row.app_start_ms)
     if fitted is None:
         return row
     expectation, elapsed_ms, cpu_ms = (_of_stage if row.HasField("stage") else _of_application)(row, fitted)
@@ -96,22 +113,8 @@ def teach(taught: Baseline, memory: Memory) -> Baseline:
         baseline.level_changed_ms = taught.updated_ms
     elif known and known.HasField("level_changed_ms"):
         baseline.level_changed_ms = known.level_changed_ms
-    memory.baselines.put(key.stage_fingerprint, baseline)
+    memory.keep(key, baseline)
     return baseline
-
-
-def _fitted(row: LiveRow, memory: Memory) -> Fit | None:
-    """What is known of the row's stage from before its run started."""
-    key = key_of_row(row)
-    baseline = memory.recall(key)
-    if baseline is None:
-        return None
-    place = (key, row.app_start_ms, baseline.updated_ms, len(baseline.samples))
-    if place not in memory.fits:
-        memory.fits[place] = fit([sample_of(each) for each in baseline.samples], row.app_start_ms)
-        if len(memory.fits) > MAX_FITS:
-            memory.fits.popitem(last=False)
-    return memory.fits[place]
 
 
 def _of_stage(row: LiveRow, fitted: Fit) -> tuple[Expectation, int | None, int | None]:

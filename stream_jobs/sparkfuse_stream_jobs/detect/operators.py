@@ -125,7 +125,9 @@ class AcrossRuns(KeyedProcessFunction):
         self._seeds, self._turns, self._news = Followed(self._settings), Turns(), news_codec()
         self._asked: set[tuple[str, int]] = set()
         of_job = Kept(runtime_context, self._turns, "job", BASELINE_LIVES)
-        self._memory = baselines.Memory(of_job.shelf("baselines", message_codec(Baseline)), self._seeds)
+        # Not held: what is asked for again and again are the lines that were fitted to them.
+        learned = of_job.shelf("baselines", message_codec(Baseline), held=False)
+        self._memory = baselines.Memory(learned, self._seeds)
         of_hosts = Kept(runtime_context, self._turns, "hosts", RUN_LIVES)
         self._hosts = hosts.Memory(
             met=of_hosts.shelf("met", record_codec(Met)), news=of_hosts.cell("news", record_codec(hosts.News))

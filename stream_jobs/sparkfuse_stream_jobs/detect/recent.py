@@ -162,6 +162,9 @@ class Names:
             return False
         self._count -= name in names
         names.discard(name)
+        if not names:
+            # A set keeps the room of the most that it ever had.
+            self._of[key] = set()
         return True
 
     def _keep(self, key: str, names: set[str] | None) -> None:

@@ -147,12 +147,15 @@ def test_what_was_fitted_is_used_again_until_something_was_learned():
     taught(6, held)
     run = Run("app-x", T + 9 * HOUR)
     first = baselines.judge(last_row(run, 60_000), held).stage.expected_ms
+    fitted = held.fitted(baselines.key_of_row(last_row(run, 60_000)), T + 9 * HOUR)
     baselines.judge(last_row(run, 60_000), held)
-    fits = len(held.fits)
+    same = held.fitted(baselines.key_of_row(last_row(run, 60_000)), T + 9 * HOUR)
     baselines.teach(identified(Run("app-y", T + 9 * HOUR + 1).whole(20_000))[-1], held)
+    forgotten = len(held.fits)
     again = baselines.judge(last_row(run, 60_000), held).stage.expected_ms
 
-    assert (fits, len(held.fits)) == (1, 2)
+    assert fitted is same is not None
+    assert (forgotten, len(held.fits)) == (0, 1)
     assert first == again
 
 
