@@ -66,8 +66,8 @@ def main() -> None:
     parser.add_argument("--task-seconds", type=float, default=20.0, help="mean length of a task")
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument(
-        "--windows-jvm", default="-Xmx1g -XX:+ExitOnOutOfMemoryError",
-        help="JVM_ARGS of the windows job: by default with the compiler and collector that pay in the long run",
+        "--windows-jvm", default="-Xmx1g -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
+        help="JVM_ARGS of the windows job: by default with the compiler that pays in the long run",
     )  # fmt: skip
     arguments = parser.parse_args()
     shape = Shape(arguments.applications, arguments.stages, arguments.slots, arguments.task_seconds * 1000)
