@@ -112,6 +112,7 @@ SICK = {
     "file-gone": but(daily(0.5, vanish=1), fails=True),
     "stopped": but(daily(stop=1, compute=50), fails=True),
     "driver-waits": daily(wait=60),
+    "driver-waits-less": daily(wait=40),
     "slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
     "even-slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
     "spills": Run(other=("wide_sort", "1600000"), settings={"spark.driver.memory": "600m"}),

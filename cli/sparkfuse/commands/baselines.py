@@ -103,6 +103,7 @@ def _explained(baseline: Baseline, *asked: int | None) -> Explanation:
             num_tasks=each.num_tasks,
             abnormal=bool(each.abnormal),
             operator_rows=each.operator_rows,
+            between_jobs_ms=each.between_jobs_ms,
         )
         for each in baseline.samples
     ]
@@ -135,4 +136,7 @@ def _sentences(explanation: Explanation) -> list[str]:
             for each in (growth.usual, growth.smallest, growth.largest)
         )
         said.append(f"usually {usual} ({least} to {most}), twice as much takes {growth.doubled:.1f} times as long")
-    return said or ["no measure of its work is known, so the bounds are twice as wide"]
+    said = said or ["no measure of its work is known, so the bounds are twice as wide"]
+    if explanation.between_p95_ms is not None:
+        said.append(f"19 in 20 drivers are without a job for less than {duration(explanation.between_p95_ms)}")
+    return said

@@ -7,7 +7,7 @@ from typing import Any
 from sparkfuse_native_analytics.at_rest.application import Application
 from sparkfuse_native_analytics.at_rest.history import History
 from sparkfuse_rules.knowledge.baseline import Fit
-from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
+from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns, waiting_columns
 from sparkfuse_rules.knowledge.work import work_of
 
 Columns = dict[str, Any]
@@ -46,4 +46,5 @@ def expected(fitted: Fit | None, row: Any, running: bool) -> Columns:
     if fitted is None:
         return {}
     expectation = fitted.at(work_of(row), running)
-    return expected_columns(expectation, row.get("elapsed_ms"), row.get("finished_cpu_ms"))
+    found = expected_columns(expectation, row.get("elapsed_ms"), row.get("finished_cpu_ms"))
+    return {**found, **waiting_columns(fitted, row)}

@@ -20,7 +20,10 @@ Place = tuple[str, int, int]
 RUNS_AT_ONCE = 200
 _MOST_RUNS = 1_000_000
 _UNKNOWN_COLUMN = "code: 47"
-_APPLICATION = ("status", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", "operator_rows", "failed_jobs")
+_APPLICATION = (
+    "status", "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", "operator_rows", "failed_jobs",
+    "between_jobs_ms",
+)  # fmt: skip
 _STAGE = (
     "stage_id", "stage_attempt", "stage_fingerprint", "status", "elapsed_ms", "num_tasks", "succeeded_tasks",
     "finished_cpu_ms", "work_bytes", "work_records", "operator_rows_max",

@@ -22,6 +22,7 @@ class BaselineSample:
     num_tasks: int | None = None
     abnormal: bool | None = None
     operator_rows: int | None = None
+    between_jobs_ms: int | None = None
 
 
 @dataclass(frozen=True)

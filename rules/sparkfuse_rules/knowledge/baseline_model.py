@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread, theil_sen_slope
+from sparkfuse_rules.knowledge.waits import Waits, fit_waits
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
 # Below five runs 30 % of outliers cannot be told from the rest.
@@ -49,7 +50,7 @@ LATE_ROWS = math.log(2)
 class Sample:
     """One ended run of a stage. Times in ms; work is input and shuffle read, None when nothing was reported.
 
-    ``operator_rows`` are those of SQL operators where nothing was read.
+    ``operator_rows`` are those of SQL operators where nothing was read. ``between_jobs_ms`` is told of applications.
     """
 
     run_key: str
@@ -61,6 +62,7 @@ class Sample:
     num_tasks: int | None = None
     abnormal: bool = False
     operator_rows: int | None = None
+    between_jobs_ms: int | None = None
 
     @property
     def work(self) -> Work:
@@ -125,12 +127,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Fit:
-    """The lines of one stage for each measure of work that enough of its samples have; the empty one is for none."""
+    """The lines of one stage for each measure of work that enough of its samples have; the empty one is for none.
+
+    ``waits`` is how long its driver waits, of an application of which enough runs told it.
+    """
 
     runs: int
     wall: Mapping[str, Line]
     cpu: Mapping[str, Line]
     usual: Mapping[str, float]  # log of the median work
+    waits: Waits | None = None
 
     def at(self, work: Work, running: bool = False) -> Expectation:
         """The expectation for this much work; of several measures the one that expects most.
@@ -200,7 +206,12 @@ def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
         walls = [(size, _log_ms(each.wall_ms)) for size, each in told]
         wall[measure] = _line(walls, told_runs, _steepest_wall(cpu.get(measure)))
     usual = {measure: line.reference_size for measure, line in wall.items() if measure}
-    return Fit(runs, wall, cpu, usual)
+    return Fit(runs, wall, cpu, usual, _waits(samples))
+
+
+def _waits(samples: Sequence[Sample]) -> Waits | None:
+    told = [(each.wall_ms, each.between_jobs_ms) for each in samples if each.between_jobs_ms is not None]
+    return fit_waits(told, MIN_SCALE) if len(told) >= MIN_RUNS else None
 
 
 def _steepest_wall(cpu: Line | None) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sparkfuse_rules.knowledge.baseline import moved
-from sparkfuse_rules.knowledge.baseline_model import Expectation, Sample
+from sparkfuse_rules.knowledge.baseline_model import Expectation, Fit, Sample
 from sparkfuse_rules.knowledge.work import work_of
 
 # Evidence below this is not complete: it neither teaches nor pages nor kills.
@@ -34,6 +34,14 @@ def application_sample(run_key: str, completeness: float, application: Columns, 
     if application.get("status") != "succeeded" or completeness < COMPLETE or application.get("elapsed_ms") is None:
         return None
     return _sample(run_key, application, learned_ms)
+
+
+def waiting_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
+    """The column of app_live that says how long its driver may have waited, where that is known."""
+    elapsed_ms, between_ms = application.get("elapsed_ms"), application.get("between_jobs_ms")
+    if fitted.waits is None or elapsed_ms is None or between_ms is None:
+        return {}
+    return {"expected_between_p95_ms": fitted.waits.bound_ms(elapsed_ms, between_ms)}
 
 
 def ended_well(failed_jobs: int | None, failed_stages: int) -> bool:
@@ -72,4 +80,5 @@ def _sample(run_key: str, columns: Columns, learned_ms: int) -> Sample:
         work_records=columns.get("work_records"),
         num_tasks=columns.get("num_tasks"),
         operator_rows=work_of(columns).operator_rows,
+        between_jobs_ms=columns.get("between_jobs_ms"),
     )

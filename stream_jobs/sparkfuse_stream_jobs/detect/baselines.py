@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
-from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns
+from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns, waiting_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 from sparkfuse_rules.knowledge.work import Work, work_of
@@ -88,7 +88,10 @@ def judge(row: LiveRow, memory: Memory) -> LiveRow:
         return row
     expectation, elapsed_ms, cpu_ms = (_of_stage if row.HasField("stage") else _of_application)(row, fitted)
     told = row.stage if row.HasField("stage") else row.application
-    for name, value in expected_columns(expectation, elapsed_ms, cpu_ms).items():
+    columns = expected_columns(expectation, elapsed_ms, cpu_ms)
+    if row.HasField("application"):
+        columns |= waiting_columns(fitted, present(row.application))
+    for name, value in columns.items():
         setattr(told, name, value)
     return row
 

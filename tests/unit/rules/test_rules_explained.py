@@ -71,3 +71,13 @@ def test_later_runs_do_not_count() -> None:
     samples = [run(number) for number in range(5)]
 
     assert explain([*samples, replace(run(9), learned_ms=NOW + 1)], NOW).teaching == tuple(s.run_key for s in samples)
+
+
+def test_how_long_a_driver_may_wait_is_told_of_applications() -> None:
+    """Beside jobs that take as long as usual; stages have none."""
+    whole = [replace(run(number), between_jobs_ms=6_000) for number in range(6)]
+    found = explain(whole, NOW).between_p95_ms
+
+    assert found is not None
+    assert 6_000 < found < 12_000
+    assert explain([run(number) for number in range(6)], NOW).between_p95_ms is None

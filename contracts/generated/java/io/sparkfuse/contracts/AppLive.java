@@ -1455,6 +1455,33 @@ private static final long serialVersionUID = 0L;
     return betweenJobsMs_;
   }
 
+  public static final int EXPECTED_BETWEEN_P95_MS_FIELD_NUMBER = 44;
+  private long expectedBetweenP95Ms_ = 0L;
+  /**
+   * <pre>
+   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 expected_between_p95_ms = 44;</code>
+   * @return Whether the expectedBetweenP95Ms field is set.
+   */
+  @java.lang.Override
+  public boolean hasExpectedBetweenP95Ms() {
+    return ((bitField1_ & 0x00000800) != 0);
+  }
+  /**
+   * <pre>
+   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 expected_between_p95_ms = 44;</code>
+   * @return The expectedBetweenP95Ms.
+   */
+  @java.lang.Override
+  public long getExpectedBetweenP95Ms() {
+    return expectedBetweenP95Ms_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1597,6 +1624,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00000400) != 0)) {
       output.writeInt64(43, betweenJobsMs_);
+    }
+    if (((bitField1_ & 0x00000800) != 0)) {
+      output.writeInt64(44, expectedBetweenP95Ms_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1771,6 +1801,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField1_ & 0x00000400) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(43, betweenJobsMs_);
+    }
+    if (((bitField1_ & 0x00000800) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(44, expectedBetweenP95Ms_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -2003,6 +2037,11 @@ private static final long serialVersionUID = 0L;
       if (getBetweenJobsMs()
           != other.getBetweenJobsMs()) return false;
     }
+    if (hasExpectedBetweenP95Ms() != other.hasExpectedBetweenP95Ms()) return false;
+    if (hasExpectedBetweenP95Ms()) {
+      if (getExpectedBetweenP95Ms()
+          != other.getExpectedBetweenP95Ms()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -2222,6 +2261,11 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getBetweenJobsMs());
     }
+    if (hasExpectedBetweenP95Ms()) {
+      hash = (37 * hash) + EXPECTED_BETWEEN_P95_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getExpectedBetweenP95Ms());
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -2401,6 +2445,7 @@ private static final long serialVersionUID = 0L;
       operatorRows_ = 0L;
       workMeasure_ = "";
       betweenJobsMs_ = 0L;
+      expectedBetweenP95Ms_ = 0L;
       return this;
     }
 
@@ -2614,6 +2659,10 @@ private static final long serialVersionUID = 0L;
         result.betweenJobsMs_ = betweenJobsMs_;
         to_bitField1_ |= 0x00000400;
       }
+      if (((from_bitField1_ & 0x00000800) != 0)) {
+        result.expectedBetweenP95Ms_ = expectedBetweenP95Ms_;
+        to_bitField1_ |= 0x00000800;
+      }
       result.bitField1_ |= to_bitField1_;
     }
 
@@ -2771,6 +2820,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasBetweenJobsMs()) {
         setBetweenJobsMs(other.getBetweenJobsMs());
+      }
+      if (other.hasExpectedBetweenP95Ms()) {
+        setExpectedBetweenP95Ms(other.getExpectedBetweenP95Ms());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -3013,6 +3065,11 @@ private static final long serialVersionUID = 0L;
               bitField1_ |= 0x00000400;
               break;
             } // case 344
+            case 352: {
+              expectedBetweenP95Ms_ = input.readInt64();
+              bitField1_ |= 0x00000800;
+              break;
+            } // case 352
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -5771,6 +5828,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearBetweenJobsMs() {
       bitField1_ = (bitField1_ & ~0x00000400);
       betweenJobsMs_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long expectedBetweenP95Ms_ ;
+    /**
+     * <pre>
+     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 expected_between_p95_ms = 44;</code>
+     * @return Whether the expectedBetweenP95Ms field is set.
+     */
+    @java.lang.Override
+    public boolean hasExpectedBetweenP95Ms() {
+      return ((bitField1_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 expected_between_p95_ms = 44;</code>
+     * @return The expectedBetweenP95Ms.
+     */
+    @java.lang.Override
+    public long getExpectedBetweenP95Ms() {
+      return expectedBetweenP95Ms_;
+    }
+    /**
+     * <pre>
+     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 expected_between_p95_ms = 44;</code>
+     * @param value The expectedBetweenP95Ms to set.
+     * @return This builder for chaining.
+     */
+    public Builder setExpectedBetweenP95Ms(long value) {
+
+      expectedBetweenP95Ms_ = value;
+      bitField1_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * </pre>
+     *
+     * <code>optional int64 expected_between_p95_ms = 44;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearExpectedBetweenP95Ms() {
+      bitField1_ = (bitField1_ & ~0x00000800);
+      expectedBetweenP95Ms_ = 0L;
       onChanged();
       return this;
     }

@@ -896,4 +896,23 @@ public interface AppLiveOrBuilder extends
    * @return The betweenJobsMs.
    */
   long getBetweenJobsMs();
+
+  /**
+   * <pre>
+   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 expected_between_p95_ms = 44;</code>
+   * @return Whether the expectedBetweenP95Ms field is set.
+   */
+  boolean hasExpectedBetweenP95Ms();
+  /**
+   * <pre>
+   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * </pre>
+   *
+   * <code>optional int64 expected_between_p95_ms = 44;</code>
+   * @return The expectedBetweenP95Ms.
+   */
+  long getExpectedBetweenP95Ms();
 }

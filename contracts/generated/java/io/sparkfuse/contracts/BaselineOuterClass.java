@@ -51,12 +51,13 @@ public final class BaselineOuterClass extends com.google.protobuf.GeneratedFile 
       "dated_ms\030\004 \001(\003\0224\n\007samples\030\005 \003(\0132#.sparkf" +
       "use.contracts.BaselineSample\022\017\n\007cluster\030" +
       "\006 \001(\t\022\016\n\006tenant\030\007 \001(\t\022\030\n\020level_changed_m" +
-      "s\030\010 \001(\003\"\274\001\n\016BaselineSample\022\017\n\007run_key\030\001 " +
+      "s\030\010 \001(\003\"\325\001\n\016BaselineSample\022\017\n\007run_key\030\001 " +
       "\001(\t\022\022\n\nlearned_ms\030\002 \001(\003\022\017\n\007wall_ms\030\003 \001(\003" +
       "\022\016\n\006cpu_ms\030\004 \001(\003\022\022\n\nwork_bytes\030\005 \001(\003\022\024\n\014" +
       "work_records\030\006 \001(\003\022\021\n\tnum_tasks\030\007 \001(\005\022\020\n" +
-      "\010abnormal\030\010 \001(\010\022\025\n\roperator_rows\030\t \001(\003B\032" +
-      "\n\026io.sparkfuse.contractsP\001"
+      "\010abnormal\030\010 \001(\010\022\025\n\roperator_rows\030\t \001(\003\022\027" +
+      "\n\017between_jobs_ms\030\n \001(\003B\032\n\026io.sparkfuse." +
+      "contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -73,7 +74,7 @@ public final class BaselineOuterClass extends com.google.protobuf.GeneratedFile 
     internal_static_sparkfuse_contracts_BaselineSample_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_BaselineSample_descriptor,
-        new java.lang.String[] { "RunKey", "LearnedMs", "WallMs", "CpuMs", "WorkBytes", "WorkRecords", "NumTasks", "Abnormal", "OperatorRows", });
+        new java.lang.String[] { "RunKey", "LearnedMs", "WallMs", "CpuMs", "WorkBytes", "WorkRecords", "NumTasks", "Abnormal", "OperatorRows", "BetweenJobsMs", });
     descriptor.resolveAllFeaturesImmutable();
   }
 

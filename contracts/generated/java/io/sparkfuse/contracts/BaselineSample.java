@@ -326,6 +326,33 @@ private static final long serialVersionUID = 0L;
     return operatorRows_;
   }
 
+  public static final int BETWEEN_JOBS_MS_FIELD_NUMBER = 10;
+  private long betweenJobsMs_ = 0L;
+  /**
+   * <pre>
+   * Of an application the time after its first job in which none ran. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 10;</code>
+   * @return Whether the betweenJobsMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasBetweenJobsMs() {
+    return ((bitField0_ & 0x00000200) != 0);
+  }
+  /**
+   * <pre>
+   * Of an application the time after its first job in which none ran. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 10;</code>
+   * @return The betweenJobsMs.
+   */
+  @java.lang.Override
+  public long getBetweenJobsMs() {
+    return betweenJobsMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -366,6 +393,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000100) != 0)) {
       output.writeInt64(9, operatorRows_);
+    }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      output.writeInt64(10, betweenJobsMs_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -410,6 +440,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000100) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(9, operatorRows_);
+    }
+    if (((bitField0_ & 0x00000200) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(10, betweenJobsMs_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -471,6 +505,11 @@ private static final long serialVersionUID = 0L;
       if (getOperatorRows()
           != other.getOperatorRows()) return false;
     }
+    if (hasBetweenJobsMs() != other.hasBetweenJobsMs()) return false;
+    if (hasBetweenJobsMs()) {
+      if (getBetweenJobsMs()
+          != other.getBetweenJobsMs()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -524,6 +563,11 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + OPERATOR_ROWS_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getOperatorRows());
+    }
+    if (hasBetweenJobsMs()) {
+      hash = (37 * hash) + BETWEEN_JOBS_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getBetweenJobsMs());
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -669,6 +713,7 @@ private static final long serialVersionUID = 0L;
       numTasks_ = 0;
       abnormal_ = false;
       operatorRows_ = 0L;
+      betweenJobsMs_ = 0L;
       return this;
     }
 
@@ -739,6 +784,10 @@ private static final long serialVersionUID = 0L;
         result.operatorRows_ = operatorRows_;
         to_bitField0_ |= 0x00000100;
       }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.betweenJobsMs_ = betweenJobsMs_;
+        to_bitField0_ |= 0x00000200;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -782,6 +831,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasOperatorRows()) {
         setOperatorRows(other.getOperatorRows());
+      }
+      if (other.hasBetweenJobsMs()) {
+        setBetweenJobsMs(other.getBetweenJobsMs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -854,6 +906,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000100;
               break;
             } // case 72
+            case 80: {
+              betweenJobsMs_ = input.readInt64();
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 80
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1419,6 +1476,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearOperatorRows() {
       bitField0_ = (bitField0_ & ~0x00000100);
       operatorRows_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long betweenJobsMs_ ;
+    /**
+     * <pre>
+     * Of an application the time after its first job in which none ran. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 10;</code>
+     * @return Whether the betweenJobsMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasBetweenJobsMs() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Of an application the time after its first job in which none ran. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 10;</code>
+     * @return The betweenJobsMs.
+     */
+    @java.lang.Override
+    public long getBetweenJobsMs() {
+      return betweenJobsMs_;
+    }
+    /**
+     * <pre>
+     * Of an application the time after its first job in which none ran. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 10;</code>
+     * @param value The betweenJobsMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setBetweenJobsMs(long value) {
+
+      betweenJobsMs_ = value;
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of an application the time after its first job in which none ran. [ms]
+     * </pre>
+     *
+     * <code>optional int64 between_jobs_ms = 10;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearBetweenJobsMs() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      betweenJobsMs_ = 0L;
       onChanged();
       return this;
     }

@@ -190,4 +190,23 @@ public interface BaselineSampleOrBuilder extends
    * @return The operatorRows.
    */
   long getOperatorRows();
+
+  /**
+   * <pre>
+   * Of an application the time after its first job in which none ran. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 10;</code>
+   * @return Whether the betweenJobsMs field is set.
+   */
+  boolean hasBetweenJobsMs();
+  /**
+   * <pre>
+   * Of an application the time after its first job in which none ran. [ms]
+   * </pre>
+   *
+   * <code>optional int64 between_jobs_ms = 10;</code>
+   * @return The betweenJobsMs.
+   */
+  long getBetweenJobsMs();
 }

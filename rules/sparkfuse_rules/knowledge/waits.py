@@ -1,0 +1,48 @@
+"""How long a driver may be without a job, by the share of their time for which its earlier runs were.
+
+``(between + floor) / (rest + floor)`` is judged on the log scale by its median and the bound that 19 of 20 stay below.
+A share, because neighbours and more rows make both longer: what remains is the driver's own waiting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread
+
+# Planning, listing and committing of a small job: differences below mean nothing.
+FLOOR_MS = 2000.0
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What earlier runs tell: the bound of the share, and how long their jobs usually took together [ms]."""
+
+    share_p95: float
+    usual_rest_ms: float
+
+    def bound_ms(self, elapsed_ms: int, between_ms: int) -> int:
+        """How long 19 of 20 runs were without a job at most, had their jobs taken as long as this run's [ms].
+
+        A run that goes on, or has less to do, is held to the usual rest: its driver may wait first, and as long.
+        """
+        rest = max(float(elapsed_ms - between_ms), self.usual_rest_ms)
+        return math.ceil(self.share_p95 * (rest + FLOOR_MS) - FLOOR_MS) if rest else 0
+
+
+def fit_waits(told: Sequence[tuple[int, int]], least_scale: float) -> Waits | None:
+    """What runs tell of which the whole and the time between jobs are known [ms]; None without any.
+
+    ``least_scale`` is that by which two healthy runs differ anyway, on the log scale.
+    """
+    if not told:
+        return None
+    shares = [_log_share(elapsed, min(between, elapsed)) for elapsed, between in told]
+    bound = median(shares) + prediction_factor(len(told), 1) * max(spread(shares), least_scale)
+    return Waits(math.exp(bound), median([float(max(0, elapsed - between)) for elapsed, between in told]))
+
+
+def _log_share(elapsed_ms: int, between_ms: int) -> float:
+    return math.log((between_ms + FLOOR_MS) / (elapsed_ms - between_ms + FLOOR_MS))
