@@ -14,7 +14,7 @@ import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,12 +22,15 @@ import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topics
+from sparkfuse_contracts.wire import record_key, to_json
 from tests.bench.bench_detect import broker, free_port
 from tests.bench.bench_windows import running_job
-from tests.bench.fleet import Fleet, Shape, real_stages
+from tests.bench.fleet import Fleet, RealStage, Shape, real_stages
+from tests.bench.fleet_history import baselines
 from tests.integration.stream_jobs.detect_job import DetectJob
 from tests.unit.stream_jobs.detect_rows import Run
 from tests.waiting import wait_for
@@ -65,6 +68,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=2, help="tasks that run at once in each stage")
     parser.add_argument("--task-seconds", type=float, default=20.0, help="mean length of a task")
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--history", type=int, default=20, help="runs of each job that are known before the first")
     parser.add_argument(
         "--windows-jvm", default="-Xmx1g -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
         help="JVM_ARGS of the windows job: by default with the compiler that pays in the long run",
@@ -77,15 +81,28 @@ def main() -> None:
             flink_libs=ROOT / "build" / "flink-libs",
         )  # fmt: skip
         ensure_topics(bootstrap, PREFIX)
+        stages = real_stages([*sorted(LOGS.glob("runs/healthy-*")), *sorted(LOGS.glob("detection/history-*"))])
+        seed_history(settings, baselines(stages, shape, arguments.history, 1, time.time_ns() // 1_000_000))
         print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
         detect = DetectJob(bootstrap, PREFIX, Path(folder, "detect"), [], free_port())
         with running_job(settings, arguments.windows_jvm) as windows:
             detect.start()
             try:
                 jobs = {"windows": windows, "detect": detect.launcher(), "broker": broker_id(), "bench": os.getpid()}
-                Measurement(settings, shape, detect, jobs).run(arguments.minutes * 60)
+                Measurement(settings, shape, stages, detect, jobs).run(arguments.minutes * 60)
             finally:
                 detect.close()
+
+
+def seed_history(settings: Settings, known: Iterable[Baseline]) -> None:
+    """Write down what earlier runs taught, as detection did then."""
+    producer, count = Producer({"bootstrap.servers": settings.kafka_bootstrap, "linger.ms": 50}), 0
+    for count, baseline in enumerate(known, start=1):  # noqa: B007 - told behind the loop
+        producer.produce(f"{PREFIX}.baselines", to_json(baseline), record_key("baselines", baseline))
+        while len(producer) > 50_000:
+            producer.poll(0.1)
+    producer.flush(60)
+    print(f"{count} stages are known from earlier runs", flush=True)
 
 
 def broker_id() -> int:
@@ -97,8 +114,10 @@ def broker_id() -> int:
 class Measurement:
     """Sends the fleet's facts as time passes and looks at the jobs now and then."""
 
-    def __init__(self, settings: Settings, shape: Shape, detect: DetectJob, jobs: dict[str, int]) -> None:
-        self._settings, self._shape, self._detect = settings, shape, detect
+    def __init__(
+        self, settings: Settings, shape: Shape, stages: Sequence[RealStage], detect: DetectJob, jobs: dict[str, int]
+    ) -> None:
+        self._settings, self._shape, self._stages, self._detect = settings, shape, stages, detect
         self._jobs = {name: psutil.Process(pid) for name, pid in jobs.items()}
         self._consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "fleet"})
         self._consumer.assign(
@@ -139,9 +158,8 @@ class Measurement:
                 "queue.buffering.max.messages": 500_000,
             }
         )
-        stages = real_stages([*sorted(LOGS.glob("runs/healthy-*")), *sorted(LOGS.glob("detection/history-*"))])
         began_ms = time.time_ns() // 1_000_000
-        fleet = Fleet(stages, self._shape, 1, began_ms, RAMP_MS)
+        fleet = Fleet(self._stages, self._shape, 1, began_ms, RAMP_MS)
         for quarter in itertools.count(1):
             now_ms = began_ms + quarter * 250
             for sent in fleet.until(now_ms):

@@ -127,15 +127,14 @@ class Fleet:
 
     def __init__(self, stages: Sequence[RealStage], shape: Shape, seed: int, began_ms: int, ramp_ms: int) -> None:
         self._stages, self._shape, self._random = stages, shape, random.Random(seed)
-        lengths = [sum(task.duration_ms for task in each.tasks) / len(each.tasks) for each in stages]
-        self._stretch = shape.task_ms / max(1.0, sum(lengths) / len(lengths))
+        self._stretch = stretch(stages, shape)
         self._due: list[tuple[int, int, Callable[[int], Iterator[Sent]]]] = []
         self._order = 0
         self._runs = 0
         self._open: list[_Application] = []
         self._least_open = max(1.0, LEAST_OPEN * shape.applications)
         for number in range(shape.applications):
-            self._at(began_ms + ramp_ms * number // shape.applications, self._begin(_job_name(number)))
+            self._at(began_ms + ramp_ms * number // shape.applications, self._begin(job_name(number)))
 
     def until(self, now_ms: int) -> Iterator[Sent]:
         """All that happens up to this time, in its order."""
@@ -280,7 +279,13 @@ class Fleet:
         return happen
 
 
-def _job_name(number: int) -> str:
+def stretch(stages: Sequence[RealStage], shape: Shape) -> float:
+    """By what factor tasks are longer than the real ones."""
+    lengths = [sum(task.duration_ms for task in each.tasks) / len(each.tasks) for each in stages]
+    return shape.task_ms / max(1.0, sum(lengths) / len(lengths))
+
+
+def job_name(number: int) -> str:
     """A name of letters: a number is no part of a job's name, and all would be runs of one job."""
     return "fleet-" + "".join(chr(ord("k") + int(digit)) for digit in f"{number:04d}")
 
