@@ -143,6 +143,7 @@ CREATE TABLE IF NOT EXISTS history (
   `application_work_measure` Nullable(String),
   `application_between_jobs_ms` Nullable(Int64),
   `application_expected_between_p95_ms` Nullable(Int64),
+  `application_log_silent_ms` Nullable(Int64),
   `row` LowCardinality(String),
   `kafka_partition` Int32,
   `kafka_offset` Int64,

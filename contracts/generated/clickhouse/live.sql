@@ -182,6 +182,7 @@ CREATE TABLE IF NOT EXISTS live (
   `application_work_measure` Nullable(String),
   `application_between_jobs_ms` Nullable(Int64),
   `application_expected_between_p95_ms` Nullable(Int64),
+  `application_log_silent_ms` Nullable(Int64),
   `failure_stage_id` Nullable(Int32),
   `failure_stage_attempt` Nullable(Int32),
   `failure_stage_name` Nullable(String),

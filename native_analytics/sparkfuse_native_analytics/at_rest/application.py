@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -116,8 +117,12 @@ def read_tasks(application: Application, stages: Iterable[StageKey]) -> Any:
     return read_log(application.read.log, tables=("tasks",), tasks_of=stages).table("tasks")
 
 
-def application_of(read: LogTables) -> Application:
-    """The application that a log tells of. Of several starts in one log the first counts."""
+def application_of(read: LogTables, now_ms: int | None = None) -> Application:
+    """The application that a log tells of. Of several starts in one log the first counts.
+
+    ``now_ms`` is when it was read, now unless told.
+    """
+    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     tables = {name: read.table(name) for name in _TABLES}
     started = _first_start(tables["applications"])
     properties = _properties(tables["environment"])
@@ -146,7 +151,7 @@ def application_of(read: LogTables) -> Application:
         fingerprints=tuple(_fingerprints(tables, plans)),
         run_python=tuple(_run_python(tables["stages"], plans)),
         stage_completeness=tuple(stage_rows.completeness(tables["stages"], of_log)),
-        row=application_row.application_row({**started, "name": name}, tables, until_ms, read.evidence),
+        row=application_row.application_row({**started, "name": name}, tables, until_ms, read.evidence, now_ms),
     )
 
 

@@ -15,13 +15,17 @@ _READ_RECORDS = ("input_records", "shuffle_read_records")
 
 
 def application_row(
-    application: Mapping[str, Any], tables: Mapping[str, Any], until_ms: int | None, evidence: Mapping[str, Any]
+    application: Mapping[str, Any],
+    tables: Mapping[str, Any],
+    until_ms: int | None,
+    evidence: Mapping[str, Any],
+    now_ms: int,
 ) -> dict[str, Any]:
     """The columns of app_live, absent ones left out; those of baselines are not filled yet.
 
     ``application`` is a row of the kernel's applications; ``tables`` holds its jobs, stages and executors as Arrow
     tables; ``until_ms`` is the last moment that the log tells of, ``evidence`` what was read of the log and what was
-    not. Formulas: Application.java in flink-functions; the work of an application is that of its stages, and CPU is
+    not; ``now_ms`` is when. Formulas: Application.java in flink-functions; the work of an application is that of its stages, and CPU is
     that of its tasks.
     """
     stages = tables["stages"]
@@ -55,6 +59,7 @@ def application_row(
         "facts_seen": evidence["events"],
         "facts_expected": evidence["events"] + evidence["malformed"] + evidence["left_out"],
         "unfinished_tasks": evidence["unfinished_tasks"],
+        "log_silent_ms": None if until_ms is None or ended_ms is not None else held(max(0, now_ms - until_ms)),
     }
     return {name: value for name, value in row.items() if value is not None}
 

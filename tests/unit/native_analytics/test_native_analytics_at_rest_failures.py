@@ -9,7 +9,7 @@ import pytest
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_native_analytics.at_rest.analysis import analyse
-from sparkfuse_native_analytics.at_rest.application import read_application
+from sparkfuse_native_analytics.at_rest.application import application_of, read_application
 from sparkfuse_native_analytics.at_rest.failure_rows import failure_rows
 from sparkfuse_native_analytics.at_rest.job_rows import job_rows
 from sparkfuse_native_analytics.at_rest.loss_rows import loss_rows
@@ -256,6 +256,23 @@ def test_an_application_that_ended_with_work_open_is_incomplete(read):
     made = analyse(read(Run([Stage(4, tasks, num_tasks=42, status="running")])), RULES)
 
     assert [each["rule"] for each in made["findings"]] == ["application_incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "later_ms", "told"),
+    [
+        pytest.param(False, 3_599_999, [], id="in progress"),
+        pytest.param(False, 3_600_000, ["application_incomplete"], id="an hour ago"),
+        pytest.param(False, -60_000, [], id="a clock behind the log's"),
+        pytest.param(True, 10**10, [], id="with its end"),
+    ],
+)
+def test_a_log_that_never_got_its_end_is_incomplete(read, ended, later_ms, told):
+    """A driver that was killed says no goodbye; one that runs is left in peace."""
+    application = read(Run([Stage(4, even(1_000, 30), status="succeeded" if ended else "running")], ended=ended))
+    judged = application_of(application.read, now_ms=application.until_ms + later_ms)
+
+    assert [each["rule"] for each in analyse(judged, RULES)["findings"]] == told
 
 
 def test_a_log_with_gaps_is_told_as_lossy(read):

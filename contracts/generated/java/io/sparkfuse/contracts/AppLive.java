@@ -1482,6 +1482,33 @@ private static final long serialVersionUID = 0L;
     return expectedBetweenP95Ms_;
   }
 
+  public static final int LOG_SILENT_MS_FIELD_NUMBER = 45;
+  private long logSilentMs_ = 0L;
+  /**
+   * <pre>
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 log_silent_ms = 45;</code>
+   * @return Whether the logSilentMs field is set.
+   */
+  @java.lang.Override
+  public boolean hasLogSilentMs() {
+    return ((bitField1_ & 0x00001000) != 0);
+  }
+  /**
+   * <pre>
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 log_silent_ms = 45;</code>
+   * @return The logSilentMs.
+   */
+  @java.lang.Override
+  public long getLogSilentMs() {
+    return logSilentMs_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -1627,6 +1654,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField1_ & 0x00000800) != 0)) {
       output.writeInt64(44, expectedBetweenP95Ms_);
+    }
+    if (((bitField1_ & 0x00001000) != 0)) {
+      output.writeInt64(45, logSilentMs_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1805,6 +1835,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField1_ & 0x00000800) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeInt64Size(44, expectedBetweenP95Ms_);
+    }
+    if (((bitField1_ & 0x00001000) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(45, logSilentMs_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -2042,6 +2076,11 @@ private static final long serialVersionUID = 0L;
       if (getExpectedBetweenP95Ms()
           != other.getExpectedBetweenP95Ms()) return false;
     }
+    if (hasLogSilentMs() != other.hasLogSilentMs()) return false;
+    if (hasLogSilentMs()) {
+      if (getLogSilentMs()
+          != other.getLogSilentMs()) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -2266,6 +2305,11 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getExpectedBetweenP95Ms());
     }
+    if (hasLogSilentMs()) {
+      hash = (37 * hash) + LOG_SILENT_MS_FIELD_NUMBER;
+      hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+          getLogSilentMs());
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -2446,6 +2490,7 @@ private static final long serialVersionUID = 0L;
       workMeasure_ = "";
       betweenJobsMs_ = 0L;
       expectedBetweenP95Ms_ = 0L;
+      logSilentMs_ = 0L;
       return this;
     }
 
@@ -2663,6 +2708,10 @@ private static final long serialVersionUID = 0L;
         result.expectedBetweenP95Ms_ = expectedBetweenP95Ms_;
         to_bitField1_ |= 0x00000800;
       }
+      if (((from_bitField1_ & 0x00001000) != 0)) {
+        result.logSilentMs_ = logSilentMs_;
+        to_bitField1_ |= 0x00001000;
+      }
       result.bitField1_ |= to_bitField1_;
     }
 
@@ -2823,6 +2872,9 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasExpectedBetweenP95Ms()) {
         setExpectedBetweenP95Ms(other.getExpectedBetweenP95Ms());
+      }
+      if (other.hasLogSilentMs()) {
+        setLogSilentMs(other.getLogSilentMs());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -3070,6 +3122,11 @@ private static final long serialVersionUID = 0L;
               bitField1_ |= 0x00000800;
               break;
             } // case 352
+            case 360: {
+              logSilentMs_ = input.readInt64();
+              bitField1_ |= 0x00001000;
+              break;
+            } // case 360
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -5884,6 +5941,62 @@ private static final long serialVersionUID = 0L;
     public Builder clearExpectedBetweenP95Ms() {
       bitField1_ = (bitField1_ & ~0x00000800);
       expectedBetweenP95Ms_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private long logSilentMs_ ;
+    /**
+     * <pre>
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 log_silent_ms = 45;</code>
+     * @return Whether the logSilentMs field is set.
+     */
+    @java.lang.Override
+    public boolean hasLogSilentMs() {
+      return ((bitField1_ & 0x00001000) != 0);
+    }
+    /**
+     * <pre>
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 log_silent_ms = 45;</code>
+     * @return The logSilentMs.
+     */
+    @java.lang.Override
+    public long getLogSilentMs() {
+      return logSilentMs_;
+    }
+    /**
+     * <pre>
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 log_silent_ms = 45;</code>
+     * @param value The logSilentMs to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLogSilentMs(long value) {
+
+      logSilentMs_ = value;
+      bitField1_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * </pre>
+     *
+     * <code>optional int64 log_silent_ms = 45;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLogSilentMs() {
+      bitField1_ = (bitField1_ & ~0x00001000);
+      logSilentMs_ = 0L;
       onChanged();
       return this;
     }

@@ -915,4 +915,23 @@ public interface AppLiveOrBuilder extends
    * @return The expectedBetweenP95Ms.
    */
   long getExpectedBetweenP95Ms();
+
+  /**
+   * <pre>
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 log_silent_ms = 45;</code>
+   * @return Whether the logSilentMs field is set.
+   */
+  boolean hasLogSilentMs();
+  /**
+   * <pre>
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * </pre>
+   *
+   * <code>optional int64 log_silent_ms = 45;</code>
+   * @return The logSilentMs.
+   */
+  long getLogSilentMs();
 }

@@ -194,7 +194,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "\n\023heap_after_gc_bytes\030\016 \001(\003\022\033\n\023direct_me" +
       "mory_bytes\030\017 \001(\003\022\031\n\021process_rss_bytes\030\020 " +
       "\001(\003\022\032\n\022memory_limit_bytes\030\021 \001(\003\022\021\n\tsilen" +
-      "t_ms\030\022 \001(\003\022\016\n\006age_ms\030\023 \001(\003\"\342\007\n\007AppLive\022\014" +
+      "t_ms\030\022 \001(\003\022\016\n\006age_ms\030\023 \001(\003\"\371\007\n\007AppLive\022\014" +
       "\n\004name\030\001 \001(\t\022\016\n\006status\030\002 \001(\t\022\020\n\010ended_ms" +
       "\030\003 \001(\003\022\022\n\nelapsed_ms\030\004 \001(\003\022\024\n\014running_jo" +
       "bs\030\005 \001(\003\022\026\n\016succeeded_jobs\030\006 \001(\003\022\023\n\013fail" +
@@ -219,34 +219,35 @@ public final class Live extends com.google.protobuf.GeneratedFile {
       "te_chance\030\' \001(\001\022\027\n\017deadline_source\030( \001(\t" +
       "\022\025\n\roperator_rows\030) \001(\003\022\024\n\014work_measure\030" +
       "* \001(\t\022\027\n\017between_jobs_ms\030+ \001(\003\022\037\n\027expect" +
-      "ed_between_p95_ms\030, \001(\003\"\223\003\n\013FailureLive\022" +
-      "\020\n\010stage_id\030\001 \001(\005\022\025\n\rstage_attempt\030\002 \001(\005" +
-      "\022\022\n\nstage_name\030\003 \001(\t\022\031\n\021stage_fingerprin" +
-      "t\030\004 \001(\t\022\025\n\rfailure_class\030\005 \001(\t\022\026\n\016failur" +
-      "e_reason\030\006 \001(\t\022\024\n\014failed_tasks\030\007 \001(\003\022\026\n\016" +
-      "finished_tasks\030\010 \001(\003\022\021\n\tnum_tasks\030\t \001(\005\022" +
-      "\022\n\ntask_index\030\n \001(\005\022\023\n\013executor_id\030\013 \001(\t" +
-      "\022\014\n\004host\030\014 \001(\t\022\r\n\005hosts\030\r \001(\003\022\025\n\rfailing" +
-      "_tasks\030\016 \001(\003\022\024\n\014attempts_max\030\017 \001(\003\022\024\n\014fa" +
-      "ilure_kind\030\020 \001(\t\022\017\n\007failure\030\021 \001(\t\022\r\n\005ret" +
-      "ry\030\022 \001(\t\022\023\n\013first_cause\030\023 \001(\t\"\316\001\n\007JobLiv" +
-      "e\022\016\n\006job_id\030\001 \001(\005\022\023\n\013description\030\002 \001(\t\022\016" +
-      "\n\006status\030\003 \001(\t\022\022\n\nelapsed_ms\030\004 \001(\003\022\026\n\016fa" +
-      "ilure_reason\030\005 \001(\t\022\024\n\014failure_kind\030\006 \001(\t" +
-      "\022\017\n\007failure\030\007 \001(\t\022\r\n\005retry\030\010 \001(\t\022\023\n\013firs" +
-      "t_cause\030\t \001(\t\022\027\n\017failed_stage_id\030\n \001(\005\"\345" +
-      "\001\n\014ExecutorLoss\022\023\n\013executor_id\030\001 \001(\t\022\014\n\004" +
-      "host\030\002 \001(\t\022\022\n\nremoved_ms\030\003 \001(\003\022\016\n\006reason" +
-      "\030\004 \001(\t\022\021\n\texit_code\030\005 \001(\005\022\020\n\010lived_ms\030\006 " +
-      "\001(\003\022\024\n\014failure_kind\030\007 \001(\t\022\017\n\007failure\030\010 \001" +
-      "(\t\022\026\n\016lost_executors\030\t \001(\003\022\026\n\016peak_execu" +
-      "tors\030\n \001(\003\022\022\n\nlost_alike\030\013 \001(\003\"\317\001\n\010HostL" +
-      "ive\022\014\n\004host\030\001 \001(\t\022\024\n\014applications\030\002 \001(\003\022" +
-      "\034\n\024failing_applications\030\003 \001(\003\022\031\n\021slow_ap" +
-      "plications\030\004 \001(\003\022\034\n\024storage_applications" +
-      "\030\005 \001(\003\022\036\n\026elsewhere_applications\030\006 \001(\003\022\017" +
-      "\n\007failure\030\007 \001(\t\022\027\n\017application_ids\030\010 \001(\t" +
-      "B\032\n\026io.sparkfuse.contractsP\001"
+      "ed_between_p95_ms\030, \001(\003\022\025\n\rlog_silent_ms" +
+      "\030- \001(\003\"\223\003\n\013FailureLive\022\020\n\010stage_id\030\001 \001(\005" +
+      "\022\025\n\rstage_attempt\030\002 \001(\005\022\022\n\nstage_name\030\003 " +
+      "\001(\t\022\031\n\021stage_fingerprint\030\004 \001(\t\022\025\n\rfailur" +
+      "e_class\030\005 \001(\t\022\026\n\016failure_reason\030\006 \001(\t\022\024\n" +
+      "\014failed_tasks\030\007 \001(\003\022\026\n\016finished_tasks\030\010 " +
+      "\001(\003\022\021\n\tnum_tasks\030\t \001(\005\022\022\n\ntask_index\030\n \001" +
+      "(\005\022\023\n\013executor_id\030\013 \001(\t\022\014\n\004host\030\014 \001(\t\022\r\n" +
+      "\005hosts\030\r \001(\003\022\025\n\rfailing_tasks\030\016 \001(\003\022\024\n\014a" +
+      "ttempts_max\030\017 \001(\003\022\024\n\014failure_kind\030\020 \001(\t\022" +
+      "\017\n\007failure\030\021 \001(\t\022\r\n\005retry\030\022 \001(\t\022\023\n\013first" +
+      "_cause\030\023 \001(\t\"\316\001\n\007JobLive\022\016\n\006job_id\030\001 \001(\005" +
+      "\022\023\n\013description\030\002 \001(\t\022\016\n\006status\030\003 \001(\t\022\022\n" +
+      "\nelapsed_ms\030\004 \001(\003\022\026\n\016failure_reason\030\005 \001(" +
+      "\t\022\024\n\014failure_kind\030\006 \001(\t\022\017\n\007failure\030\007 \001(\t" +
+      "\022\r\n\005retry\030\010 \001(\t\022\023\n\013first_cause\030\t \001(\t\022\027\n\017" +
+      "failed_stage_id\030\n \001(\005\"\345\001\n\014ExecutorLoss\022\023" +
+      "\n\013executor_id\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\022\n\nrem" +
+      "oved_ms\030\003 \001(\003\022\016\n\006reason\030\004 \001(\t\022\021\n\texit_co" +
+      "de\030\005 \001(\005\022\020\n\010lived_ms\030\006 \001(\003\022\024\n\014failure_ki" +
+      "nd\030\007 \001(\t\022\017\n\007failure\030\010 \001(\t\022\026\n\016lost_execut" +
+      "ors\030\t \001(\003\022\026\n\016peak_executors\030\n \001(\003\022\022\n\nlos" +
+      "t_alike\030\013 \001(\003\"\317\001\n\010HostLive\022\014\n\004host\030\001 \001(\t" +
+      "\022\024\n\014applications\030\002 \001(\003\022\034\n\024failing_applic" +
+      "ations\030\003 \001(\003\022\031\n\021slow_applications\030\004 \001(\003\022" +
+      "\034\n\024storage_applications\030\005 \001(\003\022\036\n\026elsewhe" +
+      "re_applications\030\006 \001(\003\022\017\n\007failure\030\007 \001(\t\022\027" +
+      "\n\017application_ids\030\010 \001(\tB\032\n\026io.sparkfuse." +
+      "contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -282,7 +283,7 @@ public final class Live extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_AppLive_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_AppLive_descriptor,
-        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", "FinishedCpuMs", "WorkBytes", "WorkRecords", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "IdleMs", "StalledMs", "DriverSilentMs", "OutlivedMs", "UnfinishedTasks", "DeadlineMs", "DeadlineLeftMs", "RemainingMs", "RemainingP95Ms", "LateChance", "DeadlineSource", "OperatorRows", "WorkMeasure", "BetweenJobsMs", "ExpectedBetweenP95Ms", });
+        new java.lang.String[] { "Name", "Status", "EndedMs", "ElapsedMs", "RunningJobs", "SucceededJobs", "FailedJobs", "RunningStages", "EndedStages", "RunningTasks", "FinishedTasks", "FailedTasks", "Executors", "DiskSpilledBytes", "FactsSeen", "FactsExpected", "FactsDropped", "UserName", "SparkVersion", "FinishedCpuMs", "WorkBytes", "WorkRecords", "BaselineRuns", "ExpectedMs", "ExpectedP95Ms", "ExpectedCpuMs", "ExpectedCpuP95Ms", "Moved", "WorkKnown", "IdleMs", "StalledMs", "DriverSilentMs", "OutlivedMs", "UnfinishedTasks", "DeadlineMs", "DeadlineLeftMs", "RemainingMs", "RemainingP95Ms", "LateChance", "DeadlineSource", "OperatorRows", "WorkMeasure", "BetweenJobsMs", "ExpectedBetweenP95Ms", "LogSilentMs", });
     internal_static_sparkfuse_contracts_FailureLive_descriptor =
       getDescriptor().getMessageTypes().get(5);
     internal_static_sparkfuse_contracts_FailureLive_fieldAccessorTable = new
