@@ -25,8 +25,8 @@ def application_row(
 
     ``application`` is a row of the kernel's applications; ``tables`` holds its jobs, stages and executors as Arrow
     tables; ``until_ms`` is the last moment that the log tells of, ``evidence`` what was read of the log and what was
-    not; ``now_ms`` is when. Formulas: Application.java in flink-functions; the work of an application is that of its stages, and CPU is
-    that of its tasks.
+    not; ``now_ms`` is when it was read. Formulas: Application.java in flink-functions; the work of an application is
+    that of its stages, and CPU is that of its tasks.
     """
     stages = tables["stages"]
     results = tables["jobs"]["result"].to_pylist()
