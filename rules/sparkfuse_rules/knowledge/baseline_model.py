@@ -32,6 +32,9 @@ UNSEEN_SIZE_REACH = math.log(4)
 # loading, a table built for each executor) is the lesser part of those that take long. Of wall time nothing is known
 # there: a service may be as slow for one row.
 CPU_WITH_THE_WORK = 0.5
+# What one measure may have grown beyond the sizes seen and beyond what another has. Rows may be wider than they were;
+# but a stage whose cache did not hold reads a million rows where it read a hundred batches, and has no more to do.
+MEASURES_DIFFER = math.log(10)
 # Times that mean nothing: class loading and scheduling of a small stage (first tasks of a JVM take 1-3 s longer).
 WALL_SLACK_MS = 2000.0
 CPU_SLACK_MS = 1000.0
@@ -169,9 +172,17 @@ class Fit:
 
     def _sizes(self, work: Work, running: bool) -> dict[str, float]:
         told = {measure: size for measure, size in work.sizes().items() if measure in self.wall}
-        if not running:
-            return told
-        return {measure: max(told.get(measure, usual), usual) for measure, usual in self.usual.items()}
+        if running:
+            told = {measure: max(told.get(measure, usual), usual) for measure, usual in self.usual.items()}
+        return self._credible(told)
+
+    def _credible(self, sizes: dict[str, float]) -> dict[str, float]:
+        """The sizes, each no further beyond those seen than the measure that grew least allows."""
+        if len(sizes) < 2:
+            return sizes
+        least = min(size - self.wall[measure].largest for measure, size in sizes.items())
+        most = max(least, 0.0) + MEASURES_DIFFER
+        return {measure: min(size, self.wall[measure].largest + most) for measure, size in sizes.items()}
 
     def _told_late(self) -> bool:
         """Whether most of the work is measured by what is only known at the end."""

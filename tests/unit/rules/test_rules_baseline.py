@@ -136,6 +136,20 @@ def test_records_stand_in_where_no_bytes_are_reported():
     assert expectation.work_measure == "records"
 
 
+def test_a_measure_that_counts_something_else_excuses_nothing_beyond_ten_times():
+    """A cache that did not hold: a hundred batches were read before, and a million rows now, of as many bytes."""
+    cached = [run(n, work_bytes=10**8 + n, work_records=100) for n in range(20)]
+    whole = expect(cached, 10**8, 100, NOW)
+    lost = expect(cached, 10**8, 10**6, NOW)
+    grown = expect(cached, 10**10, 10**4, NOW)
+
+    assert whole is not None
+    assert lost is not None
+    assert grown is not None
+    assert 10 * whole.expected_p95_ms < lost.expected_p95_ms < 20 * whole.expected_p95_ms
+    assert grown.expected_p95_ms > 100 * whole.expected_p95_ms
+
+
 def test_rows_of_operators_stand_in_where_nothing_is_read():
     """A custom source reports nothing: three times the rows may take three times as long."""
     made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
