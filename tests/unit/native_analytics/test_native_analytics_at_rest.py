@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -137,6 +138,18 @@ def test_a_stage_is_the_same_stage_whatever_its_number(read):
     moved = [Stage(4, even(10)), Stage(9, even(10), name="count at b.py:1", parents=[4])]
 
     assert read(Run(chain), "one").fingerprints == read(Run(moved), "two").fingerprints
+
+
+def test_a_lost_output_that_is_made_again_leaves_its_reader_the_same_stage(read):
+    """The parent was skipped, as in each run; that it runs later, for a retry, does not make the reader another."""
+    reader = Stage(5, even(10), name="count at b.py:1", parents=[3])
+    usual = read(Run([reader]), "usual")
+    retried = read(Run([reader, Stage(3, even(10), after_ms=5), Stage(5, even(10), after_ms=20, attempt=1)]), "retried")
+    before = read(Run([Stage(3, even(10)), replace(reader, after_ms=10)]), "before")
+
+    assert set(usual.fingerprints) < set(retried.fingerprints)
+    assert len(set(retried.fingerprints)) == 2
+    assert set(usual.fingerprints).isdisjoint(before.fingerprints)
 
 
 def test_a_stage_without_an_end_runs_up_to_the_last_word_of_the_log(read):
