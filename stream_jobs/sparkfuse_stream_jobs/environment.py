@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.assets import AssetMissingError, asset
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.arenas import bound_arenas
 from sparkfuse_stream_jobs.checkpoints import KEPT, checkpoint_directory, latest_checkpoint, remove_outdated
 from sparkfuse_stream_jobs.errors import MissingPartError
 
@@ -23,9 +24,6 @@ FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 # so that the supervisor starts it again, and not linger. The quick compiler and the plain collector start in half the
 # time and CPU; where facts come by the ten thousand a second, JVM_ARGS without them pays (docs/benchmarks.md).
 DEFAULT_JVM_ARGS = "-Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# glibc keeps room that RocksDB gave back, in eight arenas for each core, so that the process grows on beyond
-# RocksDB's bound; with two arenas it does not (docs/decisions/2026-11-23-two-arenas.md).
-ARENAS = "2"
 # A window's result must pass within a fraction of a second; with Flink's defaults it takes 1.3 s (docs/benchmarks.md).
 LATENCY: Mapping[str, str] = {
     "python.fn-execution.bundle.time": "20",
@@ -166,7 +164,7 @@ def _prepare_jvm(name: str, settings: Settings) -> None:
     # sparkfuse.job is the mark by which a later start knows a JVM that a killed process left behind.
     ours = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
     os.environ["JVM_ARGS"] = " ".join([given, *(argument for argument in ours if argument not in given)])
-    os.environ.setdefault("MALLOC_ARENA_MAX", ARENAS)
+    bound_arenas()
     os.environ.setdefault("FLINK_LOG_DIR", str(logs))
     os.environ.setdefault("LOG4J_PROPERTIES", str(asset("sparkfuse_stream_jobs", "log4j.properties")))
     os.environ.setdefault("FLINK_IDENT_STRING", f"sparkfuse-{name}")
