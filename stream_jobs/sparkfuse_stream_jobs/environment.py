@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
 # The mini cluster takes its heap from the JVM, Flink's own memory options do not size it. A JVM out of memory must die,
 # so that the supervisor starts it again, and not linger. The quick compiler and the plain collector start in half the
-# time and CPU; where facts come by the ten thousand a second, JVM_ARGS without them pays (docs/benchmarks.md).
+# time and CPU; where facts come by the ten thousand a second, JVM_ARGS without the first pays (docs/benchmarks.md).
 DEFAULT_JVM_ARGS = "-Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # A window's result must pass within a fraction of a second; with Flink's defaults it takes 1.3 s (docs/benchmarks.md).
 LATENCY: Mapping[str, str] = {

@@ -27,6 +27,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topics
 from sparkfuse_contracts.wire import record_key, to_json
+from sparkfuse_rules.knowledge.baseline import LIMIT
 from tests.bench.bench_detect import broker, free_port
 from tests.bench.bench_windows import running_job
 from tests.bench.fleet import Fleet, RealStage, Shape, real_stages
@@ -74,6 +75,8 @@ def main() -> None:
         help="JVM_ARGS of the windows job: by default with the compiler that pays in the long run",
     )  # fmt: skip
     arguments = parser.parse_args()
+    if not 0 <= arguments.history <= LIMIT:
+        parser.error(f"--history is between 0 and {LIMIT}, the most that a baseline keeps")
     shape = Shape(arguments.applications, arguments.stages, arguments.slots, arguments.task_seconds * 1000)
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(

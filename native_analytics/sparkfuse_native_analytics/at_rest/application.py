@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -195,19 +195,13 @@ def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]])
     columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id", "depth", "submitted_ms"]
     rows = tables["stages"].select(columns).to_pylist()
     known: dict[int, KnownStage] = {}
-    began: dict[int, int] = {}
     for row in rows:  # by id and attempt, so that the first attempt's start counts
         if row["name"] is not None and row["stage_id"] not in known:
-            if row["submitted_ms"] is not None:
-                began[row["stage_id"]] = row["submitted_ms"]
             scopes, parents = row["scope_names"] or (), row["parent_stage_ids"] or ()
-            told = KnownStage(row["name"], tuple(scopes), tuple(parents), row["sql_execution_id"], depth=row["depth"])
-            known[row["stage_id"]] = told
-    # As live, where a stage is asked for when it begins: a parent whose output was there, and that runs later because
-    # the output was lost, adds nothing.
-    for stage_id, begin in began.items():
-        before = tuple(each for each in known[stage_id].parents if began.get(each, 0) <= begin)
-        known[stage_id] = replace(known[stage_id], parents=before)
+            known[row["stage_id"]] = KnownStage(
+                row["name"], tuple(scopes), tuple(parents), row["sql_execution_id"],
+                depth=row["depth"], submitted_ms=row["submitted_ms"],
+            )  # fmt: skip
     run = WholeRun(known, plans)
     return [fingerprint_in_run(row["stage_id"], row["name"], run) for row in rows]
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread, theil_sen_slope
+from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, spread, theil_sen_slope
 from sparkfuse_rules.knowledge.waits import Waits, fit_waits
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
@@ -40,8 +40,6 @@ WALL_SLACK_MS = 2000.0
 CPU_SLACK_MS = 1000.0
 # Without a measure of work a bigger input cannot be told from a slower run, so the bar is higher.
 UNKNOWN_WORK_FACTOR = 2.0
-# Above this a whole number is no longer exact as a double, and nothing lasts 285,000 years.
-MAX_MS = 2**53
 
 
 # Rows are told at the end only. While it runs the work of an application is not known when rows make the most of it:
@@ -172,9 +170,11 @@ class Fit:
 
     def _sizes(self, work: Work, running: bool) -> dict[str, float]:
         told = {measure: size for measure, size in work.sizes().items() if measure in self.wall}
-        if running:
-            told = {measure: max(told.get(measure, usual), usual) for measure, usual in self.usual.items()}
-        return self._credible(told)
+        credible = self._credible(told)
+        if not running:
+            return credible
+        # Behind that: what is not told yet is no measure that did not grow.
+        return {measure: max(credible.get(measure, usual), usual) for measure, usual in self.usual.items()}
 
     def _credible(self, sizes: dict[str, float]) -> dict[str, float]:
         """The sizes, each no further beyond those seen than the measure that grew least allows."""

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sparkfuse_rules.knowledge.baseline_model import MAX_MS, MIN_SCALE
+from sparkfuse_rules.knowledge.baseline_model import MIN_SCALE
+from sparkfuse_rules.knowledge.robust import MAX_MS
 
 RUNNING = "running"
 # The first task of each slot loads classes and compiles: 5 to 8 times slower on the same data. Only when more than

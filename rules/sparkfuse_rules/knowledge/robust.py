@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 
+# Above this a whole number is no longer exact as a double, and nothing lasts 285,000 years.
+MAX_MS = 2**53
 # Makes the median absolute deviation of normal values equal to their standard deviation (Hampel 1974).
 MAD_TO_SIGMA = 1.4826
 _Z_95 = 1.6448536269514722

@@ -39,6 +39,10 @@ class StartedStage(Protocol):
         """How long the longest chain of stages behind it is; None when its job's start was lost."""
 
     @property
+    def submitted_ms(self) -> int | None:
+        """When its first attempt began [ms since epoch]; None when that was not told."""
+
+    @property
     def fingerprint(self) -> str:
         """Its fingerprint, once it is known."""
 
@@ -60,7 +64,7 @@ def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str
     """The stage's fingerprint: with operators, plan and parents when its start was seen, else from its name alone.
 
     It is kept from the first question on, so that it cannot change within a run. A parent that never started in this
-    run (its output was there already) adds nothing.
+    run (its output was there already) adds nothing, nor does one that started behind the stage: its output was lost.
     """
     asked = run.started(stage_id)
     if asked and asked.fingerprint:  # as of nearly every row: each has one stage and may have many parents
@@ -69,17 +73,29 @@ def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str
     while waiting:
         stage = run.started(waiting[-1])
         # Spark numbers parents before their children; holding to that, no list of parents can make this run for ever.
-        parents = {parent: run.started(parent) for parent in stage.parents if parent < waiting[-1]} if stage else {}
-        missing = [parent for parent, found in parents.items() if found and not found.fingerprint]
+        parents = _parents(stage, waiting[-1], run) if stage else {}
+        missing = [parent for parent, found in parents.items() if not found.fingerprint]
         if missing:
             waiting.extend(missing)
             continue
         if stage and not stage.fingerprint:
-            known = [found.fingerprint for found in parents.values() if found]
+            known = [found.fingerprint for found in parents.values()]
             run.keep(waiting[-1], _fingerprint(stage, known, run))
         waiting.pop()
     found = run.started(stage_id)
     return found.fingerprint if found else NAME_ONLY + stage_fingerprint(name or f"stage {stage_id}", (), (), ())
+
+
+def _parents(stage: StartedStage, stage_id: int, run: StagesOfRun) -> dict[int, StartedStage]:
+    """The parents that ran for the stage."""
+    started = {parent: run.started(parent) for parent in stage.parents if parent < stage_id}
+    return {parent: found for parent, found in started.items() if found and not _is_behind(found, stage)}
+
+
+def _is_behind(parent: StartedStage, stage: StartedStage) -> bool:
+    if parent.submitted_ms is None or stage.submitted_ms is None:
+        return False
+    return parent.submitted_ms > stage.submitted_ms
 
 
 def _fingerprint(stage: StartedStage, parents: Sequence[str], run: StagesOfRun) -> str:
@@ -98,6 +114,7 @@ class KnownStage:
     sql_execution_id: int | None = None
     fingerprint: str = ""
     depth: int | None = None
+    submitted_ms: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """How long a driver may be without a job, by the share of their time for which its earlier runs were.
 
 ``(between + floor) / (rest + floor)`` is judged on the log scale by its median and the bound that 19 of 20 stay below.
-A share, because neighbours and more rows make both longer: what remains is the driver's own waiting.
+The rest is all other time: its jobs', and that before the first of them. A share, because neighbours and more rows make
+both longer: what remains is the driver's own waiting. A late start raises what may be waited behind it, by the share.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkfuse_rules.knowledge.robust import median, prediction_factor, spread
+from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, spread
 
 # Planning, listing and committing of a small job: differences below mean nothing.
 FLOOR_MS = 2000.0
@@ -18,18 +19,18 @@ FLOOR_MS = 2000.0
 
 @dataclass(frozen=True)
 class Waits:
-    """What earlier runs tell: the bound of the share, and how long their jobs usually took together [ms]."""
+    """What earlier runs tell: the bound of the share, and how long they usually took without their waiting [ms]."""
 
     share_p95: float
     usual_rest_ms: float
 
     def bound_ms(self, elapsed_ms: int, between_ms: int) -> int:
-        """How long 19 of 20 runs were without a job at most, had their jobs taken as long as this run's [ms].
+        """How long 19 of 20 runs would be without a job at most, had the rest taken as long as this run's [ms].
 
         A run that goes on, or has less to do, is held to the usual rest: its driver may wait first, and as long.
         """
         rest = max(float(elapsed_ms - between_ms), self.usual_rest_ms)
-        return math.ceil(self.share_p95 * (rest + FLOOR_MS) - FLOOR_MS) if rest else 0
+        return min(MAX_MS, max(0, math.ceil(self.share_p95 * (rest + FLOOR_MS) - FLOOR_MS)))
 
 
 def fit_waits(told: Sequence[tuple[int, int]], least_scale: float) -> Waits | None:
@@ -39,9 +40,11 @@ def fit_waits(told: Sequence[tuple[int, int]], least_scale: float) -> Waits | No
     """
     if not told:
         return None
-    shares = [_log_share(elapsed, min(between, elapsed)) for elapsed, between in told]
+    # A time below 0, or a part above the whole, is the word of a clock that was set, or of nobody whom we know.
+    whole = [(max(0, elapsed), min(max(0, between), max(0, elapsed))) for elapsed, between in told]
+    shares = [_log_share(elapsed, between) for elapsed, between in whole]
     bound = median(shares) + prediction_factor(len(told), 1) * max(spread(shares), least_scale)
-    return Waits(math.exp(bound), median([float(max(0, elapsed - between)) for elapsed, between in told]))
+    return Waits(math.exp(bound), median([float(elapsed - between) for elapsed, between in whole]))
 
 
 def _log_share(elapsed_ms: int, between_ms: int) -> float:

@@ -15,7 +15,7 @@ from sparkfuse_stream_jobs.detect.memory_key import Key
 # Of all stages and runs, at 3 kB each. Five hundred applications with twenty running stages each ask for 10,500.
 MOST_FITS = 20_000
 # Of the runs of one job: more than these at once ask by turns.
-RUNS_OF_A_KEY = 100
+RUNS_OF_A_KEY = 1_000
 
 
 class Fits:

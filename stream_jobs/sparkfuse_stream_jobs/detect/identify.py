@@ -174,6 +174,7 @@ def _remember_stage(started: StageStarted, memory: Memory) -> None:
             parents=tuple(started.parent_stage_ids),
             sql_execution_id=started.sql_execution_id if started.HasField("sql_execution_id") else None,
             depth=started.depth if started.HasField("depth") else None,
+            submitted_ms=started.submitted_ms if started.HasField("submitted_ms") else None,
         )
     _put_stage(started.stage_id, replace(known, last_attempt=started.stage_attempt, failed=False), memory)
 

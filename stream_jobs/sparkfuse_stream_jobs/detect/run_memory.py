@@ -53,6 +53,7 @@ class Stage:
     failed_ms: int = 0
     runs_python: bool | None = None
     depth: int | None = None
+    submitted_ms: int | None = None
 
 
 @dataclass(frozen=True)

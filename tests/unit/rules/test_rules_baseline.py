@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkfuse_rules.knowledge.baseline import Sample, expect, fit, learn, level_changed, moved
-from sparkfuse_rules.knowledge.baseline_model import MAX_MS
-from sparkfuse_rules.knowledge.robust import median, prediction_factor, student_t_95, theil_sen_slope
+from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, student_t_95, theil_sen_slope
 from sparkfuse_rules.knowledge.work import Work
 
 NOW = 10**12
@@ -148,6 +147,17 @@ def test_a_measure_that_counts_something_else_excuses_nothing_beyond_ten_times()
     assert grown is not None
     assert 10 * whole.expected_p95_ms < lost.expected_p95_ms < 20 * whole.expected_p95_ms
     assert grown.expected_p95_ms > 100 * whole.expected_p95_ms
+
+
+def test_what_a_running_application_has_not_told_yet_caps_nothing():
+    """Rows of operators come with the end; thirty times the bytes and records are as much before it as behind."""
+    known = [replace(run(n, 600_000, 600_000, 10**9, 10**7), operator_rows=10**4) for n in range(20)]
+    running = expect(known, 30 * 10**9, 30 * 10**7, NOW, running=True)
+    ended = expect(known, 30 * 10**9, 30 * 10**7, NOW, operator_rows=30 * 10**4)
+
+    assert running is not None
+    assert ended is not None
+    assert running.expected_p95_ms >= ended.expected_p95_ms > 30 * 600_000
 
 
 def test_rows_of_operators_stand_in_where_nothing_is_read():

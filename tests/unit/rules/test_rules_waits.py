@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sparkfuse_rules.knowledge.baseline import Sample, fit
 from sparkfuse_rules.knowledge.lessons import application_sample, waiting_columns
+from sparkfuse_rules.knowledge.robust import MAX_MS
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 from sparkfuse_rules.knowledge.waits import fit_waits
 
@@ -95,6 +96,22 @@ def test_seconds_of_small_jobs_mean_nothing():
     told = [(5_000, 10)] * 10
 
     assert 500 < bound(told, 5_500, 500) < 5_000
+
+
+@pytest.mark.parametrize("between", [-(2**63), -2_000, -1, 10**9, 2**63 - 1])
+def test_a_time_that_cannot_be_stops_nothing(between: int):
+    """Samples come from a topic, and clocks are set; the other runs tell as before."""
+    told, odd = usual(1), (12 * MINUTE, between)
+
+    assert 0 <= bound([*told, odd], 12 * MINUTE, 2 * MINUTE) < 2 * bound(told, 12 * MINUTE, 2 * MINUTE)
+    assert bound([(-1, between)] * 5, 0, 0) >= 0
+
+
+def test_the_bound_is_a_number_that_columns_hold():
+    """A session that was used for seconds, or for hours, says nothing of how long nobody will use it."""
+    told = [(3_600_000, 0), (3_600_000, 0), (20_000, 19_000), (43_200_000, 43_199_000), (43_200_000, 43_199_000)]
+
+    assert bound(told, 43_200_000, 0) <= MAX_MS
 
 
 def test_nothing_is_said_before_five_runs_told_it():

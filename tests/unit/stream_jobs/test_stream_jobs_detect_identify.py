@@ -69,6 +69,21 @@ def test_a_stage_is_known_by_its_parents_too():
     assert child(["Scan orders"]) != child(["Scan customers"])
 
 
+def test_a_parent_that_runs_again_within_the_window_leaves_its_reader_the_same_stage():
+    """All starts of a window come before its rows: the reader failed at once, and what it lost is made again."""
+
+    def reader(*parent_began_ms: int) -> str:
+        run = Run("app-1", T)
+        start = run.stage_started(T, 2, parent_stage_ids=[1], submitted_ms=T - 900)
+        parents = [run.stage_started(T, 1, scope_names=["Scan"], submitted_ms=began) for began in parent_began_ms]
+        return passed(in_order([run.started(T), start, *parents, run.stage(T, 900, 2)]))[-1].stage.stage_fingerprint
+
+    skipped, retried, before = reader(), reader(T - 500), reader(T - 1_500)
+
+    assert skipped == retried
+    assert skipped != before
+
+
 def test_a_chain_of_thousands_of_stages_and_parents_in_a_circle_end():
     """No list of parents, however long or wrong, stops the job."""
     run = Run("app-1", T)

@@ -1459,7 +1459,7 @@ private static final long serialVersionUID = 0L;
   private long expectedBetweenP95Ms_ = 0L;
   /**
    * <pre>
-   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_between_p95_ms = 44;</code>
@@ -1471,7 +1471,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_between_p95_ms = 44;</code>
@@ -5892,7 +5892,7 @@ private static final long serialVersionUID = 0L;
     private long expectedBetweenP95Ms_ ;
     /**
      * <pre>
-     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_between_p95_ms = 44;</code>
@@ -5904,7 +5904,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_between_p95_ms = 44;</code>
@@ -5916,7 +5916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_between_p95_ms = 44;</code>
@@ -5932,7 +5932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+     * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
      * </pre>
      *
      * <code>optional int64 expected_between_p95_ms = 44;</code>

@@ -899,7 +899,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_between_p95_ms = 44;</code>
@@ -908,7 +908,7 @@ public interface AppLiveOrBuilder extends
   boolean hasExpectedBetweenP95Ms();
   /**
    * <pre>
-   * Time without a job that 19 of 20 runs stay below whose jobs take as long. [ms, detect]
+   * Time without a job that 19 of 20 runs stay below whose other time is as long. [ms, detect]
    * </pre>
    *
    * <code>optional int64 expected_between_p95_ms = 44;</code>
