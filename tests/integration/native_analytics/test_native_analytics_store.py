@@ -172,18 +172,18 @@ def test_migrations_run_once_and_follow_the_contract(client: Client, monkeypatch
 def test_a_list_gains_the_parts_that_its_message_gained(client: Client) -> None:
     """A store of before keeps what it had, and takes what has one part more."""
     wanted = contract_column_types("baselines")["samples"]
-    before = wanted.replace(", operator_rows Nullable(Int64)", "")
+    before = wanted.replace(", operator_rows Nullable(Int64), between_jobs_ms Nullable(Int64)", "")
     client.command(f"ALTER TABLE baselines MODIFY COLUMN samples {before}")
     client.command("INSERT INTO baselines (job_key, stage_fingerprint, samples) VALUES "
                    "('orders', 'before', [('run', 1, 60000, 9000, NULL, NULL, 8, false)])")  # fmt: skip
     migrated = migrate(client)
     client.command("INSERT INTO baselines (job_key, stage_fingerprint, samples) VALUES "
-                   "('orders', 'since', [('run', 1, 60000, 9000, NULL, NULL, 8, false, 500)])")  # fmt: skip
+                   "('orders', 'since', [('run', 1, 60000, 9000, NULL, NULL, 8, false, 500, 700)])")  # fmt: skip
     found = {each.stage_fingerprint: each.samples[0] for each in queries.baselines(client)}
 
     assert (before != wanted, migrated, migrate(client)) == (True, ["baselines.samples"], [])
-    assert (found["before"].wall_ms, found["before"].operator_rows) == (60_000, None)
-    assert (found["since"].wall_ms, found["since"].operator_rows) == (60_000, 500)
+    told = {name: (one.wall_ms, one.operator_rows, one.between_jobs_ms) for name, one in found.items()}
+    assert told == {"before": (60_000, None, None), "since": (60_000, 500, 700)}
 
 
 def test_tables_have_the_contracts_columns(client: Client) -> None:
