@@ -86,4 +86,5 @@ def _plain(content: bytes) -> dict[str, Any]:
 
 
 def _known(values: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name in known}
+    """What the record still has of the values: nearly always all of it."""
+    return values if values.keys() <= known else {name: value for name, value in values.items() if name in known}
