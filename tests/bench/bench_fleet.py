@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--history", type=int, default=20, help="runs of each job that are known before the first")
     parser.add_argument(
-        "--windows-jvm", default="-Xmx1g -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
+        "--windows-jvm", default="-Xms256m -Xmn112m -Xmx1g -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
         help="JVM_ARGS of the windows job: by default with the compiler that pays in the long run",
     )  # fmt: skip
     arguments = parser.parse_args()

@@ -8,6 +8,7 @@ all that is held, so that one must be small. It also knows of a key that was met
 asks the JVM for each time.
 All that lives equally long is in one map: at each turn to another key PyFlink makes every state anew, read or not, and
 what was written of each state is a call of its own.
+What was changed is written when the bundle ends (``commits.py``).
 A cell is read once in a key's turn and written at its end: nearly every row asks for some, and many change them.
 """
 
@@ -23,6 +24,7 @@ from pyflink.datastream import RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor, StateTtlConfig
 
 from sparkfuse_stream_jobs.detect.codec import Codec
+from sparkfuse_stream_jobs.detect.commits import Commits
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
 from sparkfuse_stream_jobs.detect.recent import NOT_HELD, Names, Recent
 
@@ -74,7 +76,8 @@ class Kept:
         ttl = StateTtlConfig.new_builder(Time.milliseconds(int(lives.total_seconds() * 1000)))
         ttl.update_ttl_on_create_and_write().return_expired_if_not_cleaned_up()
         descriptor.enable_time_to_live(ttl.build())
-        self._turns, self._map = turns, _Map(context.get_map_state(descriptor), turns.recent)
+        commits = Commits.of(context._keyed_state_backend)  # noqa: SLF001 - as commits.py says
+        self._turns, self._map = turns, _Map(context.get_map_state(descriptor), turns.recent, commits)
         turns.add_map(self._map)
 
     def cell(self, name: str, codec: Codec[Value]) -> Cell[Value]:
@@ -94,8 +97,8 @@ class Kept:
 class _Map:
     """Flink's map of one key's values, with what is held of it."""
 
-    def __init__(self, state: Any, recent: Recent) -> None:
-        self.state, self._recent, self.known_names = state, recent, Names()
+    def __init__(self, state: Any, recent: Recent, commits: Commits) -> None:
+        self.state, self._recent, self.known_names, self._commits = state, recent, Names(), commits
 
     def get(self, shelf: str, name: str, codec: Codec[Value], held: bool = True) -> Value | None:
         """What stands there; the JVM is not asked for what is held, and for what a key cannot have."""
@@ -117,12 +120,12 @@ class _Map:
             # First: a key that is met by this has nothing yet for all that is known, and would seem empty.
             self.known_names.add(self._recent.key, full_name)
             self._recent.put(shelf, name, value)
-        self.state.put(full_name, codec.encode(value))
+        self._changing().put(full_name, codec.encode(value))
 
     def remove(self, shelf: str, name: str, held: bool = True) -> None:
         """Take it away."""
         full_name = _full(shelf, name)
-        self.state.remove(full_name)
+        self._changing().remove(full_name)
         if not held:
             return
         if self.known_names.remove(self._recent.key, full_name):
@@ -160,9 +163,15 @@ class _Map:
         """Take all away that stands on the shelf."""
         prefix = f"{shelf}/"
         for name in [name for name in self.state.keys() if name.startswith(prefix)]:  # noqa: SIM118 - no dict
-            self.state.remove(name)
+            self._changing().remove(name)
             self.known_names.remove(self._recent.key, name)
         self._recent.clear(shelf)
+
+    def _changing(self) -> Any:
+        """The current key's own map, to be written at the end of the bundle."""
+        state = self.state.get_internal_state()
+        self._commits.changed(state)
+        return state
 
     def _fetch(self, full_name: str, codec: Codec[Value]) -> Value | None:
         content = self.state.get(full_name)

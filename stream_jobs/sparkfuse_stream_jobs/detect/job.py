@@ -80,9 +80,9 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     local = {
         "execution.target": "local",
         "python.executable": str(starter),
-        # States that PyFlink keeps at hand. Each bundle walks all of them, and what is read is in our own cache
-        # (recent.py): they are there for what a bundle writes, and what has no room is written at once.
-        "python.state.cache-size": "100",
+        # States that PyFlink keeps at hand. What is read is in our own cache (recent.py): they are there for what a
+        # bundle writes.
+        "python.state.cache-size": "1000",
         "python.map-state.read-cache-size": "1000",
         "python.map-state.write-cache-size": "1000",
         "parallelism.default": str(options.parallelism),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from sparkfuse_stream_jobs.detect.codec import number_codec
+from sparkfuse_stream_jobs.detect.commits import Commits
 from sparkfuse_stream_jobs.detect.flink_state import Kept, Turns, _Map
 from sparkfuse_stream_jobs.detect.recent import Recent
 
@@ -38,12 +40,24 @@ class State:
         self.asked += 1
         return list(self.content)
 
+    def get_internal_state(self) -> State:
+        """PyFlink's own map of the key, which knows what is to be written."""
+        return self
+
+
+class Backend:
+    """As much of PyFlink's keyed state as a step's commits stand on."""
+
+    def __init__(self) -> None:
+        self._map_state_handler = SimpleNamespace(_underlying=None)
+
 
 class OfKeys(State):
     """Flink's map, of the key whose turn it is; a step finds it by its descriptor."""
 
     def __init__(self) -> None:
         super().__init__({})
+        self._keyed_state_backend = Backend()
         self.of_keys: dict[str, dict[str, bytes]] = {}
         self.written: list[str] = []
 
@@ -61,7 +75,7 @@ class OfKeys(State):
 def kept(content: dict[str, bytes]) -> tuple[_Map, State]:
     recent, state = Recent(), State(content)
     recent.turn_to("key")
-    return _Map(state, recent), state
+    return _Map(state, recent, Commits(Backend())), state
 
 
 def test_a_shelf_of_a_key_that_was_met_empty_is_walked_without_asking():
