@@ -115,7 +115,7 @@ SICK = {
     "driver-waits-less": daily(wait=40),
     "slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
     "even-slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
-    "spills": Run(other=("wide_sort", "1600000"), settings={"spark.driver.memory": "600m"}),
+    "spills": Run(other=("wide_sort", "3600000"), settings={"spark.driver.memory": "600m"}),
     "tiny-tasks": Run(other=("tiny", "3000")),
     "cross-join": Run(other=("cross", "20000")),
     "result-too-large": Run(other=("collect_all", "100000"), settings={"spark.driver.maxResultSize": "1m"}, fails=True),
