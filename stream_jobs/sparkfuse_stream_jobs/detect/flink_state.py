@@ -3,9 +3,8 @@
 PyFlink keeps state that expires in its cache only if reading does not prolong its life and what has expired may still
 be seen until it is cleaned up; otherwise each look and each change is a call to the JVM and back, which made a row
 ten times as dear. So what must live on is written again by its step from time to time.
-Above that cache stands one of our own (``recent.py``): in PyFlink's each look decodes the bytes, and each bundle walks
-all that is held, so that one must be small. It also knows of a key that was met first what is not there, which PyFlink
-asks the JVM for each time.
+Above that cache stands one of our own (``recent.py``): in PyFlink's each look decodes the bytes.
+It also knows of a key that was met first what is not there, which PyFlink asks the JVM for each time.
 All that lives equally long is in one map: at each turn to another key PyFlink makes every state anew, read or not, and
 what was written of each state is a call of its own.
 What was changed is written when the bundle ends (``commits.py``).
