@@ -14,6 +14,7 @@ from tests.integration.collectors.spark_runs import CLIENT_STOP_SECONDS
     [
         ("spark35", "local-cluster[1,2,700]", "rpc"),
         pytest.param("spark4", "local[2]", "direct", marks=pytest.mark.long),
+        pytest.param("spark35", "local-cluster[2,1,700]", "direct", marks=pytest.mark.long),
     ],
 )
 def test_facts_tell_what_spark_counted(run_job, facts, kafka_bootstrap, topics, version, master, transport):

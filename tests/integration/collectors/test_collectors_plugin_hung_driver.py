@@ -9,8 +9,15 @@ from tests.waiting import wait_for
 
 
 @pytest.mark.timeout(600)
-def test_must_do_10_a_stopped_driver_does_not_silence_its_executors(run_job, facts, topics, kafka_bootstrap, tmp_path):
-    """SIGSTOP: the executors go on telling, to the broker directly; SIGCONT: by the driver again, and the job ends."""
+@pytest.mark.parametrize(
+    ("transport", "patience"),
+    # Who waits for the driver for an hour is heard in time only if nothing of it goes by the driver.
+    [("rpc", "2s"), pytest.param("direct", "1h", marks=pytest.mark.long)],
+)
+def test_must_do_10_a_stopped_driver_does_not_silence_its_executors(
+    run_job, facts, topics, kafka_bootstrap, tmp_path, transport, patience
+):
+    """SIGSTOP: the executors go on telling, to the broker directly; SIGCONT: the driver tells again, the job ends."""
     flag = tmp_path / "flag"
     job = run_job(
         "spark35",
@@ -20,7 +27,8 @@ def test_must_do_10_a_stopped_driver_does_not_silence_its_executors(run_job, fac
         spark__master="local-cluster[2,1,700]",
         spark__executor__memory="600m",
         spark__test__flag=str(flag),
-        spark__sparkfuse__executor__patience="2s",
+        spark__sparkfuse__executor__transport=transport,
+        spark__sparkfuse__executor__patience=patience,
     )
     driver = int(job.said("APPLICATION").split()[2])
 
