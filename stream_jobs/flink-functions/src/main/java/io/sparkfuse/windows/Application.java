@@ -13,6 +13,7 @@ import io.sparkfuse.windows.wire.CollectorDrops;
 import io.sparkfuse.windows.wire.LaneNumbers;
 import io.sparkfuse.windows.wire.StageNews;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -27,6 +28,10 @@ final class Application {
   private final StagesOfApplication stages;
   private final JobsOfApplication jobs;
   private final ExecutorsOfApplication executors;
+
+  /** Reasons for which a collector looks at nothing; for others it only looks at less. */
+  private static final Set<String> OFF = Set.of("switched off", "faults");
+
   private final WindowClock clock;
   private final ApplicationSilence silence;
   private final TreeMap<String, Drops> drops = new TreeMap<>();
@@ -126,12 +131,20 @@ final class Application {
     silence.see(numbers);
   }
 
-  /** Takes over the collector's own counters, which only rise. */
+  /**
+   * Takes over the collector's own counters, which only rise. Of what one that is off does not tell
+   * nothing follows: neither that it stands still nor that executors are silent.
+   */
   void see(String collector, CollectorHealth health) {
     long unnumbered = health.getSparkDroppedEvents();
     Drops told =
         new Drops(health.getDroppedBulk() + health.getDroppedReserved() + unnumbered, unnumbered);
     drops.merge(collector, told, Drops::higher);
+    if (health.getBreaker().equals("open") && OFF.contains(health.getBreakerReason())) {
+      silence.moved();
+      silence.idle();
+      executors.unasked();
+    }
   }
 
   void see(StageNews news, long windowEndMs) {
@@ -207,9 +220,12 @@ final class Application {
     if (overcounted) {
       return 0.0;
     }
-    long unnumbered = drops.values().stream().mapToLong(Drops::unnumbered).sum();
-    long expected = lanes.expected() + unnumbered;
+    long expected = expected();
     return expected == 0 ? null : (double) lanes.seen() / expected;
+  }
+
+  private long expected() {
+    return lanes.expected() + drops.values().stream().mapToLong(Drops::unnumbered).sum();
   }
 
   AppLive row(Long startMs, long windowEndMs) {
@@ -232,7 +248,7 @@ final class Application {
         .setFailedJobs(soFar.getFailedJobs())
         .setExecutors(executors.count())
         .setFactsSeen(lanes.seen())
-        .setFactsExpected(lanes.expected())
+        .setFactsExpected(expected())
         .setFactsDropped(drops.values().stream().mapToLong(Drops::dropped).sum())
         .build();
   }

@@ -81,6 +81,11 @@ final class ExecutorsOfApplication {
     states.remove(id);
   }
 
+  /** Nobody is asked for samples, so none is silent until it has spoken again. */
+  void unasked() {
+    states.replaceAll((id, state) -> state.toBuilder().clearLast().build());
+  }
+
   /**
    * Rows of one window, by executor: one for each sample and, where {@code tellSilent}, one for
    * each executor that is there, sampled before, and is silent now.

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sparkfuse.contracts.AppLive;
 import io.sparkfuse.contracts.ApplicationEnded;
 import io.sparkfuse.contracts.ApplicationStarted;
+import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.ExecutorAdded;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
@@ -142,6 +143,41 @@ class ApplicationAbsenceTest {
     assertFalse(last.hasStalledMs());
     assertEquals(3_605_000, fallsSilent.getOutlivedMs());
     assertTrue(more * Story.WINDOW_MS < ApplicationSilence.GONE_MS, more + " windows more");
+  }
+
+  /** A collector that somebody switched off tells of nothing, and nothing follows from that. */
+  @Test
+  void whoIsNotAskedIsNotSilent() throws Exception {
+    Story story = running();
+    story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
+    CollectorHealth.Builder off =
+        CollectorHealth.newBuilder().setBreaker("open").setBreakerReason("switched off");
+    for (int window = 1; window <= 100; window++) {
+      List<LiveRow> rows = story.word(DRIVER).health(DRIVER, off).pass();
+
+      assertEquals(List.of(), Story.executors(rows));
+      assertEquals(0, Story.application(rows).getStalledMs());
+    }
+    CollectorHealth.Builder on = CollectorHealth.newBuilder().setBreaker("closed");
+    List<LiveRow> first = story.word(DRIVER).health(DRIVER, on).pass();
+    story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
+    List<LiveRow> silent = story.word(DRIVER).health(DRIVER, on).pass();
+
+    assertEquals(List.of(), Story.executors(first));
+    assertEquals(5000, Story.application(first).getStalledMs());
+    assertEquals(5000, Story.executors(silent).get(0).getSilentMs());
+  }
+
+  /** One that only looks at less hears its executors as ever. */
+  @Test
+  void aCollectorThatStepsBackStillHearsSilence() throws Exception {
+    Story story = running();
+    story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
+    CollectorHealth.Builder less =
+        CollectorHealth.newBuilder().setBreaker("open").setBreakerReason("heap");
+    List<LiveRow> rows = story.word(DRIVER).health(DRIVER, less).pass();
+
+    assertEquals(5000, Story.executors(rows).get(0).getSilentMs());
   }
 
   /** An application that just ends says nothing more, and neither does one that only ticks saw. */

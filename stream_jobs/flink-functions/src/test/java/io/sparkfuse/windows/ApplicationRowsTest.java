@@ -118,6 +118,8 @@ class ApplicationRowsTest {
             List.of(numbers(0, 1, 2), waiting));
 
     assertEquals(0.75, row.getCompleteness());
+    assertEquals(3, row.getApplication().getFactsSeen());
+    assertEquals(4, row.getApplication().getFactsExpected());
     assertEquals(6, row.getApplication().getFactsDropped());
   }
 

@@ -1,6 +1,7 @@
 package io.sparkfuse.windows;
 
 import io.sparkfuse.contracts.AppLive;
+import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.ExecutorLive;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
@@ -40,6 +41,12 @@ final class Story {
 
   Story sample(ExecutorSample.Builder sample) {
     return wait(WaitingRow.newBuilder().setSamples(latest(sample)));
+  }
+
+  /** How a collector says that it stands. */
+  Story health(String collector, CollectorHealth.Builder health) {
+    Fact fact = Fact.newBuilder().setCollector(collector).setCollectorHealth(health).build();
+    return wait(WaitingRow.newBuilder().setHealth(latest(fact)));
   }
 
   Story pause(ExecutorSample.Builder sample) {
@@ -109,7 +116,10 @@ final class Story {
   }
 
   private static LatestFacts latest(ExecutorSample.Builder sample) {
-    Fact fact = Fact.newBuilder().setExecutorSample(sample).build();
+    return latest(Fact.newBuilder().setExecutorSample(sample).build());
+  }
+
+  private static LatestFacts latest(Fact fact) {
     return LatestFacts.newBuilder()
         .addLatest(LatestFact.newBuilder().setFact(fact.toByteString()))
         .build();
