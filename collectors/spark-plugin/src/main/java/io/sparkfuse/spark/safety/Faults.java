@@ -9,12 +9,20 @@ import java.util.concurrent.atomic.AtomicLong;
  * Throwable and tells it to this class.
  */
 public final class Faults {
-  /** After so many faults the part is switched off: it would only go on failing. */
+  /**
+   * After so many faults within {@link #WINDOW_MS} the part is off: it would only go on failing.
+   */
   public static final long MOST = 1_000;
+
+  /** A race now and then, over the weeks that a streaming application runs, is no failing part. */
+  static final long WINDOW_MS = 3_600_000;
 
   private final String part;
   private final long most;
   private final AtomicLong count = new AtomicLong();
+  private long windowBeganMs;
+  private long recent;
+  private volatile boolean off;
 
   public Faults(String part) {
     this(part, MOST);
@@ -28,19 +36,34 @@ public final class Faults {
   /** Counts one fault; never throws, not even when memory is out. */
   public void caught(Throwable fault) {
     try {
-      long now = count.incrementAndGet();
-      if (now == most) {
-        PluginLog.warn("Sparkfuse: " + part + " is switched off after " + now + " faults");
-      } else {
-        PluginLog.trouble(part + " fault", fault);
-      }
+      caught(fault, SteadyClock.ms());
     } catch (Throwable ignored) { // nothing is left that could be done about it
     }
   }
 
+  void caught(Throwable fault, long nowMs) {
+    count.incrementAndGet();
+    if (isTheLast(nowMs)) {
+      PluginLog.warn("Sparkfuse: " + part + " is switched off after " + most + " faults");
+    } else {
+      PluginLog.trouble(part + " fault", fault);
+    }
+  }
+
+  private synchronized boolean isTheLast(long nowMs) {
+    if (recent == 0 || nowMs - windowBeganMs >= WINDOW_MS) {
+      windowBeganMs = nowMs;
+      recent = 0;
+    }
+    recent++;
+    boolean last = recent >= most && !off;
+    off |= last;
+    return last;
+  }
+
   /** Whether the part may go on. */
   public boolean on() {
-    return count.get() < most;
+    return !off;
   }
 
   /** Faults so far. */

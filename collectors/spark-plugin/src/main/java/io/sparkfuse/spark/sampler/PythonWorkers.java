@@ -206,7 +206,7 @@ final class PythonWorkers {
       if (Character.isDigit(name.charAt(0))) {
         try {
           table.put(name, fields(text(proc.resolve(name).resolve("stat"))));
-        } catch (IOException gone) { // it ended between the two looks
+        } catch (IOException | RuntimeException gone) { // it ended between the two looks, or in one
         }
       }
     }

@@ -7,6 +7,7 @@ import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.safety.SteadyClock;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
@@ -145,8 +146,24 @@ public final class Sender {
     offerHealthWhenDue();
     forsakeDead(); // what it held is counted though nothing more should come
     boolean idle = backlog.waiting() == 0 || !breaker.closed();
-    queue.take(BATCH, idle ? WAIT_MS : 1).forEach(this::deliver);
+    deliver(queue.take(BATCH, idle ? WAIT_MS : 1));
     sendWaiting();
+  }
+
+  /**
+   * What cannot be made is counted one by one as dropped, and as one fault for all of them: a full
+   * heap fails a batch in a moment and has room again after the next collection.
+   */
+  private void deliver(List<Outgoing> batch) {
+    Throwable last = null;
+    for (Outgoing item : batch) {
+      Throwable unmade = deliver(item);
+      last = unmade == null ? last : unmade;
+    }
+    if (last != null) {
+      faults.caught(last);
+      rest();
+    }
   }
 
   /** Whatever is wrong, a full heap for one, may last: trying on and on would make it worse. */
@@ -180,9 +197,12 @@ public final class Sender {
     }
   }
 
-  /** Sends one thing, or puts it behind those that wait; one that cannot be made is a fault. */
-  private void deliver(Outgoing item) {
+  /**
+   * Sends one thing, or puts it behind those that wait; gives why it could not be made, or null.
+   */
+  private Throwable deliver(Outgoing item) {
     boolean held = false;
+    Throwable why = null;
     try {
       byte[] value = item.ready;
       if (value == null) {
@@ -190,11 +210,12 @@ public final class Sender {
       }
       held = backlog.waiting() == 0 && tryOnce(item.topic, value) || keep(item, value);
     } catch (Throwable unmade) {
-      faults.caught(unmade);
+      why = unmade;
     }
     if (!held) { // its number stays a hole
       queue.countDropped(item.rank.lane);
     }
+    return why;
   }
 
   /** Puts a record behind those that wait; an event id cannot be deflated, but made again. */
@@ -260,7 +281,7 @@ public final class Sender {
       if (deliveries.acknowledged() > 0 && !givesUp()) {
         settle();
         offerHealth();
-        queue.take(BATCH, 0).forEach(this::deliver);
+        deliver(queue.take(BATCH, 0));
       }
     } catch (Throwable fault) {
       faults.caught(fault);

@@ -218,4 +218,29 @@ class SenderTest {
     assertEquals(1, opened.get());
     assertEquals(1, faults.count());
   }
+
+  @Test
+  void whatCannotBeMadeIsCountedEachAndIsOneFaultOfItsBatch() {
+    Application nameless = new Application(null, "t", "app-1", 0, 1); // no fact can be made of it
+    FactQueue queue = new FactQueue(10, 1 << 20, 2_000, 1 << 24);
+    Faults faults = new Faults("test", 100);
+    Sender sender =
+        new Sender(
+            queue,
+            1 << 20,
+            deliveries -> new Memory(),
+            () -> nameless,
+            "driver-1",
+            3_600_000,
+            faults);
+    for (int i = 0; i < 500; i++) {
+      queue.offer(jobEnded(i));
+    }
+    sender.start(() -> null);
+    sender.finish(60_000);
+
+    assertEquals(500, queue.dropped(Lane.RESERVED));
+    assertEquals(2, faults.count());
+    assertTrue(faults.on());
+  }
 }
