@@ -210,7 +210,9 @@ final class DriverSide implements DriverPlugin {
         return;
       }
       long untilNs = System.nanoTime() + parts.shutdownMs() * 1_000_000;
-      guard.stop();
+      if (guard != null) { // it was the last to start
+        guard.stop();
+      }
       if (sampler != null) {
         sampler.stop();
       }

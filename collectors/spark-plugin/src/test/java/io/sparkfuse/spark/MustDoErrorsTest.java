@@ -22,9 +22,13 @@ import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.scheduler.SparkListenerBlockManagerRemoved;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerNodeExcluded;
+import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import scala.Option;
 
 /**
  * Must-do 1, on a real Spark: whatever is thrown in whatever entry of the plugin, the job's result
@@ -194,7 +198,11 @@ class MustDoErrorsTest {
     HostileExecutor executor = new HostileExecutor(make);
     try (JavaSparkContext spark = PluginOfTests.spark(driver, executor)) {
       PluginOfTests.assertJobIsRight(spark);
+      PluginOfTests.assertJobFailsByItself(spark);
       spark.sc().listenerBus().post(new SparkListenerExecutorRemoved(1, "7", "lost"));
+      spark.sc().listenerBus().post(new SparkListenerNodeExcluded(1, "worker", 2));
+      BlockManagerId store = BlockManagerId.apply("7", "worker", 1, Option.empty());
+      spark.sc().listenerBus().post(new SparkListenerBlockManagerRemoved(1, store));
       PluginOfTests.assertJobIsRight(spark);
       PluginOfTests.await("a sample of the executor", () -> driver.forwarded.get() > 0);
       PluginOfTests.await(
@@ -211,6 +219,9 @@ class MustDoErrorsTest {
                 Fact.KindCase.APPLICATION_STARTED,
                 Fact.KindCase.EXECUTOR_ADDED,
                 Fact.KindCase.EXECUTOR_REMOVED,
+                Fact.KindCase.BLOCK_MANAGER_ADDED,
+                Fact.KindCase.BLOCK_MANAGER_REMOVED,
+                Fact.KindCase.NODE_EVENT,
                 Fact.KindCase.JOB_STARTED,
                 Fact.KindCase.JOB_ENDED,
                 Fact.KindCase.STAGE_STARTED,
@@ -219,8 +230,8 @@ class MustDoErrorsTest {
                 Fact.KindCase.TASK_ENDED,
                 Fact.KindCase.APPLICATION_ENDED)),
         driver.kinds.toString());
-    assertEquals(10, executor.began.get());
-    assertEquals(10, executor.ended.get());
+    assertEquals(11, executor.began.get());
+    assertEquals(11, executor.ended.get(), "one of them failed");
     assertEquals(1, executor.stopped.get());
     assertEquals(1, driver.shutDown.get());
   }

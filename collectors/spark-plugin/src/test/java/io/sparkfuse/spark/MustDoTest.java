@@ -182,6 +182,30 @@ class MustDoTest {
   }
 
   @Test
+  void must_do_06_callbacksOverTheirBudgetAreHeardAndTriedAgain() {
+    List<Integer> numbers = Collections.nCopies(1_500, 1);
+    try (JavaSparkContext spark =
+        PluginOfTests.spark(
+            memory.driver(),
+            new ExecutorParts(),
+            "spark.sparkfuse.breaker.callbackBudget",
+            "1us",
+            "spark.sparkfuse.breaker.pause",
+            "1s")) {
+      PluginOfTests.await(
+          "the breaker to open",
+          () -> {
+            spark.parallelize(numbers, 1_500).count();
+            return memory.health().getBreaker().equals("open");
+          });
+      assertEquals("callbacks", memory.health().getBreakerReason());
+      PluginOfTests.await("the try", () -> memory.health().getBreaker().equals("half-open"));
+      PluginOfTests.assertJobIsRight(spark);
+      assertTrue(memory.health().getPassedOver() > 0);
+    }
+  }
+
+  @Test
   void must_do_07_aFileSwitchesItOffAndOnWhileTheJobRuns(@TempDir Path folder) throws Exception {
     Path file = folder.resolve("off");
     try (JavaSparkContext spark =

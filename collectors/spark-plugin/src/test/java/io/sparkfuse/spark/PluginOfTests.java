@@ -56,7 +56,7 @@ public final class PluginOfTests implements SparkPlugin {
     return new JavaSparkContext(conf);
   }
 
-  /** A job of two stages whose result is known; one of its tasks fails once. */
+  /** A job of two stages and five tasks whose result is known. */
   static void assertJobIsRight(JavaSparkContext spark) {
     int sum =
         spark
@@ -67,6 +67,24 @@ public final class PluginOfTests implements SparkPlugin {
             .reduce(Integer::sum);
     if (sum != 21 || spark.sc().isStopped()) {
       throw new AssertionError("the job's result is " + sum);
+    }
+  }
+
+  /** A job of one task that fails: its action says why, and the context lives. */
+  static void assertJobFailsByItself(JavaSparkContext spark) {
+    try {
+      spark
+          .parallelize(Arrays.asList(1), 1)
+          .foreach(
+              number -> {
+                throw new IllegalArgumentException("the job's own");
+              });
+      throw new AssertionError("the job did not fail");
+    } catch (Exception failed) {
+      if (!String.valueOf(failed.getMessage()).contains("the job's own")
+          || spark.sc().isStopped()) {
+        throw new AssertionError(failed);
+      }
     }
   }
 

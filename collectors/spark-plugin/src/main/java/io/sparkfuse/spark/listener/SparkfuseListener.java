@@ -64,9 +64,9 @@ public final class SparkfuseListener extends SparkFirehoseListener {
 
   @Override
   public void onEvent(SparkListenerEvent event) {
-    times.begin();
     boolean interruptedBefore = Thread.currentThread().isInterrupted();
     try {
+      times.begin();
       if (gate.passes(event, faults.on())) {
         copy(event);
       }
@@ -74,11 +74,19 @@ public final class SparkfuseListener extends SparkFirehoseListener {
       faults.caught(fault);
       lost(event);
     }
-    if (!interruptedBefore) {
-      // Spark silently removes a listener that leaves its thread interrupted.
-      Thread.interrupted();
+    end(interruptedBefore);
+  }
+
+  private void end(boolean interruptedBefore) {
+    try {
+      if (!interruptedBefore) {
+        // Spark silently removes a listener that leaves its thread interrupted.
+        Thread.interrupted();
+      }
+      times.end();
+    } catch (Throwable fault) {
+      faults.caught(fault);
     }
-    times.end();
   }
 
   /** Leaves a hole; it may be one too many, when the fact was queued before the fault. */
