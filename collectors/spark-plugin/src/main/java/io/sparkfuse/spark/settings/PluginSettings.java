@@ -20,10 +20,11 @@ public final class PluginSettings {
   /** Room for some facts of the largest size. */
   private static final long LEAST_QUEUE_BYTES = 1L << 20;
 
-  static final String STANDARD_BOOTSTRAP = "127.0.0.1:19092";
-
   public final boolean enabled;
+
+  /** Brokers that the owner named in settings or environment, else empty. */
   public final String bootstrap;
+
   public final String kafkaConfigFile;
   public final String topicPrefix;
   public final String cluster;
@@ -50,9 +51,7 @@ public final class PluginSettings {
     ConfigurationReader read = new ConfigurationReader(conf);
     enabled = read.flag(SettingKeys.ENABLED, true);
     bootstrap =
-        read.text(
-            SettingKeys.BOOTSTRAP,
-            environment.getOrDefault("SPARKFUSE_KAFKA_BOOTSTRAP", STANDARD_BOOTSTRAP));
+        read.text(SettingKeys.BOOTSTRAP, environment.getOrDefault("SPARKFUSE_KAFKA_BOOTSTRAP", ""));
     kafkaConfigFile = read.text(SettingKeys.KAFKA_CONFIG_FILE, "");
     topicPrefix =
         read.text(

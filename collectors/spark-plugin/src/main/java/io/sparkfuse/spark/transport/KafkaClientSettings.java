@@ -13,6 +13,8 @@ import java.util.function.Supplier;
  * the bounds that keep a broken broker away from the job.
  */
 public final class KafkaClientSettings {
+  private static final String STANDARD_BOOTSTRAP = "127.0.0.1:19092";
+
   /**
    * A record that is not delivered by then is given up and counted. Newer ones wait behind it, so
    * to give it up earlier would free nothing that they need: what waits is bounded by bytes.
@@ -68,7 +70,10 @@ public final class KafkaClientSettings {
 
   private static Properties common(PluginSettings settings, String clientId) {
     Properties all = ownersFile(settings.kafkaConfigFile);
-    all.put("bootstrap.servers", settings.bootstrap);
+    if (!settings.bootstrap.isEmpty()) {
+      all.put("bootstrap.servers", settings.bootstrap);
+    }
+    all.putIfAbsent("bootstrap.servers", STANDARD_BOOTSTRAP);
     all.put("client.id", clientId);
     all.put("request.timeout.ms", "10000");
     all.put("socket.connection.setup.timeout.ms", "2000");

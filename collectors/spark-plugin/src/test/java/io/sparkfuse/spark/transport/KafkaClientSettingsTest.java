@@ -1,7 +1,6 @@
 package io.sparkfuse.spark.transport;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.spark.settings.PluginSettings;
@@ -15,7 +14,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 class KafkaClientSettingsTest {
   private static Properties producer(String file) {
-    SparkConf conf = new SparkConf(false).set("spark.sparkfuse.kafka.configFile", file);
+    return producer(new SparkConf(false).set("spark.sparkfuse.kafka.configFile", file));
+  }
+
+  private static Properties producer(SparkConf conf) {
     return KafkaClientSettings.producer(PluginSettings.of(conf), "test", 4 << 20);
   }
 
@@ -32,8 +34,7 @@ class KafkaClientSettingsTest {
             "buffer.memory=1073741824",
             "delivery.timeout.ms=2000000000",
             "acks=0",
-            "enable.idempotence=false",
-            "bootstrap.servers=elsewhere:1"));
+            "enable.idempotence=false"));
     Properties all = producer(file.toString());
 
     assertEquals("SSL", all.get("security.protocol"));
@@ -43,7 +44,21 @@ class KafkaClientSettingsTest {
     assertTrue(Long.parseLong(all.getProperty("delivery.timeout.ms")) <= 3_600_000);
     assertEquals("all", all.get("acks"));
     assertEquals("true", all.get("enable.idempotence"));
-    assertNotEquals("elsewhere:1", all.get("bootstrap.servers"));
+  }
+
+  @Test
+  void theOwnersFileNamesTheBrokersWhereNoSettingDoes(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("client.properties");
+    Files.write(file, Arrays.asList("bootstrap.servers=elsewhere:1"));
+
+    SparkConf both =
+        new SparkConf(false)
+            .set("spark.sparkfuse.kafka.configFile", file.toString())
+            .set("spark.sparkfuse.kafka.bootstrap", "here:1");
+
+    assertEquals("127.0.0.1:19092", producer("").get("bootstrap.servers"));
+    assertEquals("elsewhere:1", producer(file.toString()).get("bootstrap.servers"));
+    assertEquals("here:1", producer(both).get("bootstrap.servers"));
   }
 
   @Test
