@@ -73,6 +73,8 @@ def _outage(run_job: Callable, broker: StoppableBroker, tmp_path: Path, topics: 
     broker.start()
     print(f"away for {away[1]:.0f} s, {away[0]} tasks ended meanwhile, {away[0] / away[1]:.0f} a second")
     with closing(Facts(broker.bootstrap, topics)) as facts:
+        # What was told before the outage is in the topic, too, and said that all was well.
+        wait_for(lambda: any(each.breaker != "closed" for each in facts.of("collector_health")), 120, "the outage")
         wait_for(lambda: facts.of("collector_health")[-1].breaker == "closed", 120, "the broker to be found again")
         wait_for(lambda: facts.of("collector_health")[-1].queued < 2_000, 240, "what waited to be sent")
         flag.touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,12 @@ def name(fact: Fact) -> str:
     return str(fact.WhichOneof("kind"))
 
 
+def is_told_by_an_end(fact: Fact, live: Iterable[Fact]) -> bool:
+    """A start that the plugin left out, because its task ended while it still waited."""
+    ends = {each.task_ended.task_id for each in live if name(each) == "task_ended"}
+    return name(fact) == "task_started" and fact.task_started.task_id in ends
+
+
 @pytest.mark.parametrize(
     ("version", "script"),
     [
@@ -109,8 +116,8 @@ def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path,
     assert job.ended() == 0
 
     live, logged = by_id(facts.all()), by_id(shipped(folder))
-    assert {fact.WhichOneof("kind") for fact in logged.values()} == {fact.WhichOneof("kind") for fact in live.values()}
     assert [live[each] for each in live.keys() - logged.keys()] == []
-    assert [logged[each] for each in logged.keys() - live.keys()] == []
+    only_logged = [logged[each] for each in logged.keys() - live.keys()]
+    assert [fact for fact in only_logged if not is_told_by_an_end(fact, live.values())] == []
     found = {name(fact): difference(fact, logged[each]) for each, fact in live.items() if fact != logged[each]}
     assert found == {}
