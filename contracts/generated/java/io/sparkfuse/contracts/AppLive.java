@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
   private long factsExpected_ = 0L;
   /**
    * <pre>
-   * Facts that the collectors numbered; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -545,7 +545,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts that the collectors numbered; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -4084,7 +4084,7 @@ private static final long serialVersionUID = 0L;
     private long factsExpected_ ;
     /**
      * <pre>
-     * Facts that the collectors numbered; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -4096,7 +4096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -4108,7 +4108,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -4124,7 +4124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>

@@ -317,7 +317,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Facts that the collectors numbered; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -326,7 +326,7 @@ public interface AppLiveOrBuilder extends
   boolean hasFactsExpected();
   /**
    * <pre>
-   * Facts that the collectors numbered; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
