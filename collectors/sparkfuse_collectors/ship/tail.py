@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from sparkfuse_collectors.logs.files import Files
 from sparkfuse_collectors.logs.find import FoundLog, Part
 from sparkfuse_collectors.logs.lines import Chunk, LineReader, OpenReaders
 from sparkfuse_collectors.logs.plain import Bookmark, BrokenFile
+from sparkfuse_collectors.ship.rest import Rest, end_of
 from sparkfuse_collectors.ship.translate import Shipper, Translation, parsed
 from sparkfuse_contracts.generated.position_pb2 import Position
 
@@ -36,16 +38,23 @@ class LogTail:
     """Follows one log. ``name`` stays through renaming, ``state`` is that of position.proto.
 
     ``history_due`` says that the log ended and its history is to be made; ``reason`` why it was set aside.
+    ``abandoned`` is after how many seconds without a change its writer counts as dead, though it did not close it.
     """
 
     __slots__ = (
-        "_again", "_bookmark", "_identity_read", "_index", "_known", "_offset", "_read_packed", "_shipper",
-        "_translation", "behind_since", "found", "gaps", "history_due", "name", "reason", "rewritten", "state",
+        "_abandoned", "_again", "_bookmark", "_changed_at", "_identity_read", "_index", "_known", "_offset",
+        "_read_packed", "_rest", "_shipper", "_translation", "behind_since", "found", "gaps", "history_due", "name",
+        "reason", "rewritten", "state",
     )  # fmt: skip
 
-    def __init__(self, name: str, shipper: Shipper, position: Position | None = None) -> None:
+    def __init__(
+        self, name: str, shipper: Shipper, position: Position | None = None, abandoned: float = math.inf
+    ) -> None:
         self.name, self._shipper = name, shipper
+        self._abandoned = max(abandoned, SETTLE_SECONDS)
         self.found: FoundLog | None = None
+        # Some stores do not tell by a file's time that it grew.
+        self._changed_at = 0.0
         self.rewritten = self.gaps = 0
         self.behind_since = 0.0
         self._begin_anew()
@@ -61,10 +70,15 @@ class LogTail:
         self._translation: Translation | None = None
         # What was read must be read again before the rest can be understood.
         self._again = False
+        # What is done without its end may grow again.
+        self._rest: Rest | None = None
 
     def _resume(self, position: Position) -> None:
         self.state = position.state or LIVE
         self.reason = "as it was before" if self.state == SET_ASIDE else ""
+        if self.state == DONE:
+            # Nobody knows whether its end was read; without an identity nothing of it was sent but its history.
+            self._rest = Rest(LIVE if position.HasField("app_id") else WATCHED, position.updated_ms)
         if not position.HasField("app_id"):
             return
         self._known = Identity(position.app_id, position.app_attempt, position.app_start_ms)
@@ -76,6 +90,8 @@ class LogTail:
 
     def saw(self, found: FoundLog, now: float) -> None:
         """The log as it lies there now."""
+        if self.found is not None and found.parts != self.found.parts:
+            self._changed_at = now
         self.found = found
         part = self._part()
         replaced = part is not None and bool(self._identity_read) and part.identity != self._identity_read
@@ -86,6 +102,9 @@ class LogTail:
             self._forget()
         elif part is not None and self.state == SET_ASIDE and self._known is None and self._has_grown(part):
             self._begin_anew()  # it was no log yet: a copy that was on its way
+        if self.state == DONE and self._rest is not None and self._rest.is_over(found):
+            self.state, self._rest = self._rest.state, None
+            self._again = self._known is not None
         if not self.wants_read(now):
             self.behind_since = 0.0
         elif not self.behind_since:
@@ -93,6 +112,12 @@ class LogTail:
 
     def _has_grown(self, part: Part) -> bool:
         return bool(self._identity_read) and part.size_bytes > self._read_packed
+
+    def put_away(self) -> None:
+        """It does not lie there: keep where it stands, and read it again when it is back."""
+        if self.state in {LIVE, WATCHED}:
+            self._forget()
+        self.behind_since = 0.0
 
     def _forget(self) -> None:
         """Let go of what was read, so that it is read again and compared."""
@@ -137,6 +162,8 @@ class LogTail:
         """Send nothing live: it ended before anybody watched it."""
         self.state, self.history_due = WATCHED, True
         self._translation = None
+        if self.found is not None and not self._is_closed:
+            self._rest = Rest(WATCHED, end=end_of(self.found))
 
     # ---- reading
 
@@ -216,7 +243,8 @@ class LogTail:
         following = self._next_part()
         if following is None and not self._is_settled(now) and not self._has_ended():
             return
-        if following is not None or self._is_settled(now):
+        if following is not None or (self._is_settled(now) and self._is_closed):
+            # What is not closed may get the rest of its last line yet, and the line would count twice.
             self._translate(reader.finish(), read)
         if following is not None:
             self._index, self._offset, self._read_packed = following.number, 0, 0
@@ -231,6 +259,8 @@ class LogTail:
             raise LogRefused("not one of its lines says which application it is of")
         if not self._has_ended():
             self._translation.torn = True
+            if self.found is not None and not self._is_closed:
+                self._rest = Rest(self.state, end=end_of(self.found))
         if self.state == WATCHED:
             self.history_due = True
         else:
@@ -258,6 +288,7 @@ class LogTail:
 
     def _set_aside(self, reason: str) -> None:
         self.state, self.reason, self.history_due = SET_ASIDE, reason, False
+        self._rest = None
         part = self._part()
         if part is not None:
             self._read_packed, self._identity_read = part.size_bytes, part.identity
@@ -266,10 +297,20 @@ class LogTail:
         return self._translation is not None and self._translation.facts.ended_ms is not None
 
     def _is_settled(self, now: float) -> bool:
-        """Whether its writer is done with it, and long enough ago that nothing more of it can appear."""
-        if self.found is None or not self.found.closed:
+        """Whether its writer is done with it, and long enough ago that nothing more of it can appear.
+
+        One that was killed never says so: long enough without a change says it.
+        """
+        if self.found is None:
             return False
-        return now - self.found.modified_ms / 1000 > SETTLE_SECONDS
+        modified = self.found.modified_ms / 1000
+        if self._is_closed:
+            return now - modified > SETTLE_SECONDS
+        return now - max(modified, self._changed_at) > self._abandoned
+
+    @property
+    def _is_closed(self) -> bool:
+        return self.found is not None and self.found.closed is True
 
     def _wanted(self) -> tuple[str, ...]:
         return RARE_EVENTS if self.state == WATCHED else EVENTS

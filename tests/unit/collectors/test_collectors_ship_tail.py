@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import os
 import shutil
+import time
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +28,7 @@ LOGS = Path(__file__).parents[2] / "logs"
 SHIPPER = Shipper("test", "c", "t")
 NOW = 4_000_000_000.0
 """Long after any file was written: what is closed has settled."""
+DAY = 86_400.0
 TURN = 1 << 20
 
 
@@ -55,8 +59,9 @@ END = event("ApplicationEnd", Timestamp=900)
 class Folder:
     """A folder of one log, looked at and read as the shipper does it; ``again`` forgets all but the position."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, abandoned: float = math.inf) -> None:
+        self.path, self.abandoned = path, abandoned
+        self.now = NOW
         self.files = LocalFiles(str(path))
         self.readers = OpenReaders()
         self.tail: LogTail | None = None
@@ -68,17 +73,19 @@ class Folder:
         target.parent.mkdir(exist_ok=True)
         with target.open("ab" if append else "wb") as file:
             file.write(content)
+        if self.abandoned < math.inf:
+            os.utime(target, (self.now, self.now))
 
     def read(self, turn_bytes: int = TURN) -> list[str]:
         """Look once and read all there is; the kinds of the new facts, the shipper's own left out."""
         (found,) = find_logs(self.files)
         if self.tail is None:
-            self.tail = LogTail(found.name, SHIPPER)
-        self.tail.saw(found, NOW)
+            self.tail = LogTail(found.name, SHIPPER, abandoned=self.abandoned)
+        self.tail.saw(found, self.now)
         fresh: list[Fact] = []
         turns = 0
-        while self.tail.wants_read(NOW):
-            read = self.tail.read(self.files, self.readers, turn_bytes, NOW)
+        while self.tail.wants_read(self.now):
+            read = self.tail.read(self.files, self.readers, turn_bytes, self.now)
             fresh += [Fact.FromString(record) for record in read.records]
             self.malformed += read.malformed
             turns += 1
@@ -94,7 +101,8 @@ class Folder:
         position = self.tail.position()
         (found,) = find_logs(self.files)
         self.readers = OpenReaders()
-        self.tail = LogTail(found.name, SHIPPER, position and from_json(Position, to_json(position)))
+        known = position and from_json(Position, to_json(position))
+        self.tail = LogTail(found.name, SHIPPER, known, self.abandoned)
 
     @property
     def tasks(self) -> list[int]:
@@ -370,6 +378,163 @@ def test_a_plugin_that_is_switched_off_does_not_watch(folder: Folder) -> None:
     folder.write("app-1.inprogress", header(**plugin) + task(1))
 
     assert folder.read() == ["application_started", "job_started", "task_ended"]
+
+
+PLUGIN = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin"}
+RESTARTS = pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Folder:
+    """A folder whose logs count as abandoned when they stood still for a day; they change when it is now."""
+    return Folder(tmp_path, DAY)
+
+
+@RESTARTS
+@pytest.mark.parametrize("name", ["app-1.inprogress", "eventlog_v2_app-1/events_1_app-1"])
+def test_a_watched_log_of_a_killed_driver_is_repaired(left: Folder, name: str, *, restarted: bool) -> None:
+    """Nobody closes it: when it stood still for a day its history is due, and not before."""
+    left.write(name, header(**PLUGIN) + task(1) + task(2)[:20])
+    left.read()
+    if restarted:
+        left.again()
+    left.now += DAY - 1
+
+    assert left.read() == []
+    assert (left.tail.state, left.tail.history_due) == ("watched", False)
+    left.now += 2
+    assert left.read() == []
+    assert (left.tail.state, left.tail.history_due) == ("watched", True)
+
+
+@RESTARTS
+def test_a_live_log_of_a_killed_driver_ends_torn(left: Folder, *, restarted: bool) -> None:
+    """It is done, its last health says that it is torn, and it is not read again."""
+    left.write("app-1.inprogress", header() + task(1) + task(2)[:20])
+    left.read()
+    if restarted:
+        left.again()
+    left.now += DAY + 1
+    left.read()
+
+    health = [fact.collector_health for fact in left.facts if kind(fact) == "collector_health"]
+    assert (left.tail.state, health[-1].torn) == ("done", True)
+    for _ in range(2):
+        left.now += DAY
+        assert left.read() == []
+        assert not left.tail.wants_read(left.now)
+        left.again()
+    assert (left.tasks, left.holes) == ([1], {})
+
+
+@RESTARTS
+@pytest.mark.parametrize("closed", [False, True], ids=["grows", "grows and is closed"])
+@pytest.mark.parametrize("cut", [20, None], ids=["half a line", "whole lines"])
+def test_a_log_that_was_taken_for_abandoned_goes_on(
+    left: Folder, cut: int | None, *, closed: bool, restarted: bool
+) -> None:
+    """A driver that was idle for days is not dead: each of its facts comes once, under the next number."""
+    whole = task(2)
+    left.write("app-1.inprogress", header() + task(1) + (whole[:cut] if cut else b""))
+    left.read()
+    left.now += 2 * DAY
+    left.read()
+    assert left.tail.state == "done"
+    if restarted:
+        left.now = time.time() + 60  # behind the moment at which the position was written
+    left.write("app-1.inprogress", (whole[cut:] if cut else whole) + task(3))
+    if restarted:
+        left.again()
+    if not closed:
+        left.read()
+        assert left.tail.state == "live"
+        left.now += 2 * DAY
+        left.read()
+        assert left.tail.state == "done"
+        left.now += 1
+    left.write("app-1.inprogress", END)
+    (left.path / "app-1.inprogress").rename(left.path / "app-1")
+    left.now += 100
+    left.read()
+
+    assert (left.tasks, left.holes, left.tail.state) == ([1, 2, 3], {}, "done")
+    assert Counter(map(kind, left.facts))["application_ended"] == 1
+
+
+@RESTARTS
+def test_a_watched_log_that_was_taken_for_abandoned_is_repaired_again(left: Folder, *, restarted: bool) -> None:
+    """Its history is due once more when it has ended, and nothing of it is sent live."""
+    left.write("app-1.inprogress", header(**PLUGIN) + task(1))
+    left.read()
+    left.now += 2 * DAY
+    left.read()
+    assert left.tail.history_due
+    left.tail.history_sent()
+    assert left.tail.state == "done"
+    if restarted:
+        left.now = time.time() + 60
+    left.write("app-1.inprogress", task(2))
+    if restarted:
+        left.again()
+
+    assert left.read() == []
+    assert (left.tail.state, left.tail.history_due) == ("watched", False)
+    left.write("app-1.inprogress", END)
+    assert left.read() == []
+    assert left.tail.history_due
+    assert left.facts == []
+
+
+@RESTARTS
+def test_a_log_that_was_history_at_first_and_grows_is_history_again(left: Folder, *, restarted: bool) -> None:
+    """Nothing of it was sent live, and nothing is: at its end its rows are made anew."""
+    left.write("app-1.inprogress", header() + task(1))
+    (found,) = find_logs(left.files)
+    left.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
+    left.tail.found = found
+    left.tail.only_history()
+    left.tail.history_sent()
+    assert left.read() == []
+    left.now = time.time() + 60 if restarted else left.now + 1
+    left.write("app-1.inprogress", task(2))
+    if restarted:
+        left.again()
+    assert left.read() == []
+    assert (left.tail.state, left.tail.history_due) == ("watched", False)
+    left.write("app-1.inprogress", END)
+
+    assert left.read() == []
+    assert (left.tail.history_due, left.facts) == (True, [])
+
+
+def test_growth_that_a_store_gives_no_time_is_growth(left: Folder) -> None:
+    """HDFS leaves the time of a file that is written: one that grows is not abandoned, however old it looks."""
+    left.write("app-1.inprogress", header() + task(1))
+    left.read()
+    old = left.now
+    left.now += 2 * DAY
+    left.write("app-1.inprogress", task(2))
+    os.utime(left.path / "app-1.inprogress", (old, old))
+    left.read()
+
+    assert (left.tail.state, left.tasks) == ("live", [1, 2])
+    left.now += DAY + 1
+    left.read()
+    assert left.tail.state == "done"
+
+
+def test_a_log_that_was_away_goes_on(folder: Folder) -> None:
+    """Put away and back, also below another identity, each fact is one."""
+    folder.write("app-1.inprogress", header() + task(1) + task(2)[:20])
+    folder.read()
+    folder.tail.put_away()
+    copied = folder.path / "app-1.copy"
+    shutil.copy(folder.path / "app-1.inprogress", copied)
+    copied.rename(folder.path / "app-1.inprogress")
+    folder.write("app-1.inprogress", task(2)[20:] + END)
+    folder.read()
+
+    assert (folder.tasks, folder.holes, folder.tail.state) == ([1, 2], {}, "done")
 
 
 @pytest.mark.parametrize(
