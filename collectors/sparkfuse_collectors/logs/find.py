@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from sparkfuse_collectors.logs.files import Files, Item
@@ -11,6 +11,7 @@ from sparkfuse_native_analytics.event_logs.find import MAX_DEPTH
 from sparkfuse_native_analytics.event_logs.layouts import layout_of, may_be_log, without_doubles
 
 IN_PROGRESS = ".inprogress"
+Unlisted = Callable[[str, OSError], None]
 _ROLLED = re.compile(r"events_(\d+)_.*?(\.compact)?")
 
 
@@ -39,12 +40,15 @@ class FoundLog(NamedTuple):
     modified_ms: int
 
 
-def find_logs(files: Files) -> Iterator[FoundLog]:
-    """The logs below the root, each with its files in order. Raises OSError when the root cannot be listed."""
-    yield from _search(files, files.root, files.root.rstrip("/").rsplit("/", 1)[-1], 0)
+def find_logs(files: Files, unlisted: Unlisted = lambda _folder, _error: None) -> Iterator[FoundLog]:
+    """The logs below the root, each with its files in order. Raises OSError when the root cannot be listed.
+
+    ``unlisted`` is told each folder below the root that cannot be listed now: nobody knows what lies below it.
+    """
+    yield from _search(files, files.root, files.root.rstrip("/").rsplit("/", 1)[-1], 0, unlisted)
 
 
-def _search(files: Files, folder: str, name: str, depth: int) -> Iterator[FoundLog]:
+def _search(files: Files, folder: str, name: str, depth: int, unlisted: Unlisted) -> Iterator[FoundLog]:
     children = {child.name: child for child in files.children(folder)}
     own = {child.name: child for child in children.values() if not child.is_folder}
     layout = layout_of(name, own)
@@ -59,15 +63,17 @@ def _search(files: Files, folder: str, name: str, depth: int) -> Iterator[FoundL
             if item.size_bytes:
                 yield _single(item)
         elif depth < MAX_DEPTH:
-            yield from _subfolder(files, item, depth + 1)
+            yield from _subfolder(files, item, depth + 1, unlisted)
 
 
-def _subfolder(files: Files, item: Item, depth: int) -> Iterator[FoundLog]:
+def _subfolder(files: Files, item: Item, depth: int, unlisted: Unlisted) -> Iterator[FoundLog]:
     """A folder that cannot be listed now holds up no other; it is asked again the next time."""
     try:
-        yield from list(_search(files, item.path, item.name, depth))
-    except OSError:
-        return
+        yield from list(_search(files, item.path, item.name, depth, unlisted))
+    except FileNotFoundError:
+        return  # deleted since its parent was listed: what lay below it is gone, too
+    except OSError as error:
+        unlisted(item.path, error)
 
 
 def _single(item: Item) -> FoundLog:

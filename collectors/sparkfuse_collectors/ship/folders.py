@@ -8,20 +8,25 @@ from dataclasses import dataclass, field
 
 from sparkfuse_collectors.logs.files import Files
 from sparkfuse_collectors.logs.find import FoundLog, find_logs
-from sparkfuse_collectors.ship.tail import LIVE, LogTail
+from sparkfuse_collectors.ship.tail import LIVE, WATCHED, LogTail
 from sparkfuse_collectors.ship.translate import Shipper
 from sparkfuse_contracts.generated.position_pb2 import Position
 
 # While a log is renamed, a look at its folder may see neither name.
 LOOKS_UNTIL_GONE = 3
+# A part of a folder that is away, a mount below it, lists as empty and is back within hours. To forget where its logs
+# stand would send them all again from their beginnings, and to remember them costs about a kilobyte each.
+FORGET_SECONDS = 6 * 3600.0
+_DELETED = {LIVE: "deleted before its end", WATCHED: "deleted before its history"}
 _log = logging.getLogger("sparkfuse.ship")
 
 
 @dataclass(frozen=True)
 class Ages:
-    """What of a log that is seen for the first time is still news, in seconds since it changed last.
+    """What of a log is still news, in seconds since it changed last.
 
-    ``ended``: a log that is closed; one in progress counts as abandoned behind ``abandoned``.
+    ``ended``: a log that is closed, when it is seen for the first time; one that is not closed counts as abandoned
+    behind ``abandoned``, whenever that is.
     """
 
     ended: float = 600.0
@@ -29,13 +34,42 @@ class Ages:
 
 
 @dataclass
+class Missing:
+    """A log that is not where it was: how many looks missed it, and since when, by looks that could have seen it."""
+
+    looks: int
+    since: float
+
+
+@dataclass
 class Folder:
-    """One folder and its logs by name."""
+    """One folder and its logs by name: ``tails`` that lie there, and ``away`` where it stands with those that do not.
+
+    ``identity`` is that of the root when it last showed a log that was known before, ``strangers`` the logs that were
+    first met below another one. ``unlisted`` are folders that could not be listed at the last look.
+    """
 
     files: Files
     tails: dict[str, LogTail] = field(default_factory=dict)
-    missing: dict[str, int] = field(default_factory=dict)
+    away: dict[str, LogTail] = field(default_factory=dict)
+    missing: dict[str, Missing] = field(default_factory=dict)
+    identity: str | None = None
+    strangers: set[str] = field(default_factory=set)
+    unlisted: set[str] = field(default_factory=set)
     failed: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its logs begin with."""
+        return self.files.root.rstrip("/") + "/"
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether the log, or a folder above it, could not be listed."""
+        while self.unlisted and name.startswith(self.prefix):
+            if name in self.unlisted:
+                return True
+            name = name.rpartition("/")[0]
+        return False
 
 
 class Folders:
@@ -51,11 +85,17 @@ class Folders:
     ) -> None:
         self._folders = [Folder(each) for each in files]
         self._shipper, self._ages, self._trouble = shipper, ages, trouble
-        self._positions = dict(positions)
-        self._looks = 0
+        for name, position in positions.items():
+            self._expect(name, position)
+
+    def _expect(self, name: str, position: Position) -> None:
+        """A log of an earlier start, which is away until it is seen."""
+        folder = next((folder for folder in self._folders if name.startswith(folder.prefix)), None)
+        if folder is not None:
+            folder.away[name] = LogTail(name, self._shipper, position, self._ages.abandoned)
 
     def tails(self) -> Iterator[tuple[Files, LogTail]]:
-        """All logs, with where they lie."""
+        """All logs that lie there, with where that is."""
         for folder in self._folders:
             for tail in folder.tails.values():
                 yield folder.files, tail
@@ -65,56 +105,105 @@ class Folders:
         gone: list[str] = []
         for folder in self._folders:
             try:
-                seen = {found.name for found in self._look_into(folder, now)}
+                identity = folder.files.identity(folder.files.root)
+                seen, fresh = self._look_into(folder, now)
             except OSError as error:
                 self._tell_failed(folder, error)
+                self._hold(folder, now)
                 continue
             folder.failed = False
-            gone += self._gone(folder, seen)
-        self._looks += 1
-        if self._looks == LOOKS_UNTIL_GONE and not any(folder.failed for folder in self._folders):
-            gone += self._gone_before()
+            self._recognise(folder, identity, seen, fresh)
+            self._miss(folder, seen, now)
+            # A mount that is away leaves its mount point: a folder that lists as empty, or one that is another and
+            # holds what somebody wrote there meanwhile. Neither says anything of the logs that were there.
+            if not seen or folder.identity != identity:
+                self._hold(folder, now)
+            gone += self._forget(folder, now)
         return gone
 
-    def _gone_before(self) -> list[str]:
-        """Logs of these folders that somebody deleted while no shipper ran."""
-        roots = tuple(folder.files.root.rstrip("/") + "/" for folder in self._folders)
-        gone = [name for name in self._positions if name.startswith(roots)]
-        for name in gone:
-            if self._positions.pop(name).state == LIVE:
-                self._trouble("deleted before its end")
-        return gone
-
-    def _look_into(self, folder: Folder, now: float) -> Iterator[FoundLog]:
-        for found in find_logs(folder.files):
-            tail = folder.tails.get(found.name)
+    def _look_into(self, folder: Folder, now: float) -> tuple[set[str], set[str]]:
+        """Tell the logs what the folder says of them; the names of all, and of those that were never seen before."""
+        unlisted: dict[str, OSError] = {}
+        seen, fresh = set[str](), set[str]()
+        for found in find_logs(folder.files, unlisted.__setitem__):
+            tail = folder.tails.get(found.name) or self._back(folder, found.name)
             if tail is None:
-                tail = folder.tails[found.name] = self._meet(found, now)
+                tail = self._meet(found, now)
+                fresh.add(found.name)
+            folder.tails[found.name] = tail
             tail.saw(found, now)
-            yield found
+            seen.add(found.name)
+        for path, error in unlisted.items():
+            self._trouble("unreadable")
+            if path.rstrip("/") not in folder.unlisted:
+                _log.warning("%s cannot be listed, trying on: %s", folder.files.shown(path), error)
+        folder.unlisted = {path.rstrip("/") for path in unlisted}
+        return seen, fresh
 
     def _meet(self, found: FoundLog, now: float) -> LogTail:
-        position = self._positions.pop(found.name, None)
-        tail = LogTail(found.name, self._shipper, position)
+        tail = LogTail(found.name, self._shipper, abandoned=self._ages.abandoned)
         tail.found = found
         age = now - found.modified_ms / 1000
-        if position is None and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
+        if age > (self._ages.abandoned if found.closed is False else self._ages.ended):
             tail.only_history()
         return tail
 
-    def _gone(self, folder: Folder, seen: set[str]) -> list[str]:
-        gone = []
-        for name in [name for name in folder.tails if name not in seen]:
-            folder.missing[name] = folder.missing.get(name, 0) + 1
-            if folder.missing[name] >= LOOKS_UNTIL_GONE:
-                tail = folder.tails.pop(name)
-                del folder.missing[name]
-                gone.append(name)
-                if tail.state == LIVE:
-                    self._trouble("deleted before its end")
-                    _log.warning("%s was deleted before its end was read", folder.files.shown(name))
-        for name in [name for name in folder.missing if name in seen]:
+    @staticmethod
+    def _back(folder: Folder, name: str) -> LogTail | None:
+        """A log that was away, as it stood then."""
+        tail = folder.away.pop(name, None)
+        if tail is not None and name in folder.missing and folder.missing[name].looks >= LOOKS_UNTIL_GONE:
+            _log.info("%s is back and goes on where it was", folder.files.shown(name))
+        return tail
+
+    @staticmethod
+    def _recognise(folder: Folder, identity: str, seen: set[str], fresh: set[str]) -> None:
+        """Whether this is the folder that was known is told by any of its logs, for a mount changes its identity."""
+        if folder.identity == identity:
+            return
+        is_first = folder.identity is None and not folder.away
+        if is_first or seen - fresh - folder.strangers:
+            folder.identity = identity
+            folder.strangers.clear()
+        else:
+            folder.strangers |= fresh
+
+    def _miss(self, folder: Folder, seen: set[str], now: float) -> None:
+        """Count looks that missed a log; what lies where nobody can look is not missed."""
+        for name in seen & folder.missing.keys():
             del folder.missing[name]
+        for name in [*(folder.tails.keys() - seen), *folder.away]:
+            missing = folder.missing.get(name)
+            if folder.is_hidden(name):
+                if missing is not None:
+                    missing.since = now
+                continue
+            if missing is None:
+                missing = folder.missing[name] = Missing(0, now)
+            missing.looks += 1
+            if missing.looks == LOOKS_UNTIL_GONE:
+                self._put_away(folder, name)
+
+    def _put_away(self, folder: Folder, name: str) -> None:
+        """It is not only being renamed: tell what was lost with it, and keep no more than where it stands."""
+        tail = folder.away.get(name) or folder.tails.pop(name)
+        folder.away[name] = tail
+        if trouble := _DELETED.get(tail.state):
+            self._trouble(trouble)
+            _log.warning("%s was %s was read", folder.files.shown(name), trouble)
+        tail.put_away()
+
+    @staticmethod
+    def _hold(folder: Folder, now: float) -> None:
+        """Nothing can be said of what is missing: the time to forget it begins anew."""
+        for missing in folder.missing.values():
+            missing.since = now
+
+    @staticmethod
+    def _forget(folder: Folder, now: float) -> list[str]:
+        gone = [name for name in folder.away if _is_forgotten(folder.missing.get(name), now)]
+        for name in gone:
+            del folder.away[name], folder.missing[name]
         return gone
 
     def _tell_failed(self, folder: Folder, error: OSError) -> None:
@@ -129,3 +218,7 @@ class Folders:
         for _, tail in self.tails():
             counts[tail.state] += 1
         return counts
+
+
+def _is_forgotten(missing: Missing | None, now: float) -> bool:
+    return missing is not None and missing.looks >= LOOKS_UNTIL_GONE and now - missing.since >= FORGET_SECONDS

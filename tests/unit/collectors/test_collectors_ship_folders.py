@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from sparkfuse_collectors.logs.files import LocalFiles
-from sparkfuse_collectors.ship.folders import LOOKS_UNTIL_GONE, Ages, Folders
+from sparkfuse_collectors.logs.files import Files, Item, LocalFiles
+from sparkfuse_collectors.ship.folders import FORGET_SECONDS, LOOKS_UNTIL_GONE, Ages, Folders
 from sparkfuse_collectors.ship.translate import Shipper
 from sparkfuse_contracts.generated.position_pb2 import Position
 
@@ -22,10 +25,38 @@ def write(path: Path, age_seconds: float) -> None:
     os.utime(path, (NOW - age_seconds, NOW - age_seconds))
 
 
-def folders(path: Path, *positions: Position) -> tuple[Folders, Counter[str]]:
+@dataclass
+class Mounts:
+    """A folder below which others may be mounted or refuse: ``root`` leads to ``real`` as long as that is mounted."""
+
+    root: str
+    real: Path
+    refused: set[str] = field(default_factory=set)
+    device: str = "first"
+
+    def children(self, folder: str) -> Iterator[Item]:
+        if folder in self.refused:
+            raise PermissionError(13, "Permission denied", folder)
+        inside = self.real / Path(folder).relative_to(self.root)
+        for item in LocalFiles(str(inside)).children(str(inside)):
+            yield item._replace(path=f"{folder}/{item.name}", identity=f"{self.device}:{item.identity}")
+
+    def read(self, path: str, offset: int, size: int) -> bytes:
+        return (self.real / Path(path).relative_to(self.root)).read_bytes()[offset : offset + size]
+
+    def identity(self, path: str) -> str:
+        (self.real / Path(path).relative_to(self.root)).stat()
+        return f"{self.device}:{path}"
+
+    def shown(self, path: str) -> str:
+        return path
+
+
+def folders(path: Path | Files, *positions: Position) -> tuple[Folders, Counter[str]]:
     troubles: Counter[str] = Counter()
     known = {position.log: position for position in positions}
-    found = Folders([LocalFiles(str(path))], SHIPPER, known, Ages(600, 86_400), lambda kind: troubles.update([kind]))
+    files = LocalFiles(str(path)) if isinstance(path, Path) else path
+    found = Folders([files], SHIPPER, known, Ages(600, 86_400), lambda kind: troubles.update([kind]))
     return found, troubles
 
 
@@ -62,7 +93,8 @@ def test_a_position_decides_before_any_age(tmp_path: Path) -> None:
 
 
 def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
-    """A look that falls into a renaming forgets nothing; a log that stays away is forgotten, counted when unread."""
+    """A look that falls into a renaming tells nothing; a log that stays away is told, and forgotten hours later."""
+    write(tmp_path / "other", 1)
     write(tmp_path / "app.inprogress", 1)
     found, troubles = folders(tmp_path)
     found.look(NOW)
@@ -72,21 +104,126 @@ def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
     (tmp_path / ".app").rename(tmp_path / "app")
     assert found.look(NOW) == []
     (tmp_path / "app").unlink()
-    gone = [found.look(NOW) for _ in range(LOOKS_UNTIL_GONE)]
-
-    assert gone == [[], [], [str(tmp_path / "app")]]
+    assert [found.look(NOW) for _ in range(LOOKS_UNTIL_GONE)] == [[]] * LOOKS_UNTIL_GONE
+    assert troubles == {"deleted before its end": 1}
+    assert set(states(found)) == {"other"}
+    assert found.look(NOW + FORGET_SECONDS - 1) == []
+    assert found.look(NOW + FORGET_SECONDS) == [str(tmp_path / "app")]
+    assert found.look(NOW + 2 * FORGET_SECONDS) == []
     assert troubles == {"deleted before its end": 1}
 
 
-def test_logs_that_went_while_no_shipper_ran_are_forgotten(tmp_path: Path) -> None:
-    """Their positions are deleted, those of other folders stay."""
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("live", {"deleted before its end": 1}),
+        ("watched", {"deleted before its history": 1}),
+        ("done", {}),
+        ("set aside", {}),
+    ],
+)
+def test_logs_that_went_while_no_shipper_ran_are_forgotten(tmp_path: Path, state: str, told: dict[str, int]) -> None:
+    """They are told when something of them was due; their positions are deleted, those of other folders stay."""
     write(tmp_path / "here", 1)
-    read = [Position(shipper="test", log=str(tmp_path / "went"), state="done")]
+    read = [Position(shipper="test", log=str(tmp_path / "went"), state=state)]
+    read.append(Position(shipper="test", log=str(tmp_path / "here"), state="live"))
     read.append(Position(shipper="test", log="/elsewhere/app", state="live"))
     found, troubles = folders(tmp_path, *read)
 
-    assert [found.look(NOW) for _ in range(4)] == [[], [], [str(tmp_path / "went")], []]
-    assert troubles == {}
+    assert [found.look(NOW) for _ in range(4)] == [[]] * 4
+    assert troubles == told
+    assert found.look(NOW + FORGET_SECONDS) == [str(tmp_path / "went")]
+    assert found.look(NOW + 2 * FORGET_SECONDS) == []
+
+
+def test_a_log_whose_history_is_due_is_told_when_it_goes(tmp_path: Path) -> None:
+    """What was to be read for its history only is lost as well when it is deleted before."""
+    write(tmp_path / "other", 1)
+    write(tmp_path / "old", 700)
+    found, troubles = folders(tmp_path)
+    found.look(NOW)
+    assert states(found)["old"] == ("watched", True)
+    (tmp_path / "old").unlink()
+    for _ in range(LOOKS_UNTIL_GONE + 1):
+        found.look(NOW)
+
+    assert troubles == {"deleted before its history": 1}
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["at run time", "after a restart"])
+def test_what_lies_below_a_folder_that_cannot_be_listed_is_not_gone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, known: bool
+) -> None:
+    """A rolled log is a folder: while it cannot be listed it is told as trouble, once in the log, and kept."""
+    caplog.set_level(logging.WARNING)
+    rolled = tmp_path / "eventlog_v2_app"
+    rolled.mkdir()
+    write(rolled / "events_1_app", 1)
+    write(tmp_path / "other", 1)
+    mounts = Mounts("/logs", tmp_path)
+    positions = [Position(shipper="test", log=f"/logs/{name}", state="live") for name in ("other", rolled.name)]
+    found, troubles = folders(mounts, *([] if known else positions))
+    if known:
+        found.look(NOW)
+    mounts.refused.add(f"/logs/{rolled.name}")
+    gone = [found.look(NOW + FORGET_SECONDS * look) for look in range(5)]
+    mounts.refused.clear()
+
+    assert gone == [[]] * 5
+    assert troubles == {"unreadable": 5}
+    assert len(caplog.messages) == 1
+    tails = {tail.name for _, tail in found.tails()}
+    assert (f"/logs/{rolled.name}" in tails) == known
+    assert found.look(NOW + 6 * FORGET_SECONDS) == []
+    assert states(found) == {rolled.name: ("live", False), "other": ("live", False)}
+    assert troubles == {"unreadable": 5}
+
+
+def test_a_subfolder_that_is_away_for_a_while_loses_nothing(tmp_path: Path) -> None:
+    """Logs that go with the mount below them are told after three looks, and go on where they were when it is back."""
+    write(tmp_path / "other", 1)
+    (tmp_path / "team").mkdir()
+    write(tmp_path / "team" / "app.inprogress", 1)
+    found, troubles = folders(tmp_path)
+    found.look(NOW)
+    before = {tail.name: tail for _, tail in found.tails()}
+    (tmp_path / "team").rename(tmp_path / ".team")
+    gone = [found.look(NOW + look * FORGET_SECONDS / 10) for look in range(9)]
+    (tmp_path / ".team").rename(tmp_path / "team")
+
+    assert gone == [[]] * 9
+    assert found.look(NOW + FORGET_SECONDS) == []
+    assert {tail.name: tail for _, tail in found.tails()} == before
+    assert troubles == {"deleted before its end": 1}
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
+@pytest.mark.parametrize("strangers", [False, True], ids=["empty", "strangers"])
+def test_a_mount_point_without_its_mount_forgets_nothing(tmp_path: Path, *, restarted: bool, strangers: bool) -> None:
+    """However long a mount is away, and whatever is written below it, nothing of its logs is sent again behind it."""
+    mount, point = tmp_path / "mount", tmp_path / "point"
+    mount.mkdir()
+    point.mkdir()
+    write(mount / "app", 1)
+    write(mount / "deleted", 1)
+    mounts = Mounts("/logs", mount)
+    positions = [Position(shipper="test", log=f"/logs/{name}", state="live") for name in ("app", "deleted")]
+    found, _ = folders(mounts, *(positions if restarted else []))
+    if not restarted:
+        found.look(NOW)
+    mounts.real, mounts.device = point, "point"
+    for look in range(9):
+        if strangers:
+            write(point / f"stranger-{look}", 1)
+        assert found.look(NOW + look * FORGET_SECONDS) == []
+    (mount / "deleted").unlink()
+    mounts.real, mounts.device = mount, "second"
+    back = NOW + 8 * FORGET_SECONDS + 2
+
+    assert found.look(back) == []
+    assert states(found)["app"] == ("live", False)
+    assert found.look(back + FORGET_SECONDS - 3) == []
+    assert "/logs/deleted" in found.look(back + FORGET_SECONDS)
 
 
 def test_a_folder_that_cannot_be_listed_loses_nothing(tmp_path: Path) -> None:
