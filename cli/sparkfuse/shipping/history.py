@@ -21,7 +21,8 @@ class Made:
     """What became of one log.
 
     ``rows`` are HistoryRow and ``lessons`` Baseline messages of one sample, both as bytes; ``failure`` says in one
-    sentence why there are none; ``ended`` whether the log tells the end of the application.
+    sentence why there are none; ``ended`` whether the log tells the end of the application; ``taught`` is false when
+    baselines could not be taught its lessons.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Made:
     lessons: tuple[bytes, ...] = ()
     failure: str = ""
     ended: bool = True
+    taught: bool = True
 
 
 def make(name: str, place: str, cluster: str, tenant: str) -> Made:

@@ -6,6 +6,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from confluent_kafka import KafkaException
 
@@ -72,10 +73,11 @@ class LearningHistories:
     def _teach(self) -> None:
         while (first := self._made.get()) is not None and not self._stop.is_set():
             group = [first, *self._more()]
-            if not self._seed(group):
+            taught = self._seed(group)
+            if taught is None:
                 return
             for made in group:
-                self._taught.put(made)
+                self._taught.put(replace(made, taught=taught))
 
     def _more(self) -> Iterator[Made]:
         for _ in range(MOST_AT_ONCE - 1):
@@ -88,14 +90,19 @@ class LearningHistories:
                 return
             yield made
 
-    def _seed(self, group: Sequence[Made]) -> bool:
-        """Until the broker takes it; false when told to stop before."""
+    def _seed(self, group: Sequence[Made]) -> bool | None:
+        """Try until the broker takes it; false when it cannot be taught at all, None when told to stop before."""
         while not self._stop.is_set():
             try:
                 self.learned += self._seeding(self._settings, group)
             except KafkaException as error:
                 _log.warning("baselines cannot be taught now, trying on: %s", error)
                 self._stop.wait(RETRY_SECONDS)
+            except Exception:
+                # A fault of ours, or no room for the seeds: without this thread no history would ever be sent. The log
+                # tells why, and whoever takes them counts those that taught nothing.
+                _log.exception("baselines learn nothing of %d logs, whose rows are sent", len(group))
+                return False
             else:
                 return True
-        return False
+        return None

@@ -53,6 +53,10 @@ class MadeHistory(Protocol):
     def failure(self) -> str:
         """One sentence when the log cannot be read, else empty."""
 
+    @property
+    def taught(self) -> bool:
+        """Whether baselines learned what it teaches, or it teaches nothing."""
+
 
 class Histories(Protocol):
     """Makes the history of logs that ended, elsewhere, so that it costs the shipper neither time nor memory."""
@@ -95,7 +99,7 @@ class Work:
         self._readers = OpenReaders()
         self._waiting: deque[tuple[Files, LogTail]] = deque()
         self._retry_at: dict[str, float] = {}
-        self._asked: dict[str, LogTail] = {}
+        self._asked: dict[str, tuple[Files, LogTail]] = {}
         self._look_at = 0.0
 
     def run(self, *, once: bool = False) -> None:
@@ -236,18 +240,32 @@ class Work:
 
     def _ask(self, files: Files, tail: LogTail) -> None:
         if tail.name not in self._asked and tail.found is not None:
-            self._asked[tail.name] = tail
+            self._asked[tail.name] = (files, tail)
             self.histories.ask(tail.name, files.shown(tail.found.place))
 
     def _take_histories(self, batch: Batch) -> None:
         for made in self.histories.ready():
-            tail = self._asked.pop(made.name, None)
-            if tail is None or not tail.history_due:
+            files, tail = self._asked.pop(made.name, (None, None))
+            if files is None or tail is None or not tail.history_due:
                 continue
+            if made.failure and not _lies_there(files, tail):
+                continue  # renamed, deleted, or a mount that is away: still due, and asked for when it is seen again
             for row in made.rows:
                 batch.add("history", made.app_id.encode(), row)
             self.metrics.history.inc(len(made.rows))
             tail.history_sent()
+            if not made.taught:
+                self._trouble("not taught")
             if made.failure:
                 self._set_aside(made.name, made.failure, batch)
             self._put_position(tail, batch)
+
+
+def _lies_there(files: Files, tail: LogTail) -> bool:
+    """Whether a log that could not be read is at least where it was seen."""
+    try:
+        return tail.found is not None and files.read(tail.found.parts[0].path, 0, 1) is not None
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True

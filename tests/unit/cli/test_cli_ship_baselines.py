@@ -144,3 +144,30 @@ def test_rows_come_only_after_their_lessons_were_taught(monkeypatch: pytest.Monk
 
     assert [replace(made, lessons=()) for made in found] == [Made("one", "app", (b"row",))]
     assert (histories.open, histories.learned, makers.closed) == (0, 1, True)
+
+
+def test_what_cannot_be_taught_holds_up_no_rows(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever goes wrong with lessons is told, their histories come without them, and the next are taught again."""
+
+    def seeding(_settings: Settings, group: Sequence[Made]) -> int:
+        if group[0].name == "bad":
+            raise OSError("no space left on device")
+        return len(group)
+
+    makers = InstantMakers()
+    histories = LearningHistories(makers, Settings.from_environment({}), threading.Event(), seeding)  # type: ignore[arg-type]
+    found: list[Made] = []
+    try:
+        for name in ("bad", "good"):
+            histories.ask(name, name)
+            found += wait_for(lambda: list(histories.ready()), 20, "the history")
+    finally:
+        histories.close()
+
+    assert [(made.name, made.rows, made.taught) for made in found] == [
+        ("bad", (b"row",), False),
+        ("good", (b"row",), True),
+    ]
+    assert (histories.open, histories.learned) == (0, 1)
+    assert "baselines learn nothing of 1 logs" in caplog.text
+    assert "no space left on device" in caplog.text

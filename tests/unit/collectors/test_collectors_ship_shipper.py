@@ -1,0 +1,182 @@
+"""The shipper's loop without a broker: what is sent, in which transaction, and what is asked for again."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from sparkfuse_collectors.logs.files import LocalFiles
+from sparkfuse_collectors.ship.broker import Batch
+from sparkfuse_collectors.ship.folders import LOOKS_UNTIL_GONE
+from sparkfuse_collectors.ship.metrics import ShipMetrics
+from sparkfuse_collectors.ship.shipper import Work
+from sparkfuse_collectors.ship.translate import Shipper
+from sparkfuse_contracts.generated.fact_pb2 import Fact
+
+LOOK_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A history as the shipper is given it."""
+
+    name: str
+    app_id: str = "app"
+    rows: tuple[bytes, ...] = (b"row",)
+    failure: str = ""
+    taught: bool = True
+
+
+@dataclass
+class Recorded:
+    """A broker that takes everything, and histories that are ready when a test says so."""
+
+    sent: list[tuple[str, bytes | None, bytes | None]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+    def send(self, batch: Batch) -> None:
+        self.sent += batch.records
+
+    def ask(self, name: str, place: str) -> None:
+        del place
+        self.asked.append(name)
+
+    def ready(self) -> list[Answer]:
+        ready, self.answers = self.answers, []
+        return ready
+
+    @property
+    def topics(self) -> Counter[str]:
+        return Counter(topic for topic, _, _ in self.sent)
+
+    @property
+    def tasks(self) -> list[int]:
+        facts = [Fact.FromString(value) for topic, _, value in self.sent if topic == "facts" and value]
+        return [fact.task_ended.task_id for fact in facts if fact.HasField("task_ended")]
+
+
+@dataclass
+class Loop:
+    """The shipper's work on a folder; each turn is one look later."""
+
+    folder: Path
+    recorded: Recorded = field(default_factory=Recorded)
+    now: float = 2_000_000_000.0
+
+    def __post_init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.work = Work(
+            [LocalFiles(str(self.folder))],
+            Shipper("test", "c", "t"),
+            self.recorded,  # type: ignore[arg-type]
+            ShipMetrics(self.registry),
+            threading.Event(),
+            {},
+            self.recorded,
+            clock=lambda: self.now,
+        )
+
+    def turns(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.now += LOOK_SECONDS
+            self.work.turn()
+
+    def troubles(self, kind: str) -> float:
+        return self.registry.get_sample_value("sparkfuse_ship_troubles_total", {"kind": kind}) or 0.0
+
+
+def log(*tasks: int, **properties: str) -> bytes:
+    """A log in progress with these tasks."""
+    settings = {"spark.app.name": "job", **properties}
+    ended = [
+        {
+            "Event": "SparkListenerTaskEnd", "Stage ID": 0, "Stage Attempt ID": 0,
+            "Task End Reason": {"Reason": "Success"},
+            "Task Info": {"Task ID": task, "Index": task, "Attempt": 0, "Launch Time": 100, "Finish Time": 200},
+        }
+        for task in tasks
+    ]  # fmt: skip
+    events = [
+        {"Event": "SparkListenerLogStart", "Spark Version": "3.5.9"},
+        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": settings},
+        {
+            "Event": "SparkListenerApplicationStart", "App Name": "job", "App ID": "app-1", "Timestamp": 50,
+            "User": "u",
+        },
+        *ended,
+    ]  # fmt: skip
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Loop:
+    """A shipper on an empty folder."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    return Loop(folder)
+
+
+def write(loop: Loop, name: str, content: bytes, *, age_seconds: float = 0.0) -> None:
+    path = loop.folder / name
+    path.write_bytes(content)
+    os.utime(path, (loop.now - age_seconds, loop.now - age_seconds))
+
+
+def test_a_folder_that_is_empty_for_a_while_is_not_sent_anew(loop: Loop, tmp_path: Path) -> None:
+    """A mount that is away for many looks deletes no position, and behind it each log goes on where it was."""
+    write(loop, "app.inprogress", log(1, 2))
+    loop.turns()
+    loop.folder.rename(tmp_path / "away")
+    loop.folder.mkdir()
+    loop.turns(5 * LOOKS_UNTIL_GONE)
+    loop.folder.rmdir()
+    (tmp_path / "away").rename(loop.folder)
+    write(loop, "app.inprogress", log(1, 2, 3))
+    loop.turns(2)
+
+    assert loop.recorded.tasks == [1, 2, 3]
+    assert [value for topic, _, value in loop.recorded.sent if topic == "positions" and value is None] == []
+    assert loop.troubles("deleted before its end") == 1
+
+
+def test_a_history_that_could_not_be_read_because_its_log_is_away_is_asked_for_again(
+    loop: Loop, tmp_path: Path
+) -> None:
+    """It is not set aside: it is due until its log can be read."""
+    write(loop, "app", log(1), age_seconds=10_000)
+    loop.turns()
+    name = str(loop.folder / "app")
+    loop.folder.rename(tmp_path / "away")
+    loop.folder.mkdir()
+    loop.recorded.answers.append(Answer(name, rows=(), failure="there is no such log"))
+    loop.turns(5)
+    assert loop.recorded.topics == {}
+    loop.folder.rmdir()
+    (tmp_path / "away").rename(loop.folder)
+    loop.turns()
+    loop.recorded.answers.append(Answer(name))
+    loop.turns()
+
+    assert loop.recorded.asked[-1] == name
+    assert loop.recorded.topics == {"history": 1, "positions": 1}
+    assert loop.troubles("set aside") == 0
+    assert loop.troubles("deleted before its history") == 1
+
+
+def test_a_history_that_taught_nothing_is_sent_and_counted(loop: Loop) -> None:
+    """The rows of a log do not wait for lessons that nobody can take."""
+    write(loop, "app", log(1), age_seconds=10_000)
+    loop.turns()
+    loop.recorded.answers.append(Answer(str(loop.folder / "app"), taught=False))
+    loop.turns()
+
+    assert loop.recorded.topics == {"history": 1, "positions": 1}
+    assert loop.troubles("not taught") == 1
