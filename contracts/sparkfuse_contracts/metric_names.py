@@ -66,7 +66,8 @@ SHIP_MALFORMED = Metric("sparkfuse_ship_malformed_lines_total", "counter", "Line
 SHIP_TROUBLES = Metric(
     "sparkfuse_ship_troubles_total",
     "counter",
-    "Logs that were set aside, rewritten, deleted before their end, had a gap, or could not be read for now.",
+    "Logs that were set aside, rewritten, deleted before their end or history, had a gap, could not be taught or read "
+    "for now, and records that Kafka never takes.",
     ("kind",),
 )
 SHIP_SCAN_SECONDS = Metric("sparkfuse_ship_scan_seconds", "histogram", "Time to look through all folders.")

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -18,9 +19,11 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from sparkfuse_collectors.ship.metrics import COMPONENT
+from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.topics import topic_name
-from sparkfuse_contracts.wire import RecordError, from_json
+from sparkfuse_contracts.wire import RecordError, from_json, to_json
 
 ANSWER_SECONDS = 10.0
 # A broker that was just started loads its transactions for some seconds.
@@ -28,6 +31,10 @@ START_SECONDS = 30.0
 TRANSACTION_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 10.0
 WAITED_FOR = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
+# A record that is answered so is never taken, however often it is sent.
+NEVER_TAKEN = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_RECORD}
+# What a dead letter keeps of a record.
+PAYLOAD_BYTES = 64 * 1024
 _log = logging.getLogger("sparkfuse.ship")
 
 
@@ -43,11 +50,14 @@ class BrokerLost(RuntimeError):
     """It cannot be known whether the last batch was taken: positions have to be read again."""
 
 
+Record = tuple[str, bytes | None, bytes | None]
+
+
 @dataclass
 class Batch:
     """What goes out in one transaction: (topic, key, value), in order; a value of None deletes a position."""
 
-    records: list[tuple[str, bytes | None, bytes | None]] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     size_bytes: int = 0
 
     def add(self, topic: str, key: bytes | None, value: bytes | None) -> None:
@@ -60,12 +70,21 @@ class Batch:
 
 
 class Broker:
-    """A transactional producer under the shipper's name. A broker that is away is waited for."""
+    """A transactional producer under the shipper's name. A broker that is away is waited for.
+
+    ``on_refused`` is told of each record that Kafka never takes, in whose place a dead letter is sent.
+    """
 
     def __init__(
-        self, bootstrap: str, prefix: str, name: str, stop: threading.Event, on_error: Callable[[KafkaError], None]
+        self,
+        bootstrap: str,
+        prefix: str,
+        name: str,
+        stop: threading.Event,
+        on_error: Callable[[KafkaError], None],
+        on_refused: Callable[[], None] = lambda: None,
     ) -> None:
-        self._prefix, self._stop = prefix, stop
+        self._prefix, self._stop, self._on_refused = prefix, stop, on_refused
         self._began = 0.0
         self._producer = Producer({
             "bootstrap.servers": bootstrap,
@@ -90,8 +109,12 @@ class Broker:
         self._until_done("start", lambda: self._producer.init_transactions(ANSWER_SECONDS), until)
 
     def send(self, batch: Batch) -> None:
-        """All of the batch, or nothing of it. Raises Stopped, Fenced, BrokerLost."""
-        while not self._sent(batch):
+        """All of the batch, or nothing of it. Raises Stopped, Fenced, BrokerLost.
+
+        A record that is never taken is replaced in the batch by a dead letter, and the rest goes on.
+        """
+        alone: set[int] = set()
+        while not self._sent(batch, alone):
             _log.warning("a transaction was given up by the broker; sending it again")
             if self._stop.is_set():
                 raise Stopped
@@ -100,17 +123,56 @@ class Broker:
         """Let go of the broker; what is still open is given up by it."""
         self._producer.purge()
 
-    def _sent(self, batch: Batch) -> bool:
+    def _sent(self, batch: Batch, alone: set[int]) -> bool:
         self._began = time.monotonic()
+        refused: dict[int, KafkaError] = {}
         try:
             self._until_done("begin", self._producer.begin_transaction)
-            for topic, key, value in batch.records:
-                self._produce(f"{self._prefix}.{topic}", key, value)
+            for place in range(len(batch)):
+                self._put(batch, place, place in alone, refused)
             self._until_done("commit", lambda: self._producer.commit_transaction(ANSWER_SECONDS))
         except _Abortable:
             self._give_up()
+            self._judge(batch, refused, alone)
             return False
         return True
+
+    def _put(self, batch: Batch, place: int, is_alone: bool, refused: dict[int, KafkaError]) -> None:
+        if is_alone:
+            self._producer.flush(ANSWER_SECONDS)
+        try:
+            self._produce(batch.records[place], partial(_note, refused, place))
+        except _NeverTaken as never:
+            self._set_aside(batch, place, never.error)
+            self._produce(batch.records[place], partial(_note, refused, place))
+        if is_alone:
+            self._producer.flush(ANSWER_SECONDS)
+
+    def _judge(self, batch: Batch, refused: dict[int, KafkaError], alone: set[int]) -> None:
+        """The broker refuses what was packed together: each of them is to be sent alone before it is given up."""
+        for place, error in refused.items():
+            if place in alone:
+                self._set_aside(batch, place, error)
+            alone ^= {place}
+
+    def _set_aside(self, batch: Batch, place: int, error: KafkaError) -> None:
+        """Put a dead letter in the place of a record."""
+        topic, key, value = batch.records[place]
+        if topic in {"positions", "dead-letters"}:
+            # Facts without their position would be sent again, and a letter in the place of a letter fares no better.
+            raise BrokerLost(f"a record for {topic} is not taken: {error.str()}")
+        whose, size = (key or b"").decode(errors="replace")[:200], len(value or b"")
+        reason = f"a record of {size} bytes for {topic} under {whose!r} is not taken: {error.str()}"
+        _log.warning("%s; it is set aside", reason)
+        self._on_refused()
+        letter = DeadLetter(
+            component=COMPONENT,
+            topic=f"{self._prefix}.{topic}",
+            reason=reason,
+            payload=(value or b"")[:PAYLOAD_BYTES],
+            seen_ms=time.time_ns() // 1_000_000,
+        )
+        batch.records[place] = ("dead-letters", None, to_json(letter))
 
     def _give_up(self) -> None:
         # What is still on its way must be told of before the transaction can be given up.
@@ -120,15 +182,21 @@ class Broker:
         except _Abortable as error:
             raise BrokerLost("the transaction can neither be ended nor given up") from error
 
-    def _produce(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+    def _produce(self, record: Record, told: Callable[[KafkaError | None, Message], None]) -> None:
+        topic, key, value = record
         while True:
             try:
-                self._producer.produce(topic, value, key)
+                self._producer.produce(f"{self._prefix}.{topic}", value, key, on_delivery=told)
             except BufferError:
                 self._producer.poll(0.1)
                 if self._stop.is_set():
                     raise Stopped from None
             except KafkaException as error:
+                if error.args[0].code() in NEVER_TAKEN:
+                    raise _NeverTaken(error.args[0]) from error
+                if error.args[0].code() == KafkaError._STATE:  # noqa: SLF001
+                    # Something that was sent before was refused meanwhile: nothing more is taken until it is given up.
+                    raise _Abortable from error
                 self._raise(error.args[0])
                 self._producer.poll(0.1)
             else:
@@ -173,6 +241,19 @@ class Broker:
 
 class _Abortable(Exception):
     """The transaction has to be given up and may be tried again."""
+
+
+class _NeverTaken(Exception):
+    """The record can never be sent."""
+
+    def __init__(self, error: KafkaError) -> None:
+        super().__init__(error.str())
+        self.error = error
+
+
+def _note(refused: dict[int, KafkaError], place: int, error: KafkaError | None, _message: Message) -> None:
+    if error is not None and error.code() in NEVER_TAKEN:
+        refused[place] = error
 
 
 def read_positions(

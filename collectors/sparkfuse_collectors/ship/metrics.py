@@ -31,6 +31,10 @@ class ShipMetrics:
         del error
         self.kafka_errors.labels(COMPONENT).inc()
 
+    def refused(self) -> None:
+        """Count a record that Kafka never takes."""
+        self.troubles.labels("not taken").inc()
+
 
 def _counter(metric: Metric, registry: CollectorRegistry) -> Counter:
     return Counter(metric.name.removesuffix("_total"), metric.help, metric.labels, registry=registry)

@@ -95,7 +95,7 @@ def _ship(
     begun: threading.Event,
 ) -> None:
     bootstrap, prefix = settings.kafka_bootstrap, settings.topic_prefix
-    broker = Broker(bootstrap, prefix, options.name, stop, metrics.kafka_error)
+    broker = Broker(bootstrap, prefix, options.name, stop, metrics.kafka_error, metrics.refused)
     try:
         broker.start(None if begun.is_set() else START_SECONDS)
         # Behind the fence: what an earlier shipper of the name had open is committed or given up by now.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from sparkfuse_collectors.ship.broker import Batch, Broker
+from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
 from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
@@ -153,6 +157,45 @@ def test_what_a_person_can_mend_is_one_sentence(
     said = shipping.log.read_text()
     assert sentence in said
     assert "Traceback" not in said
+
+
+def test_what_the_broker_never_takes_is_set_aside_alone(kafka_bootstrap: str, prefix: str) -> None:
+    """A topic may take less than the client sends: of what was packed together only the one too large is set aside."""
+    topic = ConfigResource(ResourceType.TOPIC, f"{prefix}.history")
+    topic.add_incremental_config(ConfigEntry("max.message.bytes", "4000", incremental_operation=AlterConfigOpType.SET))
+    administrator = AdminClient({"bootstrap.servers": kafka_bootstrap})
+    for done in administrator.incremental_alter_configs([topic]).values():
+        done.result(30)
+    chance = random.Random(7)
+    small = [chance.randbytes(300) for _ in range(40)]
+    large = chance.randbytes(9000)
+    batch = Batch()
+    for row in (*small[:20], large, *small[20:]):
+        batch.add("history", b"app", row)
+    batch.add("facts", b"app", b"fact")
+    batch.add("positions", b"log", b"position")
+    refused: list[int] = []
+    broker = Broker(kafka_bootstrap, prefix, "test", threading.Event(), lambda _error: None, lambda: refused.append(1))
+    try:
+        broker.start()
+        broker.send(batch)
+    finally:
+        broker.close()
+
+    assert _values(kafka_bootstrap, f"{prefix}.history") == small
+    assert _values(kafka_bootstrap, f"{prefix}.facts") == [b"fact"]
+    assert _values(kafka_bootstrap, f"{prefix}.positions") == [b"position"]
+    letters = [from_json(DeadLetter, value) for value in _values(kafka_bootstrap, f"{prefix}.dead-letters")]
+    assert [letter.payload for letter in letters] == [large]
+    assert refused == [1]
+
+
+def _values(bootstrap: str, topic: str) -> list[bytes]:
+    committed = Committed(bootstrap, topic)
+    try:
+        return [value for value in committed.read() if value is not None]
+    finally:
+        committed.close()
 
 
 def followed(shipping: Shipping) -> int:
