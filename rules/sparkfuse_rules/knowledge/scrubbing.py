@@ -17,16 +17,49 @@ FRAMES_KEPT = 2
 # And one that says who was at the other end of a socket: the cause is the worker's end, and not the network's.
 PYTHON_RUNNER = "PythonRunner"
 MASK = "***"
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END[^\n]*|\Z)")
-_USER_INFO = re.compile(r"(://)[^/\s@'\"]{1,400}@")
+# The patterns are the plugin's, letter by letter. A secret without an end goes to the end of the text, because texts
+# are cut before they come here. Repeats are bounded or give nothing back, so that a hostile text takes no time.
+_PRIVATE_KEY = re.compile(
+    r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}[\s\S]*?(?:-{4,5} ?END[^\n]*|\Z)", re.ASCII
+)
+# First a user and password as they should be, then a password with slashes: what follows the colon is no port then.
+_USER_INFO = re.compile(
+    r"(://)(?:[^/\s@'\"]{1,2000}+(?:@[^/\s@'\",;&=?#]{1,200}+(?=@)){0,3}+@"
+    r"|[^/\s@'\":\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\w@%$~+*&=^-]))[^\s@'\"]{1,4096}+(?:@|\Z))",
+    re.ASCII,
+)
+_ORACLE_USER = re.compile(
+    r"(?i)(jdbc:oracle:\w{1,10}:)(?:\"[^\"\n]{0,200}+\"|[^\s\"'/@]{0,200}+)/"
+    r"(?:\"[^\"\n]{0,2000}+\"?|[^\s\"'@]{0,2000}+(?:@[^\s@'\",;&=?#/:(]{1,200}+(?=@)){0,3}+)@?",
+    re.ASCII,
+)
 _SCHEME_VALUE = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.ASCII)
+# "pass" and "pw" tell only as whole words, also in DB_PASS and dbPass: passed, bypass and passthrough hold no secret.
 _NAMED_VALUE = re.compile(
-    r"(?i)((?:passw(?:or)?d|pwd|passphrase|secret|token|credentials?|api[_.-]?key|access[_.-]?key|account[_.-]?key"
-    r"|\bsig|\bsas)[\w.-]{0,40}[\"']?\s{0,3}[=:]\s{0,3})(\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|[^\s\"',;&)}]+)",
+    r"(?i)((?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?"
+    r"|api[ _.-]?key|access[ _.-]?key|account[ _.-]?key|\bsig|\bsas"
+    r"|(?:(?<![a-z])|(?-i:(?<=[a-z])(?=P)))p(?:ass|w)(?![\w.-]))"
+    r"[\w.-]{0,40}(?:\\{0,4}[\"'])?\s{0,3}(?:=>?|:=?|->)\s{0,3})"
+    r"(\\{1,4}\"[^\"]*\"?|\\{1,4}'[^']*'?"
+    r"|\"(?:[^\"\\]|\\[\s\S]|\"\")*+\"?|'(?:[^'\\]|\\[\s\S]|'')*+'?|[^\s\"',;&)}]+)",
+    re.ASCII,
+)
+# AWS's secret keys have no shape but their length; one that is cut off shows a digit at least.
+_AWS_SECRET = re.compile(
+    r"(?i)((?:secret|access[ _.-]?key)[\w.-]{0,40}\W{1,6}(?:is\W{1,3})?)"
+    r"(?:[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}|(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\Z)",
     re.ASCII,
 )
 _KNOWN_SHAPE = re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\w-]{10,}\.[\w.-]{10,})", re.ASCII)
-_QUOTED_LITERAL = re.compile(r"'[^']{0,2000}'")
+# As Spark reads them: text in single and in double quotes alike, a backslash escapes but for r'...', a doubled quote is
+# one. An apostrophe (Bob's, the users' orders) opens nothing, else the next literal would be taken for its outside.
+_LITERAL = re.compile(
+    r"(?i)(?!(?<=[a-z])(?<!\br)'(?:(?:s|t|d|m|re|ve|ll)\b(?!')|(?<=s')\s))(['\"])"
+    r"(?:(?<=\br['\"])(?:(?!\1)[\s\S])*+(?:\1|\Z)"
+    r"|(?<=escape ')\\'"
+    r"|(?:[^'\"\\]|\\[\s\S]|\1\1|(?!\1)['\"])*+(?:\1|\\?\Z))",
+    re.ASCII,
+)
 _LONG_NUMBER = re.compile(r"\b[0-9][0-9 -]{10,}(?<=[0-9])", re.ASCII)
 
 
@@ -34,8 +67,10 @@ def scrub(text: str) -> str:
     """Free text (exception, reason, URL) without obvious secrets, at most 2,048 bytes of UTF-8."""
     out = _PRIVATE_KEY.sub(MASK, condensed(text)[:MOST_CHARS])
     out = _USER_INFO.sub(rf"\1{MASK}@", out)
+    out = _ORACLE_USER.sub(rf"\1{MASK}@", out)
     out = _SCHEME_VALUE.sub(rf"\1 {MASK}", out)
     out = _NAMED_VALUE.sub(rf"\1{MASK}", out)
+    out = _AWS_SECRET.sub(rf"\1{MASK}", out)
     return capped(_KNOWN_SHAPE.sub(MASK, out))
 
 
@@ -61,8 +96,18 @@ def condensed(text: str) -> str:
 
 
 def scrub_query(text: str) -> str:
-    """The same for SQL text, and without quoted literals and numbers as long as those of cards."""
-    return _LONG_NUMBER.sub("?", _QUOTED_LITERAL.sub("'?'", scrub(text)))
+    """The same for SQL text, and without quoted literals and numbers as long as those of cards.
+
+    Names in double quotes go too: Spark reads these as literals unless it is told otherwise, and a query that is pushed
+    down to another database is shown by its table anyhow. So this is for plans and descriptions, never for failures.
+    """
+    # Capped again, because an empty literal becomes longer.
+    return capped(_LONG_NUMBER.sub("?", _LITERAL.sub(r"\1?\1", scrub(text))))
+
+
+def shortened(text: str, most_chars: int) -> str:
+    """The beginning of a text, scrubbed first if it is cut: a cut may part a secret from what tells that it is one."""
+    return text if len(text) <= most_chars else scrub(text)[:most_chars]
 
 
 def capped(text: str, most_bytes: int = MOST_BYTES) -> str:

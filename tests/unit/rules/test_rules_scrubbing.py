@@ -2,43 +2,62 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkfuse_rules.knowledge.failures import classify
-from sparkfuse_rules.knowledge.scrubbing import MOST_BYTES, scrub, scrub_query
+from sparkfuse_rules.knowledge.scrubbing import MOST_BYTES, scrub, scrub_query, shortened
 
-SECRETS = {
-    "password": ("password=hunter2 next", "password=*** next"),
-    "json": ('{"api_key": "abc def"}', '{"api_key": ***}'),
-    "user info": ("jdbc:postgresql://me:pw@host/db", "jdbc:postgresql://***@host/db"),
-    "query": ("https://x/y?sig=abc%2F&se=1", "https://x/y?sig=***&se=1"),
-    "bearer": ("Authorization: Bearer abcdefgh12", "Authorization: Bearer ***"),
-    "aws": ("key AKIAIOSFODNN7EXAMPLE end", "key *** end"),
-    "jwt": ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abc", "***"),
-    "account key": ("fs.azure.account.key.x.blob=Zm9v", "fs.azure.account.key.x.blob=***"),
-    "pem": ("a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a ***\nb"),
-}
+# The same cases that SecretScrubberTest runs: two scrubbers, one answer.
+CASES = json.loads((Path(__file__).parents[3] / "rules" / "scrubbing_cases.json").read_text())
+LENGTHS = (MOST_BYTES, 2 * MOST_BYTES, 1_000_000)
 
 
-@pytest.mark.parametrize(("text", "kept"), SECRETS.values(), ids=SECRETS)
+def _named(kind: str) -> list[object]:
+    return [pytest.param(case["text"], case["kept"], id=case["case"]) for case in CASES[kind]]
+
+
+@pytest.mark.parametrize(("text", "kept"), _named("scrub"))
 def test_secrets_are_masked(text: str, kept: str) -> None:
-    """What looks like a secret is three stars, and the words around it stay."""
+    """What looks like a secret is three stars, the words around it stay, and a second gate changes nothing more."""
     assert scrub(text) == kept
+    assert scrub(kept) == kept
 
 
-@pytest.mark.parametrize("text", ["Job aborted due to stage failure: Task 0", "count at jobs.py:12", "", "FetchFailed"])
+@pytest.mark.parametrize("text", CASES["stays"])
 def test_what_is_no_secret_stays(text: str) -> None:
-    """Ordinary words are not touched."""
+    """Ordinary words, ports, ids, hashes and names of files are not touched."""
     assert scrub(text) == text
 
 
-def test_literals_of_queries_go() -> None:
-    """A query keeps its shape and loses what was asked for."""
-    assert scrub_query("SELECT * FROM t WHERE name = 'Miller' AND card = 4111 1111 1111 1111") == (
-        "SELECT * FROM t WHERE name = '?' AND card = ?"
-    )
+@pytest.mark.parametrize(("text", "kept"), _named("scrub_query"))
+def test_literals_of_queries_go(text: str, kept: str) -> None:
+    """A query keeps its shape and loses what was asked for, however it is quoted and wherever it is cut."""
+    assert scrub_query(text) == kept
+    assert scrub_query(kept) == kept
+
+
+@pytest.mark.parametrize("unit", [pytest.param(case["unit"], id=case["case"]) for case in CASES["hostile"]])
+def test_a_hostile_text_comes_to_an_end(unit: str) -> None:
+    """What begins a pattern again and again up to a megabyte, as one line and as the last of two; the cap holds."""
+    for length in LENGTHS:
+        text = (unit * (length // len(unit) + 1))[:length]
+
+        assert len(scrub_query(text).encode()) <= MOST_BYTES
+        assert len(scrub(f"a.Error:\n{text}").encode()) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("chars", range(20, 70, 7))
+def test_a_cut_does_not_part_a_secret_from_what_tells_it(chars: int) -> None:
+    """Wherever it is cut, nothing of the password is in it; a text that fits is left to the gate."""
+    text = "connect to https://hunter2hunter2hunter2hunter2hunter2@db.example/orders"
+
+    assert "hunter" not in shortened(text, chars)
+    assert shortened("password=hunter2", 512) == "password=hunter2"
 
 
 @given(st.text(max_size=6000))

@@ -7,7 +7,9 @@ import java.util.regex.Pattern;
  * Takes obvious secrets out of free text and caps it at {@link #MOST_BYTES} of UTF-8.
  *
  * <p>A first pass, so that secrets do not leave the JVM in plain sight; consumers scrub again. The
- * patterns have no unbounded prefix, so their time grows with the text, not with its square.
+ * patterns are those of Python's scrubber (scrubbing.py), letter by letter. A secret without an end
+ * goes to the end of the text, because texts are cut before they come here. Repeats are bounded or
+ * give nothing back, so that a hostile text takes neither time nor a deep stack.
  */
 public final class SecretScrubber {
   public static final int MOST_BYTES = 2_048;
@@ -29,19 +31,66 @@ public final class SecretScrubber {
 
   private static final String MASK = "***";
   private static final Pattern PRIVATE_KEY =
-      Pattern.compile("-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\\s\\S]*?(?:-----END[^\\n]*|\\z)");
-  private static final Pattern USER_INFO = Pattern.compile("(://)[^/\\s@'\"]{1,400}@");
+      Pattern.compile(
+          "-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+              + "[\\s\\S]*?(?:-{4,5} ?END[^\\n]*|\\z)");
+
+  /**
+   * First a user and password as they should be, then a password with slashes: what follows the
+   * colon is no port then.
+   */
+  private static final Pattern USER_INFO =
+      Pattern.compile(
+          "(://)(?:[^/\\s@'\"]{1,2000}+(?:@[^/\\s@'\",;&=?#]{1,200}+(?=@)){0,3}+@"
+              + "|[^/\\s@'\":\\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\\w@%$~+*&=^-]))"
+              + "[^\\s@'\"]{1,4096}+(?:@|\\z))");
+
+  private static final Pattern ORACLE_USER =
+      Pattern.compile(
+          "(?i)(jdbc:oracle:\\w{1,10}:)(?:\"[^\"\\n]{0,200}+\"|[^\\s\"'/@]{0,200}+)/"
+              + "(?:\"[^\"\\n]{0,2000}+\"?"
+              + "|[^\\s\"'@]{0,2000}+(?:@[^\\s@'\",;&=?#/:(]{1,200}+(?=@)){0,3}+)@?");
   private static final Pattern SCHEME_VALUE =
       Pattern.compile("(?i)\\b(bearer|basic)\\s+[A-Za-z0-9._~+/=-]{8,}");
+
+  /**
+   * "pass" and "pw" tell only as whole words, also in DB_PASS and dbPass: passed, bypass and
+   * passthrough hold no secret.
+   */
   private static final Pattern NAMED_VALUE =
       Pattern.compile(
-          "(?i)((?:passw(?:or)?d|pwd|passphrase|secret|token|credentials?"
-              + "|api[_.-]?key|access[_.-]?key|account[_.-]?key|\\bsig|\\bsas)"
-              + "[\\w.-]{0,40}[\"']?\\s{0,3}[=:]\\s{0,3})"
-              + "(\"[^\"]{0,2000}\"?|'[^']{0,2000}'?|[^\\s\"',;&)}]+)");
+          "(?i)((?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?"
+              + "|api[ _.-]?key|access[ _.-]?key|account[ _.-]?key|\\bsig|\\bsas"
+              + "|(?:(?<![a-z])|(?-i:(?<=[a-z])(?=P)))p(?:ass|w)(?![\\w.-]))"
+              + "[\\w.-]{0,40}(?:\\\\{0,4}[\"'])?\\s{0,3}(?:=>?|:=?|->)\\s{0,3})"
+              + "(\\\\{1,4}\"[^\"]*\"?|\\\\{1,4}'[^']*'?"
+              + "|\"(?:[^\"\\\\]|\\\\[\\s\\S]|\"\")*+\"?|'(?:[^'\\\\]|\\\\[\\s\\S]|'')*+'?"
+              + "|[^\\s\"',;&)}]+)");
+
+  /**
+   * AWS's secret keys have no shape but their length; one that is cut off shows a digit at least.
+   */
+  private static final Pattern AWS_SECRET =
+      Pattern.compile(
+          "(?i)((?:secret|access[ _.-]?key)[\\w.-]{0,40}\\W{1,6}(?:is\\W{1,3})?)"
+              + "(?:[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}"
+              + "|(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\\z)");
+
   private static final Pattern KNOWN_SHAPE =
       Pattern.compile("\\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\\w-]{10,}\\.[\\w.-]{10,})");
-  private static final Pattern QUOTED_LITERAL = Pattern.compile("'[^']{0,2000}'");
+
+  /**
+   * As Spark reads them: text in single and in double quotes alike, a backslash escapes but for
+   * r'...', a doubled quote is one. An apostrophe (Bob's, the users' orders) opens nothing, else
+   * the next literal would be taken for its outside.
+   */
+  private static final Pattern LITERAL =
+      Pattern.compile(
+          "(?i)(?!(?<=[a-z])(?<!\\br)'(?:(?:s|t|d|m|re|ve|ll)\\b(?!')|(?<=s')\\s))(['\"])"
+              + "(?:(?<=\\br['\"])(?:(?!\\1)[\\s\\S])*+(?:\\1|\\z)"
+              + "|(?<=escape ')\\\\'"
+              + "|(?:[^'\"\\\\]|\\\\[\\s\\S]|\\1\\1|(?!\\1)['\"])*+(?:\\1|\\\\?\\z))");
+
   private static final Pattern LONG_NUMBER = Pattern.compile("\\b[0-9][0-9 -]{10,}(?<=[0-9])");
 
   private SecretScrubber() {}
@@ -101,16 +150,36 @@ public final class SecretScrubber {
   public static String scrub(String text) {
     String out = PRIVATE_KEY.matcher(cut(text)).replaceAll(MASK);
     out = USER_INFO.matcher(out).replaceAll("$1" + MASK + "@");
+    out = ORACLE_USER.matcher(out).replaceAll("$1" + MASK + "@");
     out = SCHEME_VALUE.matcher(out).replaceAll("$1 " + MASK);
     out = NAMED_VALUE.matcher(out).replaceAll("$1" + MASK);
+    out = AWS_SECRET.matcher(out).replaceAll("$1" + MASK);
     out = KNOWN_SHAPE.matcher(out).replaceAll(MASK);
     return cap(out);
   }
 
-  /** As {@link #scrub}, and quoted literals and card-like numbers are taken out: for SQL text. */
+  /**
+   * As {@link #scrub}, and quoted literals and card-like numbers are taken out: for SQL text.
+   *
+   * <p>Names in double quotes go too: Spark reads these as literals unless it is told otherwise,
+   * and a query that is pushed down to another database is shown by its table anyhow. So this is
+   * for plans and descriptions, never for failures.
+   */
   public static String scrubQuery(String text) {
-    String out = QUOTED_LITERAL.matcher(scrub(text)).replaceAll("'?'");
-    return LONG_NUMBER.matcher(out).replaceAll("?");
+    String out = LITERAL.matcher(scrub(text)).replaceAll("$1?$1");
+    return cap(LONG_NUMBER.matcher(out).replaceAll("?")); // an empty literal becomes longer
+  }
+
+  /**
+   * The beginning of a text, scrubbed first if it is cut: a cut may part a secret from what tells
+   * that it is one.
+   */
+  public static String shortened(String text, int mostChars) {
+    if (text.length() <= mostChars) {
+      return text;
+    }
+    String scrubbed = scrub(text);
+    return scrubbed.substring(0, Math.min(scrubbed.length(), mostChars));
   }
 
   static String cap(String text) {
