@@ -12,7 +12,7 @@ from sparkfuse_collectors.facts.record import RESERVED, News
 from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_contracts.generated.fact_pb2 import ApplicationEnded, ApplicationStarted
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, attempt_number
-from sparkfuse_rules.knowledge.scrubbing import scrub
+from sparkfuse_rules.knowledge.scrubbing import scrub, shortened
 
 Event = Mapping[str, Any]
 PLUGIN_PACKAGE = "io.sparkfuse."
@@ -261,7 +261,7 @@ def is_watched(properties: Mapping[str, str]) -> bool:
 def identity_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """What identity is made of, scrubbed and capped as the plugin does."""
     keys = ("spark.app.name", *PROPERTY_KEYS)
-    return {key: scrub(properties[key][:MOST_CHARS]) for key in keys if key in properties}
+    return {key: scrub(shortened(properties[key], MOST_CHARS)) for key in keys if key in properties}
 
 
 def configuration(properties: Mapping[str, str]) -> dict[str, str]:
@@ -270,4 +270,4 @@ def configuration(properties: Mapping[str, str]) -> dict[str, str]:
     keys = sorted(key for key in properties if allows(key) and (key, properties[key]) != _ADDED_BY_SPARK)[
         :MOST_SETTINGS
     ]
-    return {key: scrub(str(properties[key])[:MOST_CHARS]) for key in keys}
+    return {key: scrub(shortened(str(properties[key]), MOST_CHARS)) for key in keys}

@@ -9,7 +9,7 @@ from typing import Any
 
 from sparkfuse_collectors.facts.record import BULK, RESERVED, News
 from sparkfuse_contracts.generated.fact_pb2 import StreamingEnded, StreamingProgress, StreamingStarted
-from sparkfuse_rules.knowledge.scrubbing import scrub
+from sparkfuse_rules.knowledge.scrubbing import scrub, shortened
 
 Event = Mapping[str, Any]
 MOST_SOURCES = 64
@@ -60,7 +60,7 @@ def query_progressed(event: Event) -> News:
         watermark_ms=moment(watermark) if watermark else None,
         source_lag_records=_lag(sources, "maxOffsetsBehindLatest"),
         source_lag_bytes=_lag(sources, "estimatedTotalBytesBehindLatest", "numBytesOutstanding"),
-        sources=[scrub(str(each.get("description"))[:MOST_SOURCE_CHARS]) for each in sources[:MOST_SOURCES]],
+        sources=[scrub(shortened(str(each.get("description")), MOST_SOURCE_CHARS)) for each in sources[:MOST_SOURCES]],
     )
     own = f"{message.run_id}|{message.batch_id}|{triggered_ms}"
     return News(BULK, triggered_ms + message.batch_duration_ms, "streaming_progress", own, message)
@@ -80,7 +80,7 @@ def moment(text: str) -> int:
 
 def _name(of: Event) -> str | None:
     name = of.get("name")
-    return None if name is None else scrub(name[:MOST_NAME_CHARS])
+    return None if name is None else scrub(shortened(name, MOST_NAME_CHARS))
 
 
 def _sum(rows: Iterable[Event], name: str) -> int:

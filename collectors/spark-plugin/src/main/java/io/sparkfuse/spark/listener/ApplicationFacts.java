@@ -2,6 +2,7 @@ package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.ApplicationStarted;
 import io.sparkfuse.contracts.SparkConfiguration;
+import io.sparkfuse.spark.facts.SecretScrubber;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -35,7 +36,7 @@ final class ApplicationFacts {
     Map<String, String> properties = new LinkedHashMap<>();
     for (Tuple2<String, String> pair : conf.getAll()) {
       if (SparkConfiguration.identifies(pair._1())) {
-        properties.put(pair._1(), cut(pair._2()));
+        properties.put(pair._1(), SecretScrubber.shortened(pair._2(), MOST_CHARS));
       }
     }
     return properties;
@@ -45,13 +46,9 @@ final class ApplicationFacts {
     Map<String, String> settings = new TreeMap<>();
     for (Tuple2<String, String> pair : conf.getAll()) {
       if (settings.size() < MOST_SETTINGS && SparkConfiguration.allows(pair._1())) {
-        settings.put(pair._1(), cut(pair._2()));
+        settings.put(pair._1(), SecretScrubber.shortened(pair._2(), MOST_CHARS));
       }
     }
     return settings;
-  }
-
-  private static String cut(String value) {
-    return value.length() > MOST_CHARS ? value.substring(0, MOST_CHARS) : value;
   }
 }

@@ -104,8 +104,7 @@ final class StreamingBatch {
     for (Object source : all) {
       if (fact.getSourcesCount() < MOST_SOURCES) {
         String name = String.valueOf(ScalaAccess.text(source, "description"));
-        fact.addSources(
-            SecretScrubber.cut(name.substring(0, Math.min(name.length(), MOST_SOURCE_CHARS))));
+        fact.addSources(SecretScrubber.shortened(name, MOST_SOURCE_CHARS));
       }
       Object metrics = ScalaAccess.get(source, "metrics");
       if (metrics instanceof Map) {

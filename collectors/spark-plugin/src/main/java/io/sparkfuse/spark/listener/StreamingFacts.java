@@ -80,9 +80,7 @@ final class StreamingFacts {
   /** The name that the user gave a query, or null. */
   static String name(Object holder) {
     String name = ScalaAccess.text(holder, "name");
-    return name == null || name.length() <= MOST_NAME_CHARS
-        ? name
-        : name.substring(0, MOST_NAME_CHARS);
+    return name == null ? null : SecretScrubber.shortened(name, MOST_NAME_CHARS);
   }
 
   /** A moment in ISO 8601 as milliseconds since 1970, or {@code otherwise}. */
