@@ -21,6 +21,19 @@ IN_CODE = {
     "JDBC address": "cnryJdbcAddress0Ks2",
     "JDBC option": "cnryJdbcOption8Fy6",
     "description of a job that hangs": "cnryHangDescr3Uc9",
+    "SQL literal in double quotes": "cnryDoubleQuotes7Hd2",
+    "SQL literal behind an escaped quote": "cnryEscapedQuote4Mv8",
+    "SQL literal behind a doubled quote": "cnryTwiceQuoted6Xs3",
+    "raw SQL literal": "cnryRawLiteral9Bt5",
+    "literal in a description that is cut": "cnryCutLiteral3Ge6",
+    "pass in an exception": "cnryExcPass3Lw7",
+    "pwd in an exception": "cnryExcPwd8Ce1Ty4",
+    "JSON in an exception": "cnryExcJson6Dn2",
+    "map in an exception": "cnryExcMap1Fp9Kc3",
+    "Oracle password": "cnryOraclePw5Jm9",
+    "password with a slash": "cnrySlashPw2Tp/6Vn4",
+    "AWS secret key": "cnryAwsSecret7HqK/9mPz3RtVx5Yb1Nc8LdFgJw",
+    "PEM without an end": "cnryPemCut0Kr8MIIEvQIBADANBg",
 }
 CONFIGURATION = {
     "spark.hadoop.fs.s3a.secret.key": "cnryS3aSecret2Bx7",
@@ -38,6 +51,11 @@ CONFIGURATION = {
     "spark.openlineage.parentJobName": "dag?token=cnryParentJob4Lf3",
     "spark.sparkfuse.owner": "ask me, password=cnryOwner6Rj8",
     "spark.yarn.queue": "etl secret=cnryQueue1Ok2",
+    # Settings are capped at 512 characters: here that is in the middle of the password, far from its @.
+    "spark.openlineage.rootParentJobName": f"{'dag ' * 120}https://me:cnryCutUser4Yb{'0' * 40}@db.example",
 }
 IN_CONFIGURATION = {key: re.findall(r"cnry\w+", value)[0] for key, value in CONFIGURATION.items()}
 PLANTED: Mapping[str, str] = {**IN_CODE, **IN_CONFIGURATION}
+DISTINCT_CHARS = 12
+# The beginning of a secret is one, too: a pattern that stops too early leaves it. Numbers begin alike everywhere.
+SOUGHT = {name: secret if secret[0].isdigit() else secret[:DISTINCT_CHARS] for name, secret in PLANTED.items()}

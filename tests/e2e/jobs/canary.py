@@ -26,6 +26,19 @@ def fails(number):
     )
 
 
+@functions.udf("int")
+def fails_in_other_words(number):
+    raise RuntimeError(
+        f"login failed: user=etl pass={secret['pass in an exception']}, pwd: {secret['pwd in an exception']},"
+        f' body {{\\"password\\": \\"{secret["JSON in an exception"]}\\"}},'
+        f" Map(user -> etl, password -> {secret['map in an exception']}),"
+        f" at jdbc:oracle:thin:scott/{secret['Oracle password']}@db.example:1521:orcl,"
+        f" https://reader:{secret['password with a slash']}@db.example/orders,"
+        f" the secret access key is {secret['AWS secret key']},"
+        f" -----BEGIN PRIVATE KEY-----\n{secret['PEM without an end']}"
+    )
+
+
 @contextlib.contextmanager
 def failing():
     try:
@@ -46,11 +59,20 @@ spark.range(100).createOrReplaceTempView("orders")
 spark.sql(
     f"SELECT count(*) FROM orders WHERE cast(id AS string) IN ('{secret['SQL literal']}', '{secret['card in SQL']}')"
 ).collect()
+quoted = f"""SELECT count(*) FROM orders WHERE cast(id AS string) IN (
+    "{secret["SQL literal in double quotes"]}", 'it\\'s {secret["SQL literal behind an escaped quote"]}',
+    'a''{secret["SQL literal behind a doubled quote"]}', r'{secret["raw SQL literal"]}\\')"""
+context.setJobDescription(quoted)  # as the Thrift server does with each statement
+spark.sql(quoted).collect()
+context.setJobDescription(f"Bob's SELECT * FROM orders WHERE name = '{secret['literal in a description that is cut']}")
+spark.range(10).repartition(2).count()
 context.setJobDescription(f"SELECT * FROM cards WHERE number = {secret['card number in a description']}")
 spark.sql("SELECT sum(id) FROM orders GROUP BY id % 7").collect()
 
 with failing():
     spark.range(4).select(fails("id")).collect()
+with failing():
+    spark.range(4).select(fails_in_other_words("id")).collect()
 with failing():
     address = f"jdbc:postgresql://db.example/orders?user=etl&password={secret['JDBC address']}"
     spark.read.format("jdbc").options(url=address, dbtable="orders", password=secret["JDBC option"]).load().count()
