@@ -1,14 +1,18 @@
-"""Faults of the machine below a driver, done for real: a clock that is set while the job runs, a client that dies."""
+"""Faults of the machine below a driver, done for real: a clock that is set, a client that dies, a disk that is full."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.integration.collectors.spark_runs import QUICK_START
 from tests.waiting import wait_for
 
 HOUR_MS = 3_600_000
@@ -86,6 +90,50 @@ def test_a_kafka_client_whose_thread_dies_is_replaced(run_job, facts, kafka_boot
     assert job.said("SUM") == "499500"
     assert "another will be made" in job.text()
     _all_is_told(facts)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of half a megabyte, whose owner alone may not use more."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a disk of its own")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", folder], check=True, timeout=60)
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True, timeout=60)
+
+
+@pytest.mark.timeout(600)
+def test_a_full_disk_takes_the_event_log_and_nothing_else(
+    run_job, facts, kafka_bootstrap, topics, tmp_path, small_disk
+):
+    """Live all is told, since the plugin writes no file; of the log that Spark could not write on, analyze says so."""
+    flag, logs = tmp_path / "flag", small_disk / "logs"
+    logs.mkdir()
+    job = run_job(
+        "spark35", "steady_job.py", kafka_bootstrap, topics,
+        spark__test__flag=str(flag), spark__sparkfuse__health__interval="1s", spark__eventLog__enabled="true",
+        spark__eventLog__dir=logs.as_uri(), spark__local__dir=str(tmp_path / "local"),
+        spark__driver__extraJavaOptions=f"{QUICK_START} -Djava.io.tmpdir={small_disk}",
+    )  # fmt: skip
+    wait_for(lambda: facts.of("task_ended"), 120, "facts before the disk is full")
+    wait_for(lambda: os.statvfs(small_disk).f_bavail == 0, 120, "the event log to fill the disk")
+    full_ms = _now_ms()
+    wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > full_ms + 2_000], 120, "facts behind that")
+    flag.touch()
+    job.said("STOPPED")
+
+    assert job.ended() == 0
+    assert job.said("SUM") == "499500"
+    _all_is_told(facts)
+    health = facts.of("collector_health")[-1]
+    assert (health.dropped_reserved, health.send_errors, health.faults, health.breaker) == (0, 0, 0, "closed")
+    assert sorted(task.task_id for task in facts.of("task_ended")) == list(range(len(facts.of("task_ended"))))
+    command = [sys.executable, "-m", "sparkfuse.main", "analyze", "--json", *map(str, logs.iterdir())]
+    said = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    evidence = json.loads(said.stdout)["evidence"]
+    assert (evidence["truncated"], evidence["complete"]) == (True, False), said.stderr
 
 
 def _now_ms() -> int:
