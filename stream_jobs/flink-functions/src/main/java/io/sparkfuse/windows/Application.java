@@ -23,15 +23,14 @@ final class Application {
   /** Facts still follow the end of their application, and each other, for a while. [ms] */
   static final long GRACE_MS = 900_000;
 
+  /** Reasons for which a collector looks at nothing; for others it only looks at less. */
+  private static final Set<String> OFF = Set.of("switched off", "faults");
+
   private final AppLive.Builder soFar;
   private final Lanes lanes;
   private final StagesOfApplication stages;
   private final JobsOfApplication jobs;
   private final ExecutorsOfApplication executors;
-
-  /** Reasons for which a collector looks at nothing; for others it only looks at less. */
-  private static final Set<String> OFF = Set.of("switched off", "faults");
-
   private final WindowClock clock;
   private final ApplicationSilence silence;
   private final TreeMap<String, Drops> drops = new TreeMap<>();
@@ -141,8 +140,7 @@ final class Application {
         new Drops(health.getDroppedBulk() + health.getDroppedReserved() + unnumbered, unnumbered);
     drops.merge(collector, told, Drops::higher);
     if (health.getBreaker().equals("open") && OFF.contains(health.getBreakerReason())) {
-      silence.moved();
-      silence.idle();
+      jobs.unseen();
       executors.unasked();
     }
   }
@@ -238,7 +236,7 @@ final class Application {
       row.setElapsedMs(Math.max(0, until - startMs));
     }
     stages.fill(row);
-    silence.fill(row, jobs.running() > 0);
+    silence.fill(row, jobs);
     if (row.hasEndedMs()) {
       row.setUnfinishedTasks(row.getRunningTasks());
     }

@@ -111,9 +111,10 @@ final class ApplicationSilence {
 
   /**
    * Fills the columns of the application's row. An event log has no word of what runs, so that
-   * nothing moves is only said where a plugin watches.
+   * nothing moves is only said where a plugin watches, and neither that nor that nothing runs where
+   * nobody knows whether a job does.
    */
-  void fill(AppLive.Builder row, boolean jobRuns) {
+  void fill(AppLive.Builder row, JobsOfApplication jobs) {
     if (ended != null) {
       Long outlivedMs = outlivedMs();
       if (outlivedMs != null) {
@@ -124,7 +125,10 @@ final class ApplicationSilence {
     if (driverHeard != null) {
       row.setDriverSilentMs(since(driverHeard));
     }
-    if (!jobRuns) {
+    if (!jobs.known()) {
+      return;
+    }
+    if (jobs.running() == 0) {
       row.setIdleMs(since(idleSince));
     } else if (driverHeard != null) {
       row.setStalledMs(since(moved));

@@ -5,18 +5,23 @@ import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.windows.wire.ApplicationState;
 import java.util.TreeSet;
 
-/** The jobs of one application that run, and for how long none did. */
+/**
+ * The jobs of one application that run, and for how long none did; unknown behind a time in which
+ * nobody looked, until one starts or ends.
+ */
 final class JobsOfApplication {
   private final TreeSet<Integer> running = new TreeSet<>();
   private long betweenMs;
   // When the job ended that ended latest; null before the first end.
   private Long endedMs;
+  private boolean unknown;
 
   static JobsOfApplication restore(ApplicationState saved) {
     JobsOfApplication jobs = new JobsOfApplication();
     jobs.running.addAll(saved.getRunningJobsList());
     jobs.betweenMs = saved.getBetweenJobsMs();
     jobs.endedMs = saved.hasLastJobEndedMs() ? (Long) saved.getLastJobEndedMs() : null;
+    jobs.unknown = saved.getJobsUnknown();
     return jobs;
   }
 
@@ -25,9 +30,24 @@ final class JobsOfApplication {
     if (endedMs != null) {
       state.setLastJobEndedMs(endedMs);
     }
+    if (unknown) {
+      state.setJobsUnknown(true);
+    }
+  }
+
+  /** Nobody looks: jobs end and start unseen, and the time without any cannot be told. */
+  void unseen() {
+    running.clear();
+    endedMs = null;
+    unknown = true;
+  }
+
+  boolean known() {
+    return !unknown;
   }
 
   void see(JobStarted started) {
+    unknown = false;
     if (running.isEmpty() && started.hasSubmittedMs()) {
       betweenMs += since(started.getSubmittedMs());
     }
@@ -35,6 +55,7 @@ final class JobsOfApplication {
   }
 
   void see(JobEnded ended) {
+    unknown = false;
     running.remove(ended.getJobId());
     if (ended.hasCompletedMs()) {
       endedMs = Math.max(ended.getCompletedMs(), endedMs == null ? Long.MIN_VALUE : endedMs);

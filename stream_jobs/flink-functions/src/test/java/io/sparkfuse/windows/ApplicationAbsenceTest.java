@@ -156,7 +156,9 @@ class ApplicationAbsenceTest {
       List<LiveRow> rows = story.word(DRIVER).health(DRIVER, off).pass();
 
       assertEquals(List.of(), Story.executors(rows));
-      assertEquals(0, Story.application(rows).getStalledMs());
+      assertFalse(Story.application(rows).hasStalledMs());
+      assertFalse(Story.application(rows).hasIdleMs());
+      assertEquals(0, Story.application(rows).getDriverSilentMs());
     }
     CollectorHealth.Builder on = CollectorHealth.newBuilder().setBreaker("closed");
     List<LiveRow> first = story.word(DRIVER).health(DRIVER, on).pass();
@@ -164,8 +166,38 @@ class ApplicationAbsenceTest {
     List<LiveRow> silent = story.word(DRIVER).health(DRIVER, on).pass();
 
     assertEquals(List.of(), Story.executors(first));
-    assertEquals(5000, Story.application(first).getStalledMs());
     assertEquals(5000, Story.executors(silent).get(0).getSilentMs());
+  }
+
+  /**
+   * The job that ran when it was switched off may have ended since: nobody knows until one tells.
+   */
+  @Test
+  void whatEndedUnseenDoesNotStandStill() throws Exception {
+    Story story = running();
+    CollectorHealth.Builder off =
+        CollectorHealth.newBuilder().setBreaker("open").setBreakerReason("switched off");
+    story.word(DRIVER).health(DRIVER, off).pass();
+    CollectorHealth.Builder on = CollectorHealth.newBuilder().setBreaker("closed");
+    AppLive unknown = null;
+    for (int window = 1; window <= 100; window++) {
+      unknown = story.word(DRIVER).health(DRIVER, on).passed();
+    }
+    AppLive runs = story.word(DRIVER).fact(job(7)).passed();
+    AppLive runsOn = story.word(DRIVER).passed();
+    AppLive ended =
+        story
+            .fact(
+                Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setJobId(7).setSucceeded(true)))
+            .passed();
+    AppLive idle = story.word(DRIVER).passed();
+
+    assertFalse(unknown.hasStalledMs());
+    assertFalse(unknown.hasIdleMs());
+    assertEquals(0, runs.getStalledMs());
+    assertEquals(5000, runsOn.getStalledMs());
+    assertEquals(0, ended.getIdleMs());
+    assertEquals(5000, idle.getIdleMs());
   }
 
   /** One that only looks at less hears its executors as ever. */
