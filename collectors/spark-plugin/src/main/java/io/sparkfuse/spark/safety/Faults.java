@@ -12,25 +12,29 @@ public final class Faults {
   /**
    * After so many faults within {@link #WINDOW_MS} the part is off: it would only go on failing.
    */
-  public static final long MOST = 1_000;
+  public static final int MOST = 1_000;
 
   /** A race now and then, over the weeks that a streaming application runs, is no failing part. */
   static final long WINDOW_MS = 3_600_000;
 
   private final String part;
-  private final long most;
+  private final int most;
   private final AtomicLong count = new AtomicLong();
-  private long windowBeganMs;
-  private long recent;
+
+  /** When the last faults were caught, in a ring; made at once, for later there may be no heap. */
+  private final long[] when;
+
+  private long kept;
   private volatile boolean off;
 
   public Faults(String part) {
     this(part, MOST);
   }
 
-  public Faults(String part, long most) {
+  public Faults(String part, int most) {
     this.part = part;
     this.most = most;
+    this.when = new long[most];
   }
 
   /** Counts one fault; never throws, not even when memory is out. */
@@ -51,12 +55,9 @@ public final class Faults {
   }
 
   private synchronized boolean isTheLast(long nowMs) {
-    if (recent == 0 || nowMs - windowBeganMs >= WINDOW_MS) {
-      windowBeganMs = nowMs;
-      recent = 0;
-    }
-    recent++;
-    boolean last = recent >= most && !off;
+    when[(int) (kept++ % most)] = nowMs;
+    boolean many = kept >= most && nowMs - when[(int) (kept % most)] < WINDOW_MS;
+    boolean last = many && !off;
     off |= last;
     return last;
   }

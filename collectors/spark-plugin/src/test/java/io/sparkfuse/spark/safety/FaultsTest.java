@@ -24,6 +24,18 @@ class FaultsTest {
   }
 
   @Test
+  void anHourIsAnyHour() {
+    Faults faults = new Faults("test", 3);
+    faults.caught(FAULT, 0);
+    faults.caught(FAULT, Faults.WINDOW_MS);
+    faults.caught(FAULT, Faults.WINDOW_MS + 1);
+    assertTrue(faults.on());
+    faults.caught(FAULT, 2 * Faults.WINDOW_MS - 1);
+
+    assertFalse(faults.on());
+  }
+
+  @Test
   void oneNowAndThenOverWeeksIsNoFailingPart() {
     Faults faults = new Faults("test", 3);
     for (int i = 0; i < 100; i++) {
