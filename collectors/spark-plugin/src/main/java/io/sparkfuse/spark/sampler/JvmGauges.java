@@ -8,8 +8,6 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
 import java.lang.management.ThreadMXBean;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 
@@ -46,7 +44,7 @@ final class JvmGauges {
     system(sample);
     buffers(sample);
     sample.setThreads(threads.getThreadCount());
-    long resident = residentBytes();
+    long resident = ResidentMemory.bytes(STATUS);
     if (resident >= 0) {
       sample.setRssBytes(resident);
     }
@@ -102,17 +100,5 @@ final class JvmGauges {
       }
     }
     return sum;
-  }
-
-  private static long residentBytes() {
-    try {
-      for (String line : Files.readAllLines(STATUS, StandardCharsets.ISO_8859_1)) {
-        if (line.startsWith("VmRSS:")) {
-          return Long.parseLong(line.replaceAll("[^0-9]", "")) * 1_024;
-        }
-      }
-    } catch (Exception noProc) { // no Linux: the column stays absent
-    }
-    return -1;
   }
 }

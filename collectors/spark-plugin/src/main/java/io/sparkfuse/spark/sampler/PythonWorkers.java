@@ -24,7 +24,6 @@ final class PythonWorkers {
   /** Kernel clock ticks are 100 a second on every Linux that Spark runs on. */
   private static final long TICK_NS = 10_000_000;
 
-  private static final long PAGE_BYTES = 4_096;
   private static final int MOST_GENERATIONS = 6;
   private static final int MOST_DESCRIBED = 4;
   private static final String UNSEEN = "; Python frames cannot be seen from here";
@@ -65,7 +64,7 @@ final class PythonWorkers {
       if (isOurs(process.getKey(), table)) {
         String[] stat = process.getValue();
         cpuNow.put(process.getKey(), Long.parseLong(stat[11]) + Long.parseLong(stat[12]));
-        residentBytes += Long.parseLong(stat[21]) * PAGE_BYTES;
+        residentBytes += Math.max(0, ResidentMemory.bytes(status(process.getKey())));
         parents.add(stat[1]);
       }
     }
@@ -134,6 +133,10 @@ final class PythonWorkers {
     } catch (IOException | RuntimeException gone) {
       return null;
     }
+  }
+
+  private Path status(String pid) {
+    return proc.resolve(pid).resolve("status");
   }
 
   private static String text(Path path) throws IOException {

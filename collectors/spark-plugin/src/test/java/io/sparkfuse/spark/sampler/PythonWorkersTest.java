@@ -25,6 +25,22 @@ class PythonWorkersTest {
             + " 0 0 0 20 0 1 0 5 999 50 18446744073709551615";
     Files.write(folder.resolve("stat"), stat.getBytes(StandardCharsets.US_ASCII));
     Files.write(folder.resolve("cmdline"), "python3".getBytes(StandardCharsets.US_ASCII));
+    byte[] status = "Name:\tpython3\nVmRSS:\t    200 kB\n".getBytes(StandardCharsets.US_ASCII);
+    Files.write(folder.resolve("status"), status);
+  }
+
+  @Test
+  void whatEndsWhileItIsReadIsLeftOut() throws Exception {
+    process(10, "java", 1, 5);
+    process(20, "python3", 10, 100);
+    process(21, "python3", 10, 100);
+    Files.write(proc.resolve("20/stat"), new byte[0]);
+    Files.delete(proc.resolve("21/status"));
+    PythonWorkers workers = new PythonWorkers(proc, "10");
+    workers.look(true);
+
+    assertEquals(1_000_000_000, workers.cpuNs());
+    assertEquals(0, workers.residentBytes());
   }
 
   @Test
@@ -82,7 +98,7 @@ class PythonWorkersTest {
     process(21, "python3 a) b(", 20, 140);
     workers.look(true);
 
-    assertEquals(3 * 50 * 4_096, workers.residentBytes());
+    assertEquals(3 * 200 * 1_024, workers.residentBytes());
     assertEquals(400_000_000, workers.cpuBeyond(0), "one worker used 40 ticks of 10 ms");
     assertEquals(0, workers.cpuBeyond(1), "and it is that of the task that moves");
   }
