@@ -16,6 +16,7 @@ import pytest
 from clickhouse_connect.driver.client import Client
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.history_pb2 import HistoryRow
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_native_analytics import queries
@@ -164,3 +165,25 @@ def test_a_watched_application_gets_history_only(kafka_bootstrap: str, prefix: s
     assert [row.WhichOneof("row") for row in rows] == ["application", "stage", "stage"]
     assert {row.app_id for row in rows} == {"app-watched"}
     assert all(row.completeness == 1.0 and row.app_succeeded for row in rows)
+
+
+def test_plugin_and_shipper_beside_each_other(run_job, kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
+    """Of a job that both see, all that is live is the plugin's, and the log's history comes once behind its end."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    shipping = Shipping(kafka_bootstrap, prefix, tmp_path, str(logs))
+    shipping.start()
+    log = {"spark__eventLog__enabled": "true", "spark__eventLog__dir": logs.as_uri()}
+    job = run_job("spark35", "small_job.py", kafka_bootstrap, prefix, **log)
+    counted = json.loads(job.said("COUNTED"))
+    assert job.ended() == 0
+    history = f"{prefix}.history"
+    wait_for(lambda: len(values(kafka_bootstrap, history)) > len(counted["stages"]), WAIT_SECONDS, "the log's history")
+    assert shipping.stop() == 0
+
+    facts = [Fact.FromString(value) for value in values(kafka_bootstrap, f"{prefix}.facts")]
+    rows = [HistoryRow.FromString(value) for value in values(kafka_bootstrap, history)]
+    [app_id] = {fact.app_id for fact in facts if fact.HasField("application_started")}
+    assert {fact.collector.split("-")[0] for fact in facts if fact.app_id == app_id} == {"driver", "executor"}
+    assert {row.app_id for row in rows} == {app_id}
+    assert sorted(row.stage.stage_id for row in rows if row.HasField("stage")) == sorted(map(int, counted["stages"]))
