@@ -51,12 +51,37 @@ _AWS_SECRET = re.compile(
     re.ASCII,
 )
 _KNOWN_SHAPE = re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\w-]{10,}\.[\w.-]{10,})", re.ASCII)
+# Words of SQL, and letters, that a literal may follow without a blank: LIKE's%', N'text'.
+_OPENING = (
+    "r n e and any as between both by collate distinct else escape for from glob having if ilike in into is leading "
+    "like not of on or placing regexp return rlike select then to trailing using values when where with xor"
+)
+# And those that a person may also write with an s: the date's orders. No literal of a date begins with an s.
+_OPENING_BUT_S = (
+    "b x binary case comment date default interval location time timestamp timestamp_ltz timestamp_ntz zone"
+)
+
+
+def _not_behind(words: str, mark: str = "") -> str:
+    return "".join(rf"(?<!(?<!\w){word}{mark})" for word in words.split())
+
+
+# A letter of any language, and a letter, digit or underscore of any language.
+_LETTER, _OF_WORD = r"[^\x00-@\[-`{-\x7f]", r"[^\x00-/:-@\[-^`{-\x7f]"
+# An apostrophe of prose: behind a letter, in front of one (Bob's, l'import, O'Brien), or of a plural (users' orders).
+# What has a second apostrophe behind its first word is a literal.
+_APOSTROPHE = (
+    rf"(?<={_LETTER}){_not_behind(_OPENING)}'(?:s(?![\w'])"
+    rf"|{_not_behind(_OPENING_BUT_S, chr(39))}(?:(?={_LETTER}){_OF_WORD}++(?!')|(?<=s')(?:[\s,.;:!?)]|\Z)))"
+)
 # As Spark reads them: text in single and in double quotes alike, a backslash escapes but for r'...', a doubled quote is
-# one. An apostrophe (Bob's, the users' orders) opens nothing, else the next literal would be taken for its outside.
+# one. An apostrophe opens nothing, else the next literal would be taken for its outside. Behind a small n or e it may
+# be either (n'est pas, n'text'), so that all behind it goes.
 _LITERAL = re.compile(
-    r"(?i)(?!(?<=[a-z])(?<!\br)'(?:(?:s|t|d|m|re|ve|ll)\b(?!')|(?<=s')\s))(['\"])"
-    r"(?:(?<=\br['\"])(?:(?!\1)[\s\S])*+(?:\1|\Z)"
-    r"|(?<=escape ')\\'"
+    rf"(?i)(?!{_APOSTROPHE})(['\"])"
+    r"(?:(?<=(?<!\w)r['\"])(?:(?!\1)[\s\S])*+(?:\1|\Z)"
+    rf"|(?<=(?<!\w)(?-i:[en])')(?={_LETTER})[\s\S]++"
+    r"|(?:(?<=escape ')|(?<=escape'))\\'"
     r"|(?:[^'\"\\]|\\[\s\S]|\1\1|(?!\1)['\"])*+(?:\1|\\?\Z))",
     re.ASCII,
 )

@@ -79,21 +79,73 @@ public final class SecretScrubber {
   private static final Pattern KNOWN_SHAPE =
       Pattern.compile("\\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\\w-]{10,}\\.[\\w.-]{10,})");
 
+  /** Words of SQL, and letters, that a literal may follow without a blank: LIKE's%', N'text'. */
+  private static final String OPENING =
+      "r n e and any as between both by collate distinct else escape for from glob having if ilike"
+          + " in into is leading like not of on or placing regexp return rlike select then to"
+          + " trailing using values when where with xor";
+
+  /**
+   * And those that a person may also write with an s: the date's orders. No literal of a date
+   * begins with an s.
+   */
+  private static final String OPENING_BUT_S =
+      "b x binary case comment date default interval location time timestamp timestamp_ltz"
+          + " timestamp_ntz zone";
+
+  /** A letter of any language. */
+  private static final String LETTER = "[^\\x00-@\\[-`{-\\x7f]";
+
+  /** A letter, digit or underscore of any language. */
+  private static final String OF_WORD = "[^\\x00-/:-@\\[-^`{-\\x7f]";
+
+  /**
+   * An apostrophe of prose: behind a letter, in front of one (Bob's, l'import, O'Brien), or of a
+   * plural (the users' orders). What has a second apostrophe behind its first word is a literal.
+   */
+  private static final String APOSTROPHE =
+      "(?<="
+          + LETTER
+          + ")"
+          + notBehind(OPENING, "")
+          + "'(?:s(?![\\w'])"
+          + "|"
+          + notBehind(OPENING_BUT_S, "'")
+          + "(?:(?="
+          + LETTER
+          + ")"
+          + OF_WORD
+          + "++(?!')|(?<=s')(?:[\\s,.;:!?)]|\\z)))";
+
   /**
    * As Spark reads them: text in single and in double quotes alike, a backslash escapes but for
-   * r'...', a doubled quote is one. An apostrophe (Bob's, the users' orders) opens nothing, else
-   * the next literal would be taken for its outside.
+   * r'...', a doubled quote is one. An apostrophe opens nothing, else the next literal would be
+   * taken for its outside. Behind a small n or e it may be either (n'est pas, n'text'), so that all
+   * behind it goes.
    */
   private static final Pattern LITERAL =
       Pattern.compile(
-          "(?i)(?!(?<=[a-z])(?<!\\br)'(?:(?:s|t|d|m|re|ve|ll)\\b(?!')|(?<=s')\\s))(['\"])"
-              + "(?:(?<=\\br['\"])(?:(?!\\1)[\\s\\S])*+(?:\\1|\\z)"
-              + "|(?<=escape ')\\\\'"
+          "(?i)(?!"
+              + APOSTROPHE
+              + ")(['\"])"
+              + "(?:(?<=(?<!\\w)r['\"])(?:(?!\\1)[\\s\\S])*+(?:\\1|\\z)"
+              + "|(?<=(?<!\\w)(?-i:[en])')(?="
+              + LETTER
+              + ")[\\s\\S]++"
+              + "|(?:(?<=escape ')|(?<=escape'))\\\\'"
               + "|(?:[^'\"\\\\]|\\\\[\\s\\S]|\\1\\1|(?!\\1)['\"])*+(?:\\1|\\\\?\\z))");
 
   private static final Pattern LONG_NUMBER = Pattern.compile("\\b[0-9][0-9 -]{10,}(?<=[0-9])");
 
   private SecretScrubber() {}
+
+  private static String notBehind(String words, String mark) {
+    StringBuilder out = new StringBuilder();
+    for (String word : words.split(" ")) {
+      out.append("(?<!(?<!\\w)").append(word).append(mark).append(')');
+    }
+    return out.toString();
+  }
 
   /** Cuts a text to what may wait in a queue, most frames of its stacks first; null stays null. */
   public static String cut(String text) {
