@@ -9,7 +9,7 @@ from typing import Any
 from sparkfuse_collectors.facts.record import BULK, RESERVED, News, whole_number
 from sparkfuse_contracts.generated.fact_pb2 import SqlEnded, SqlMetrics, SqlPlan, SqlPlanMetric, SqlStarted
 from sparkfuse_rules.knowledge.plan_conditions import condition, has_condition
-from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
+from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query, shortened
 
 Event = Mapping[str, Any]
 # The bounds of the plugin's SqlPlanCopy and SqlBook.
@@ -146,7 +146,7 @@ def _conditions(root: Event | None, plan: SqlPlan) -> list[str]:
     waiting = [root] if root else []
     while waiting and len(found) < min(MOST_NAMES, len(plan.node_names)):
         node = waiting.pop()
-        name = str(node.get("nodeName"))[:MOST_NAME_CHARS]
+        name = shortened(str(node.get("nodeName")), MOST_NAME_CHARS)
         asked = condition(str(node.get("simpleString"))) if has_condition(name) else ""
         found.append(scrub_query(f"{name} {asked}" if asked else name))
         waiting.extend(reversed(node.get("children") or ()))
@@ -166,7 +166,7 @@ def _copied(execution: int, version: int, plan: Event | None, running: _Executio
             message.left_out_nodes += 1
             number = parent
         else:
-            name = str(node.get("nodeName"))[:MOST_NAME_CHARS]
+            name = shortened(str(node.get("nodeName")), MOST_NAME_CHARS)
             chars += len(name)
             message.node_names.append(scrub_query(name))
             message.node_parents.append(parent)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sparkfuse_collectors.facts.record import RESERVED, News, whole_number
 from sparkfuse_contracts.generated.fact_pb2 import JobEnded, JobStarted, StageEnded, StageStarted
-from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
+from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query, shortened
 
 Event = Mapping[str, Any]
 SUCCEEDED = "JobSucceeded"
@@ -139,7 +139,7 @@ def scopes(stage: Event) -> list[str]:
     for rdd in (stage.get("RDD Info") or ())[:MOST_RDDS]:
         name = _scope_name(rdd.get("Scope"))
         if name is not None and len(names) < MOST_SCOPES:
-            names[_CODEGEN_ID.sub("", name)[:MOST_SCOPE_CHARS]] = None
+            names[shortened(_CODEGEN_ID.sub("", name), MOST_SCOPE_CHARS)] = None
     return [scrub_query(name) for name in names]
 
 

@@ -17,16 +17,21 @@ FRAMES_KEPT = 2
 # And one that says who was at the other end of a socket: the cause is the worker's end, and not the network's.
 PYTHON_RUNNER = "PythonRunner"
 MASK = "***"
-# The patterns are the plugin's, letter by letter. A secret without an end goes to the end of the text, because texts
-# are cut before they come here. Repeats are bounded or give nothing back, so that a hostile text takes no time.
+# The patterns are the plugin's, letter by letter. A secret without an end goes to the end of the text, because long
+# texts are cut first. Repeats are bounded or give nothing back, so that a hostile text takes no time.
 _PRIVATE_KEY = re.compile(
     r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}[\s\S]*?(?:-{4,5} ?END[^\n]*|\Z)", re.ASCII
 )
 # First a user and password as they should be, then a password with slashes: what follows the colon is no port then.
+# Spark writes three dots where it cut an address.
 _USER_INFO = re.compile(
     r"(://)(?:[^/\s@'\"]{1,2000}+(?:@[^/\s@'\",;&=?#]{1,200}+(?=@)){0,3}+@"
-    r"|[^/\s@'\":\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\w@%$~+*&=^-]))[^\s@'\"]{1,4096}+(?:@|\Z))",
+    r"|[^/\s@'\":\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\w@%$~+*&=^-]))[^\s@'\"]{1,4096}+(?:@|(?<=\.\.\.)|(?<=\.\.\.[,;)\]])))",
     re.ASCII,
+)
+# The last address of a text that was cut, in front of the @: of a whole text it would be bucket:v1 or registry:latest.
+_USER_INFO_CUT = re.compile(
+    r"(://)[^/\s@'\":\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\w@%$~+*&=^-]))[^\s@'\"]{1,4096}+\Z", re.ASCII
 )
 _ORACLE_USER = re.compile(
     r"(?i)(jdbc:oracle:\w{1,10}:)(?:\"[^\"\n]{0,200}+\"|[^\s\"'/@]{0,200}+)/"
@@ -90,8 +95,11 @@ _LONG_NUMBER = re.compile(r"\b[0-9][0-9 -]{10,}(?<=[0-9])", re.ASCII)
 
 def scrub(text: str) -> str:
     """Free text (exception, reason, URL) without obvious secrets, at most 2,048 bytes of UTF-8."""
-    out = _PRIVATE_KEY.sub(MASK, condensed(text)[:MOST_CHARS])
+    looked_at = condensed(text)[:MOST_CHARS]
+    out = _PRIVATE_KEY.sub(MASK, looked_at)
     out = _USER_INFO.sub(rf"\1{MASK}@", out)
+    if len(looked_at) == MOST_CHARS:
+        out = _USER_INFO_CUT.sub(rf"\1{MASK}@", out)
     out = _ORACLE_USER.sub(rf"\1{MASK}@", out)
     out = _SCHEME_VALUE.sub(rf"\1 {MASK}", out)
     out = _NAMED_VALUE.sub(rf"\1{MASK}", out)
@@ -107,7 +115,7 @@ def condensed(text: str) -> str:
     if len(text) <= MOST_BYTES:
         return text
     kept, frames, runner_told = [], 0, False
-    for line in text[:MOST_LOOKED_AT].split("\n"):
+    for line in _looked_at(text).split("\n"):
         bare = line.lstrip("\t ")
         indented = len(bare) < len(line)
         if indented and bare.startswith("... "):  # and so many more frames
@@ -118,6 +126,14 @@ def condensed(text: str) -> str:
             kept.append(line)
         runner_told = frames > 0 and (runner_told or tells_runner)
     return "\n".join(kept)
+
+
+def _looked_at(text: str) -> str:
+    """The beginning of a text, up to a blank: half a word might be a secret without its end."""
+    if len(text) <= MOST_LOOKED_AT:
+        return text
+    blank = max(text.rfind(" ", 0, MOST_LOOKED_AT), text.rfind("\n", 0, MOST_LOOKED_AT))
+    return text[: blank if blank > 0 else MOST_LOOKED_AT]
 
 
 def scrub_query(text: str) -> str:

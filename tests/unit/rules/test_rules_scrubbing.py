@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkfuse_rules.knowledge.failures import classify
-from sparkfuse_rules.knowledge.scrubbing import MOST_BYTES, scrub, scrub_query, shortened
+from sparkfuse_rules.knowledge.scrubbing import MOST_BYTES, MOST_CHARS, MOST_LOOKED_AT, scrub, scrub_query, shortened
 
 # The same cases that SecretScrubberTest runs: two scrubbers, one answer.
 CASES = json.loads((Path(__file__).parents[3] / "rules" / "scrubbing_cases.json").read_text())
@@ -26,6 +26,24 @@ def test_secrets_are_masked(text: str, kept: str) -> None:
     """What looks like a secret is three stars, the words around it stay, and a second gate changes nothing more."""
     assert scrub(text) == kept
     assert scrub(kept) == kept
+
+
+@pytest.mark.parametrize(("text", "kept"), _named("cut"))
+def test_what_a_cut_left_without_its_end_is_masked(text: str, kept: str) -> None:
+    """Behind a key that takes all the room that is looked at, so that the cut's end is in what is kept."""
+    begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n"
+    room = MOST_CHARS - len(text) - len(begin) - len(end)
+
+    assert scrub(f"{begin}{'a' * room}{end}{text}hunter2 and more") == f"***\n{kept}"
+    assert scrub(f"{begin}{'a' * room}{end}{text}") == f"***\n{kept}"
+
+
+def test_what_is_too_far_behind_ends_with_a_whole_word() -> None:
+    """Frames that fall out leave room for half an address, which does not look as if it was cut."""
+    frames, address = "\tat a.B(C.scala:1)\n" * 3440, "to https://me:hunter2"
+    first = "a" * (MOST_LOOKED_AT - len(frames) - len(address) - 1)
+
+    assert scrub(f"{first}\n{frames}{address}hunter2@host/x").endswith("(C.scala:1)\nto")
 
 
 @pytest.mark.parametrize("text", CASES["stays"])

@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
  *
  * <p>A first pass, so that secrets do not leave the JVM in plain sight; consumers scrub again. The
  * patterns are those of Python's scrubber (scrubbing.py), letter by letter. A secret without an end
- * goes to the end of the text, because texts are cut before they come here. Repeats are bounded or
- * give nothing back, so that a hostile text takes neither time nor a deep stack.
+ * goes to the end of the text, because long texts are cut first. Repeats are bounded or give
+ * nothing back, so that a hostile text takes neither time nor a deep stack.
  */
 public final class SecretScrubber {
   public static final int MOST_BYTES = 2_048;
@@ -37,13 +37,22 @@ public final class SecretScrubber {
 
   /**
    * First a user and password as they should be, then a password with slashes: what follows the
-   * colon is no port then.
+   * colon is no port then. Spark writes three dots where it cut an address.
    */
   private static final Pattern USER_INFO =
       Pattern.compile(
           "(://)(?:[^/\\s@'\"]{1,2000}+(?:@[^/\\s@'\",;&=?#]{1,200}+(?=@)){0,3}+@"
               + "|[^/\\s@'\":\\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\\w@%$~+*&=^-]))"
-              + "[^\\s@'\"]{1,4096}+(?:@|\\z))");
+              + "[^\\s@'\"]{1,4096}+(?:@|(?<=\\.\\.\\.)|(?<=\\.\\.\\.[,;)\\]])))");
+
+  /**
+   * The last address of a text that was cut, in front of the @: of a whole text it would be
+   * bucket:v1 or registry:latest.
+   */
+  private static final Pattern USER_INFO_CUT =
+      Pattern.compile(
+          "(://)[^/\\s@'\":\\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\\w@%$~+*&=^-]))"
+              + "[^\\s@'\"]{1,4096}+\\z");
 
   private static final Pattern ORACLE_USER =
       Pattern.compile(
@@ -161,7 +170,7 @@ public final class SecretScrubber {
    * writes the outermost exception first and the cause last, behind some fifty frames each.
    */
   private static String condensed(String text) {
-    int length = Math.min(text.length(), MOST_LOOKED_AT);
+    int length = lookedAt(text);
     StringBuilder kept = new StringBuilder(MOST_CHARS);
     int frames = 0;
     boolean runnerTold = false;
@@ -194,14 +203,30 @@ public final class SecretScrubber {
     return kept.toString();
   }
 
+  /**
+   * How much of a text is looked at, up to a blank: half a word might be a secret without its end.
+   */
+  private static int lookedAt(String text) {
+    if (text.length() <= MOST_LOOKED_AT) {
+      return text.length();
+    }
+    int last = MOST_LOOKED_AT - 1;
+    int blank = Math.max(text.lastIndexOf(' ', last), text.lastIndexOf('\n', last));
+    return blank > 0 ? blank : MOST_LOOKED_AT;
+  }
+
   private static boolean starts(String text, String word, int from, int end) {
     return from + word.length() <= end && text.startsWith(word, from);
   }
 
   /** Free text (exception, reason, URL) without obvious secrets, capped. */
   public static String scrub(String text) {
-    String out = PRIVATE_KEY.matcher(cut(text)).replaceAll(MASK);
+    String lookedAt = cut(text);
+    String out = PRIVATE_KEY.matcher(lookedAt).replaceAll(MASK);
     out = USER_INFO.matcher(out).replaceAll("$1" + MASK + "@");
+    if (lookedAt.length() == MOST_CHARS) {
+      out = USER_INFO_CUT.matcher(out).replaceAll("$1" + MASK + "@");
+    }
     out = ORACLE_USER.matcher(out).replaceAll("$1" + MASK + "@");
     out = SCHEME_VALUE.matcher(out).replaceAll("$1 " + MASK);
     out = NAMED_VALUE.matcher(out).replaceAll("$1" + MASK);

@@ -2,6 +2,7 @@ package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.SqlPlan;
 import io.sparkfuse.contracts.SqlPlanMetric;
+import io.sparkfuse.spark.facts.SecretScrubber;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -63,10 +64,10 @@ final class SqlPlanCopy {
     return plan.setLeftOutNodes(copy.leftOutNodes).setLeftOutMetrics(copy.leftOutMetrics).build();
   }
 
-  /** The name of a node, cut: a scan's may hold a whole query. */
+  /** The beginning of a node's name: a scan's may hold a whole query. */
   static String name(Object node) {
     String name = String.valueOf(ScalaAccess.text(node, "nodeName"));
-    return name.length() > MOST_NAME_CHARS ? name.substring(0, MOST_NAME_CHARS) : name;
+    return SecretScrubber.shortened(name, MOST_NAME_CHARS);
   }
 
   private void walk(Object root) {

@@ -119,7 +119,7 @@ final class StageFacts {
       Object name = ScalaAccess.get(scope, "name");
       if (name != null && names.size() < MOST_SCOPES) {
         String scopeName = CODEGEN_ID.matcher(name.toString()).replaceFirst("");
-        names.add(scopeName.substring(0, Math.min(scopeName.length(), MOST_SCOPE_CHARS)));
+        names.add(SecretScrubber.shortened(scopeName, MOST_SCOPE_CHARS));
       }
     }
     return names;

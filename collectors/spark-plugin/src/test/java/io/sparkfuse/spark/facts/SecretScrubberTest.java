@@ -44,6 +44,10 @@ class SecretScrubberTest {
     return named("scrub_query", "case", "text", "kept");
   }
 
+  static Stream<Arguments> unended() throws IOException {
+    return named("cut", "case", "text", "kept");
+  }
+
   static Stream<?> ordinary() throws IOException {
     return cases("stays");
   }
@@ -57,6 +61,33 @@ class SecretScrubberTest {
   void secretsDoNotGetOut(String name, String text, String kept) {
     assertEquals(kept, SecretScrubber.scrub(text));
     assertEquals(kept, SecretScrubber.scrub(kept));
+  }
+
+  /** Behind a key that takes all the room that is looked at, so that the cut's end is kept. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("unended")
+  void whatACutLeftWithoutItsEndDoesNotGetOut(String name, String text, String kept) {
+    String begin = "-----BEGIN PRIVATE KEY-----";
+    String end = "-----END PRIVATE KEY-----\n" + text;
+    int room = SecretScrubber.MOST_CHARS - begin.length() - end.length();
+    String whole = begin + String.join("", Collections.nCopies(room, "a")) + end;
+
+    assertEquals("***\n" + kept, SecretScrubber.scrub(whole + "hunter2 and more"));
+    assertEquals(
+        "***\n" + kept, SecretScrubber.scrub(SecretScrubber.cut(whole + "hunter2 and more")));
+  }
+
+  /** Frames that fall out leave room for half an address, which does not look as if it was cut. */
+  @Test
+  void whatIsTooFarBehindEndsWithAWholeWord() {
+    String frames = String.join("", Collections.nCopies(3_440, "\tat a.B(C.scala:1)\n"));
+    String address = "to https://me:hunter2";
+    int room = 65_536 - frames.length() - address.length() - 1;
+    String first = String.join("", Collections.nCopies(room, "a"));
+    String text = first + "\n" + frames + address + "hunter2@host/x";
+
+    assertTrue(SecretScrubber.scrub(text).endsWith("(C.scala:1)\nto"));
+    assertTrue(SecretScrubber.scrub(SecretScrubber.cut(text)).endsWith("(C.scala:1)\nto"));
   }
 
   @ParameterizedTest
