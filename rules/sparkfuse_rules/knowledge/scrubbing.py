@@ -49,10 +49,15 @@ _NAMED_VALUE = re.compile(
     r"|\"(?:[^\"\\]|\\[\s\S]|\"\")*+\"?|'(?:[^'\\]|\\[\s\S]|'')*+'?|[^\s\"',;&)}]+)",
     re.ASCII,
 )
-# AWS's secret keys have no shape but their length; one that is cut off shows a digit at least.
+# AWS's secret keys have no shape but their length.
 _AWS_SECRET = re.compile(
-    r"(?i)((?:secret|access[ _.-]?key)[\w.-]{0,40}\W{1,6}(?:is\W{1,3})?)"
-    r"(?:[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}|(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\Z)",
+    r"(?i)((?:secret|access[ _.-]?key)[\w.-]{0,40}\W{1,6}(?:is\W{1,3})?)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}",
+    re.ASCII,
+)
+# One that the text's cut left shorter shows a digit at least, and is no part of a path or of a table's name.
+_AWS_SECRET_CUT = re.compile(
+    r"(?i)((?:secret|access[ _.-]?key)[\w.-]{0,40}[^\w./]{1,6}(?:is[^\w./]{1,3})?)"
+    r"(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\Z",
     re.ASCII,
 )
 _KNOWN_SHAPE = re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\w-]{10,}\.[\w.-]{10,})", re.ASCII)
@@ -98,12 +103,15 @@ def scrub(text: str) -> str:
     looked_at = condensed(text)[:MOST_CHARS]
     out = _PRIVATE_KEY.sub(MASK, looked_at)
     out = _USER_INFO.sub(rf"\1{MASK}@", out)
-    if len(looked_at) == MOST_CHARS:
+    is_cut = len(looked_at) == MOST_CHARS
+    if is_cut:
         out = _USER_INFO_CUT.sub(rf"\1{MASK}@", out)
     out = _ORACLE_USER.sub(rf"\1{MASK}@", out)
     out = _SCHEME_VALUE.sub(rf"\1 {MASK}", out)
     out = _NAMED_VALUE.sub(rf"\1{MASK}", out)
     out = _AWS_SECRET.sub(rf"\1{MASK}", out)
+    if is_cut:
+        out = _AWS_SECRET_CUT.sub(rf"\1{MASK}", out)
     return capped(_KNOWN_SHAPE.sub(MASK, out))
 
 

@@ -76,14 +76,20 @@ public final class SecretScrubber {
               + "|\"(?:[^\"\\\\]|\\\\[\\s\\S]|\"\")*+\"?|'(?:[^'\\\\]|\\\\[\\s\\S]|'')*+'?"
               + "|[^\\s\"',;&)}]+)");
 
-  /**
-   * AWS's secret keys have no shape but their length; one that is cut off shows a digit at least.
-   */
+  /** AWS's secret keys have no shape but their length. */
   private static final Pattern AWS_SECRET =
       Pattern.compile(
           "(?i)((?:secret|access[ _.-]?key)[\\w.-]{0,40}\\W{1,6}(?:is\\W{1,3})?)"
-              + "(?:[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}"
-              + "|(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\\z)");
+              + "[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}");
+
+  /**
+   * One that the text's cut left shorter shows a digit at least, and is no part of a path or of a
+   * table's name.
+   */
+  private static final Pattern AWS_SECRET_CUT =
+      Pattern.compile(
+          "(?i)((?:secret|access[ _.-]?key)[\\w.-]{0,40}[^\\w./]{1,6}(?:is[^\\w./]{1,3})?)"
+              + "(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\\z");
 
   private static final Pattern KNOWN_SHAPE =
       Pattern.compile("\\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\\w-]{10,}\\.[\\w.-]{10,})");
@@ -224,13 +230,17 @@ public final class SecretScrubber {
     String lookedAt = cut(text);
     String out = PRIVATE_KEY.matcher(lookedAt).replaceAll(MASK);
     out = USER_INFO.matcher(out).replaceAll("$1" + MASK + "@");
-    if (lookedAt.length() == MOST_CHARS) {
+    boolean isCut = lookedAt.length() == MOST_CHARS;
+    if (isCut) {
       out = USER_INFO_CUT.matcher(out).replaceAll("$1" + MASK + "@");
     }
     out = ORACLE_USER.matcher(out).replaceAll("$1" + MASK + "@");
     out = SCHEME_VALUE.matcher(out).replaceAll("$1 " + MASK);
     out = NAMED_VALUE.matcher(out).replaceAll("$1" + MASK);
     out = AWS_SECRET.matcher(out).replaceAll("$1" + MASK);
+    if (isCut) {
+      out = AWS_SECRET_CUT.matcher(out).replaceAll("$1" + MASK);
+    }
     out = KNOWN_SHAPE.matcher(out).replaceAll(MASK);
     return cap(out);
   }
