@@ -39,12 +39,19 @@ _ORACLE_USER = re.compile(
     re.ASCII,
 )
 _SCHEME_VALUE = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.ASCII)
-# "pass" and "pw" tell only as whole words, also in DB_PASS and dbPass: passed, bypass and passthrough hold no secret.
+# "pass" and "pw" tell only as whole words, also in DB_PASS, dbPass and dbpass: passed, bypass and passthrough hold no
+# secret, and "pass: 2 of 3" counts. A word of SQL is no value (the condition "pass = AND grade >" has lost its
+# literals), and neither is what a lambda makes of its parameter (token -> upper(token)).
 _NAMED_VALUE = re.compile(
-    r"(?i)((?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?"
+    r"(?i)(((?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?"
     r"|api[ _.-]?key|access[ _.-]?key|account[ _.-]?key|\bsig|\bsas"
-    r"|(?:(?<![a-z])|(?-i:(?<=[a-z])(?=P)))p(?:ass|w)(?![\w.-]))"
-    r"[\w.-]{0,40}(?:\\{0,4}[\"'])?\s{0,3}(?:=>?|:=?|->)\s{0,3})"
+    r"|(?:(?<![a-z])|(?-i:(?<=[a-z])(?=P))"
+    r"|(?:admin|cert|db|ftp|http|jdbc|key|ldap|mail|my|mysql|pg|proxy|root|smtp|sql|ssh|ssl|store|user))"
+    r"p(?:ass|w)(?![\w.-]|\s{0,3}:\s{0,3}[0-9]{1,3}(?:/[0-9]{1,3})?[.,;)\]]?(?:\s|\Z)))"
+    r"[\w.-]{0,40})(?:\\{0,4}[\"'])?\s{0,3}"
+    r"(?:={1,3}+(?!>)|:=?+|[-=]{1,2}>(?!\s{0,3}(?:\w{0,40}+\(){0,4}+\2(?![\w-])))\s{0,3}+"
+    r"(?!(?:and|asc|between|desc|else|end|in|inset|is|isnotnull|like|not|null|or|order|then|when|where)"
+    r"(?:[\s,;)\]]|\Z)))"
     r"(\\{1,4}\"[^\"]*\"?|\\{1,4}'[^']*'?"
     r"|\"(?:[^\"\\]|\\[\s\S]|\"\")*+\"?|'(?:[^'\\]|\\[\s\S]|'')*+'?|[^\s\"',;&)}]+)",
     re.ASCII,
