@@ -38,13 +38,13 @@ _ORACLE_USER = re.compile(
     r"(?:\"[^\"\n]{0,2000}+\"?|[^\s\"'@]{0,2000}+(?:@[^\s@'\",;&=?#/:(]{1,200}+(?=@)){0,3}+)@?",
     re.ASCII,
 )
-_SCHEME_VALUE = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.ASCII)
+_SCHEME_VALUE = re.compile(r"(?i)(?<!\w)(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.ASCII)
 # "pass" and "pw" tell only as whole words, also in DB_PASS, dbPass and dbpass: passed, bypass and passthrough hold no
 # secret, and "pass: 2 of 3" counts. A word of SQL is no value (the condition "pass = AND grade >" has lost its
 # literals), and neither is what a lambda makes of its parameter (token -> upper(token)).
 _NAMED_VALUE = re.compile(
     r"(?i)(((?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?"
-    r"|api[ _.-]?key|access[ _.-]?key|account[ _.-]?key|\bsig|\bsas"
+    r"|api[ _.-]?key|access[ _.-]?key|account[ _.-]?key|(?<!\w)sig|(?<!\w)sas"
     r"|(?:(?<![a-z])|(?-i:(?<=[a-z])(?=P))"
     r"|(?:admin|cert|db|ftp|http|jdbc|key|ldap|mail|my|mysql|pg|proxy|root|smtp|sql|ssh|ssl|store|user))"
     r"p(?:ass|w)(?![\w.-]|\s{0,3}:\s{0,3}[0-9]{1,3}(?:/[0-9]{1,3})?[.,;)\]]?(?:\s|\Z)))"
@@ -67,7 +67,7 @@ _AWS_SECRET_CUT = re.compile(
     r"(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\Z",
     re.ASCII,
 )
-_KNOWN_SHAPE = re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\w-]{10,}\.[\w.-]{10,})", re.ASCII)
+_KNOWN_SHAPE = re.compile(r"(?<!\w)(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\w-]{10,}\.[\w.-]{10,})", re.ASCII)
 # Words of SQL, and letters, that a literal may follow without a blank: LIKE's%', N'text'.
 _OPENING = (
     "r n e and any as between both by collate distinct else escape for from glob having if ilike in into is leading "
@@ -102,7 +102,7 @@ _LITERAL = re.compile(
     r"|(?:[^'\"\\]|\\[\s\S]|\1\1|(?!\1)['\"])*+(?:\1|\\?\Z))",
     re.ASCII,
 )
-_LONG_NUMBER = re.compile(r"\b[0-9][0-9 -]{10,}(?<=[0-9])", re.ASCII)
+_LONG_NUMBER = re.compile(r"(?<!\w)[0-9][0-9 -]{10,}(?<=[0-9])", re.ASCII)
 
 
 def scrub(text: str) -> str:
