@@ -89,7 +89,7 @@ _LETTER, _OF_WORD = r"[^\x00-@\[-`{-\x7f]", r"[^\x00-/:-@\[-^`{-\x7f]"
 # What has a second apostrophe behind its first word is a literal.
 _APOSTROPHE = (
     rf"(?<={_LETTER}){_not_behind(_OPENING)}'(?:s(?![\w'])"
-    rf"|{_not_behind(_OPENING_BUT_S, chr(39))}(?:(?={_LETTER}){_OF_WORD}++(?!')|(?<=s')(?:[\s,.;:!?)]|\Z)))"
+    rf"|{_not_behind(_OPENING_BUT_S, chr(39))}(?:(?={_LETTER}){_OF_WORD}++(?!')|(?<=s')(?:[\s,.;:!)]|\Z)))"
 )
 # As Spark reads them: text in single and in double quotes alike, a backslash escapes but for r'...', a doubled quote is
 # one. An apostrophe opens nothing, else the next literal would be taken for its outside. Behind a small n or e it may

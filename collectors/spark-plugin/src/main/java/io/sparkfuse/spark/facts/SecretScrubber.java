@@ -140,7 +140,7 @@ public final class SecretScrubber {
           + LETTER
           + ")"
           + OF_WORD
-          + "++(?!')|(?<=s')(?:[\\s,.;:!?)]|\\z)))";
+          + "++(?!')|(?<=s')(?:[\\s,.;:!)]|\\z)))";
 
   /**
    * As Spark reads them: text in single and in double quotes alike, a backslash escapes but for
