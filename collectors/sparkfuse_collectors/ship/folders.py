@@ -60,11 +60,15 @@ class Folder:
 
     @property
     def prefix(self) -> str:
-        """What the names of its logs begin with."""
+        """What the names of its logs begin with, unless it is a log itself."""
         return self.files.root.rstrip("/") + "/"
 
+    def holds(self, name: str) -> bool:
+        """Whether it is the log of this name, as the folder of a rolled log is, or the log lies below it."""
+        return name.rstrip("/") + "/" == self.prefix or name.startswith(self.prefix)
+
     def is_hidden(self, name: str) -> bool:
-        """Whether the log, or a folder above it, could not be listed."""
+        """Whether the log, or a folder above it and below the root, could not be listed."""
         while self.unlisted and name.startswith(self.prefix):
             if name in self.unlisted:
                 return True
@@ -90,7 +94,7 @@ class Folders:
 
     def _expect(self, name: str, position: Position) -> None:
         """A log of an earlier start, which is away until it is seen."""
-        folder = next((folder for folder in self._folders if name.startswith(folder.prefix)), None)
+        folder = next((folder for folder in self._folders if folder.holds(name)), None)
         if folder is not None:
             folder.away[name] = LogTail(name, self._shipper, position, self._ages.abandoned)
 

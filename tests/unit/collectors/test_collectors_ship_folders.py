@@ -60,6 +60,14 @@ def folders(path: Path | Files, *positions: Position) -> tuple[Folders, Counter[
     return found, troubles
 
 
+def position(log: str, state: str = "live", updated_ms: int | None = None) -> Position:
+    """Of a log that was read to its first byte."""
+    known = Position(shipper="test", log=log, app_id="a", app_start_ms=1, read_plain_bytes=1, state=state)
+    if updated_ms is not None:
+        known.updated_ms = updated_ms
+    return known
+
+
 def states(of: Folders) -> dict[str, tuple[str, bool]]:
     return {Path(tail.name).name: (tail.state, tail.history_due) for _, tail in of.tails()}
 
@@ -85,11 +93,26 @@ def test_a_position_decides_before_any_age(tmp_path: Path) -> None:
     """What was being shipped is shipped on, however long the shipper was away."""
     write(tmp_path / "app", 90_000)
     log = str(tmp_path / "app")
-    position = Position(shipper="test", log=log, app_id="a", app_start_ms=1, read_plain_bytes=1, state="live")
-    found, _ = folders(tmp_path, position)
+    found, _ = folders(tmp_path, position(log))
     found.look(NOW)
 
     assert states(found) == {"app": ("live", False)}
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+@pytest.mark.parametrize("inner", ["eventlog_v2_app/events_1_app", "delivered/eventlog"])
+def test_a_root_that_is_itself_a_log_is_known_again(tmp_path: Path, inner: str, end: str) -> None:
+    """Its position is taken as that of any log, however its address ends, and a log beside it is none of its."""
+    inside = tmp_path / inner
+    inside.parent.mkdir()
+    write(inside, 90_000)
+    root = f"/logs/{inside.parent.name}{end}"
+    mounts = Mounts(root, inside.parent)
+    found, troubles = folders(mounts, *(position(name) for name in (root, f"/logs/{inside.parent.name}-2")))
+
+    assert [found.look(NOW + look * FORGET_SECONDS) for look in range(4)] == [[]] * 4
+    assert states(found) == {inside.parent.name: ("live", False)}
+    assert troubles == {}
 
 
 def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
