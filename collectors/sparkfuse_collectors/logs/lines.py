@@ -39,7 +39,9 @@ class LineReader:
         return self._decoder.resume_at
 
     def read(self, most_bytes: int, until: int | None = None) -> Chunk:
-        """The next events: about ``most_bytes`` of them, and more when a line is longer; nothing behind ``until``.
+        """The next events: about ``most_bytes`` of them, and more when a line is longer.
+
+        Nothing behind ``until``, where the file ends for this reader.
 
         Raises BrokenFile, OSError.
         """
@@ -53,6 +55,7 @@ class LineReader:
             self._fed += len(plain)
             if until is not None and self._fed >= until:
                 self._decoder.feed(plain[: len(plain) - (self._fed - until)])
+                at_end = True
                 break
             self._decoder.feed(plain)
         return self._chunk(at_end)

@@ -43,8 +43,8 @@ class LogTail:
 
     __slots__ = (
         "_abandoned", "_again", "_bookmark", "_changed_at", "_identity_read", "_index", "_known", "_offset",
-        "_read_packed", "_rest", "_shipper", "_translation", "behind_since", "found", "gaps", "history_due", "name",
-        "reason", "rewritten", "state",
+        "_read_compacted", "_read_packed", "_rest", "_shipper", "_translation", "behind_since", "found", "gaps",
+        "history_due", "name", "reason", "rewritten", "state",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +65,8 @@ class LogTail:
         self.state, self.reason, self.history_due = LIVE, "", False
         self._index, self._offset, self._read_packed = -1, 0, 0
         self._identity_read = ""
+        # Whether what was read is a compacted file; None when an earlier start read it, whose position does not tell.
+        self._read_compacted: bool | None = False
         self._bookmark: Bookmark | None = None
         self._known: Identity | None = None
         self._translation: Translation | None = None
@@ -83,6 +85,8 @@ class LogTail:
             return
         self._known = Identity(position.app_id, position.app_attempt, position.app_start_ms)
         self._index, self._offset = position.file_index, position.read_plain_bytes
+        # A file of which nothing was read follows another one, as a compacted file never does.
+        self._read_compacted = None if self._offset else False
         self._shipper = self._shipper.going_on({lane: int(number) for lane, number in position.next_seq.items()})
         self._again = True
 
@@ -223,7 +227,7 @@ class LogTail:
             chunk = Chunk([], 1, at_end=True)
         if files.identity(part.path) != part.identity:
             raise FileReplaced(f"{part.path}: another file took its place")
-        self._index, self._identity_read = part.number, part.identity
+        self._index, self._identity_read, self._read_compacted = part.number, part.identity, part.compacted
         self._offset, self._read_packed = reader.resume_at, reader.file.packed_at
         self._bookmark = reader.file.bookmark(self._offset)
         return chunk
@@ -247,8 +251,7 @@ class LogTail:
             # What is not closed may get the rest of its last line yet, and the line would count twice.
             self._translate(reader.finish(), read)
         if following is not None:
-            self._index, self._offset, self._read_packed = following.number, 0, 0
-            self._identity_read, self._bookmark = following.identity, None
+            self._go_to(following)
             read.more = True
             return
         self._end()
@@ -278,9 +281,13 @@ class LogTail:
             return None
         self.gaps += 1
         self._gap()
-        self._index, self._offset, self._read_packed = following.number, 0, 0
-        self._identity_read, self._bookmark = following.identity, None
+        self._go_to(following)
         return following
+
+    def _go_to(self, part: Part) -> None:
+        """Read this file next, from its beginning."""
+        self._index, self._offset, self._read_packed = part.number, 0, 0
+        self._identity_read, self._bookmark, self._read_compacted = part.identity, None, part.compacted
 
     def _gap(self) -> None:
         assert self._translation is not None
@@ -324,7 +331,7 @@ class LogTail:
 
     def _is_late_rewrite(self, part: Part) -> bool:
         """Whether a compacted file took the place of the one that was read: most of it was sent already."""
-        return part.compacted and bool(self._identity_read) and part.identity != self._identity_read
+        return part.compacted and part.number == self._index and self._read_compacted is False
 
     def _next_part(self) -> Part | None:
         parts = self.found.parts if self.found else ()
@@ -336,7 +343,7 @@ class LogTail:
         """Read again what was read before, so that the rest can be understood; false while that is not possible.
 
         A log that turns out to be another application's is begun anew; one that is shorter than what was read of it
-        is set aside.
+        is set aside, unless it was compacted meanwhile and has a next file.
         """
         assert self.found is not None
         facts, reached = ApplicationFacts(), True
@@ -349,6 +356,9 @@ class LogTail:
                 self._shipper = self._shipper.going_on({})
                 self._begin_anew()
                 return True
+            if not reached and part.compacted and self._read_compacted is None and self._next_part() is not None:
+                self._read_compacted = False
+                return self._warm_up(files)
         if facts.identity is None and not reached:
             return False  # it is being written anew and does not say yet by whom
         self._again = False
@@ -360,8 +370,8 @@ class LogTail:
         return True
 
     def _feed_again(self, files: Files, part: Part, facts: ApplicationFacts) -> bool:
-        """Feed one file, the one that was read last up to where it was read; whether it reaches so far."""
-        until = self._offset if part.number == self._index else None
+        """Feed one file, the one that was read last up to where it was read; whether a line begins there."""
+        until = self._offset if part.number == self._index and not self._is_late_rewrite(part) else None
         reader = LineReader(files, part.path, 0, None, RARE_EVENTS)
         while until is None or reader.resume_at < until:
             most = _WARM_BYTES if until is None else min(_WARM_BYTES, until - reader.resume_at)

@@ -9,13 +9,14 @@ import os
 import shutil
 import time
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import fsspec
 import pytest
 
-from sparkfuse_collectors.logs.files import LocalFiles, files_of
+from sparkfuse_collectors.logs.files import Item, LocalFiles, files_of
 from sparkfuse_collectors.logs.find import find_logs
 from sparkfuse_collectors.logs.lines import OpenReaders
 from sparkfuse_collectors.ship.tail import LogTail
@@ -118,6 +119,17 @@ class Folder:
             if wrong:
                 found[lane] = wrong
         return found
+
+
+class Nameless(LocalFiles):
+    """A store that does not tell one file from another that took its name."""
+
+    def children(self, folder: str) -> Iterator[Item]:
+        for item in super().children(folder):
+            yield item._replace(identity="")
+
+    def identity(self, path: str) -> str:
+        return ""
 
 
 def kind(fact: Fact) -> str:
@@ -254,6 +266,65 @@ def test_a_file_that_is_gone_is_a_gap(folder: Folder) -> None:
     assert folder.tasks == [1, 3]
     assert folder.tail.gaps == 1
     assert len(folder.holes["bulk"]) == 1
+
+
+@pytest.mark.parametrize("meanwhile", ["run on", "put away", "restarted", "in a store"])
+@pytest.mark.parametrize("kept", [0, 2, 3000], ids=["less than was read", "about as much", "much more"])
+def test_a_file_that_is_compacted_in_the_middle_is_a_gap(folder: Folder, meanwhile: str, kept: int) -> None:
+    """Away or not, what was not read of it is lost and counted, nothing is doubled, and the next file is read."""
+    if meanwhile == "in a store":
+        folder.files = Nameless(str(folder.path))
+    log = "eventlog_v2_app-1"
+    folder.write(f"{log}/events_1_app-1", header() + task(1))
+    folder.write(f"{log}/events_2_app-1", b"".join(map(task, range(2, 8))))
+    folder.read()
+    if meanwhile == "put away":
+        folder.tail.put_away()
+    if meanwhile == "restarted":
+        folder.again()
+    for number in (1, 2):
+        (folder.path / log / f"events_{number}_app-1").unlink()
+    compacted = header(note="x" * 100) + b"".join(task(100 + number) for number in range(kept))
+    folder.write(f"{log}/events_2_app-1.compact", compacted)
+    folder.write(f"{log}/events_3_app-1", task(8) + END)
+    folder.read()
+
+    assert folder.tasks == list(range(1, 9))
+    assert (folder.tail.state, folder.tail.gaps, len(folder.holes["bulk"])) == ("done", 1, 1)
+
+
+def test_a_compacted_file_that_was_begun_is_read_to_its_end_after_a_restart(folder: Folder) -> None:
+    """A log that was met behind its compaction goes on in the compacted file."""
+    log = "eventlog_v2_app-1"
+    folder.write(f"{log}/events_2_app-1.compact", header() + task(1) + task(2)[:20])
+    folder.read()
+    folder.again()
+    folder.write(f"{log}/events_2_app-1.compact", task(2)[20:])
+    folder.write(f"{log}/events_3_app-1", task(3) + END)
+    folder.read()
+
+    assert (folder.tasks, folder.holes, folder.tail.gaps) == ([1, 2, 3], {}, 0)
+
+
+def test_a_log_that_was_put_away_before_a_file_was_begun_is_compacted(folder: Folder) -> None:
+    """Between two files nothing of the second was read: compacted, it is a gap, and the first is not sent again."""
+    log = "eventlog_v2_app-1"
+    folder.write(f"{log}/events_1_app-1", header() + task(1))
+    folder.write(f"{log}/events_2_app-1", task(2))
+    (found,) = find_logs(folder.files)
+    folder.tail = LogTail(found.name, SHIPPER)
+    folder.tail.saw(found, NOW)
+    first = folder.tail.read(folder.files, folder.readers, TURN, NOW)
+    folder.facts += [Fact.FromString(record) for record in first.records]
+    assert first.more
+    folder.again()
+    for number in (1, 2):
+        (folder.path / log / f"events_{number}_app-1").unlink()
+    folder.write(f"{log}/events_2_app-1.compact", header() + task(2))
+    folder.write(f"{log}/events_3_app-1", task(3) + END)
+    folder.read()
+
+    assert (folder.tasks, folder.tail.gaps, folder.tail.state) == ([1, 3], 1, "done")
 
 
 def test_another_application_under_the_name_is_begun_anew(folder: Folder) -> None:
