@@ -113,9 +113,10 @@ class Broker:
 
         A record that is never taken is replaced in the batch by a dead letter, and the rest goes on.
         """
-        alone: set[int] = set()
-        while not self._sent(batch, alone):
-            _log.warning("a transaction was given up by the broker; sending it again")
+        cuts: set[int] = set()
+        while not self._sent(batch, cuts):
+            if not cuts:
+                _log.warning("a transaction was given up by the broker; sending it again")
             if self._stop.is_set():
                 raise Stopped
 
@@ -123,37 +124,53 @@ class Broker:
         """Let go of the broker; what is still open is given up by it."""
         self._producer.purge()
 
-    def _sent(self, batch: Batch, alone: set[int]) -> bool:
+    def _sent(self, batch: Batch, cuts: set[int]) -> bool:
+        """Whether it was taken. ``cuts`` are the places at which one group of records ends and the next begins."""
         self._began = time.monotonic()
         refused: dict[int, KafkaError] = {}
         try:
             self._until_done("begin", self._producer.begin_transaction)
             for place in range(len(batch)):
-                self._put(batch, place, place in alone, refused)
+                if place in cuts:
+                    self._end_group(refused)
+                self._put(batch, place, refused)
             self._until_done("commit", lambda: self._producer.commit_transaction(ANSWER_SECONDS))
         except _Abortable:
             self._give_up()
-            self._judge(batch, refused, alone)
+            self._judge(batch, refused, cuts)
             return False
         return True
 
-    def _put(self, batch: Batch, place: int, is_alone: bool, refused: dict[int, KafkaError]) -> None:
-        if is_alone:
-            self._producer.flush(ANSWER_SECONDS)
+    def _end_group(self, refused: dict[int, KafkaError]) -> None:
+        """Wait until what was put is told of, so that nothing is packed with what follows."""
+        while self._producer.flush(ANSWER_SECONDS):
+            if self._stop.is_set():
+                raise Stopped
+        if refused:
+            raise _Abortable
+
+    def _put(self, batch: Batch, place: int, refused: dict[int, KafkaError]) -> None:
         try:
             self._produce(batch.records[place], partial(_note, refused, place))
         except _NeverTaken as never:
             self._set_aside(batch, place, never.error)
             self._produce(batch.records[place], partial(_note, refused, place))
-        if is_alone:
-            self._producer.flush(ANSWER_SECONDS)
 
-    def _judge(self, batch: Batch, refused: dict[int, KafkaError], alone: set[int]) -> None:
-        """The broker refuses what was packed together: each of them is to be sent alone before it is given up."""
-        for place, error in refused.items():
-            if place in alone:
-                self._set_aside(batch, place, error)
-            alone ^= {place}
+    def _judge(self, batch: Batch, refused: dict[int, KafkaError], cuts: set[int]) -> None:
+        """The broker refuses what was packed together: halve that, until what it never takes stands alone.
+
+        To send each by itself at once would take longer than the broker waits for a transaction. Behind a record that
+        was found all else is packed together again, for the same reason.
+        """
+        if not refused:
+            return
+        places = sorted(refused)
+        first, behind = places[0], places[-1] + 1
+        if behind - first == 1 and {first, behind} <= cuts:
+            self._set_aside(batch, first, refused[first])
+            cuts.clear()
+        else:
+            cuts |= {first, places[len(places) // 2], behind}
 
     def _set_aside(self, batch: Batch, place: int, error: KafkaError) -> None:
         """Put a dead letter in the place of a record."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from sparkfuse_collectors.ship.broker import Batch, Broker
+from sparkfuse_collectors.ship.broker import PAYLOAD_BYTES, Batch, Broker
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
@@ -160,17 +160,17 @@ def test_what_a_person_can_mend_is_one_sentence(
 
 
 def test_what_the_broker_never_takes_is_set_aside_alone(kafka_bootstrap: str, prefix: str) -> None:
-    """A topic may take less than the client sends: of what was packed together only the one too large is set aside."""
+    """A topic may take less than the client sends: of what was packed together only those too large are set aside."""
     topic = ConfigResource(ResourceType.TOPIC, f"{prefix}.history")
-    topic.add_incremental_config(ConfigEntry("max.message.bytes", "4000", incremental_operation=AlterConfigOpType.SET))
+    topic.add_incremental_config(ConfigEntry("max.message.bytes", "99999", incremental_operation=AlterConfigOpType.SET))
     administrator = AdminClient({"bootstrap.servers": kafka_bootstrap})
     for done in administrator.incremental_alter_configs([topic]).values():
         done.result(30)
     chance = random.Random(7)
-    small = [chance.randbytes(300) for _ in range(40)]
-    large = chance.randbytes(9000)
+    small = [chance.randbytes(40) for _ in range(3000)]
+    large = [chance.randbytes(300_000) for _ in range(2)]
     batch = Batch()
-    for row in (*small[:20], large, *small[20:]):
+    for row in (*small[:2000], large[0], *small[2000:2100], large[1], *small[2100:]):
         batch.add("history", b"app", row)
     batch.add("facts", b"app", b"fact")
     batch.add("positions", b"log", b"position")
@@ -186,8 +186,8 @@ def test_what_the_broker_never_takes_is_set_aside_alone(kafka_bootstrap: str, pr
     assert _values(kafka_bootstrap, f"{prefix}.facts") == [b"fact"]
     assert _values(kafka_bootstrap, f"{prefix}.positions") == [b"position"]
     letters = [from_json(DeadLetter, value) for value in _values(kafka_bootstrap, f"{prefix}.dead-letters")]
-    assert [letter.payload for letter in letters] == [large]
-    assert refused == [1]
+    assert [letter.payload for letter in letters] == [each[:PAYLOAD_BYTES] for each in large]
+    assert refused == [1, 1]
 
 
 def _values(bootstrap: str, topic: str) -> list[bytes]:

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from sparkfuse_collectors.ship.broker import PAYLOAD_BYTES, Batch, Broker, BrokerLost
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.wire import from_json
 
 HUGE = b"x" * 2_000_000
+BAD = b"bad"
+# What the client packs into one request at most.
+MOST_PACKED = 10_000
+Told = Callable[[KafkaError | None, None], None]
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +46,61 @@ def broker(mock: str, topic_prefix: str, refused: list[int]) -> Iterator[Broker]
     found.start()
     yield found
     found.close()
+
+
+@dataclass
+class Packing:
+    """A transactional producer whose broker refuses whatever is packed with a record of ``BAD``.
+
+    What it packs and how the broker answers is what the test of a real broker sees (test_collectors_ship_kafka.py).
+    """
+
+    settings: dict[str, object]
+    committed: list[tuple[str, bytes]] = field(default_factory=list)
+    flushes: int = 0
+    begun: int = 0
+    _open: list[tuple[str, bytes]] = field(default_factory=list)
+    _waiting: list[tuple[str, bytes, Told]] = field(default_factory=list)
+    _must_abort: bool = False
+
+    def init_transactions(self, timeout: float) -> None:
+        pass
+
+    def begin_transaction(self) -> None:
+        self.begun += 1
+        self._open.clear()
+        self._must_abort = False
+
+    def produce(self, topic: str, value: bytes, key: bytes | None, on_delivery: Told) -> None:
+        if self._must_abort:
+            raise KafkaException(KafkaError(KafkaError._STATE))
+        self._waiting.append((topic, value, on_delivery))
+
+    def flush(self, timeout: float) -> int:
+        self.flushes += 1
+        waiting, self._waiting = self._waiting, []
+        for at in range(0, len(waiting), MOST_PACKED):
+            packed = waiting[at : at + MOST_PACKED]
+            wrong = {topic for topic, value, _ in packed if value == BAD}
+            for topic, value, told in packed:
+                if self._must_abort:
+                    told(KafkaError(KafkaError._PURGE_QUEUE), None)
+                elif topic in wrong:
+                    told(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), None)
+                else:
+                    self._open.append((topic, value))
+                    told(None, None)
+            self._must_abort = self._must_abort or bool(wrong)
+        return 0
+
+    def commit_transaction(self, timeout: float) -> None:
+        self.flush(timeout)
+        if self._must_abort:
+            raise KafkaException(KafkaError(KafkaError._STATE, "refused", False, False, True))
+        self.committed += self._open
+
+    def abort_transaction(self, timeout: float) -> None:
+        self._waiting.clear()
 
 
 def values(bootstrap: str, topic: str) -> list[bytes]:
@@ -94,3 +154,31 @@ def test_facts_do_not_go_without_their_position(broker: Broker, refused: list[in
     with pytest.raises(BrokerLost, match="a record for positions is not taken"):
         broker.send(batch)
     assert refused == []
+
+
+@pytest.mark.parametrize(
+    ("count", "bad"),
+    [(20_000, [13_579]), (20_000, [0, 19_999]), (4_000, [17, 18, 19, 2_500]), (1, [0]), (2, [0, 1])],
+    ids=["one in the middle", "at both ends", "neighbours", "nothing else", "nothing good"],
+)
+def test_a_bad_record_among_thousands_is_found_by_halves(
+    monkeypatch: pytest.MonkeyPatch, refused: list[int], count: int, bad: list[int]
+) -> None:
+    """A transaction has a minute: for each bad record it is tried some twenty times, with as few flushes in each."""
+    monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
+    broker = Broker("", "p", "test", threading.Event(), lambda _error: None, on_refused=lambda: refused.append(1))
+    packing = broker._producer
+    assert isinstance(packing, Packing)
+    batch = Batch()
+    for number in range(count):
+        batch.add("facts" if number % 3 else "history", b"app", BAD if number in bad else b"%d" % number)
+    batch.add("positions", b"log", b"position")
+    broker.send(batch)
+
+    good = [b"%d" % number for number in range(count) if number not in bad]
+    assert [value for topic, value in packing.committed if topic in {"p.facts", "p.history"}] == good
+    assert [topic for topic, _ in packing.committed].count("p.dead-letters") == len(bad) == len(refused)
+    assert packing.committed[-1] == ("p.positions", b"position")
+    halvings = count.bit_length() + 2
+    assert packing.begun <= len(bad) * halvings + 1
+    assert packing.flushes <= packing.begun * (halvings + 5)
