@@ -148,7 +148,9 @@ class Folders:
         tail = LogTail(found.name, self._shipper, abandoned=self._ages.abandoned)
         tail.found = found
         age = now - found.modified_ms / 1000
-        if age > (self._ages.abandoned if found.closed is False else self._ages.ended):
+        # Of a store that tells no times, what is in progress may be news; it counts as abandoned when it stands still.
+        is_ageless = found.closed is False and not found.modified_ms
+        if not is_ageless and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
             tail.only_history()
         return tail
 

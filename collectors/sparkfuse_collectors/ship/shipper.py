@@ -175,9 +175,11 @@ class Work:
         until = time.monotonic() + self.pace.batch_seconds
         while self._waiting and not self._is_full(batch) and time.monotonic() < until and not self.stop.is_set():
             files, tail = self._waiting.popleft()
+            before = tail.position()
             more = self._read(files, tail, batch)
             facts += more[0]
-            changed[tail.name] = tail
+            if _says_more(before, tail.position()):
+                changed[tail.name] = tail
             if more[1]:
                 self._waiting.append((files, tail))
         for tail in changed.values():
@@ -259,6 +261,13 @@ class Work:
             if made.failure:
                 self._set_aside(made.name, made.failure, batch)
             self._put_position(tail, batch)
+
+
+def _says_more(before: Position | None, after: Position | None) -> bool:
+    """Whether a position is news: its time is that of the last news, by which a log that stands still is known."""
+    if before is not None and after is not None:
+        before.updated_ms = after.updated_ms
+    return before != after
 
 
 def _lies_there(files: Files, tail: LogTail) -> bool:

@@ -53,8 +53,8 @@ class LogTail:
         self.name, self._shipper = name, shipper
         self._abandoned = max(abandoned, SETTLE_SECONDS)
         self.found: FoundLog | None = None
-        # Some stores do not tell by a file's time that it grew.
-        self._changed_at = 0.0
+        # Some stores do not tell by a file's time that it grew: when it was last seen to have something new.
+        self._changed_at = position.updated_ms / 1000 if position is not None else 0.0
         self.rewritten = self.gaps = 0
         self.behind_since = 0.0
         self._begin_anew()
@@ -94,7 +94,8 @@ class LogTail:
 
     def saw(self, found: FoundLog, now: float) -> None:
         """The log as it lies there now."""
-        if self.found is not None and found.parts != self.found.parts:
+        is_first_without_time = not (found.modified_ms or self._changed_at)
+        if is_first_without_time or (self.found is not None and found.parts != self.found.parts):
             self._changed_at = now
         self.found = found
         part = self._part()
@@ -208,7 +209,7 @@ class LogTail:
         reader = readers.take(self.name)
         if reader is None or reader.file.path != part.path or reader.resume_at != self._offset:
             reader = LineReader(files, part.path, self._offset, self._bookmark, self._wanted())
-        chunk = self._chunk_of(files, reader, part, most_bytes)
+        chunk = self._chunk_of(files, reader, part, most_bytes, now)
         self._translate(chunk, read)
         read.more = not chunk.at_end
         if chunk.at_end:
@@ -216,7 +217,7 @@ class LogTail:
         if reader.file.path == part.path and reader.file.must_begin_anew and self._index == part.number:
             readers.keep(self.name, reader)
 
-    def _chunk_of(self, files: Files, reader: LineReader, part: Part, most_bytes: int) -> Chunk:
+    def _chunk_of(self, files: Files, reader: LineReader, part: Part, most_bytes: int, now: float) -> Chunk:
         try:
             chunk = reader.read(most_bytes)
         except BrokenFile:
@@ -227,6 +228,8 @@ class LogTail:
             chunk = Chunk([], 1, at_end=True)
         if files.identity(part.path) != part.identity:
             raise FileReplaced(f"{part.path}: another file took its place")
+        if reader.resume_at > self._offset and self._modified <= self._changed_at:
+            self._changed_at = now  # it grew while no shipper ran, and its time does not tell when
         self._index, self._identity_read, self._read_compacted = part.number, part.identity, part.compacted
         self._offset, self._read_packed = reader.resume_at, reader.file.packed_at
         self._bookmark = reader.file.bookmark(self._offset)
@@ -310,10 +313,14 @@ class LogTail:
         """
         if self.found is None:
             return False
-        modified = self.found.modified_ms / 1000
         if self._is_closed:
-            return now - modified > SETTLE_SECONDS
-        return now - max(modified, self._changed_at) > self._abandoned
+            return now - self._modified > SETTLE_SECONDS
+        return now - max(self._modified, self._changed_at) > self._abandoned
+
+    @property
+    def _modified(self) -> float:
+        """When its store says that it changed last, in seconds."""
+        return self.found.modified_ms / 1000 if self.found is not None else 0.0
 
     @property
     def _is_closed(self) -> bool:

@@ -73,11 +73,16 @@ def states(of: Folders) -> dict[str, tuple[str, bool]]:
 
 
 def test_what_is_old_when_it_is_first_seen_is_history(tmp_path: Path) -> None:
-    """What ended ten minutes ago, or stood still in progress for a day, is not sent live; what is newer is."""
+    """What ended ten minutes ago, or stood still in progress for a day, is not sent live; what is newer is.
+
+    So is what is in progress in a store that tells no times.
+    """
     write(tmp_path / "ended-now", 599)
     write(tmp_path / "ended-before", 601)
     write(tmp_path / "runs.inprogress", 86_399)
     write(tmp_path / "left.inprogress", 86_401)
+    write(tmp_path / "ageless", NOW)
+    write(tmp_path / "ageless-runs.inprogress", NOW)
     found, _ = folders(tmp_path)
     found.look(NOW)
 
@@ -86,6 +91,8 @@ def test_what_is_old_when_it_is_first_seen_is_history(tmp_path: Path) -> None:
         "ended-before": ("watched", True),
         "runs": ("live", False),
         "left": ("watched", True),
+        "ageless": ("watched", True),
+        "ageless-runs": ("live", False),
     }
 
 

@@ -19,6 +19,8 @@ from sparkfuse_collectors.ship.metrics import ShipMetrics
 from sparkfuse_collectors.ship.shipper import Work
 from sparkfuse_collectors.ship.translate import Shipper
 from sparkfuse_contracts.generated.fact_pb2 import Fact
+from sparkfuse_contracts.generated.position_pb2 import Position
+from sparkfuse_contracts.wire import from_json
 
 LOOK_SECONDS = 10.0
 
@@ -70,6 +72,7 @@ class Loop:
     folder: Path
     recorded: Recorded = field(default_factory=Recorded)
     now: float = 2_000_000_000.0
+    positions: dict[str, Position] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -79,7 +82,7 @@ class Loop:
             self.recorded,  # type: ignore[arg-type]
             ShipMetrics(self.registry),
             threading.Event(),
-            {},
+            self.positions,
             self.recorded,
             clock=lambda: self.now,
         )
@@ -180,3 +183,18 @@ def test_a_history_that_taught_nothing_is_sent_and_counted(loop: Loop) -> None:
 
     assert loop.recorded.topics == {"history": 1, "positions": 1}
     assert loop.troubles("not taught") == 1
+
+
+def test_a_restart_without_news_leaves_the_position_as_it_is(loop: Loop) -> None:
+    """What stands still is read again to be understood; since when it does is told by its position."""
+    write(loop, "app.inprogress", log(1))
+    loop.turns()
+    read = [from_json(Position, value) for topic, _, value in loop.recorded.sent if topic == "positions" and value]
+    again = Loop(loop.folder, now=loop.now, positions={position.log: position for position in read})
+    again.turns(2)
+    assert again.recorded.topics == {}
+    write(again, "app.inprogress", log(1, 2))
+    again.turns()
+
+    assert again.recorded.tasks == [2]
+    assert again.recorded.topics["positions"] == 1

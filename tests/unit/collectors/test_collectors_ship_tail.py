@@ -594,6 +594,68 @@ def test_growth_that_a_store_gives_no_time_is_growth(left: Folder) -> None:
     assert left.tail.state == "done"
 
 
+def stand_still(left: Folder, modified: float) -> None:
+    """As on HDFS, which leaves the time of a file that is written, or in a store that has none."""
+    os.utime(left.path / "app-1.inprogress", (modified, modified))
+
+
+@pytest.mark.parametrize("time_told", [True, False], ids=["the first time", "no time"])
+def test_a_log_whose_time_stands_still_goes_on_after_a_restart(left: Folder, *, time_told: bool) -> None:
+    """What was read of it lately, or stands in it anew, says that it lives; without either it is abandoned in a day."""
+    left.now = time.time() - 3 * DAY
+    old = left.now if time_told else 0.0
+    left.write("app-1.inprogress", header() + task(1))
+    stand_still(left, old)
+    left.read()
+    left.now = time.time()
+    left.write("app-1.inprogress", task(2))
+    stand_still(left, old)
+    left.read()
+    for later in (60, 2 * DAY):
+        left.again()
+        left.now += later
+        if later > DAY:
+            left.write("app-1.inprogress", task(3))
+            stand_still(left, old)
+        left.read()
+        assert left.tail.state == "live"
+    left.now += DAY - 1
+    left.read()
+    assert left.tail.state == "live"
+    left.now += 2
+    left.read()
+
+    assert (left.tail.state, left.tasks, left.holes) == ("done", [1, 2, 3], {})
+
+
+@pytest.mark.parametrize("begun", [header() + task(1), header()[:20]], ids=["lines", "half a line"])
+def test_a_log_without_a_time_is_not_abandoned_when_it_is_met(left: Folder, begun: bytes) -> None:
+    """It stands still for a day before it counts as abandoned, from the first look on."""
+    left.write("app-1.inprogress", begun)
+    stand_still(left, 0.0)
+    for _ in range(2):
+        left.read()
+        assert left.tail.state == "live"
+        left.now += DAY - 1
+    left.now += 2
+    left.read()
+
+    assert left.tail.state in {"done", "set aside"}
+
+
+def test_a_log_that_stood_still_over_a_restart_is_abandoned_as_without_it(left: Folder) -> None:
+    """Its position says since when nothing of it was news, also where its time says nothing."""
+    left.now = time.time()
+    left.write("app-1.inprogress", header() + task(1))
+    stand_still(left, 0.0)
+    left.read()
+    left.again()
+    left.now += DAY + 60
+    left.read()
+
+    assert left.tail.state == "done"
+
+
 def test_a_log_that_was_away_goes_on(folder: Folder) -> None:
     """Put away and back, also below another identity, each fact is one."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:20])
