@@ -42,11 +42,19 @@ class Missing:
 
 
 @dataclass
+class Other:
+    """What lies where the folder was, and since when each look has shown logs in it."""
+
+    identity: str
+    since: float
+
+
+@dataclass
 class Folder:
     """One folder and its logs by name: ``tails`` that lie there, and ``away`` where it stands with those that do not.
 
     ``identity`` is that of the root when it last showed a log that was known before, ``strangers`` the logs that were
-    first met below another one. ``unlisted`` are folders that could not be listed at the last look.
+    first met below another one, ``other``. ``unlisted`` are folders that could not be listed at the last look.
     """
 
     files: Files
@@ -54,6 +62,7 @@ class Folder:
     away: dict[str, LogTail] = field(default_factory=dict)
     missing: dict[str, Missing] = field(default_factory=dict)
     identity: str | None = None
+    other: Other | None = None
     strangers: set[str] = field(default_factory=set)
     unlisted: set[str] = field(default_factory=set)
     failed: bool = False
@@ -113,10 +122,11 @@ class Folders:
                 seen, fresh = self._look_into(folder, now)
             except OSError as error:
                 self._tell_failed(folder, error)
+                folder.other = None
                 self._hold(folder, now)
                 continue
             folder.failed = False
-            self._recognise(folder, identity, seen, fresh)
+            self._recognise(folder, identity, seen, fresh, now)
             self._miss(folder, seen, now)
             # A mount that is away leaves its mount point: a folder that lists as empty, or one that is another and
             # holds what somebody wrote there meanwhile. Neither says anything of the logs that were there.
@@ -163,13 +173,22 @@ class Folders:
         return tail
 
     @staticmethod
-    def _recognise(folder: Folder, identity: str, seen: set[str], fresh: set[str]) -> None:
-        """Whether this is the folder that was known is told by any of its logs, for a mount changes its identity."""
-        if folder.identity == identity:
+    def _recognise(folder: Folder, identity: str, seen: set[str], fresh: set[str], now: float) -> None:
+        """Whether this is the folder that was known is told by any of its logs, for a mount changes its identity.
+
+        Where none of them is seen again, somebody made the folder anew, or all of its logs were deleted while no
+        shipper ran: what shows other logs for as long as a mount may be away is the folder from then on.
+        """
+        if not seen or identity == folder.identity:
+            folder.other = None
+        elif folder.other is None or folder.other.identity != identity:
+            folder.other = Other(identity, now)
+        if identity == folder.identity:
             return
         is_first = folder.identity is None and not folder.away
-        if is_first or seen - fresh - folder.strangers:
-            folder.identity = identity
+        has_stayed = folder.other is not None and now - folder.other.since >= FORGET_SECONDS
+        if is_first or has_stayed or seen - fresh - folder.strangers:
+            folder.identity, folder.other = identity, None
             folder.strangers.clear()
         else:
             folder.strangers |= fresh

@@ -230,7 +230,10 @@ def test_a_subfolder_that_is_away_for_a_while_loses_nothing(tmp_path: Path) -> N
 @pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
 @pytest.mark.parametrize("strangers", [False, True], ids=["empty", "strangers"])
 def test_a_mount_point_without_its_mount_forgets_nothing(tmp_path: Path, *, restarted: bool, strangers: bool) -> None:
-    """However long a mount is away, and whatever is written below it, nothing of its logs is sent again behind it."""
+    """However long a mount is away, nothing of its logs is sent again behind it.
+
+    What is written where it was is not taken for it, for as long as mounts may be away.
+    """
     mount, point = tmp_path / "mount", tmp_path / "point"
     mount.mkdir()
     point.mkdir()
@@ -242,18 +245,79 @@ def test_a_mount_point_without_its_mount_forgets_nothing(tmp_path: Path, *, rest
     if not restarted:
         found.look(NOW)
     mounts.real, mounts.device = point, "point"
+    step = FORGET_SECONDS / 9 if strangers else FORGET_SECONDS
     for look in range(9):
         if strangers:
             write(point / f"stranger-{look}", 1)
-        assert found.look(NOW + look * FORGET_SECONDS) == []
+        assert found.look(NOW + look * step) == []
     (mount / "deleted").unlink()
     mounts.real, mounts.device = mount, "second"
-    back = NOW + 8 * FORGET_SECONDS + 2
+    back = NOW + 8 * step + 2
 
     assert found.look(back) == []
     assert states(found)["app"] == ("live", False)
     assert found.look(back + FORGET_SECONDS - 3) == []
     assert "/logs/deleted" in found.look(back + FORGET_SECONDS)
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
+def test_a_folder_that_was_made_anew_is_the_folder_after_hours(tmp_path: Path, *, restarted: bool) -> None:
+    """Though none of the logs that were known comes back, what came and went since is forgotten, as in any folder."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    write(old / "app", 1)
+    mounts = Mounts("/logs", old)
+    found, _ = folders(mounts, *([position("/logs/app")] if restarted else []))
+    if not restarted:
+        found.look(NOW)
+    mounts.real, mounts.device = new, "second"
+    gone: dict[int, list[str]] = {}
+    for hour in range(20):
+        write(new / f"app-{hour}", 1)
+        (new / f"app-{hour - 1}").unlink(missing_ok=True)
+        for minute in range(LOOKS_UNTIL_GONE):
+            if names := found.look(NOW + hour * 3600 + minute * 60):
+                gone[hour] = sorted(names)
+    (folder,) = found._folders
+
+    assert gone == {
+        11: [f"/logs/{name}" for name in ("app", "app-0", "app-1", "app-2", "app-3", "app-4")],
+        **{hour: [f"/logs/app-{hour - 7}"] for hour in range(12, 20)},
+    }
+    assert folder.strangers == set()
+    assert len(folder.away) == len(folder.missing) == 6
+
+
+@pytest.mark.parametrize("between", ["empty", "not listed", "a third one"])
+def test_another_folder_has_to_show_logs_for_hours_on_end(tmp_path: Path, between: str) -> None:
+    """A look that shows none, fails, or shows yet another folder begins the time anew."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    write(old / "app", 1)
+    mounts = Mounts("/logs", old)
+    found, _ = folders(mounts)
+    found.look(NOW)
+    mounts.real, mounts.device = new, "second"
+    write(new / "stranger", 1)
+    for look in range(3):
+        found.look(NOW + look * 60)
+    if between == "empty":
+        (new / "stranger").unlink()
+    elif between == "not listed":
+        mounts.refused.add("/logs")
+    else:
+        mounts.device = "third"
+    found.look(NOW + FORGET_SECONDS / 2)
+    write(new / "stranger", 1)
+    mounts.refused.clear()
+    mounts.device = "second"
+    begun = NOW + FORGET_SECONDS / 2 + 60
+    gone = [found.look(begun + hours * 3600) for hours in (0, 5, 6, 10)]
+
+    assert gone == [[]] * 4
+    assert "/logs/app" in found.look(begun + 11 * 3600)
 
 
 def test_a_folder_that_cannot_be_listed_loses_nothing(tmp_path: Path) -> None:
