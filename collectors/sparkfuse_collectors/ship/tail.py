@@ -79,8 +79,9 @@ class LogTail:
         self.state = position.state or LIVE
         self.reason = "as it was before" if self.state == SET_ASIDE else ""
         if self.state == DONE:
-            # Nobody knows whether its end was read; without an identity nothing of it was sent but its history.
-            self._rest = Rest(LIVE if position.HasField("app_id") else WATCHED, position.updated_ms)
+            # Nobody knows whether its end was read; of one that has no numbers only its history was sent.
+            was_live = any(int(number) for number in position.next_seq.values())
+            self._rest = Rest(LIVE if was_live else WATCHED, position.updated_ms)
         if not position.HasField("app_id"):
             return
         self._known = Identity(position.app_id, position.app_attempt, position.app_start_ms)
@@ -237,13 +238,14 @@ class LogTail:
 
     def _translate(self, chunk: Chunk, read: Read) -> None:
         assert self._translation is not None
-        before = self._translation.malformed
+        before, numbers = self._translation.malformed, dict(self._translation.numbers)
         read.records += self._translation.records(chunk)
         read.malformed += self._translation.malformed - before
         if self._translation.facts.watched and self.state == LIVE:
             self.state = WATCHED
         if self.state == WATCHED:
             read.records.clear()
+            self._translation.numbers = numbers  # what is not sent takes none, by which a restart knows it
 
     def _at_end(self, reader: LineReader, read: Read, now: float) -> None:
         """Behind the last byte of a file: the next file, the end of the log, or nothing for now."""
@@ -294,7 +296,8 @@ class LogTail:
 
     def _gap(self) -> None:
         assert self._translation is not None
-        self._translation.miss(1)
+        if self.state == LIVE:
+            self._translation.miss(1)
 
     def _set_aside(self, reason: str) -> None:
         self.state, self.reason, self.history_due = SET_ASIDE, reason, False

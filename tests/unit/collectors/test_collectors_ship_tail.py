@@ -594,6 +594,30 @@ def test_growth_that_a_store_gives_no_time_is_growth(left: Folder) -> None:
     assert left.tail.state == "done"
 
 
+@pytest.mark.parametrize("end", [END, b""], ids=["ended", "abandoned again"])
+def test_a_history_that_was_made_twice_is_history_after_a_restart(left: Folder, end: bytes) -> None:
+    """Its position knows the application by then, and still that nothing of it was sent live."""
+    left.write("app-1.inprogress", header() + task(1))
+    (found,) = find_logs(left.files)
+    left.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
+    left.tail.found = found
+    left.tail.only_history()
+    left.tail.history_sent()
+    left.write("app-1.inprogress", event("JobStart", **{"Job ID": 1, "Submission Time": 70, "Stage IDs": [1]}) + end)
+    left.read()
+    left.now += 2 * DAY
+    left.read()
+    assert left.tail.history_due
+    left.tail.history_sent()
+    assert left.tail.position().app_id == "app-1"
+    left.now = time.time() + 60
+    left.write("app-1.inprogress", task(2))
+    left.again()
+
+    assert left.read() == []
+    assert (left.tail.state, left.facts) == ("watched", [])
+
+
 def stand_still(left: Folder, modified: float) -> None:
     """As on HDFS, which leaves the time of a file that is written, or in a store that has none."""
     os.utime(left.path / "app-1.inprogress", (modified, modified))
