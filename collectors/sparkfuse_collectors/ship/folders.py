@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sparkfuse_collectors.logs.files import Files
 from sparkfuse_collectors.logs.find import FoundLog, find_logs
-from sparkfuse_collectors.ship.tail import LIVE, WATCHED, LogTail
+from sparkfuse_collectors.ship.tail import DONE, LIVE, WATCHED, LogTail
 from sparkfuse_collectors.ship.translate import Shipper
 from sparkfuse_contracts.generated.position_pb2 import Position
 
@@ -106,6 +106,10 @@ class Folders:
         folder = next((folder for folder in self._folders if folder.holds(name)), None)
         if folder is not None:
             folder.away[name] = LogTail(name, self._shipper, position, self._ages.abandoned)
+            # Of what was done its position may go sooner: were it back, only its history would be sent once more. Of
+            # others facts would come twice, so they are away from their first look on.
+            if position.state == DONE and position.updated_ms:
+                folder.missing[name] = Missing(0, position.updated_ms / 1000)
 
     def tails(self) -> Iterator[tuple[Files, LogTail]]:
         """All logs that lie there, with where that is."""

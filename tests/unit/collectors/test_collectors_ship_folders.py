@@ -166,6 +166,42 @@ def test_logs_that_went_while_no_shipper_ran_are_forgotten(tmp_path: Path, state
     assert found.look(NOW + 2 * FORGET_SECONDS) == []
 
 
+@pytest.mark.parametrize("state", ["done", "live", "watched", "set aside"])
+def test_the_six_hours_of_a_log_that_was_done_count_over_restarts(tmp_path: Path, state: str) -> None:
+    """They count from its position on, whoever looked; one that was not done is waited for behind each start."""
+    write(tmp_path / "here", 1)
+    written_ms = int((NOW - FORGET_SECONDS + 600) * 1000)
+    went = position(str(tmp_path / "went"), state, written_ms)
+    found, _ = folders(tmp_path, position(str(tmp_path / "here"), updated_ms=written_ms), went)
+    gone = [found.look(NOW + minutes * 60) for minutes in (0, 5, 9, 10, 11)]
+
+    assert gone == [[], [], [], [went.log] if state == "done" else [], []]
+
+
+@pytest.mark.parametrize("trouble", ["empty", "not listed", "another folder"])
+def test_a_start_that_cannot_see_the_logs_begins_the_six_hours_anew(tmp_path: Path, trouble: str) -> None:
+    """A mount that is away at a start, however long its logs are done, deletes no position."""
+    point = tmp_path / "point"
+    point.mkdir()
+    mounts = Mounts("/logs", point)
+    if trouble == "not listed":
+        mounts.refused.add("/logs")
+    if trouble == "another folder":
+        write(point / "stranger", 1)
+    found, _ = folders(mounts, position("/logs/went", "done", 1000), position("/logs/here", "done", 1000))
+    assert [found.look(NOW + look * 60) for look in range(5)] == [[]] * 5
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    write(mount / "here", 1)
+    mounts.real, mounts.device = mount, "second"
+    mounts.refused.clear()
+
+    gone = [found.look(NOW + FORGET_SECONDS + minutes * 60) for minutes in (1, 2, 3, 4, 5)]
+
+    assert gone[:3] == [[]] * 3
+    assert [name for names in gone for name in names] == ["/logs/went"]
+
+
 def test_a_log_whose_history_is_due_is_told_when_it_goes(tmp_path: Path) -> None:
     """What was to be read for its history only is lost as well when it is deleted before."""
     write(tmp_path / "other", 1)
