@@ -12,13 +12,12 @@ from sparkfuse_collectors.logs.find import FoundLog, Part
 from sparkfuse_collectors.logs.lines import Chunk, LineReader, OpenReaders
 from sparkfuse_collectors.logs.plain import Bookmark, BrokenFile
 from sparkfuse_collectors.ship.rest import Rest, end_of
-from sparkfuse_collectors.ship.translate import Shipper, Translation, parsed
+from sparkfuse_collectors.ship.translate import Shipper, Translation, feed_again
 from sparkfuse_contracts.generated.position_pb2 import Position
 
 LIVE, WATCHED, DONE, SET_ASIDE = "live", "watched", "done", "set aside"
 # A log that was closed without an end may still be on its way: a copy, or a store that shows files late.
 SETTLE_SECONDS = 60.0
-_WARM_BYTES = 8 * 1024 * 1024
 
 
 class FileReplaced(OSError):
@@ -127,10 +126,7 @@ class LogTail:
 
     def _forget(self) -> None:
         """Let go of what was read, so that it is read again and compared."""
-        if self._translation is not None:
-            self._known = self._translation.facts.identity or self._known
-            self._shipper = self._shipper.going_on(self._translation.numbers)
-        self._translation = None
+        self._let_go()
         self._again = True
         if self.state == SET_ASIDE:
             self.state = LIVE
@@ -382,15 +378,7 @@ class LogTail:
     def _feed_again(self, files: Files, part: Part, facts: ApplicationFacts) -> bool:
         """Feed one file, the one that was read last up to where it was read; whether a line begins there."""
         until = self._offset if part.number == self._index and not self._is_late_rewrite(part) else None
-        reader = LineReader(files, part.path, 0, None, RARE_EVENTS)
-        while until is None or reader.resume_at < until:
-            most = _WARM_BYTES if until is None else min(_WARM_BYTES, until - reader.resume_at)
-            chunk = reader.read(most, until)
-            for name, line in chunk.events:
-                parsed(facts, name, line)
-            if chunk.at_end:
-                break
-        return until is None or reader.resume_at >= until
+        return feed_again(facts, LineReader(files, part.path, 0, None, RARE_EVENTS), until)
 
     # ---- what is to be remembered
 

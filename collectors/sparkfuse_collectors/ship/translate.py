@@ -9,12 +9,13 @@ import orjson
 
 from sparkfuse_collectors.facts.application import ApplicationFacts, LogRefused
 from sparkfuse_collectors.facts.record import BULK, RESERVED, Encoder, News, Origin
-from sparkfuse_collectors.logs.lines import Chunk
+from sparkfuse_collectors.logs.lines import Chunk, LineReader
 from sparkfuse_contracts.generated.fact_pb2 import CollectorHealth
 
 # What the contract promises of a record at most.
 MOST_RECORD_BYTES = 256 * 1024
 HEALTH_SECONDS = 30.0
+_AGAIN_BYTES = 8 * 1024 * 1024
 # What a value of the wrong type or size raises, in our code, in orjson's and in Protobuf's.
 _BAD_EVENT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -48,6 +49,21 @@ def parsed(facts: ApplicationFacts, name: str, line: bytes) -> list[News]:
         return _news(facts, name, line)
     except BadEvent:
         return []
+
+
+def feed_again(facts: ApplicationFacts, reader: LineReader, until: int | None) -> bool:
+    """Feed what was sent before, up to a plain offset or all of the file; whether a line begins there.
+
+    Raises LogRefused, BrokenFile, OSError.
+    """
+    while until is None or reader.resume_at < until:
+        most = _AGAIN_BYTES if until is None else min(_AGAIN_BYTES, until - reader.resume_at)
+        chunk = reader.read(most, until)
+        for name, line in chunk.events:
+            parsed(facts, name, line)
+        if chunk.at_end:
+            break
+    return until is None or reader.resume_at >= until
 
 
 class Translation:
