@@ -22,17 +22,16 @@ MASK = "***"
 _PRIVATE_KEY = re.compile(
     r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}[\s\S]*?(?:-{4,5} ?END[^\n]*|\Z)", re.ASCII
 )
-# First a user and password as they should be, then a password with slashes: what follows the colon is no port then.
-# Spark writes three dots where it cut an address.
+# A user and a password that may have slashes: what follows the colon is no port then.
+_LONG_USER_INFO = r"[^/\s@'\":\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\w@%$~+*&=^-]))[^\s@'\"]{1,4096}+"
+# First a user and password as they should be, then those. Spark writes three dots where it cut an address.
 _USER_INFO = re.compile(
     r"(://)(?:[^/\s@'\"]{1,2000}+(?:@[^/\s@'\",;&=?#]{1,200}+(?=@)){0,3}+@"
-    r"|[^/\s@'\":\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\w@%$~+*&=^-]))[^\s@'\"]{1,4096}+(?:@|(?<=\.\.\.)|(?<=\.\.\.[,;)\]])))",
+    r"|" + _LONG_USER_INFO + r"(?:@|(?<=\.\.\.)|(?<=\.\.\.[,;)\]])))",
     re.ASCII,
 )
 # The last address of a text that was cut, in front of the @: of a whole text it would be bucket:v1 or registry:latest.
-_USER_INFO_CUT = re.compile(
-    r"(://)[^/\s@'\":\[;?#,]{0,200}+:(?!//|[0-9]{1,5}(?![\w@%$~+*&=^-]))[^\s@'\"]{1,4096}+\Z", re.ASCII
-)
+_USER_INFO_CUT = re.compile(r"(://)" + _LONG_USER_INFO + r"\Z", re.ASCII)
 _ORACLE_USER = re.compile(
     r"(?i)(jdbc:oracle:\w{1,10}:)(?:\"[^\"\n]{0,200}+\"|[^\s\"'/@]{0,200}+)/"
     r"(?:\"[^\"\n]{0,2000}+\"?|[^\s\"'@]{0,2000}+(?:@[^\s@'\",;&=?#/:(]{1,200}+(?=@)){0,3}+)@?",
@@ -56,14 +55,15 @@ _NAMED_VALUE = re.compile(
     r"|\"(?:[^\"\\]|\\[\s\S]|\"\")*+\"?|'(?:[^'\\]|\\[\s\S]|'')*+'?|[^\s\"',;&)}]+)",
     re.ASCII,
 )
+_AWS_NAME = r"(?i)((?:secret|access[ _.-]?key)[\w.-]{0,40}"
 # AWS's secret keys have no shape but their length.
 _AWS_SECRET = re.compile(
-    r"(?i)((?:secret|access[ _.-]?key)[\w.-]{0,40}\W{1,6}(?:is\W{1,3})?)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}",
+    _AWS_NAME + r"\W{1,6}(?:is\W{1,3})?)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}",
     re.ASCII,
 )
 # One that the text's cut left shorter shows a digit at least, and is no part of a path or of a table's name.
 _AWS_SECRET_CUT = re.compile(
-    r"(?i)((?:secret|access[ _.-]?key)[\w.-]{0,40}[^\w./]{1,6}(?:is[^\w./]{1,3})?)"
+    _AWS_NAME + r"[^\w./]{1,6}(?:is[^\w./]{1,3})?)"
     r"(?=[A-Za-z/+]{0,38}[0-9])[A-Za-z0-9/+]{16,39}\Z",
     re.ASCII,
 )
