@@ -9,7 +9,7 @@ from pathlib import Path
 from sparkfuse.stack.failures import StartFailure
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics.breaker.keys import ensure_key_pair
+from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from sparkfuse_contracts.assets import asset
 class Column:
     """One column. ``type`` is string, bytes, int32, int64, double, bool or map; ``unit`` as in docs/contract.
 
-    ``tags``: sketch (within 1 %), live only, at rest only, detect (added by the detect job).
+    ``tags``: sketch (within 1 %), live only, offline only, detect (added by the detect job).
     """
 
     name: str

@@ -52,7 +52,7 @@ ALERTMANAGER_REQUESTS = Metric(
     "sparkfuse_alertmanager_requests_total", "counter", "Requests to Alertmanager by answer.", ("peer", "code")
 )
 
-BREAKER_STEPS = Metric("sparkfuse_breaker_steps_total", "counter", "Steps of the fuse.", ("rule", "mode", "outcome"))
+FUSE_STEPS = Metric("sparkfuse_fuse_steps_total", "counter", "Steps of the fuse.", ("rule", "mode", "outcome"))
 SIGNALS_SENT = Metric("sparkfuse_signals_sent_total", "counter", "Signed signals sent.", ("rule", "action"))
 
 FACTS_SHIPPED = Metric("sparkfuse_ship_facts_total", "counter", "Facts that were sent and committed.")

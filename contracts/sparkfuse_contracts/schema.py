@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
 # A number's unit is that of the field which holds it.
 UNITS = ("bytes", "count", "flag", "id", "ms", "ms since epoch", "ns", "number", "per second", "ratio", "text")
-TAGS = ("at rest only", "detect", "live only", "sketch")
+TAGS = ("offline only", "detect", "live only", "sketch")
 _SCALARS = {
     FieldDescriptorProto.TYPE_STRING: "string",
     FieldDescriptorProto.TYPE_BYTES: "bytes",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-BREAKER_MODES = ("off", "shadow", "warn", "act")
+FUSE_MODES = ("off", "shadow", "warn", "act")
 DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:19092",
     "SPARKFUSE_TOPIC_PREFIX": "sparkfuse",
@@ -25,7 +25,7 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_CHECKPOINT_MS": "5000",
     "SPARKFUSE_FLINK_LIBS": "build/flink-libs",
     "SPARKFUSE_SIGNING_KEY": "",
-    "SPARKFUSE_BREAKER_MODE": "shadow",
+    "SPARKFUSE_FUSE_MODE": "shadow",
     "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
     # A name that nobody can own (RFC 2606): set it to where your team reads docs/rules and docs/runbooks.
     "SPARKFUSE_RUNBOOK_URL": "https://docs.sparkfuse.example",
@@ -55,7 +55,7 @@ class Settings:
     checkpoint_ms: int
     flink_libs: Path
     signing_key_file: Path | None
-    breaker_mode: str
+    fuse_mode: str
     dashboard_url: str
     runbook_url: str
 
@@ -87,7 +87,7 @@ class Settings:
             checkpoint_ms=read("SPARKFUSE_CHECKPOINT_MS", _window, "milliseconds from 100 to 600000"),
             flink_libs=Path(values["SPARKFUSE_FLINK_LIBS"]),
             signing_key_file=read("SPARKFUSE_SIGNING_KEY", _optional_file, "the path of a key file that is there"),
-            breaker_mode=read("SPARKFUSE_BREAKER_MODE", _mode, f"one of {', '.join(BREAKER_MODES)}"),
+            fuse_mode=read("SPARKFUSE_FUSE_MODE", _mode, f"one of {', '.join(FUSE_MODES)}"),
             dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _url, "an address like http://127.0.0.1:3000"),
             runbook_url=read("SPARKFUSE_RUNBOOK_URL", _url, "an address like https://wiki.company/sparkfuse"),
         )
@@ -146,4 +146,4 @@ def _config_file(text: str) -> Path | None:
 
 
 def _mode(text: str) -> str:
-    return _checked(text, text in BREAKER_MODES)
+    return _checked(text, text in FUSE_MODES)

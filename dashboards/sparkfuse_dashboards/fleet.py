@@ -75,7 +75,7 @@ def _rule(rule: Rule) -> PanelSpec:
 
 def _pipeline() -> Row:
     actions = _panel(
-        "actions", "Fuse", "Every step of breaker and hook.", "table",
+        "actions", "Fuse", "Every step of fuse controller and hook.", "table",
         Column("at", "time"), Column("app_id", "app_id"), Column("actor"), Column("rule"), Column("action"),
         Column("mode"), Column("outcome", "word"), Column("reason"), Column("killed_tasks", "count"),
     )  # fmt: skip

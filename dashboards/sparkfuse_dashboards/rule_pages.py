@@ -19,18 +19,17 @@ def pages(catalog: Catalog) -> Mapping[str, str]:
 
 def _index(catalog: Catalog) -> str:
     rows = [
-        f"| [{rule.id}]({rule.id}.md) | {rule.summary} | `{rule.view}` | {_breaker(rule)} |"
-        for rule in catalog.values()
+        f"| [{rule.id}]({rule.id}.md) | {rule.summary} | `{rule.view}` | {_fuse(rule)} |" for rule in catalog.values()
     ]
     return "\n".join(
         [HEAD, "", "# Rules", "", "| rule | says | looks at | fuse |", "| --- | --- | --- | --- |", *rows, ""]
     )
 
 
-def _breaker(rule: Rule) -> str:
-    if rule.breaker is None:
+def _fuse(rule: Rule) -> str:
+    if rule.fuse is None:
         return "none"
-    return f"`{rule.breaker.action}` after {_duration(rule.breaker.after_ms)}"
+    return f"`{rule.fuse.action}` after {_duration(rule.fuse.after_ms)}"
 
 
 def _page(rule: Rule) -> Iterator[str]:
@@ -38,7 +37,7 @@ def _page(rule: Rule) -> Iterator[str]:
     fires, keeps = _duration(rule.for_ms), _duration(rule.keep_firing_ms)
     yield f"It looks at `{rule.view}`, fires after {fires} and keeps firing for {keeps} after it last held."
     yield _decided(rule)
-    yield from (f"Fuse: {_breaker(rule)}.", "")
+    yield from (f"Fuse: {_fuse(rule)}.", "")
     yield from ("## When it holds", "", "```sql", rule.when.strip(), "```", "")
     for severity, condition in rule.severity.items():
         yield (
@@ -55,8 +54,8 @@ def _page(rule: Rule) -> Iterator[str]:
 
 def _decided(rule: Rule) -> str:
     """Where the evidence is that the rule needs; elsewhere its answer is neither a finding nor a clean bill."""
-    live, at_rest = decidable(rule, "live"), decidable(rule, "rest")
-    if live and at_rest:
+    live, offline = decidable(rule, "live"), decidable(rule, "rest")
+    if live and offline:
         return "It is decided while a job runs, and from an event log."
     return f"It is decided {'while a job runs' if live else 'from an event log'} only."
 

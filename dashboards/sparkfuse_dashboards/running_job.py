@@ -51,7 +51,7 @@ def _found() -> Row:
         Column("runbook", "runbook"),
     )  # fmt: skip
     actions = _panel(
-        "actions", "Fuse", "Every step of breaker and hook, with the numbers that were looked at.", "table",
+        "actions", "Fuse", "Every step of fuse controller and hook, with the numbers that were looked at.", "table",
         Column("at", "time"), Column("actor"), Column("rule"), Column("action"), Column("mode"),
         Column("outcome", "word"), Column("reason"), Column("stage"), Column("killed_tasks", "count"),
         Column("observed"), height=6,

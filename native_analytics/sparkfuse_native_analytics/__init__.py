@@ -1,1 +1,1 @@
-"""The store, the loader, the analyses at rest and the breaker."""
+"""The store, the loader, the analyses offline and the fuse controller."""

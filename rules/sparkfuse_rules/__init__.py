@@ -1,1 +1,1 @@
-"""The rule catalog, its compiler, and the knowledge that live and at-rest share."""
+"""The rule catalog, its compiler, and the knowledge that live and offline share."""

@@ -16,9 +16,9 @@ from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.overrides import Override, read_condition, read_job_overrides, read_overrides
 from sparkfuse_rules.predicate import NUMERIC_TYPES
 from sparkfuse_rules.refusal import RuleRefused, unknown
-from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, BreakerSection, Case, Param, Rule, Value
+from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, Case, FusePolicy, Param, Rule, Value
 
-_REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "breaker", "cases")
+_REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases")
 _OPTIONAL = ("params", "keep_firing_for", "inhibits", "evidence")
 
 
@@ -41,9 +41,9 @@ class Catalog(Mapping[str, Rule]):
         """The rules that look at ``view``."""
         return tuple(rule for rule in self.rules.values() if rule.view == view)
 
-    def with_breaker(self) -> tuple[Rule, ...]:
+    def with_fuse(self) -> tuple[Rule, ...]:
         """The rules that may blow the fuse."""
-        return tuple(rule for rule in self.rules.values() if rule.breaker is not None)
+        return tuple(rule for rule in self.rules.values() if rule.fuse is not None)
 
 
 def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | Path | None = None) -> Catalog:
@@ -106,7 +106,7 @@ def load_rule(path: Path) -> Rule:
         keep_firing_ms=reading.duration_ms(f"{file}: keep_firing_for", content.get("keep_firing_for", "0s")),
         description=reading.text(f"{file}: description", content["description"]),
         runbook=reading.text(f"{file}: runbook", content["runbook"]),
-        breaker=_breaker(file, content["breaker"]),
+        fuse=_fuse(file, content["fuse"]),
         cases=_cases(file, content["cases"], view, params),
         inhibits=_inhibits(file, content.get("inhibits")),
         absence=_absence(file, content.get("evidence")),
@@ -146,16 +146,14 @@ def _overridden(rule: Rule, override: Override | None) -> Rule | None:
     for name in override.params:
         if name not in rule.params:
             raise unknown(f"{override.place}.params", "param", name, rule.params)
-    if override.breaker_mode is not None and rule.breaker is None:
-        raise RuleRefused(f"{override.place}.breaker: {rule.id} has no breaker, so it has no mode")
+    if override.fuse_mode is not None and rule.fuse is None:
+        raise RuleRefused(f"{override.place}.fuse: {rule.id} has no fuse, so it has no mode")
     severity = {**rule.severity, **override.severity}
-    breaker = (
-        replace(rule.breaker, mode=override.breaker_mode) if rule.breaker and override.breaker_mode else rule.breaker
-    )
+    fuse = replace(rule.fuse, mode=override.fuse_mode) if rule.fuse and override.fuse_mode else rule.fuse
     changed = replace(
         rule.with_params(override.params),
         severity={level: text for level, text in severity.items() if text is not None},
-        breaker=breaker,
+        fuse=fuse,
         file=rule.file if not override.severity else f"{override.place} over {rule.file}",
     )
     return changed if override.enabled and changed.severity else None
@@ -171,8 +169,8 @@ def _checked(rule: Rule) -> Rule:
 
 def _check_predicates(rule: Rule) -> None:
     compiler.severity_sql(rule, "datafusion")
-    if rule.breaker and rule.view != "stage_live":
-        raise RuleRefused(f"{rule.file}: breaker: the fuse watches stages, so the view must be stage_live")
+    if rule.fuse and rule.view != "stage_live":
+        raise RuleRefused(f"{rule.file}: fuse: the fuse watches stages, so the view must be stage_live")
     signal_conditions(rule)
 
 
@@ -214,21 +212,21 @@ def _param(place: str, value: object) -> Param:
     return Param(default, unit, reading.text(f"{place}.why", entry["why"]), default)
 
 
-def _breaker(file: str, value: object) -> BreakerSection | None:
-    place = f"{file}: breaker"
+def _fuse(file: str, value: object) -> FusePolicy | None:
+    place = f"{file}: fuse"
     if value == "none":
         return None
     entry = reading.mapping(place, value, ("action", "after", "needs"))
     for key in ("action", "after", "needs"):
         if key not in entry:
-            raise RuleRefused(f"{place}: key {key!r} is missing; without a breaker write 'breaker: none'")
+            raise RuleRefused(f"{place}: key {key!r} is missing; without one write 'fuse: none'")
     if entry["action"] not in ACTIONS:
         raise unknown(f"{place}.action", "action", entry["action"], ACTIONS)
     needs = entry["needs"]
     if not isinstance(needs, list) or not needs:
         raise RuleRefused(f"{place}.needs: must list what the hook checks before it acts, is {needs!r}")
     after_ms = reading.duration_ms(f"{place}.after", entry["after"])
-    return BreakerSection(entry["action"], after_ms, tuple(reading.text(f"{place}.needs", need) for need in needs))
+    return FusePolicy(entry["action"], after_ms, tuple(reading.text(f"{place}.needs", need) for need in needs))
 
 
 def _cases(file: str, value: object, view: str, params: Mapping[str, Param]) -> tuple[Case, ...]:

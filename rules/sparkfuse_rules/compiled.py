@@ -1,6 +1,6 @@
-"""The catalog compiled for analyses at rest, ready made: parsing rules takes longer than reading a log.
+"""The catalog compiled for analyses offline, ready made: parsing rules takes longer than reading a log.
 
-``python -m sparkfuse_rules.generate`` writes ``generated/at_rest.json``; it is used while the catalog it was made from
+``python -m sparkfuse_rules.generate`` writes ``generated/offline.json``; it is used while the catalog it was made from
 is the one that is there, and nobody has overrides; otherwise the rules are compiled on the spot, to the same answer.
 """
 
@@ -18,7 +18,7 @@ from sparkfuse_contracts.assets import AssetMissingError, asset
 
 @dataclass(frozen=True)
 class CompiledRule:
-    """A rule as DataFusion asks it at rest.
+    """A rule as DataFusion asks it offline.
 
     ``severity_sql`` gives the worst severity that holds, or NULL; ``evidence`` are the columns that the rule mentions;
     ``undecidable`` the columns that it needs and that no event log has, in which case it cannot be asked; ``inhibits``
@@ -36,7 +36,7 @@ class CompiledRule:
     inhibits: tuple[str, ...] = ()
 
 
-def rules_at_rest(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
+def rules_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
     """The rules in the order of their ids, with the overrides of a sparkfuse.yaml.
 
     Raises RuleRefused when the catalog or the overrides cannot be used.
@@ -44,11 +44,11 @@ def rules_at_rest(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
     ready = _ready_made() if config_file is None else None
     if ready is not None and ready["made_of"] == made_of():
         return tuple(_rule(each) for each in ready["rules"])
-    return compile_at_rest(config_file)
+    return compile_offline(config_file)
 
 
 def as_data(rules: Iterable[CompiledRule]) -> Mapping[str, Any]:
-    """What ``generated/at_rest.json`` holds."""
+    """What ``generated/offline.json`` holds."""
     return {"made_of": made_of(), "rules": [asdict(rule) for rule in rules]}
 
 
@@ -63,7 +63,7 @@ def made_of() -> str:
     return digest.hexdigest()
 
 
-def compile_at_rest(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
+def compile_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
     """Load the catalog with its overrides and compile each rule for DataFusion. Raises RuleRefused."""
     from sparkfuse_contracts.columns import VIEWS
     from sparkfuse_rules.catalog import load_catalog
@@ -91,7 +91,7 @@ def compile_at_rest(config_file: Path | None = None) -> tuple[CompiledRule, ...]
 
 def _ready_made() -> Any:
     try:
-        return json.loads(asset("sparkfuse_rules", "generated", "at_rest.json").read_text(encoding="utf-8"))
+        return json.loads(asset("sparkfuse_rules", "generated", "offline.json").read_text(encoding="utf-8"))
     except AssetMissingError:
         return None
 

@@ -25,7 +25,7 @@ _NOTHING: Mapping[str, str] = {
     "clickhouse": "CAST(NULL AS Nullable(String))",
 }
 _ABSENT: Mapping[str, frozenset[str]] = {
-    "live": frozenset({"at rest only"}),
+    "live": frozenset({"offline only"}),
     "rest": frozenset({"live only"}),
     "history": frozenset({"live only"}),
 }
@@ -92,7 +92,7 @@ def columns(rule: Rule) -> tuple[str, ...]:
 
 
 def decidable(rule: Rule, engine: Engine) -> bool:
-    """Whether the evidence that the rule needs exists there: live, at rest (event logs) or in history.
+    """Whether the evidence that the rule needs exists there: live, offline (event logs) or in history.
 
     A column inside COALESCE with a fallback is not needed. Where it is not decidable the answer is
     "not decidable", never "fine".
@@ -113,9 +113,9 @@ def needed_columns(rule: Rule) -> tuple[str, ...]:
 
 
 def needs_sql(rule: Rule, dialect: Dialect) -> str:
-    """Write whether all that the rule's breaker needs holds, as a predicate; NULL evidence gives NULL."""
-    needs = rule.breaker.needs if rule.breaker else ()
-    held = [_bound(rule, f"breaker.needs[{place}]", text) for place, text in enumerate(needs)]
+    """Write whether all that the rule's fuse needs holds, as a predicate; NULL evidence gives NULL."""
+    needs = rule.fuse.needs if rule.fuse else ()
+    held = [_bound(rule, f"fuse.needs[{place}]", text) for place, text in enumerate(needs)]
     return write(exp.and_(exp.true(), *held), dialect, _numbers(rule))
 
 

@@ -15,12 +15,12 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE:
 
 
 def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
-    """The rule's ``breaker.needs`` as comparisons of a column with a number.
+    """The rule's ``fuse.needs`` as comparisons of a column with a number.
 
     Raises RuleRefused for anything else, or for a column that the hook does not count.
     """
-    needs = rule.breaker.needs if rule.breaker else ()
-    return tuple(_condition(rule, f"{rule.file}: breaker.needs[{place}]", text) for place, text in enumerate(needs))
+    needs = rule.fuse.needs if rule.fuse else ()
+    return tuple(_condition(rule, f"{rule.file}: fuse.needs[{place}]", text) for place, text in enumerate(needs))
 
 
 def _condition(rule: Rule, place: str, text: str) -> Condition:

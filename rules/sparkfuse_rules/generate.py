@@ -10,17 +10,17 @@ from pathlib import Path
 
 from sparkfuse_rules import failures_page, identity_page, inhibition
 from sparkfuse_rules.catalog import load_catalog
-from sparkfuse_rules.compiled import as_data, compile_at_rest
+from sparkfuse_rules.compiled import as_data, compile_offline
 from sparkfuse_rules.refusal import RuleRefused
 
 ROOT = Path(__file__).parents[2]
-PATH = ROOT / "rules" / "generated" / "at_rest.json"
+PATH = ROOT / "rules" / "generated" / "offline.json"
 INHIBITIONS = ROOT / "rules" / "generated" / "inhibitions.json"
 
 
 def made() -> dict[Path, str]:
     """What each file must hold. Raises RuleRefused."""
-    rules = json.dumps(as_data(compile_at_rest()), indent=1, ensure_ascii=False) + "\n"
+    rules = json.dumps(as_data(compile_offline()), indent=1, ensure_ascii=False) + "\n"
     silenced = json.dumps(inhibition.as_data(inhibition.inhibitions(load_catalog().values())), indent=1) + "\n"
     return {
         PATH: rules,

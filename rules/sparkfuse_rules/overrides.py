@@ -12,19 +12,19 @@ from sparkfuse_rules.refusal import RuleRefused, unknown
 from sparkfuse_rules.rule import MODES, SEVERITIES
 
 # Every key that sparkfuse.yaml may have; the sections beside rules are read by the components that they are for.
-SECTIONS = ("rules", "jobs", "breaker", "holds", "owners")
-_KEYS = ("enabled", "params", "severity", "breaker")
+SECTIONS = ("rules", "jobs", "fuse", "holds", "owners")
+_KEYS = ("enabled", "params", "severity", "fuse")
 
 
 @dataclass(frozen=True)
 class Override:
-    """What is otherwise: values of params, conditions of severities (None takes one away), the breaker's mode."""
+    """What is otherwise: values of params, conditions of severities (None takes one away), the mode of its fuse."""
 
     place: str
     enabled: bool
     params: Mapping[str, int | float]
     severity: Mapping[str, str | None]
-    breaker_mode: str | None
+    fuse_mode: str | None
 
 
 def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Override]:
@@ -95,13 +95,13 @@ def _override(place: str, entry: object) -> Override:
         raise RuleRefused(f"{place}.enabled: must be true or false, is {enabled!r}")
     params = reading.mapping(f"{place}.params", content.get("params") or {})
     severity = reading.mapping(f"{place}.severity", content.get("severity") or {}, SEVERITIES)
-    breaker = reading.mapping(f"{place}.breaker", content.get("breaker") or {}, ("mode",))
+    fuse = reading.mapping(f"{place}.fuse", content.get("fuse") or {}, ("mode",))
     return Override(
         place=place,
         enabled=enabled,
         params={name: reading.number(f"{place}.params.{name}", value) for name, value in params.items()},
         severity={level: _condition(f"{place}.severity.{level}", value) for level, value in severity.items()},
-        breaker_mode=_mode(f"{place}.breaker.mode", breaker["mode"]) if "mode" in breaker else None,
+        fuse_mode=_mode(f"{place}.fuse.mode", fuse["mode"]) if "mode" in fuse else None,
     )
 
 

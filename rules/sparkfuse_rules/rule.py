@@ -49,7 +49,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class BreakerSection:
+class FusePolicy:
     """What the fuse may do: ``action``, not before the stage ran for ``after_ms``, and only while ``needs`` hold."""
 
     action: str
@@ -73,7 +73,7 @@ class Rule:
     keep_firing_ms: int
     description: str
     runbook: str
-    breaker: BreakerSection | None
+    fuse: FusePolicy | None
     cases: tuple[Case, ...]
     # Rules that are symptoms of this one: while it fires for the same thing, they are silent.
     inhibits: tuple[str, ...] = ()

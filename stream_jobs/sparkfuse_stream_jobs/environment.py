@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.assets import AssetMissingError, asset
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_stream_jobs.arenas import bound_arenas
 from sparkfuse_stream_jobs.checkpoints import KEPT, checkpoint_directory, latest_checkpoint, remove_outdated
 from sparkfuse_stream_jobs.errors import MissingPartError
+from sparkfuse_stream_jobs.malloc_arenas import bound_arenas
 
 if TYPE_CHECKING:
     from pyflink.datastream import StreamExecutionEnvironment

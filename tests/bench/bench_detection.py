@@ -1,4 +1,4 @@
-"""How well the rules find what is wrong in labelled real runs, at rest and live.
+"""How well the rules find what is wrong in labelled real runs, offline and live.
 
 ``python -m tests.bench.bench_detection --rest`` judges the logs of tests/logs/detection by ``sparkfuse analyze``.
 ``python -m tests.bench.bench_detection --live`` runs some of them again with the plugin against a whole stack.
@@ -23,10 +23,10 @@ from tests.logs.detection_labels import Expected, Label, Verdict, history, label
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
-REST, LIVE = "## Detection at rest", "## Detection live"
+REST, LIVE = "## Detection offline", "## Detection live"
 
 
-def judge_at_rest(wanted: Sequence[Label]) -> list[Verdict]:
+def judge_offline(wanted: Sequence[Label]) -> list[Verdict]:
     """The verdicts on labelled logs; those that share a history are judged by one command."""
     found: dict[str, Verdict] = {}
     for pattern in dict.fromkeys(label.history for label in wanted):
@@ -124,7 +124,7 @@ def text_of(score: Score) -> str:
 
 def rest(wanted: Sequence[Label]) -> str:
     """Judge the logs and give the section's text."""
-    return text_of(Score(judge_at_rest(wanted)))
+    return text_of(Score(judge_offline(wanted)))
 
 
 def write(heading: str, lines: Sequence[str], text: str, document: Path = DOCUMENT) -> None:

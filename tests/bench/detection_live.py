@@ -221,7 +221,7 @@ def _told(app: str, findings: Sequence[Told]) -> list[Finding]:
 
 
 def against_rest(live_findings: Mapping[str, Sequence[Finding]], events: Mapping[str, Path]) -> list[str]:
-    """Lines on what the same runs give at rest: their event logs, judged against those of the same history."""
+    """Lines on what the same runs give offline: their event logs, judged against those of the same history."""
     history = [log_of(events[name]) for name in HISTORY if name in events]
     same, lines = 0, []
     for earlier in (True, False):
@@ -231,9 +231,9 @@ def against_rest(live_findings: Mapping[str, Sequence[Finding]], events: Mapping
             rest, seen = _places(of_analysis(analysis)), _places(live_findings[name])
             same += len(rest & seen)
             lines += [f"- `{name}`: {place} only live." for place in sorted(seen - rest)]
-            lines += [f"- `{name}`: {place} only at rest." for place in sorted(rest - seen)]
+            lines += [f"- `{name}`: {place} only offline." for place in sorted(rest - seen)]
     return [
-        f"Of the same runs at rest, from their event logs: {same} findings at the same places as live, and:",
+        f"Of the same runs offline, from their event logs: {same} findings at the same places as live, and:",
         *lines,
     ]
 

@@ -74,7 +74,7 @@ def test_must_do_07_a_file_switches_it_off_while_a_job_runs(run_job, facts, topi
     )
     wait_for(lambda: facts.of("task_ended"), 240, "facts")
     switch.touch()
-    wait_for(lambda: facts.of("collector_health")[-1].breaker_reason == "switched off", 60, "its health")
+    wait_for(lambda: facts.of("collector_health")[-1].protection_reason == "switched off", 60, "its health")
     wait_for(lambda: facts.of("collector_health")[-1].passed_over > 20, 60, "passed-over events")
     flag.touch()
     job.said("STOPPED")

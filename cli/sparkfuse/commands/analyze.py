@@ -19,9 +19,9 @@ from sparkfuse.analysis.progress import Progress
 from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
 
 if TYPE_CHECKING:
-    from sparkfuse_native_analytics.at_rest.application import Application
-    from sparkfuse_native_analytics.at_rest.history import History
     from sparkfuse_native_analytics.event_logs.log import Log
+    from sparkfuse_native_analytics.offline.application import Application
+    from sparkfuse_native_analytics.offline.history import History
     from sparkfuse_rules.compiled import CompiledRule
 
 FOUND = 1
@@ -166,17 +166,17 @@ def _found(paths: Iterable[str], unreadable: Unreadable) -> list[Log]:
 
 def _rules() -> tuple[CompiledRule, ...]:
     from sparkfuse_contracts.settings import Settings
-    from sparkfuse_rules.compiled import rules_at_rest
+    from sparkfuse_rules.compiled import rules_offline
     from sparkfuse_rules.refusal import RuleRefused
 
     try:
-        return rules_at_rest(Settings.from_environment(os.environ).config_file)
+        return rules_offline(Settings.from_environment(os.environ).config_file)
     except RuleRefused as refused:
         raise StartFailure(str(refused), USAGE) from refused
 
 
 def _learned(logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]) -> History:
-    from sparkfuse_native_analytics.at_rest.history import History, lessons
+    from sparkfuse_native_analytics.offline.history import History, lessons
 
     known = History()
     for application in _applications(logs, progress, unreadable, named):
@@ -193,7 +193,7 @@ def _analyses(
     named: set[str],
     html: Path | None,
 ) -> Iterator[dict[str, Any]]:
-    from sparkfuse_native_analytics.at_rest.analysis import analyse_many
+    from sparkfuse_native_analytics.offline.analysis import analyse_many
 
     for application, analysis in analyse_many(_applications(logs, progress, unreadable, named), rules, known):
         if html:
@@ -208,8 +208,8 @@ def _applications(
 
     A file that is no event log is a failure when somebody named it, and passed over when it lay in a folder of logs.
     """
-    from sparkfuse_native_analytics.at_rest.application import read_applications
     from sparkfuse_native_analytics.event_logs.log import LogUnreadable, NoEventLog
+    from sparkfuse_native_analytics.offline.application import read_applications
 
     for log, read in zip(logs, read_applications(logs), strict=True):
         progress.advance(log.size_bytes)
@@ -221,7 +221,7 @@ def _applications(
 
 def _write_report(application: Application, analysis: dict[str, Any], path: Path) -> None:
     from sparkfuse_dashboards.report import worst_stages, write_report
-    from sparkfuse_native_analytics.at_rest.application import read_tasks
+    from sparkfuse_native_analytics.offline.application import read_tasks
 
     try:
         write_report(analysis, read_tasks(application, worst_stages(analysis)), path)
@@ -231,7 +231,7 @@ def _write_report(application: Application, analysis: dict[str, Any], path: Path
 
 def _tell(analyses: Iterator[dict[str, Any]], progress: Progress, as_json: bool, many: bool) -> list[str | None]:
     """Print each analysis as it comes; give back the worst severity of each, None without a finding."""
-    from sparkfuse_native_analytics.at_rest.analysis import worst_severity
+    from sparkfuse_native_analytics.offline.analysis import worst_severity
 
     worst: list[str | None] = []
     for analysis in analyses:

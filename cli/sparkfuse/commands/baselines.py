@@ -16,7 +16,7 @@ from sparkfuse.stack.failures import USAGE, StartFailure
 
 if TYPE_CHECKING:
     from sparkfuse_native_analytics.queries.baselines import Baseline
-    from sparkfuse_rules.knowledge.explained import Explanation
+    from sparkfuse_rules.knowledge.explanation import Explanation
 
 MOST = 10_000
 commands = typer.Typer(help="What is known of the stages of jobs, and what is expected of them.")
@@ -89,7 +89,7 @@ def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
 def _explained(baseline: Baseline, *asked: int | None) -> Explanation:
     """What is expected for the bytes, records and rows that were asked for; for the usual ones where none was."""
     from sparkfuse_rules.knowledge.baseline_model import Sample
-    from sparkfuse_rules.knowledge.explained import explain
+    from sparkfuse_rules.knowledge.explanation import explain
     from sparkfuse_rules.knowledge.work import Work
 
     samples = [

@@ -99,8 +99,8 @@ def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, clust
 
 
 def _switch(action: str, target: Target, home: Path, key: Path | None, wait: float, as_json: bool) -> None:
-    from sparkfuse_native_analytics.breaker.keys import KeyUnusableError, load_private_key
-    from sparkfuse_native_analytics.breaker.signing import sign
+    from sparkfuse_native_analytics.fuse_controller.keys import KeyUnusableError, load_private_key
+    from sparkfuse_native_analytics.fuse_controller.signing import sign
 
     settings = Settings.from_environment({**addresses_of_running_stack(home), **os.environ})
     try:
@@ -124,7 +124,7 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
 
 
 def _key_file(key: Path | None, settings: Settings, home: Path) -> Path:
-    from sparkfuse_native_analytics.breaker.keys import PRIVATE_KEY_FILE
+    from sparkfuse_native_analytics.fuse_controller.keys import PRIVATE_KEY_FILE
 
     return key or settings.signing_key_file or home / "keys" / PRIVATE_KEY_FILE
 
@@ -134,7 +134,7 @@ def _send(settings: Settings, signal: Signal, signed: object, wait: float) -> Ac
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
     from sparkfuse_contracts.topics import topic_name
-    from sparkfuse_native_analytics.breaker.kafka import Outputs
+    from sparkfuse_native_analytics.fuse_controller.kafka import Outputs
 
     errors: list[KafkaError] = []
     topic = topic_name("actions", settings.topic_prefix)

@@ -88,5 +88,5 @@ CONFIGURATION = """\
 rules:
   stage_runaway_spill:
     params: {budget_bytes: 2500000000, max_since_finish_ms: 20000}
-    breaker: {mode: act}
+    fuse: {mode: act}
 """

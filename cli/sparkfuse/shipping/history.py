@@ -36,10 +36,10 @@ class Made:
 
 def make(name: str, place: str, cluster: str, tenant: str) -> Made:
     """Read the log at ``place``; whatever is wrong with it is in the answer."""
-    from sparkfuse_native_analytics.at_rest.application import read_application
-    from sparkfuse_native_analytics.at_rest.history_rows import history_rows, lessons_of
     from sparkfuse_native_analytics.event_logs.find import find_logs
     from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+    from sparkfuse_native_analytics.offline.application import read_application
+    from sparkfuse_native_analytics.offline.history_rows import history_rows, lessons_of
 
     try:
         logs = find_logs(place).logs

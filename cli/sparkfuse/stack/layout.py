@@ -56,7 +56,7 @@ class Ports:
     detect_metrics: int = 19102
     loader_metrics: int = 19103
     sender_metrics: int = 19104
-    breaker_metrics: int = 19105
+    fuse_controller_metrics: int = 19105
     ship_metrics: int = 19106
 
     @classmethod

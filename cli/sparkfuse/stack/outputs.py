@@ -12,7 +12,7 @@ from sparkfuse.stack.process import Service
 from sparkfuse.stack.services import http_answers
 from sparkfuse_alertmanager.processes import ProgramMissing, alertmanager_command, prometheus_command
 from sparkfuse_alertmanager.render import DestinationRefused, Destinations, write_alertmanager, write_prometheus
-from sparkfuse_native_analytics.breaker.keys import ensure_key_pair
+from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
 
 
 def alertmanager(layout: Layout, webhook_url: str) -> Service:
@@ -49,7 +49,7 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
         "detect": ports.detect_metrics,
         "loader": ports.loader_metrics,
         "sender": ports.sender_metrics,
-        "breaker": ports.breaker_metrics,
+        "fuse-controller": ports.fuse_controller_metrics,
         **({"ship": ports.ship_metrics} if ships else {}),
     }
     addresses = {name: f"{LOOPBACK}:{port}" for name, port in metrics.items()}

@@ -66,14 +66,20 @@ def component(name: str, command: Sequence[str], metrics_port: int, layout: Layo
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
-    """Windows, detection, loader, sender and breaker."""
+    """Windows, detection, loader, sender and fuse controller."""
     ports = layout.ports
     return [
         component("windows", python_module("sparkfuse_stream_jobs.windows"), ports.windows_metrics, layout, more),
         component("detect", python_module("sparkfuse_stream_jobs.detect"), ports.detect_metrics, layout, more),
         component("loader", python_module("sparkfuse_native_analytics.loader"), ports.loader_metrics, layout, more),
         component("sender", python_module("sparkfuse_alertmanager.sender"), ports.sender_metrics, layout, more),
-        component("breaker", python_module("sparkfuse_native_analytics.breaker"), ports.breaker_metrics, layout, more),
+        component(
+            "fuse-controller",
+            python_module("sparkfuse_native_analytics.fuse_controller"),
+            ports.fuse_controller_metrics,
+            layout,
+            more,
+        ),
     ]
 
 

@@ -558,19 +558,19 @@ class ExecutorSample(_message.Message):
     def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., interval_ms: _Optional[int] = ..., heap_used_bytes: _Optional[int] = ..., heap_max_bytes: _Optional[int] = ..., non_heap_used_bytes: _Optional[int] = ..., gc_count: _Optional[int] = ..., gc_ms: _Optional[int] = ..., gc_delta_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., rss_bytes: _Optional[int] = ..., python_rss_bytes: _Optional[int] = ..., running_tasks: _Optional[int] = ..., gc_pauses: _Optional[_Iterable[_Union[GcPause, _Mapping]]] = ..., gc_pause_max_ms: _Optional[int] = ..., gc_pauses_left_out: _Optional[int] = ..., direct_memory_bytes: _Optional[int] = ..., mapped_memory_bytes: _Optional[int] = ..., open_files: _Optional[int] = ..., max_open_files: _Optional[int] = ..., threads: _Optional[int] = ..., python_workers: _Optional[int] = ..., python_cpu_ns: _Optional[int] = ..., storage_memory_used_bytes: _Optional[int] = ..., execution_memory_used_bytes: _Optional[int] = ...) -> None: ...
 
 class CollectorHealth(_message.Message):
-    __slots__ = ("queued", "dropped_bulk", "dropped_reserved", "acknowledged", "send_errors", "faults", "breaker", "spark_dropped_events", "callback_p99_ns", "callback_p999_ns", "callback_max_ns", "breaker_reason", "passed_over", "cut_facts", "queued_bytes", "behind_bytes", "malformed_lines", "torn")
+    __slots__ = ("queued", "dropped_bulk", "dropped_reserved", "acknowledged", "send_errors", "faults", "protection", "spark_dropped_events", "callback_p99_ns", "callback_p999_ns", "callback_max_ns", "protection_reason", "passed_over", "cut_facts", "queued_bytes", "behind_bytes", "malformed_lines", "torn")
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     DROPPED_BULK_FIELD_NUMBER: _ClassVar[int]
     DROPPED_RESERVED_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
     SEND_ERRORS_FIELD_NUMBER: _ClassVar[int]
     FAULTS_FIELD_NUMBER: _ClassVar[int]
-    BREAKER_FIELD_NUMBER: _ClassVar[int]
+    PROTECTION_FIELD_NUMBER: _ClassVar[int]
     SPARK_DROPPED_EVENTS_FIELD_NUMBER: _ClassVar[int]
     CALLBACK_P99_NS_FIELD_NUMBER: _ClassVar[int]
     CALLBACK_P999_NS_FIELD_NUMBER: _ClassVar[int]
     CALLBACK_MAX_NS_FIELD_NUMBER: _ClassVar[int]
-    BREAKER_REASON_FIELD_NUMBER: _ClassVar[int]
+    PROTECTION_REASON_FIELD_NUMBER: _ClassVar[int]
     PASSED_OVER_FIELD_NUMBER: _ClassVar[int]
     CUT_FACTS_FIELD_NUMBER: _ClassVar[int]
     QUEUED_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -583,19 +583,19 @@ class CollectorHealth(_message.Message):
     acknowledged: int
     send_errors: int
     faults: int
-    breaker: str
+    protection: str
     spark_dropped_events: int
     callback_p99_ns: int
     callback_p999_ns: int
     callback_max_ns: int
-    breaker_reason: str
+    protection_reason: str
     passed_over: int
     cut_facts: int
     queued_bytes: int
     behind_bytes: int
     malformed_lines: int
     torn: bool
-    def __init__(self, queued: _Optional[int] = ..., dropped_bulk: _Optional[int] = ..., dropped_reserved: _Optional[int] = ..., acknowledged: _Optional[int] = ..., send_errors: _Optional[int] = ..., faults: _Optional[int] = ..., breaker: _Optional[str] = ..., spark_dropped_events: _Optional[int] = ..., callback_p99_ns: _Optional[int] = ..., callback_p999_ns: _Optional[int] = ..., callback_max_ns: _Optional[int] = ..., breaker_reason: _Optional[str] = ..., passed_over: _Optional[int] = ..., cut_facts: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., behind_bytes: _Optional[int] = ..., malformed_lines: _Optional[int] = ..., torn: bool = ...) -> None: ...
+    def __init__(self, queued: _Optional[int] = ..., dropped_bulk: _Optional[int] = ..., dropped_reserved: _Optional[int] = ..., acknowledged: _Optional[int] = ..., send_errors: _Optional[int] = ..., faults: _Optional[int] = ..., protection: _Optional[str] = ..., spark_dropped_events: _Optional[int] = ..., callback_p99_ns: _Optional[int] = ..., callback_p999_ns: _Optional[int] = ..., callback_max_ns: _Optional[int] = ..., protection_reason: _Optional[str] = ..., passed_over: _Optional[int] = ..., cut_facts: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., behind_bytes: _Optional[int] = ..., malformed_lines: _Optional[int] = ..., torn: bool = ...) -> None: ...
 
 class GcPause(_message.Message):
     __slots__ = ("started_ms", "duration_ms", "collector", "cause", "heap_before_bytes", "heap_after_bytes")

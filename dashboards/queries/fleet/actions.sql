@@ -1,4 +1,4 @@
--- Every step of breaker and hook.
+-- Every step of fuse controller and hook.
 SELECT
   fromUnixTimestamp64Milli(at_ms) AS at,
   app_id,

@@ -1,4 +1,4 @@
--- Every step of breaker and hook for this application.
+-- Every step of fuse controller and hook for this application.
 SELECT
   fromUnixTimestamp64Milli(at_ms) AS at,
   actor,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparkfuse_native_analytics.at_rest.expectations import expected
-from sparkfuse_native_analytics.at_rest.history import Lesson, taught
 from sparkfuse_native_analytics.backtest.runs import Place, Run
+from sparkfuse_native_analytics.offline.expectations import expected
+from sparkfuse_native_analytics.offline.history import Lesson, taught
 from sparkfuse_rules.knowledge.baseline import Fit, Sample, fit, learn
-from sparkfuse_rules.knowledge.lessons import APPLICATION
+from sparkfuse_rules.knowledge.training_samples import APPLICATION
 
 Columns = Mapping[str, Any]
 StageKey = tuple[int, int]

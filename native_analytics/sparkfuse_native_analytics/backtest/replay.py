@@ -8,14 +8,14 @@ from itertools import groupby
 
 from clickhouse_connect.driver.client import Client
 
-from sparkfuse_native_analytics.at_rest.causes import told
-from sparkfuse_native_analytics.at_rest.judge import SEVERITIES, Finding
 from sparkfuse_native_analytics.backtest.expected import ExpectedRun, expected_runs
 from sparkfuse_native_analytics.backtest.runs import Place, Run, ended_runs, stages_of
 from sparkfuse_native_analytics.backtest.verdicts import VIEWS_IN_HISTORY, Verdict, verdicts
+from sparkfuse_native_analytics.offline.causes import told
+from sparkfuse_native_analytics.offline.judge import SEVERITIES, Finding
 from sparkfuse_rules.compiled import CompiledRule
 from sparkfuse_rules.compiler import needed_columns, undecidable_columns
-from sparkfuse_rules.knowledge.lessons import COMPLETE, gated
+from sparkfuse_rules.knowledge.training_samples import COMPLETE, gated
 from sparkfuse_rules.rule import Rule
 
 # Runs whose rows are asked about at once.
@@ -28,7 +28,7 @@ class JobResult:
 
     ``judged`` runs had a row with all that the rule needs. ``critical``, ``warning`` and ``info`` count a run by the
     worst that it would have been told; ``silenced`` ones had only symptoms of what another rule told.
-    ``stopped`` counts runs that the breaker would have been asked to act on, None for a rule without one.
+    ``stopped`` counts runs that the fuse controller would have been asked to act on, None for a rule without one.
     """
 
     job_key: str
@@ -117,7 +117,7 @@ def backtest(
 
 
 def _action(rule: Rule) -> str | None:
-    return rule.breaker.action if rule.breaker else None
+    return rule.fuse.action if rule.fuse else None
 
 
 def _why_not(rule: Rule) -> str | None:
@@ -139,7 +139,7 @@ def _of_job(
     client: Client, rules: Sequence[Rule], job_key: str, runs: Sequence[Run], since_ms: int
 ) -> Iterator[tuple[str, JobResult]]:
     here = {rule.id: mine for rule in rules if (mine := rule.for_job(job_key)) is not None}
-    results = {name: JobResult(job_key, stopped=0 if rule.breaker else None) for name, rule in here.items()}
+    results = {name: JobResult(job_key, stopped=0 if rule.fuse else None) for name, rule in here.items()}
     asked = list(expected_runs(runs, stages_of(client, runs), since_ms))
     for first in range(0, len(asked), RUNS_AT_ONCE):
         some = asked[first : first + RUNS_AT_ONCE]
@@ -195,8 +195,8 @@ def _finding(rule: Rule, verdict: Verdict) -> Finding:
 
 
 def _acts(rule: Rule, verdict: Verdict, run: ExpectedRun) -> bool:
-    """Whether the breaker would have been asked: its needs hold, its time has come, the evidence is complete."""
-    if rule.breaker is None or not verdict.stops or verdict.completeness < COMPLETE:
+    """Whether the fuse controller would have been asked: needs hold, time has come, evidence is complete."""
+    if rule.fuse is None or not verdict.stops or verdict.completeness < COMPLETE:
         return False
     elapsed = run.run.row["elapsed_ms"] if verdict.stage is None else run.elapsed_ms.get(verdict.stage)
-    return elapsed is not None and elapsed >= rule.breaker.after_ms
+    return elapsed is not None and elapsed >= rule.fuse.after_ms

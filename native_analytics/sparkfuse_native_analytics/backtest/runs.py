@@ -13,7 +13,7 @@ from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.queries.rows import fetch
 from sparkfuse_native_analytics.queries.runs import RUNNING
 from sparkfuse_native_analytics.store.columns import ENDED_STAGES, LOGGED_STAGES
-from sparkfuse_rules.knowledge.lessons import ended_well
+from sparkfuse_rules.knowledge.training_samples import ended_well
 
 Place = tuple[str, int, int]
 # Runs asked about in one statement: its text stays below the quarter of a megabyte that ClickHouse parses.

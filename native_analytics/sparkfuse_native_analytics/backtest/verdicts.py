@@ -27,7 +27,7 @@ _Row = tuple[Place, tuple[int, int] | None, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one rule says of one row: its severity or None, and whether its breaker's needs held.
+    """What one rule says of one row: its severity or None, and whether its controller's needs held.
 
     Only rows that have all columns that the rule needs are told of. ``stage`` is id and attempt, None for a row of the
     application.
@@ -88,13 +88,13 @@ def _evident(rule: Rule) -> str:
 
 
 def _stops(rule: Rule) -> str:
-    """Whether the needs of the rule's breaker hold, which the finding alone is not enough for."""
-    return f"ifNull({needs_sql(rule, 'clickhouse')}, 0)" if rule.breaker and rule.breaker.needs else "1"
+    """Whether the needs of the rule's fuse hold, which the finding alone is not enough for."""
+    return f"ifNull({needs_sql(rule, 'clickhouse')}, 0)" if rule.fuse and rule.fuse.needs else "1"
 
 
 def _joined(view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row], keys: str) -> str:
     """The rows of history with the columns that baselines fill, as a query."""
-    mentioned = {name for rule in rules for name in (*columns(rule), *_of_breaker(rule))}
+    mentioned = {name for rule in rules for name in (*columns(rule), *_of_fuse(rule))}
     filled = {*EXPECTED, "judged_ms"} if view == STAGES else set(EXPECTED)
     own = [name for name in VIEWS[view] if name in mentioned and name not in filled]
     given = [name for name in VIEWS[view] if name in filled and name != "judged_ms"]
@@ -111,8 +111,8 @@ def _joined(view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row]
     )
 
 
-def _of_breaker(rule: Rule) -> tuple[str, ...]:
-    return tuple(VIEWS[rule.view]) if rule.breaker and rule.breaker.needs else ()
+def _of_fuse(rule: Rule) -> tuple[str, ...]:
+    return tuple(VIEWS[rule.view]) if rule.fuse and rule.fuse.needs else ()
 
 
 def _stored(view: str, names: set[str], logged: bool, rows: Sequence[_Row], keys: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sparkfuse_contracts.configuration import allowed_configuration
-from sparkfuse_native_analytics.at_rest.application import PROPERTIES, Application, read_application
 from sparkfuse_native_analytics.compare.run import Attempt, Executor, Run, Stage
 from sparkfuse_native_analytics.event_logs.log import Log
+from sparkfuse_native_analytics.offline.application import PROPERTIES, Application, read_application
 from sparkfuse_rules.knowledge.fingerprint import normal_operators
 
 _COLUMNS = (

@@ -11,7 +11,7 @@ from sparkfuse_native_analytics.queries.rows import names, select
 
 @dataclass(frozen=True)
 class Action:
-    """One step of breaker or hook; ``at_ms`` in milliseconds since 1970."""
+    """One step of controller or hook; ``at_ms`` in milliseconds since 1970."""
 
     action_id: str
     signal_id: str | None

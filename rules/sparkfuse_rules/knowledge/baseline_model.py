@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sparkfuse_rules.knowledge.driver_idle import Waits, fit_waits
 from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, spread, theil_sen_slope
-from sparkfuse_rules.knowledge.waits import Waits, fit_waits
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
 # Below five runs 30 % of outliers cannot be told from the rest.

@@ -1,4 +1,4 @@
-"""What became of a job or a query that ended badly, for live and at rest alike."""
+"""What became of a job or a query that ended badly, for live and offline alike."""
 
 from __future__ import annotations
 

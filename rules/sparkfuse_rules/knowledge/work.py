@@ -1,4 +1,4 @@
-"""How much a stage, or a whole application, had to do: what its time is held against, live and at rest alike.
+"""How much a stage, or a whole application, had to do: what its time is held against, live and offline alike.
 
 Why these measures, and why in this order: docs/rules.md, "How much work it was".
 """

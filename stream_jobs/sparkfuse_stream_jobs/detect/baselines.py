@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
-from sparkfuse_rules.knowledge.lessons import APPLICATION, expected_columns, waiting_columns
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
+from sparkfuse_rules.knowledge.training_samples import APPLICATION, expected_columns, waiting_columns
 from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.fits import Fits
 from sparkfuse_stream_jobs.detect.learning import joined

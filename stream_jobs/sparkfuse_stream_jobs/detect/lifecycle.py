@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.lessons import gated
+from sparkfuse_rules.knowledge.training_samples import gated
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
 from sparkfuse_stream_jobs.detect.scopes import (
     APPLICATION,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline_model import Sample
-from sparkfuse_rules.knowledge.lessons import APPLICATION, application_sample, ended_well, stage_sample
 from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
+from sparkfuse_rules.knowledge.training_samples import APPLICATION, application_sample, ended_well, stage_sample
 from sparkfuse_stream_jobs.detect.rows import present
 from sparkfuse_stream_jobs.detect.run_memory import Memory, application_of
 

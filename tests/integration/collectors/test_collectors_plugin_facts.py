@@ -67,7 +67,7 @@ def _everything_is_numbered_and_named(facts) -> None:
     health = facts.of("collector_health")[-1]
     assert (health.dropped_bulk, health.dropped_reserved, health.send_errors, health.faults) == (0, 0, 0, 0)
     assert health.acknowledged > 0
-    assert health.breaker == "closed"
+    assert health.protection == "closed"
 
 
 def _executors_speak(facts, master: str) -> None:

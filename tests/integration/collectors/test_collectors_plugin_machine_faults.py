@@ -43,7 +43,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("hours", [6, -6])
 def test_a_clock_that_is_set_by_hours_loses_nothing(run_job, facts, kafka_bootstrap, topics, tmp_path, clock, hours):
-    """The job's result is right, no fact is lost, nothing stands still, and the breaker stays closed."""
+    """The job's result is right, no fact is lost, nothing stands still, and the self-protection stays closed."""
     flag = tmp_path / "flag"
     job = run_job(
         "spark35", "steady_job.py", kafka_bootstrap, topics,
@@ -65,7 +65,7 @@ def test_a_clock_that_is_set_by_hours_loses_nothing(run_job, facts, kafka_bootst
     assert job.ended() == 0
     assert job.said("SUM") == "499500"
     _all_is_told(facts)
-    assert {each.breaker for each in facts.of("collector_health")} == {"closed"}
+    assert {each.protection for each in facts.of("collector_health")} == {"closed"}
     assert max((task.stalled_ms for task in facts.of("task_progress")), default=0) < 60_000
 
 
@@ -128,7 +128,7 @@ def test_a_full_disk_takes_the_event_log_and_nothing_else(
     assert job.said("SUM") == "499500"
     _all_is_told(facts)
     health = facts.of("collector_health")[-1]
-    assert (health.dropped_reserved, health.send_errors, health.faults, health.breaker) == (0, 0, 0, "closed")
+    assert (health.dropped_reserved, health.send_errors, health.faults, health.protection) == (0, 0, 0, "closed")
     assert sorted(task.task_id for task in facts.of("task_ended")) == list(range(len(facts.of("task_ended"))))
     command = [sys.executable, "-m", "sparkfuse.main", "analyze", "--json", *map(str, logs.iterdir())]
     said = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)

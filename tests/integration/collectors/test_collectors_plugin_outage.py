@@ -74,8 +74,8 @@ def _outage(run_job: Callable, broker: StoppableBroker, tmp_path: Path, topics: 
     print(f"away for {away[1]:.0f} s, {away[0]} tasks ended meanwhile, {away[0] / away[1]:.0f} a second")
     with closing(Facts(broker.bootstrap, topics)) as facts:
         # What was told before the outage is in the topic, too, and said that all was well.
-        wait_for(lambda: any(each.breaker != "closed" for each in facts.of("collector_health")), 120, "the outage")
-        wait_for(lambda: facts.of("collector_health")[-1].breaker == "closed", 120, "the broker to be found again")
+        wait_for(lambda: any(each.protection != "closed" for each in facts.of("collector_health")), 120, "the outage")
+        wait_for(lambda: facts.of("collector_health")[-1].protection == "closed", 120, "the broker to be found again")
         wait_for(lambda: facts.of("collector_health")[-1].queued < 2_000, 240, "what waited to be sent")
         flag.touch()
         job.said("STOPPED")
@@ -93,7 +93,7 @@ def _nothing_but_starts_is_missing(facts: Facts, tasks: int) -> None:
     assert len(ids) >= tasks
     assert sorted(ids) == list(range(len(ids)))
     assert (health[-1].dropped_reserved, health[-1].send_errors, health[-1].faults) == (0, 0, 0)
-    told = {each.breaker_reason for each in health if each.breaker != "closed"}
+    told = {each.protection_reason for each in health if each.protection != "closed"}
     assert told == {"send errors"}, "the outage is told"
     print(
         f"most waiting {max(each.queued_bytes for each in health) / 1e6:.1f} MB, starts lost {health[-1].dropped_bulk}"

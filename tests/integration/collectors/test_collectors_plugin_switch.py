@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkfuse_native_analytics.breaker.keys import ensure_key_pair
+from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
 from tests.waiting import wait_for
 
 
@@ -63,9 +63,9 @@ def test_must_do_07_the_command_line_switches_a_running_collector_off_and_on(
     def ask(order: str, key: Path = private, start: str = start_ms, wait: int = 60) -> dict:
         return collector(order, app_id, start, key, kafka_bootstrap, topics, wait)
 
-    def breaker() -> tuple[str, str]:
+    def protection() -> tuple[str, str]:
         health = facts.of("collector_health")[-1]
-        return health.breaker, health.breaker_reason
+        return health.protection, health.protection_reason
 
     # The hook reads from the end of the topic, so its first orders must wait until it reads.
     first = wait_for(
@@ -73,9 +73,9 @@ def test_must_do_07_the_command_line_switches_a_running_collector_off_and_on(
     )
     assert (first["exit"], first["outcome"]) == (1, "refused")
     assert ask("off", start="1")["outcome"] == "refused"
-    assert breaker() == ("closed", "")
+    assert protection() == ("closed", "")
     assert ask("off")["outcome"] == "acted"
-    wait_for(lambda: breaker() == ("open", "switched off"), 60, "the state in the collector's health")
+    wait_for(lambda: protection() == ("open", "switched off"), 60, "the state in the collector's health")
     passed_over = facts.of("collector_health")[-1].passed_over
     wait_for(lambda: facts.of("collector_health")[-1].passed_over > passed_over + 20, 60, "passed-over events")
     jobs = len(facts.of("job_ended"))
@@ -86,7 +86,7 @@ def test_must_do_07_the_command_line_switches_a_running_collector_off_and_on(
 
     assert job.ended() == 0
     assert job.said("SUM") == "499500"
-    assert breaker() == ("closed", "")
+    assert protection() == ("closed", "")
     numbers = next(seen for (_, lane), seen in facts.numbers().items() if lane == "reserved")
     assert max(numbers) + 1 - len(numbers) > 10, "holes"
     assert len(set(numbers)) == len(numbers)

@@ -1,4 +1,4 @@
-"""Rules over the store's history, in the real engine: the same answers as at rest, and nothing claimed beyond."""
+"""Rules over the store's history, in the real engine: the same answers as offline, and nothing claimed beyond."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from clickhouse_connect.driver.client import Client
 
 from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics.at_rest.analysis import analyse_many
-from sparkfuse_native_analytics.at_rest.application import Application, read_application
-from sparkfuse_native_analytics.at_rest.history import History
-from sparkfuse_native_analytics.at_rest.history_rows import history_rows
 from sparkfuse_native_analytics.backtest import StoreOlderError, backtest
 from sparkfuse_native_analytics.backtest.verdicts import VIEWS_IN_HISTORY
 from sparkfuse_native_analytics.event_logs.find import find_logs
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
+from sparkfuse_native_analytics.offline.analysis import analyse_many
+from sparkfuse_native_analytics.offline.application import Application, read_application
+from sparkfuse_native_analytics.offline.history import History
+from sparkfuse_native_analytics.offline.history_rows import history_rows
 from sparkfuse_native_analytics.queries import StoreEmptyError
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 from sparkfuse_rules.catalog import load_catalog
-from sparkfuse_rules.compiled import compile_at_rest
-from sparkfuse_rules.rule import BreakerSection
+from sparkfuse_rules.compiled import compile_offline
+from sparkfuse_rules.rule import FusePolicy
 from tests.unit.native_analytics.event_log_lines import DAY_MS, START_MS, Run, Stage, Task, even, nightly
 
 ROOT = Path(__file__).parents[3]
@@ -73,9 +73,9 @@ def told(found) -> dict[str, tuple[int, int, int]]:
     return {rule: (each.critical, each.warning, each.info) for rule, each in totals.items() if each.told}
 
 
-def at_rest(applications: Sequence[Application]) -> dict[str, tuple[int, int, int]]:
+def offline(applications: Sequence[Application]) -> dict[str, tuple[int, int, int]]:
     """Runs by rule and worst severity, as `analyze --history` finds them; symptoms are not told."""
-    compiled = [rule for rule in compile_at_rest() if rule.view in VIEWS_IN_HISTORY]
+    compiled = [rule for rule in compile_offline() if rule.view in VIEWS_IN_HISTORY]
     counts: dict[str, Counter[str]] = {}
     for _, made in analyse_many(applications, compiled, History(applications)):
         worst: dict[str, str] = {}
@@ -107,7 +107,7 @@ def test_history_says_what_the_logs_say(client: Client, tmp_path: Path, which: s
     keep(client, applications)
     found = backtest(client, RULES, 0, FOREVER)
 
-    assert told(found) == at_rest(applications)
+    assert told(found) == offline(applications)
     assert told(found)["stage_slow"] == ((0, 1, 0) if which == "committed" else (0, 2, 0))
     assert (found.runs, found.jobs) == (len(applications), 1 if which == "committed" else 2)
 
@@ -157,13 +157,13 @@ def test_what_history_cannot_answer_is_not_fine(client: Client, tmp_path: Path):
     assert undecided["stage_skew"] is None
 
 
-def test_a_breaker_would_have_been_asked_only_when_its_needs_hold_in_time(client: Client, tmp_path: Path):
+def test_the_controller_would_have_been_asked_only_when_its_needs_hold_in_time(client: Client, tmp_path: Path):
     """The finding alone stops nothing."""
     keep(client, read(tmp_path, [SPILLED]))
     spill = CATALOG["stage_spill"]
 
     def stopped(after_ms: int, need: str) -> int | None:
-        rule = dataclasses.replace(spill, breaker=BreakerSection("cancel_stage", after_ms, (need,)))
+        rule = dataclasses.replace(spill, fuse=FusePolicy("cancel_stage", after_ms, (need,)))
         (found,) = backtest(client, [rule], 0, FOREVER).rules
         assert (found.action, found.total().warning) == ("cancel_stage", 1)
         return found.total().stopped

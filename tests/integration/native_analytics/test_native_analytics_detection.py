@@ -1,4 +1,4 @@
-"""The labelled corpus at rest: every pathology at its stage, and silence about healthy runs."""
+"""The labelled corpus offline: every pathology at its stage, and silence about healthy runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from tests.bench.bench_detection import judge_at_rest
+from tests.bench.bench_detection import judge_offline
 from tests.logs.detection_labels import CORPUS, SUFFIX, Label, Verdict, history, labels
 from tests.logs.make_detection import RUNS
 
@@ -16,7 +16,7 @@ MOST_BYTES = 5_000_000
 @functools.cache
 def verdicts() -> dict[str, Verdict]:
     """All that there is a log of, by run."""
-    return {found.label.run: found for found in judge_at_rest([label for label in labels() if label.log.exists()])}
+    return {found.label.run: found for found in judge_offline([label for label in labels() if label.log.exists()])}
 
 
 def cases() -> list[object]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sparkfuse_native_analytics.at_rest.application import read_application
-from sparkfuse_native_analytics.at_rest.expectations import expected
 from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_native_analytics.offline.application import read_application
+from sparkfuse_native_analytics.offline.expectations import expected
 from sparkfuse_rules.knowledge.baseline import fit
-from sparkfuse_rules.knowledge.lessons import stage_sample
+from sparkfuse_rules.knowledge.training_samples import stage_sample
 from tests.logs.make_logs import SETTINGS, configuration, spark_home, start
 
 pytestmark = pytest.mark.timeout(600)

@@ -87,7 +87,7 @@ def asked(tmp_path_factory):
         made = {
             "summary": "made", "view": "stage_live", "severity": {"warning": True, "critical": "elapsed_ms > 4"},
             "params": {"share": {"default": 0.25, "unit": "ratio", "why": "made"}}, "when": predicate, "for": "0s",
-            "description": "made", "runbook": "made", "breaker": "none", "cases": cases,
+            "description": "made", "runbook": "made", "fuse": "none", "cases": cases,
         }  # fmt: skip
         (folder / f"predicate_{number:02}.yaml").write_text(yaml.safe_dump(made))
     return list(chain(load_catalog().values(), load_catalog(folder).values()))
@@ -122,7 +122,7 @@ def ask_flink(sql):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_case_of_every_rule_answers_as_its_file_says(answers, engine):
-    """The rule files mean the same live, at rest and in history."""
+    """The rule files mean the same live, offline and in history."""
     wrong = [
         f"{result.rule.id}: {result.case.name}: {result.actual}"
         for result in answers[engine]

@@ -39,7 +39,7 @@ severity: warning
 for: 10s
 description: "Task {task_index} of {stage_name} waits for {stalled_ms:duration}."
 runbook: "1. Look at it."
-breaker: none
+fuse: none
 cases: [{name: at once, given: {stalled_ms: 20000}, expect: warning}]
 """
 # A rule on hosts that lets go at once; that of the product keeps firing for minutes.
@@ -52,7 +52,7 @@ for: 0s
 keep_firing_for: 0s
 description: "{failing_applications} applications fail on {host}."
 runbook: "1. Look at it."
-breaker: none
+fuse: none
 cases: [{name: at once, given: {failing_applications: 3}, expect: warning}]
 """
 TASK_IS_OLD = TASK_WAITS.replace("stalled_ms", "age_ms").replace("for: 10s", "for: 0s")

@@ -281,16 +281,16 @@ def test_the_cause_of_a_failure_is_named(reason: str, expected: str):
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_the_screen_fits_its_width(tmp_path: Path, width: int):
     """On a narrow terminal columns give way; no line is longer than the screen."""
-    from sparkfuse_native_analytics.at_rest.analysis import analyse
-    from sparkfuse_native_analytics.at_rest.application import read_application
     from sparkfuse_native_analytics.event_logs.find import find_logs
-    from sparkfuse_rules.compiled import rules_at_rest
+    from sparkfuse_native_analytics.offline.analysis import analyse
+    from sparkfuse_native_analytics.offline.application import read_application
+    from sparkfuse_rules.compiled import rules_offline
 
     spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
     log = Run([Stage(0, spilled, name="x" * 200), Stage(1, even(9), status="failed")], failed=True)
     (found,) = find_logs(str(log.write(tmp_path / "log"))).logs
     console = Console(width=width, record=True, file=(tmp_path / "out").open("w"), markup=False, emoji=False)
-    screen.show(analyse(read_application(found), rules_at_rest()), console=console)
+    screen.show(analyse(read_application(found), rules_offline()), console=console)
     lines = console.export_text().splitlines()
 
     assert max(map(len, lines)) <= width

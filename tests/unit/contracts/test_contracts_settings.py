@@ -27,7 +27,7 @@ def test_defaults(tmp_path, monkeypatch) -> None:
         checkpoint_ms=5000,
         flink_libs=Path("build/flink-libs"),
         signing_key_file=None,
-        breaker_mode="shadow",
+        fuse_mode="shadow",
         dashboard_url="http://127.0.0.1:3000",
         runbook_url="https://docs.sparkfuse.example",
     )
@@ -63,7 +63,7 @@ def test_given_values(tmp_path, monkeypatch) -> None:
         ("SPARKFUSE_WINDOW_MS", "5", "milliseconds from 100 to 600000"),
         ("SPARKFUSE_CHECKPOINT_MS", "never", "milliseconds from 100 to 600000"),
         ("SPARKFUSE_SIGNING_KEY", "/nowhere/key.pem", "a key file that is there"),
-        ("SPARKFUSE_BREAKER_MODE", "kill", "one of off, shadow, warn, act"),
+        ("SPARKFUSE_FUSE_MODE", "kill", "one of off, shadow, warn, act"),
         ("SPARKFUSE_DASHBOARD_URL", "grafana", "an address like"),
     ],
 )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sparkfuse_native_analytics.at_rest.causes import told
-from sparkfuse_native_analytics.at_rest.judge import Finding
+from sparkfuse_native_analytics.offline.causes import told
+from sparkfuse_native_analytics.offline.judge import Finding
 from sparkfuse_rules.compiled import CompiledRule
 
 

@@ -47,7 +47,7 @@ def test_nothing_is_said_before_five_runs():
 
 
 def test_a_run_is_judged_by_what_was_known_when_it_started():
-    """Runs that were learned after the start do not count, live and at rest alike."""
+    """Runs that were learned after the start do not count, live and offline alike."""
     later = tuple(replace(sample, learned_ms=NOW + 1, wall_ms=10) for sample in QUIET_RUNS)
 
     assert expect((*QUIET_RUNS, *later), 10**9, 10**6, NOW) == expect(QUIET_RUNS, 10**9, 10**6, NOW)

@@ -20,19 +20,19 @@ GOOD = {
     "for": "0s",
     "description": "took {elapsed_ms:duration}, beyond {bar:duration}",
     "runbook": "1. Look.",
-    "breaker": "none",
+    "fuse": "none",
     "cases": [{"name": "quiet", "given": {"elapsed_ms": 1}, "expect": "quiet"}],
 }
 UNIT = {"default": 5, "unit": "msec", "why": "because"}
-BREAKER = {"action": "cancel_stage", "after": "30s", "needs": ["disk_spilled_bytes >= :bar"]}
+FUSE = {"action": "cancel_stage", "after": "30s", "needs": ["disk_spilled_bytes >= :bar"]}
 
 
 def case(given, expect="quiet"):
     return {"name": "a", "given": given, "expect": expect}
 
 
-def breaker(**change):
-    return {"breaker": {**BREAKER, **change}}
+def fuse(**change):
+    return {"fuse": {**FUSE, **change}}
 
 
 @pytest.fixture
@@ -87,16 +87,16 @@ def test_a_good_file_becomes_a_rule(folder):
         pytest.param({"cases": [case({"elapsd_ms": 1})]}, ["'elapsd_ms'"], id="case column"),
         pytest.param({"cases": [case({}, "loud")]}, ["'loud'"], id="case severity"),
         pytest.param({"cases": [case({"elapsed_ms": "x"})]}, ["number"], id="case type"),
-        pytest.param({"breaker": {"action": "cancel_stage"}}, ["'after' is missing"], id="breaker key"),
-        pytest.param(breaker(action="cancel_stages"), ["'cancel_stage'"], id="breaker action"),
-        pytest.param(breaker(needs=["lost_ms > 5"]), ["column of the hook"], id="not in the hook"),
-        pytest.param(breaker(needs=["finished_tasks > running_tasks"]), ["threshold"], id="no number"),
+        pytest.param({"fuse": {"action": "cancel_stage"}}, ["'after' is missing"], id="fuse key"),
+        pytest.param(fuse(action="cancel_stages"), ["'cancel_stage'"], id="fuse action"),
+        pytest.param(fuse(needs=["lost_ms > 5"]), ["column of the hook"], id="not in the hook"),
+        pytest.param(fuse(needs=["finished_tasks > running_tasks"]), ["threshold"], id="no number"),
         pytest.param(
-            {"view": "executor_live", "when": "gc_share > :bar", "description": "x", "cases": [case({})], **breaker()},
-            ["breaker: the fuse watches stages"],
-            id="breaker of another view",
+            {"view": "executor_live", "when": "gc_share > :bar", "description": "x", "cases": [case({})], **fuse()},
+            ["fuse: the fuse watches stages"],
+            id="fuse of another view",
         ),
-        pytest.param(breaker(needs=[]), ["must list what the hook checks"], id="no needs"),
+        pytest.param(fuse(needs=[]), ["must list what the hook checks"], id="no needs"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_file_and_nearest_name(folder, change, said):
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_said_with_file_and_nearest_name(folder, change, said):
 
 
 @pytest.mark.parametrize(
-    "key", ["summary", "view", "severity", "when", "for", "description", "runbook", "breaker", "cases"]
+    "key", ["summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases"]
 )
 def test_every_key_is_needed(folder, key):
     """A rule without runbook, cases or description does not load."""
@@ -131,16 +131,16 @@ def test_overrides_change_params_and_severity(folder):
         "slow_thing": {
             "params": {"bar": "2e3"},
             "severity": {"critical": "elapsed_ms > 9 * :bar"},
-            "breaker": {"mode": "act"},
+            "fuse": {"mode": "act"},
         }
     }
-    rule = load_catalog(folder({**GOOD, "breaker": BREAKER}), overrides)["slow_thing"]
+    rule = load_catalog(folder({**GOOD, "fuse": FUSE}), overrides)["slow_thing"]
 
     assert rule.params["bar"].value == 2000
     assert rule.params["bar"].default == 5000
     assert rule.severity == {"warning": "TRUE", "critical": "elapsed_ms > 9 * :bar"}
     assert rule.description.endswith("beyond 2.0 s")
-    assert rule.breaker.mode == "act"
+    assert rule.fuse.mode == "act"
     assert signal_conditions(rule) == (Condition("disk_spilled_bytes", ">=", 2000.0),)
 
 
@@ -221,8 +221,8 @@ def test_wrong_overrides_of_jobs_are_refused(folder, tmp_path, text, said):
         ({"slow_thing": {"params": {"bart": 1}}}, ["'bar'"]),
         ({"slow_thing": {"params": {"bar": "fast"}}}, ["must be a number", "'fast'"]),
         ({"slow_thing": {"severity": {"critical": "elapsd_ms > 1"}}}, ["'elapsed_ms'", "rules.slow_thing"]),
-        ({"slow_thing": {"breaker": {"mode": "act"}}}, ["has no breaker"]),
-        ({"slow_thing": {"breaker": {"mode": "active"}}}, ["'act'"]),
+        ({"slow_thing": {"fuse": {"mode": "act"}}}, ["has no fuse"]),
+        ({"slow_thing": {"fuse": {"mode": "active"}}}, ["'act'"]),
     ],
 )
 def test_wrong_overrides_are_refused(folder, overrides, said):

@@ -1,5 +1,5 @@
 from sparkfuse_rules import compiled
-from sparkfuse_rules.compiled import compile_at_rest, rules_at_rest
+from sparkfuse_rules.compiled import compile_offline, rules_offline
 from sparkfuse_rules.generate import main
 
 
@@ -10,22 +10,22 @@ def test_the_checkout_holds_what_the_generator_makes():
 
 def test_ready_made_rules_are_the_compiled_ones():
     """Whoever takes the short way gets the same rules."""
-    assert rules_at_rest() == compile_at_rest()
+    assert rules_offline() == compile_offline()
 
 
 def test_a_changed_catalog_is_compiled_anew(monkeypatch):
     """A rule file that was edited a moment ago is what is asked, not what was generated before."""
     monkeypatch.setattr(compiled, "made_of", lambda: "something else")
-    monkeypatch.setattr(compiled, "compile_at_rest", lambda config_file: "compiled now")
+    monkeypatch.setattr(compiled, "compile_offline", lambda config_file: "compiled now")
 
-    assert rules_at_rest() == "compiled now"
+    assert rules_offline() == "compiled now"
 
 
-def test_overrides_hold_at_rest_too(tmp_path):
+def test_overrides_hold_offline_too(tmp_path):
     """A team's own number stands in the condition and in the description."""
     config = tmp_path / "sparkfuse.yaml"
     config.write_text("rules: {stage_spill: {params: {min_elapsed_ms: 77777}}, stage_skew: {enabled: false}}")
-    rules = {rule.id: rule for rule in rules_at_rest(config)}
+    rules = {rule.id: rule for rule in rules_offline(config)}
 
     assert "77777" in rules["stage_spill"].severity_sql
     assert "stage_skew" not in rules
@@ -33,7 +33,7 @@ def test_overrides_hold_at_rest_too(tmp_path):
 
 def test_what_needs_live_evidence_says_so():
     """A rule that no event log can answer names the columns that it lacks."""
-    undecidable = {rule.id: rule.undecidable for rule in rules_at_rest()}
+    undecidable = {rule.id: rule.undecidable for rule in rules_offline()}
 
     assert undecidable["task_stuck"] == ("stalled_ms", "activity")
     assert undecidable["stage_runaway_spill"] == ("running_tasks", "since_finish_ms")

@@ -65,7 +65,7 @@ def test_the_evidence_is_what_the_rule_looks_at():
     ],
 )  # fmt: skip
 def test_what_an_engine_cannot_see_is_not_decidable_there(rule, engine, expected):
-    """Evidence that exists only live makes the rule not decidable at rest, unless it stands in a COALESCE."""
+    """Evidence that exists only live makes the rule not decidable offline, unless it stands in a COALESCE."""
     assert decidable(CATALOG[rule], engine) == expected
 
 

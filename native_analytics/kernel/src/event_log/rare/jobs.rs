@@ -7,7 +7,7 @@ use super::super::reader::Reader;
 use super::super::tables::{Accumulator, Job, StageInfo, Tables};
 use super::{Visited, Writer, text_of};
 
-/// As the plugin caps them, so that a stage has one fingerprint live and at rest.
+/// As the plugin caps them, so that a stage has one fingerprint live and offline.
 const MOST_STAGES: usize = 4096;
 const MOST_RDDS: usize = 256;
 const MOST_SCOPES: usize = 64;

@@ -6,7 +6,7 @@ use super::{Visited, Writer};
 
 /// A plan that is deeper is cut there; each level is a call.
 const MOST_PLAN_DEPTH: usize = 400;
-/// As the plugin has them, so that a stage has one fingerprint live and at rest.
+/// As the plugin has them, so that a stage has one fingerprint live and offline.
 const LONGEST_CONDITION: usize = 400;
 const LONGEST_TEXT: usize = 20_000;
 const WORDS: [&str; 14] = [

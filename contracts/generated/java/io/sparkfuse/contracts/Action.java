@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object actor_ = "";
   /**
    * <pre>
-   * breaker or hook. [text]
+   * controller or hook. [text]
    * </pre>
    *
    * <code>optional string actor = 3;</code>
@@ -210,7 +210,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * breaker or hook. [text]
+   * controller or hook. [text]
    * </pre>
    *
    * <code>optional string actor = 3;</code>
@@ -233,7 +233,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * breaker or hook. [text]
+   * controller or hook. [text]
    * </pre>
    *
    * <code>optional string actor = 3;</code>
@@ -2054,7 +2054,7 @@ java.lang.String defaultValue) {
     private java.lang.Object actor_ = "";
     /**
      * <pre>
-     * breaker or hook. [text]
+     * controller or hook. [text]
      * </pre>
      *
      * <code>optional string actor = 3;</code>
@@ -2065,7 +2065,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * breaker or hook. [text]
+     * controller or hook. [text]
      * </pre>
      *
      * <code>optional string actor = 3;</code>
@@ -2087,7 +2087,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * breaker or hook. [text]
+     * controller or hook. [text]
      * </pre>
      *
      * <code>optional string actor = 3;</code>
@@ -2108,7 +2108,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * breaker or hook. [text]
+     * controller or hook. [text]
      * </pre>
      *
      * <code>optional string actor = 3;</code>
@@ -2125,7 +2125,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * breaker or hook. [text]
+     * controller or hook. [text]
      * </pre>
      *
      * <code>optional string actor = 3;</code>
@@ -2139,7 +2139,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * breaker or hook. [text]
+     * controller or hook. [text]
      * </pre>
      *
      * <code>optional string actor = 3;</code>

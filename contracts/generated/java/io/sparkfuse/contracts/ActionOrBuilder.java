@@ -70,7 +70,7 @@ public interface ActionOrBuilder extends
 
   /**
    * <pre>
-   * breaker or hook. [text]
+   * controller or hook. [text]
    * </pre>
    *
    * <code>optional string actor = 3;</code>
@@ -79,7 +79,7 @@ public interface ActionOrBuilder extends
   boolean hasActor();
   /**
    * <pre>
-   * breaker or hook. [text]
+   * controller or hook. [text]
    * </pre>
    *
    * <code>optional string actor = 3;</code>
@@ -88,7 +88,7 @@ public interface ActionOrBuilder extends
   java.lang.String getActor();
   /**
    * <pre>
-   * breaker or hook. [text]
+   * controller or hook. [text]
    * </pre>
    *
    * <code>optional string actor = 3;</code>

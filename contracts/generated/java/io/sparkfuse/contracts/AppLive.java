@@ -506,7 +506,7 @@ private static final long serialVersionUID = 0L;
   private long factsSeen_ = 0L;
   /**
    * <pre>
-   * Facts that reached the broker; at rest the events that were read. [count]
+   * Facts that reached the broker; offline the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -518,7 +518,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts that reached the broker; at rest the events that were read. [count]
+   * Facts that reached the broker; offline the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -533,7 +533,7 @@ private static final long serialVersionUID = 0L;
   private long factsExpected_ = 0L;
   /**
    * <pre>
-   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -545,7 +545,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -1486,7 +1486,7 @@ private static final long serialVersionUID = 0L;
   private long logSilentMs_ = 0L;
   /**
    * <pre>
-   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
    * </pre>
    *
    * <code>optional int64 log_silent_ms = 45;</code>
@@ -1498,7 +1498,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
    * </pre>
    *
    * <code>optional int64 log_silent_ms = 45;</code>
@@ -4028,7 +4028,7 @@ private static final long serialVersionUID = 0L;
     private long factsSeen_ ;
     /**
      * <pre>
-     * Facts that reached the broker; at rest the events that were read. [count]
+     * Facts that reached the broker; offline the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -4040,7 +4040,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that reached the broker; at rest the events that were read. [count]
+     * Facts that reached the broker; offline the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -4052,7 +4052,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that reached the broker; at rest the events that were read. [count]
+     * Facts that reached the broker; offline the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -4068,7 +4068,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that reached the broker; at rest the events that were read. [count]
+     * Facts that reached the broker; offline the events that were read. [count]
      * </pre>
      *
      * <code>optional int64 facts_seen = 15;</code>
@@ -4084,7 +4084,7 @@ private static final long serialVersionUID = 0L;
     private long factsExpected_ ;
     /**
      * <pre>
-     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -4096,7 +4096,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -4108,7 +4108,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -4124,7 +4124,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+     * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
      * </pre>
      *
      * <code>optional int64 facts_expected = 16;</code>
@@ -5948,7 +5948,7 @@ private static final long serialVersionUID = 0L;
     private long logSilentMs_ ;
     /**
      * <pre>
-     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
      * </pre>
      *
      * <code>optional int64 log_silent_ms = 45;</code>
@@ -5960,7 +5960,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
      * </pre>
      *
      * <code>optional int64 log_silent_ms = 45;</code>
@@ -5972,7 +5972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
      * </pre>
      *
      * <code>optional int64 log_silent_ms = 45;</code>
@@ -5988,7 +5988,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+     * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
      * </pre>
      *
      * <code>optional int64 log_silent_ms = 45;</code>

@@ -298,7 +298,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Facts that reached the broker; at rest the events that were read. [count]
+   * Facts that reached the broker; offline the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -307,7 +307,7 @@ public interface AppLiveOrBuilder extends
   boolean hasFactsSeen();
   /**
    * <pre>
-   * Facts that reached the broker; at rest the events that were read. [count]
+   * Facts that reached the broker; offline the events that were read. [count]
    * </pre>
    *
    * <code>optional int64 facts_seen = 15;</code>
@@ -317,7 +317,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -326,7 +326,7 @@ public interface AppLiveOrBuilder extends
   boolean hasFactsExpected();
   /**
    * <pre>
-   * Facts that the collectors numbered, and events that Spark dropped before; at rest the events that the log should have. [count]
+   * Facts that the collectors numbered, and events that Spark dropped before; offline the events that the log should have. [count]
    * </pre>
    *
    * <code>optional int64 facts_expected = 16;</code>
@@ -918,7 +918,7 @@ public interface AppLiveOrBuilder extends
 
   /**
    * <pre>
-   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
    * </pre>
    *
    * <code>optional int64 log_silent_ms = 45;</code>
@@ -927,7 +927,7 @@ public interface AppLiveOrBuilder extends
   boolean hasLogSilentMs();
   /**
    * <pre>
-   * Of a log that has no end of its application: how long before it was read its last event was. [ms, at rest only]
+   * Of a log that has no end of its application: how long before it was read its last event was. [ms, offline only]
    * </pre>
    *
    * <code>optional int64 log_silent_ms = 45;</code>

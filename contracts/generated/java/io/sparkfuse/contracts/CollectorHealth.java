@@ -32,8 +32,8 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private CollectorHealth() {
-    breaker_ = "";
-    breakerReason_ = "";
+    protection_ = "";
+    protectionReason_ = "";
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -212,32 +212,32 @@ private static final long serialVersionUID = 0L;
     return faults_;
   }
 
-  public static final int BREAKER_FIELD_NUMBER = 7;
+  public static final int PROTECTION_FIELD_NUMBER = 7;
   @SuppressWarnings("serial")
-  private volatile java.lang.Object breaker_ = "";
+  private volatile java.lang.Object protection_ = "";
   /**
    * <pre>
-   * State of the collector's own breaker: closed, open or half-open. [text]
+   * State of the collector's self-protection: closed, open or half-open. [text]
    * </pre>
    *
-   * <code>optional string breaker = 7;</code>
-   * @return Whether the breaker field is set.
+   * <code>optional string protection = 7;</code>
+   * @return Whether the protection field is set.
    */
   @java.lang.Override
-  public boolean hasBreaker() {
+  public boolean hasProtection() {
     return ((bitField0_ & 0x00000040) != 0);
   }
   /**
    * <pre>
-   * State of the collector's own breaker: closed, open or half-open. [text]
+   * State of the collector's self-protection: closed, open or half-open. [text]
    * </pre>
    *
-   * <code>optional string breaker = 7;</code>
-   * @return The breaker.
+   * <code>optional string protection = 7;</code>
+   * @return The protection.
    */
   @java.lang.Override
-  public java.lang.String getBreaker() {
-    java.lang.Object ref = breaker_;
+  public java.lang.String getProtection() {
+    java.lang.Object ref = protection_;
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
     } else {
@@ -245,28 +245,28 @@ private static final long serialVersionUID = 0L;
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
       if (bs.isValidUtf8()) {
-        breaker_ = s;
+        protection_ = s;
       }
       return s;
     }
   }
   /**
    * <pre>
-   * State of the collector's own breaker: closed, open or half-open. [text]
+   * State of the collector's self-protection: closed, open or half-open. [text]
    * </pre>
    *
-   * <code>optional string breaker = 7;</code>
-   * @return The bytes for breaker.
+   * <code>optional string protection = 7;</code>
+   * @return The bytes for protection.
    */
   @java.lang.Override
   public com.google.protobuf.ByteString
-      getBreakerBytes() {
-    java.lang.Object ref = breaker_;
+      getProtectionBytes() {
+    java.lang.Object ref = protection_;
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      breaker_ = b;
+      protection_ = b;
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
@@ -381,32 +381,32 @@ private static final long serialVersionUID = 0L;
     return callbackMaxNs_;
   }
 
-  public static final int BREAKER_REASON_FIELD_NUMBER = 12;
+  public static final int PROTECTION_REASON_FIELD_NUMBER = 12;
   @SuppressWarnings("serial")
-  private volatile java.lang.Object breakerReason_ = "";
+  private volatile java.lang.Object protectionReason_ = "";
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+   * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
-   * <code>optional string breaker_reason = 12;</code>
-   * @return Whether the breakerReason field is set.
+   * <code>optional string protection_reason = 12;</code>
+   * @return Whether the protectionReason field is set.
    */
   @java.lang.Override
-  public boolean hasBreakerReason() {
+  public boolean hasProtectionReason() {
     return ((bitField0_ & 0x00000800) != 0);
   }
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+   * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
-   * <code>optional string breaker_reason = 12;</code>
-   * @return The breakerReason.
+   * <code>optional string protection_reason = 12;</code>
+   * @return The protectionReason.
    */
   @java.lang.Override
-  public java.lang.String getBreakerReason() {
-    java.lang.Object ref = breakerReason_;
+  public java.lang.String getProtectionReason() {
+    java.lang.Object ref = protectionReason_;
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
     } else {
@@ -414,28 +414,28 @@ private static final long serialVersionUID = 0L;
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
       if (bs.isValidUtf8()) {
-        breakerReason_ = s;
+        protectionReason_ = s;
       }
       return s;
     }
   }
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+   * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
-   * <code>optional string breaker_reason = 12;</code>
-   * @return The bytes for breakerReason.
+   * <code>optional string protection_reason = 12;</code>
+   * @return The bytes for protectionReason.
    */
   @java.lang.Override
   public com.google.protobuf.ByteString
-      getBreakerReasonBytes() {
-    java.lang.Object ref = breakerReason_;
+      getProtectionReasonBytes() {
+    java.lang.Object ref = protectionReason_;
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      breakerReason_ = b;
+      protectionReason_ = b;
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
       output.writeInt64(6, faults_);
     }
     if (((bitField0_ & 0x00000040) != 0)) {
-      com.google.protobuf.GeneratedMessage.writeString(output, 7, breaker_);
+      com.google.protobuf.GeneratedMessage.writeString(output, 7, protection_);
     }
     if (((bitField0_ & 0x00000080) != 0)) {
       output.writeInt64(8, sparkDroppedEvents_);
@@ -652,7 +652,7 @@ private static final long serialVersionUID = 0L;
       output.writeInt64(11, callbackMaxNs_);
     }
     if (((bitField0_ & 0x00000800) != 0)) {
-      com.google.protobuf.GeneratedMessage.writeString(output, 12, breakerReason_);
+      com.google.protobuf.GeneratedMessage.writeString(output, 12, protectionReason_);
     }
     if (((bitField0_ & 0x00001000) != 0)) {
       output.writeInt64(13, passedOver_);
@@ -706,7 +706,7 @@ private static final long serialVersionUID = 0L;
         .computeInt64Size(6, faults_);
     }
     if (((bitField0_ & 0x00000040) != 0)) {
-      size += com.google.protobuf.GeneratedMessage.computeStringSize(7, breaker_);
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(7, protection_);
     }
     if (((bitField0_ & 0x00000080) != 0)) {
       size += com.google.protobuf.CodedOutputStream
@@ -725,7 +725,7 @@ private static final long serialVersionUID = 0L;
         .computeInt64Size(11, callbackMaxNs_);
     }
     if (((bitField0_ & 0x00000800) != 0)) {
-      size += com.google.protobuf.GeneratedMessage.computeStringSize(12, breakerReason_);
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(12, protectionReason_);
     }
     if (((bitField0_ & 0x00001000) != 0)) {
       size += com.google.protobuf.CodedOutputStream
@@ -796,10 +796,10 @@ private static final long serialVersionUID = 0L;
       if (getFaults()
           != other.getFaults()) return false;
     }
-    if (hasBreaker() != other.hasBreaker()) return false;
-    if (hasBreaker()) {
-      if (!getBreaker()
-          .equals(other.getBreaker())) return false;
+    if (hasProtection() != other.hasProtection()) return false;
+    if (hasProtection()) {
+      if (!getProtection()
+          .equals(other.getProtection())) return false;
     }
     if (hasSparkDroppedEvents() != other.hasSparkDroppedEvents()) return false;
     if (hasSparkDroppedEvents()) {
@@ -821,10 +821,10 @@ private static final long serialVersionUID = 0L;
       if (getCallbackMaxNs()
           != other.getCallbackMaxNs()) return false;
     }
-    if (hasBreakerReason() != other.hasBreakerReason()) return false;
-    if (hasBreakerReason()) {
-      if (!getBreakerReason()
-          .equals(other.getBreakerReason())) return false;
+    if (hasProtectionReason() != other.hasProtectionReason()) return false;
+    if (hasProtectionReason()) {
+      if (!getProtectionReason()
+          .equals(other.getProtectionReason())) return false;
     }
     if (hasPassedOver() != other.hasPassedOver()) return false;
     if (hasPassedOver()) {
@@ -897,9 +897,9 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getFaults());
     }
-    if (hasBreaker()) {
-      hash = (37 * hash) + BREAKER_FIELD_NUMBER;
-      hash = (53 * hash) + getBreaker().hashCode();
+    if (hasProtection()) {
+      hash = (37 * hash) + PROTECTION_FIELD_NUMBER;
+      hash = (53 * hash) + getProtection().hashCode();
     }
     if (hasSparkDroppedEvents()) {
       hash = (37 * hash) + SPARK_DROPPED_EVENTS_FIELD_NUMBER;
@@ -921,9 +921,9 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getCallbackMaxNs());
     }
-    if (hasBreakerReason()) {
-      hash = (37 * hash) + BREAKER_REASON_FIELD_NUMBER;
-      hash = (53 * hash) + getBreakerReason().hashCode();
+    if (hasProtectionReason()) {
+      hash = (37 * hash) + PROTECTION_REASON_FIELD_NUMBER;
+      hash = (53 * hash) + getProtectionReason().hashCode();
     }
     if (hasPassedOver()) {
       hash = (37 * hash) + PASSED_OVER_FIELD_NUMBER;
@@ -1096,12 +1096,12 @@ private static final long serialVersionUID = 0L;
       acknowledged_ = 0L;
       sendErrors_ = 0L;
       faults_ = 0L;
-      breaker_ = "";
+      protection_ = "";
       sparkDroppedEvents_ = 0L;
       callbackP99Ns_ = 0L;
       callbackP999Ns_ = 0L;
       callbackMaxNs_ = 0L;
-      breakerReason_ = "";
+      protectionReason_ = "";
       passedOver_ = 0L;
       cutFacts_ = 0L;
       queuedBytes_ = 0L;
@@ -1167,7 +1167,7 @@ private static final long serialVersionUID = 0L;
         to_bitField0_ |= 0x00000020;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
-        result.breaker_ = breaker_;
+        result.protection_ = protection_;
         to_bitField0_ |= 0x00000040;
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
@@ -1187,7 +1187,7 @@ private static final long serialVersionUID = 0L;
         to_bitField0_ |= 0x00000400;
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
-        result.breakerReason_ = breakerReason_;
+        result.protectionReason_ = protectionReason_;
         to_bitField0_ |= 0x00000800;
       }
       if (((from_bitField0_ & 0x00001000) != 0)) {
@@ -1247,8 +1247,8 @@ private static final long serialVersionUID = 0L;
       if (other.hasFaults()) {
         setFaults(other.getFaults());
       }
-      if (other.hasBreaker()) {
-        breaker_ = other.breaker_;
+      if (other.hasProtection()) {
+        protection_ = other.protection_;
         bitField0_ |= 0x00000040;
         onChanged();
       }
@@ -1264,8 +1264,8 @@ private static final long serialVersionUID = 0L;
       if (other.hasCallbackMaxNs()) {
         setCallbackMaxNs(other.getCallbackMaxNs());
       }
-      if (other.hasBreakerReason()) {
-        breakerReason_ = other.breakerReason_;
+      if (other.hasProtectionReason()) {
+        protectionReason_ = other.protectionReason_;
         bitField0_ |= 0x00000800;
         onChanged();
       }
@@ -1344,7 +1344,7 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 48
             case 58: {
-              breaker_ = input.readBytes();
+              protection_ = input.readBytes();
               bitField0_ |= 0x00000040;
               break;
             } // case 58
@@ -1369,7 +1369,7 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 88
             case 98: {
-              breakerReason_ = input.readBytes();
+              protectionReason_ = input.readBytes();
               bitField0_ |= 0x00000800;
               break;
             } // case 98
@@ -1756,34 +1756,34 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private java.lang.Object breaker_ = "";
+    private java.lang.Object protection_ = "";
     /**
      * <pre>
-     * State of the collector's own breaker: closed, open or half-open. [text]
+     * State of the collector's self-protection: closed, open or half-open. [text]
      * </pre>
      *
-     * <code>optional string breaker = 7;</code>
-     * @return Whether the breaker field is set.
+     * <code>optional string protection = 7;</code>
+     * @return Whether the protection field is set.
      */
-    public boolean hasBreaker() {
+    public boolean hasProtection() {
       return ((bitField0_ & 0x00000040) != 0);
     }
     /**
      * <pre>
-     * State of the collector's own breaker: closed, open or half-open. [text]
+     * State of the collector's self-protection: closed, open or half-open. [text]
      * </pre>
      *
-     * <code>optional string breaker = 7;</code>
-     * @return The breaker.
+     * <code>optional string protection = 7;</code>
+     * @return The protection.
      */
-    public java.lang.String getBreaker() {
-      java.lang.Object ref = breaker_;
+    public java.lang.String getProtection() {
+      java.lang.Object ref = protection_;
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
         if (bs.isValidUtf8()) {
-          breaker_ = s;
+          protection_ = s;
         }
         return s;
       } else {
@@ -1792,20 +1792,20 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * State of the collector's own breaker: closed, open or half-open. [text]
+     * State of the collector's self-protection: closed, open or half-open. [text]
      * </pre>
      *
-     * <code>optional string breaker = 7;</code>
-     * @return The bytes for breaker.
+     * <code>optional string protection = 7;</code>
+     * @return The bytes for protection.
      */
     public com.google.protobuf.ByteString
-        getBreakerBytes() {
-      java.lang.Object ref = breaker_;
+        getProtectionBytes() {
+      java.lang.Object ref = protection_;
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        breaker_ = b;
+        protection_ = b;
         return b;
       } else {
         return (com.google.protobuf.ByteString) ref;
@@ -1813,48 +1813,48 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * State of the collector's own breaker: closed, open or half-open. [text]
+     * State of the collector's self-protection: closed, open or half-open. [text]
      * </pre>
      *
-     * <code>optional string breaker = 7;</code>
-     * @param value The breaker to set.
+     * <code>optional string protection = 7;</code>
+     * @param value The protection to set.
      * @return This builder for chaining.
      */
-    public Builder setBreaker(
+    public Builder setProtection(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      breaker_ = value;
+      protection_ = value;
       bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * State of the collector's own breaker: closed, open or half-open. [text]
+     * State of the collector's self-protection: closed, open or half-open. [text]
      * </pre>
      *
-     * <code>optional string breaker = 7;</code>
+     * <code>optional string protection = 7;</code>
      * @return This builder for chaining.
      */
-    public Builder clearBreaker() {
-      breaker_ = getDefaultInstance().getBreaker();
+    public Builder clearProtection() {
+      protection_ = getDefaultInstance().getProtection();
       bitField0_ = (bitField0_ & ~0x00000040);
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * State of the collector's own breaker: closed, open or half-open. [text]
+     * State of the collector's self-protection: closed, open or half-open. [text]
      * </pre>
      *
-     * <code>optional string breaker = 7;</code>
-     * @param value The bytes for breaker to set.
+     * <code>optional string protection = 7;</code>
+     * @param value The bytes for protection to set.
      * @return This builder for chaining.
      */
-    public Builder setBreakerBytes(
+    public Builder setProtectionBytes(
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
-      breaker_ = value;
+      protection_ = value;
       bitField0_ |= 0x00000040;
       onChanged();
       return this;
@@ -2084,34 +2084,34 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private java.lang.Object breakerReason_ = "";
+    private java.lang.Object protectionReason_ = "";
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+     * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
-     * <code>optional string breaker_reason = 12;</code>
-     * @return Whether the breakerReason field is set.
+     * <code>optional string protection_reason = 12;</code>
+     * @return Whether the protectionReason field is set.
      */
-    public boolean hasBreakerReason() {
+    public boolean hasProtectionReason() {
       return ((bitField0_ & 0x00000800) != 0);
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+     * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
-     * <code>optional string breaker_reason = 12;</code>
-     * @return The breakerReason.
+     * <code>optional string protection_reason = 12;</code>
+     * @return The protectionReason.
      */
-    public java.lang.String getBreakerReason() {
-      java.lang.Object ref = breakerReason_;
+    public java.lang.String getProtectionReason() {
+      java.lang.Object ref = protectionReason_;
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
         if (bs.isValidUtf8()) {
-          breakerReason_ = s;
+          protectionReason_ = s;
         }
         return s;
       } else {
@@ -2120,20 +2120,20 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+     * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
-     * <code>optional string breaker_reason = 12;</code>
-     * @return The bytes for breakerReason.
+     * <code>optional string protection_reason = 12;</code>
+     * @return The bytes for protectionReason.
      */
     public com.google.protobuf.ByteString
-        getBreakerReasonBytes() {
-      java.lang.Object ref = breakerReason_;
+        getProtectionReasonBytes() {
+      java.lang.Object ref = protectionReason_;
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        breakerReason_ = b;
+        protectionReason_ = b;
         return b;
       } else {
         return (com.google.protobuf.ByteString) ref;
@@ -2141,48 +2141,48 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+     * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
-     * <code>optional string breaker_reason = 12;</code>
-     * @param value The breakerReason to set.
+     * <code>optional string protection_reason = 12;</code>
+     * @param value The protectionReason to set.
      * @return This builder for chaining.
      */
-    public Builder setBreakerReason(
+    public Builder setProtectionReason(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      breakerReason_ = value;
+      protectionReason_ = value;
       bitField0_ |= 0x00000800;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+     * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
-     * <code>optional string breaker_reason = 12;</code>
+     * <code>optional string protection_reason = 12;</code>
      * @return This builder for chaining.
      */
-    public Builder clearBreakerReason() {
-      breakerReason_ = getDefaultInstance().getBreakerReason();
+    public Builder clearProtectionReason() {
+      protectionReason_ = getDefaultInstance().getProtectionReason();
       bitField0_ = (bitField0_ & ~0x00000800);
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+     * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
      * </pre>
      *
-     * <code>optional string breaker_reason = 12;</code>
-     * @param value The bytes for breakerReason to set.
+     * <code>optional string protection_reason = 12;</code>
+     * @param value The bytes for protectionReason to set.
      * @return This builder for chaining.
      */
-    public Builder setBreakerReasonBytes(
+    public Builder setProtectionReasonBytes(
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
-      breakerReason_ = value;
+      protectionReason_ = value;
       bitField0_ |= 0x00000800;
       onChanged();
       return this;

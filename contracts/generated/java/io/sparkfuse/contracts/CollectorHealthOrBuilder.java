@@ -126,32 +126,32 @@ public interface CollectorHealthOrBuilder extends
 
   /**
    * <pre>
-   * State of the collector's own breaker: closed, open or half-open. [text]
+   * State of the collector's self-protection: closed, open or half-open. [text]
    * </pre>
    *
-   * <code>optional string breaker = 7;</code>
-   * @return Whether the breaker field is set.
+   * <code>optional string protection = 7;</code>
+   * @return Whether the protection field is set.
    */
-  boolean hasBreaker();
+  boolean hasProtection();
   /**
    * <pre>
-   * State of the collector's own breaker: closed, open or half-open. [text]
+   * State of the collector's self-protection: closed, open or half-open. [text]
    * </pre>
    *
-   * <code>optional string breaker = 7;</code>
-   * @return The breaker.
+   * <code>optional string protection = 7;</code>
+   * @return The protection.
    */
-  java.lang.String getBreaker();
+  java.lang.String getProtection();
   /**
    * <pre>
-   * State of the collector's own breaker: closed, open or half-open. [text]
+   * State of the collector's self-protection: closed, open or half-open. [text]
    * </pre>
    *
-   * <code>optional string breaker = 7;</code>
-   * @return The bytes for breaker.
+   * <code>optional string protection = 7;</code>
+   * @return The bytes for protection.
    */
   com.google.protobuf.ByteString
-      getBreakerBytes();
+      getProtectionBytes();
 
   /**
    * <pre>
@@ -231,32 +231,32 @@ public interface CollectorHealthOrBuilder extends
 
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+   * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
-   * <code>optional string breaker_reason = 12;</code>
-   * @return Whether the breakerReason field is set.
+   * <code>optional string protection_reason = 12;</code>
+   * @return Whether the protectionReason field is set.
    */
-  boolean hasBreakerReason();
+  boolean hasProtectionReason();
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+   * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
-   * <code>optional string breaker_reason = 12;</code>
-   * @return The breakerReason.
+   * <code>optional string protection_reason = 12;</code>
+   * @return The protectionReason.
    */
-  java.lang.String getBreakerReason();
+  java.lang.String getProtectionReason();
   /**
    * <pre>
-   * Why its breaker is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
+   * Why its self-protection is open or half-open: heap, gc, callbacks, send errors, faults, switched off. [text]
    * </pre>
    *
-   * <code>optional string breaker_reason = 12;</code>
-   * @return The bytes for breakerReason.
+   * <code>optional string protection_reason = 12;</code>
+   * @return The bytes for protectionReason.
    */
   com.google.protobuf.ByteString
-      getBreakerReasonBytes();
+      getProtectionReasonBytes();
 
   /**
    * <pre>

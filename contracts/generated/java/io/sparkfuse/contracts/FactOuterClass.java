@@ -365,51 +365,51 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
       "files\030\024 \001(\003\022\017\n\007threads\030\025 \001(\005\022\026\n\016python_w" +
       "orkers\030\026 \001(\005\022\025\n\rpython_cpu_ns\030\027 \001(\003\022!\n\031s" +
       "torage_memory_used_bytes\030\030 \001(\003\022#\n\033execut" +
-      "ion_memory_used_bytes\030\031 \001(\003\"\232\003\n\017Collecto" +
+      "ion_memory_used_bytes\030\031 \001(\003\"\240\003\n\017Collecto" +
       "rHealth\022\016\n\006queued\030\001 \001(\003\022\024\n\014dropped_bulk\030" +
       "\002 \001(\003\022\030\n\020dropped_reserved\030\003 \001(\003\022\024\n\014ackno" +
       "wledged\030\004 \001(\003\022\023\n\013send_errors\030\005 \001(\003\022\016\n\006fa" +
-      "ults\030\006 \001(\003\022\017\n\007breaker\030\007 \001(\t\022\034\n\024spark_dro" +
-      "pped_events\030\010 \001(\003\022\027\n\017callback_p99_ns\030\t \001" +
-      "(\003\022\030\n\020callback_p999_ns\030\n \001(\003\022\027\n\017callback" +
-      "_max_ns\030\013 \001(\003\022\026\n\016breaker_reason\030\014 \001(\t\022\023\n" +
-      "\013passed_over\030\r \001(\003\022\021\n\tcut_facts\030\016 \001(\003\022\024\n" +
-      "\014queued_bytes\030\017 \001(\003\022\024\n\014behind_bytes\030\020 \001(" +
-      "\003\022\027\n\017malformed_lines\030\021 \001(\003\022\014\n\004torn\030\022 \001(\010" +
-      "\"\211\001\n\007GcPause\022\022\n\nstarted_ms\030\001 \001(\003\022\023\n\013dura" +
-      "tion_ms\030\002 \001(\003\022\021\n\tcollector\030\003 \001(\t\022\r\n\005caus" +
-      "e\030\004 \001(\t\022\031\n\021heap_before_bytes\030\005 \001(\003\022\030\n\020he" +
-      "ap_after_bytes\030\006 \001(\003\"V\n\020StreamingStarted" +
-      "\022\020\n\010query_id\030\001 \001(\t\022\016\n\006run_id\030\002 \001(\t\022\014\n\004na" +
-      "me\030\003 \001(\t\022\022\n\nstarted_ms\030\004 \001(\003\"\274\003\n\021Streami" +
-      "ngProgress\022\020\n\010query_id\030\001 \001(\t\022\016\n\006run_id\030\002" +
-      " \001(\t\022\014\n\004name\030\003 \001(\t\022\020\n\010batch_id\030\004 \001(\003\022\024\n\014" +
-      "triggered_ms\030\005 \001(\003\022\031\n\021batch_duration_ms\030" +
-      "\006 \001(\003\022\024\n\014add_batch_ms\030\007 \001(\003\022\030\n\020latest_of" +
-      "fset_ms\030\010 \001(\003\022\022\n\ninput_rows\030\t \001(\003\022\035\n\025inp" +
-      "ut_rows_per_second\030\n \001(\001\022!\n\031processed_ro" +
-      "ws_per_second\030\013 \001(\001\022\022\n\nstate_rows\030\014 \001(\003\022" +
-      "\032\n\022state_memory_bytes\030\r \001(\003\022!\n\031dropped_b" +
-      "y_watermark_rows\030\016 \001(\003\022\024\n\014watermark_ms\030\017" +
-      " \001(\003\022\032\n\022source_lag_records\030\020 \001(\003\022\030\n\020sour" +
-      "ce_lag_bytes\030\021 \001(\003\022\017\n\007sources\030\022 \003(\t\"\\\n\016S" +
-      "treamingEnded\022\020\n\010query_id\030\001 \001(\t\022\016\n\006run_i" +
-      "d\030\002 \001(\t\022\020\n\010ended_ms\030\003 \001(\003\022\026\n\016failure_rea" +
-      "son\030\004 \001(\t\"\317\002\n\024ResourceProfileAdded\022\022\n\npr" +
-      "ofile_id\030\001 \001(\005\022\026\n\016executor_cores\030\002 \001(\005\022\035" +
-      "\n\025executor_memory_bytes\030\003 \001(\003\022\035\n\025memory_" +
-      "overhead_bytes\030\004 \001(\003\022\034\n\024pyspark_memory_b" +
-      "ytes\030\005 \001(\003\022\035\n\025off_heap_memory_bytes\030\006 \001(" +
-      "\003\022\021\n\ttask_cpus\030\007 \001(\001\022K\n\tresources\030\010 \003(\0132" +
-      "8.sparkfuse.contracts.ResourceProfileAdd" +
-      "ed.ResourcesEntry\0320\n\016ResourcesEntry\022\013\n\003k" +
-      "ey\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"{\n\tNodeEvent" +
-      "\022\r\n\005event\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\023\n\013executo" +
-      "r_id\030\003 \001(\t\022\020\n\010stage_id\030\004 \001(\005\022\025\n\rtask_fai" +
-      "lures\030\005 \001(\005\022\023\n\013happened_ms\030\006 \001(\003\"\027\n\004Tick" +
-      "\022\017\n\007sent_ms\030\001 \001(\003\".\n\013Undecodable\022\017\n\007payl" +
-      "oad\030\001 \001(\014\022\016\n\006reason\030\002 \001(\tB\032\n\026io.sparkfus" +
-      "e.contractsP\001"
+      "ults\030\006 \001(\003\022\022\n\nprotection\030\007 \001(\t\022\034\n\024spark_" +
+      "dropped_events\030\010 \001(\003\022\027\n\017callback_p99_ns\030" +
+      "\t \001(\003\022\030\n\020callback_p999_ns\030\n \001(\003\022\027\n\017callb" +
+      "ack_max_ns\030\013 \001(\003\022\031\n\021protection_reason\030\014 " +
+      "\001(\t\022\023\n\013passed_over\030\r \001(\003\022\021\n\tcut_facts\030\016 " +
+      "\001(\003\022\024\n\014queued_bytes\030\017 \001(\003\022\024\n\014behind_byte" +
+      "s\030\020 \001(\003\022\027\n\017malformed_lines\030\021 \001(\003\022\014\n\004torn" +
+      "\030\022 \001(\010\"\211\001\n\007GcPause\022\022\n\nstarted_ms\030\001 \001(\003\022\023" +
+      "\n\013duration_ms\030\002 \001(\003\022\021\n\tcollector\030\003 \001(\t\022\r" +
+      "\n\005cause\030\004 \001(\t\022\031\n\021heap_before_bytes\030\005 \001(\003" +
+      "\022\030\n\020heap_after_bytes\030\006 \001(\003\"V\n\020StreamingS" +
+      "tarted\022\020\n\010query_id\030\001 \001(\t\022\016\n\006run_id\030\002 \001(\t" +
+      "\022\014\n\004name\030\003 \001(\t\022\022\n\nstarted_ms\030\004 \001(\003\"\274\003\n\021S" +
+      "treamingProgress\022\020\n\010query_id\030\001 \001(\t\022\016\n\006ru" +
+      "n_id\030\002 \001(\t\022\014\n\004name\030\003 \001(\t\022\020\n\010batch_id\030\004 \001" +
+      "(\003\022\024\n\014triggered_ms\030\005 \001(\003\022\031\n\021batch_durati" +
+      "on_ms\030\006 \001(\003\022\024\n\014add_batch_ms\030\007 \001(\003\022\030\n\020lat" +
+      "est_offset_ms\030\010 \001(\003\022\022\n\ninput_rows\030\t \001(\003\022" +
+      "\035\n\025input_rows_per_second\030\n \001(\001\022!\n\031proces" +
+      "sed_rows_per_second\030\013 \001(\001\022\022\n\nstate_rows\030" +
+      "\014 \001(\003\022\032\n\022state_memory_bytes\030\r \001(\003\022!\n\031dro" +
+      "pped_by_watermark_rows\030\016 \001(\003\022\024\n\014watermar" +
+      "k_ms\030\017 \001(\003\022\032\n\022source_lag_records\030\020 \001(\003\022\030" +
+      "\n\020source_lag_bytes\030\021 \001(\003\022\017\n\007sources\030\022 \003(" +
+      "\t\"\\\n\016StreamingEnded\022\020\n\010query_id\030\001 \001(\t\022\016\n" +
+      "\006run_id\030\002 \001(\t\022\020\n\010ended_ms\030\003 \001(\003\022\026\n\016failu" +
+      "re_reason\030\004 \001(\t\"\317\002\n\024ResourceProfileAdded" +
+      "\022\022\n\nprofile_id\030\001 \001(\005\022\026\n\016executor_cores\030\002" +
+      " \001(\005\022\035\n\025executor_memory_bytes\030\003 \001(\003\022\035\n\025m" +
+      "emory_overhead_bytes\030\004 \001(\003\022\034\n\024pyspark_me" +
+      "mory_bytes\030\005 \001(\003\022\035\n\025off_heap_memory_byte" +
+      "s\030\006 \001(\003\022\021\n\ttask_cpus\030\007 \001(\001\022K\n\tresources\030" +
+      "\010 \003(\01328.sparkfuse.contracts.ResourceProf" +
+      "ileAdded.ResourcesEntry\0320\n\016ResourcesEntr" +
+      "y\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"{\n\tNod" +
+      "eEvent\022\r\n\005event\030\001 \001(\t\022\014\n\004host\030\002 \001(\t\022\023\n\013e" +
+      "xecutor_id\030\003 \001(\t\022\020\n\010stage_id\030\004 \001(\005\022\025\n\rta" +
+      "sk_failures\030\005 \001(\005\022\023\n\013happened_ms\030\006 \001(\003\"\027" +
+      "\n\004Tick\022\017\n\007sent_ms\030\001 \001(\003\".\n\013Undecodable\022\017" +
+      "\n\007payload\030\001 \001(\014\022\016\n\006reason\030\002 \001(\tB\032\n\026io.sp" +
+      "arkfuse.contractsP\001"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -552,7 +552,7 @@ public final class FactOuterClass extends com.google.protobuf.GeneratedFile {
     internal_static_sparkfuse_contracts_CollectorHealth_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_sparkfuse_contracts_CollectorHealth_descriptor,
-        new java.lang.String[] { "Queued", "DroppedBulk", "DroppedReserved", "Acknowledged", "SendErrors", "Faults", "Breaker", "SparkDroppedEvents", "CallbackP99Ns", "CallbackP999Ns", "CallbackMaxNs", "BreakerReason", "PassedOver", "CutFacts", "QueuedBytes", "BehindBytes", "MalformedLines", "Torn", });
+        new java.lang.String[] { "Queued", "DroppedBulk", "DroppedReserved", "Acknowledged", "SendErrors", "Faults", "Protection", "SparkDroppedEvents", "CallbackP99Ns", "CallbackP999Ns", "CallbackMaxNs", "ProtectionReason", "PassedOver", "CutFacts", "QueuedBytes", "BehindBytes", "MalformedLines", "Torn", });
     internal_static_sparkfuse_contracts_GcPause_descriptor =
       getDescriptor().getMessageTypes().get(21);
     internal_static_sparkfuse_contracts_GcPause_fieldAccessorTable = new

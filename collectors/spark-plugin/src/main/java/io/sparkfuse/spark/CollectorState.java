@@ -5,7 +5,7 @@ import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.listener.CallbackTimes;
 import io.sparkfuse.spark.listener.DroppedEvents;
 import io.sparkfuse.spark.listener.SparkfuseListener;
-import io.sparkfuse.spark.safety.CollectorBreaker;
+import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.Lane;
@@ -17,19 +17,19 @@ final class CollectorState {
   private static final String CLOSED = "closed";
 
   private final FactQueue queue;
-  private final CollectorBreaker breaker;
+  private final CollectorProtection protection;
   private final SparkfuseListener listener;
   private final DroppedEvents droppedEvents;
   private final Faults faults;
 
   CollectorState(
       FactQueue queue,
-      CollectorBreaker breaker,
+      CollectorProtection protection,
       SparkfuseListener listener,
       DroppedEvents droppedEvents,
       Faults faults) {
     this.queue = queue;
-    this.breaker = breaker;
+    this.protection = protection;
     this.listener = listener;
     this.droppedEvents = droppedEvents;
     this.faults = faults;
@@ -52,7 +52,7 @@ final class CollectorState {
             .setCallbackP99Ns(times.quantile(0.99))
             .setCallbackP999Ns(times.quantile(0.999))
             .setCallbackMaxNs(times.longest());
-    tellBreaker(health, sender.breakerState());
+    reportProtection(health, sender.backoffState());
     long droppedBySpark = droppedEvents.count();
     if (droppedBySpark >= 0) {
       health.setSparkDroppedEvents(droppedBySpark);
@@ -62,15 +62,15 @@ final class CollectorState {
     return Outgoing.fact(Lane.RESERVED, fact, health.buildPartial().getSerializedSize());
   }
 
-  private void tellBreaker(CollectorHealth.Builder health, String sending) {
+  private void reportProtection(CollectorHealth.Builder health, String sending) {
     if (!faults.on()) {
-      health.setBreaker("open").setBreakerReason("faults");
-    } else if (!breaker.state().equals(CLOSED)) {
-      health.setBreaker(breaker.state()).setBreakerReason(breaker.reason());
+      health.setProtection("open").setProtectionReason("faults");
+    } else if (!protection.state().equals(CLOSED)) {
+      health.setProtection(protection.state()).setProtectionReason(protection.reason());
     } else if (!sending.equals(CLOSED)) {
-      health.setBreaker(sending).setBreakerReason("send errors");
+      health.setProtection(sending).setProtectionReason("send errors");
     } else {
-      health.setBreaker(CLOSED);
+      health.setProtection(CLOSED);
     }
   }
 }

@@ -10,8 +10,8 @@ import io.sparkfuse.spark.hook.SignalWatch;
 import io.sparkfuse.spark.listener.DroppedEvents;
 import io.sparkfuse.spark.listener.EventGate;
 import io.sparkfuse.spark.listener.SparkfuseListener;
-import io.sparkfuse.spark.safety.CollectorBreaker;
-import io.sparkfuse.spark.safety.CollectorBreaker.Level;
+import io.sparkfuse.spark.safety.CollectorProtection;
+import io.sparkfuse.spark.safety.CollectorProtection.Level;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.Guard;
@@ -48,7 +48,7 @@ final class DriverSide implements DriverPlugin {
   private SparkContext context;
   private PluginSettings settings;
   private FactQueue queue;
-  private CollectorBreaker breaker;
+  private CollectorProtection protection;
   private SparkfuseListener listener;
   private Sender sender;
   private Guard guard;
@@ -82,19 +82,19 @@ final class DriverSide implements DriverPlugin {
     fuse = new FuseState(settings.fuse, settings.fuseHold);
     Fuse.install(fuse);
     queue = parts.queue(settings);
-    breaker = new CollectorBreaker(strain(), settings.breakerPauseMs, this::levelChanged);
+    protection = new CollectorProtection(strain(), settings.protectionPauseMs, this::levelChanged);
     DaemonThreads.of("warm-up", senderFaults, WarmUp::run).start();
     listener =
         new SparkfuseListener(
             context.conf(),
             parts.recorder(queue),
             book,
-            new EventGate(breaker::level, queue::passOver),
+            new EventGate(protection::level, queue::passOver),
             faults,
             SparkfusePlugin.version());
     listen();
     startSender();
-    guard = Guard.start(breaker, settings.switchFile, senderFaults);
+    guard = Guard.start(protection, settings.switchFile, senderFaults);
   }
 
   private Strain strain() {
@@ -123,7 +123,7 @@ final class DriverSide implements DriverPlugin {
 
   private void startSender() {
     DroppedEvents droppedEvents = new DroppedEvents(context);
-    CollectorState state = new CollectorState(queue, breaker, listener, droppedEvents, faults);
+    CollectorState state = new CollectorState(queue, protection, listener, droppedEvents, faults);
     Sender made =
         new Sender(
             queue,
@@ -145,7 +145,8 @@ final class DriverSide implements DriverPlugin {
         application = parts.application(settings, context, appId);
         sampleDriver();
         watch =
-            SignalWatch.start(settings, application, fuse, breaker, book, context, queue, faults);
+            SignalWatch.start(
+                settings, application, fuse, protection, book, context, queue, faults);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
@@ -156,7 +157,7 @@ final class DriverSide implements DriverPlugin {
   private void sampleDriver() {
     if (!context.isLocal()) {
       DriverOutlet outlet =
-          new DriverOutlet(parts.recorder(queue), () -> breaker.level() != Level.NOTHING);
+          new DriverOutlet(parts.recorder(queue), () -> protection.level() != Level.NOTHING);
       sampler = new Sampler(settings, DRIVER, this::host, outlet, faults);
       sampler.start();
     }
@@ -187,7 +188,8 @@ final class DriverSide implements DriverPlugin {
 
   private Object answer() {
     try {
-      return DriverAnswer.text(application, breaker == null || breaker.level() != Level.NOTHING);
+      return DriverAnswer.text(
+          application, protection == null || protection.level() != Level.NOTHING);
     } catch (Throwable fault) {
       faults.caught(fault);
       return "";

@@ -10,7 +10,7 @@ import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.listener.EventGate;
 import io.sparkfuse.spark.listener.SparkfuseListener;
-import io.sparkfuse.spark.safety.CollectorBreaker.Level;
+import io.sparkfuse.spark.safety.CollectorProtection.Level;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.DriverAnswer;

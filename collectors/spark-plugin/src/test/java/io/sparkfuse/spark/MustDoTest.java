@@ -188,18 +188,18 @@ class MustDoTest {
         PluginOfTests.spark(
             memory.driver(),
             new ExecutorParts(),
-            "spark.sparkfuse.breaker.callbackBudget",
+            "spark.sparkfuse.protection.callbackBudget",
             "1us",
-            "spark.sparkfuse.breaker.pause",
+            "spark.sparkfuse.protection.pause",
             "1s")) {
       PluginOfTests.await(
-          "the breaker to open",
+          "the protection to open",
           () -> {
             spark.parallelize(numbers, 1_500).count();
-            return memory.health().getBreaker().equals("open");
+            return memory.health().getProtection().equals("open");
           });
-      assertEquals("callbacks", memory.health().getBreakerReason());
-      PluginOfTests.await("the try", () -> memory.health().getBreaker().equals("half-open"));
+      assertEquals("callbacks", memory.health().getProtectionReason());
+      PluginOfTests.await("the try", () -> memory.health().getProtection().equals("half-open"));
       PluginOfTests.assertJobIsRight(spark);
       assertTrue(memory.health().getPassedOver() > 0);
     }
@@ -215,12 +215,12 @@ class MustDoTest {
       PluginOfTests.await("the first job", () -> memory.of(KindCase.JOB_ENDED).size() == 1);
       Files.createFile(file);
       PluginOfTests.await(
-          "it to be off", () -> memory.health().getBreakerReason().equals("switched off"));
+          "it to be off", () -> memory.health().getProtectionReason().equals("switched off"));
       PluginOfTests.assertJobIsRight(spark);
       PluginOfTests.await("the passed-over job", () -> memory.health().getPassedOver() >= 16);
       int samples = memory.of(KindCase.EXECUTOR_SAMPLE).size();
       Files.delete(file);
-      PluginOfTests.await("it to be on", () -> memory.health().getBreaker().equals("closed"));
+      PluginOfTests.await("it to be on", () -> memory.health().getProtection().equals("closed"));
       PluginOfTests.await("a sample", () -> memory.of(KindCase.EXECUTOR_SAMPLE).size() > samples);
       PluginOfTests.assertJobIsRight(spark);
     }
@@ -276,10 +276,10 @@ class MustDoTest {
       "executor.patience",
       "health.interval",
       "switchFile",
-      "breaker.leastFreeHeap",
-      "breaker.mostGcShare",
-      "breaker.callbackBudget",
-      "breaker.pause",
+      "protection.leastFreeHeap",
+      "protection.mostGcShare",
+      "protection.callbackBudget",
+      "protection.pause",
       "fuse",
       "fuse.publicKeys",
       "fuse.hold",
@@ -382,7 +382,7 @@ class MustDoTest {
     }
     CollectorHealth last = memory.health();
 
-    assertEquals("closed", last.getBreaker());
+    assertEquals("closed", last.getProtection());
     assertEquals(0, last.getFaults());
     assertTrue(last.getCallbackMaxNs() >= last.getCallbackP99Ns() / 2);
   }

@@ -139,7 +139,7 @@ final class Application {
     Drops told =
         new Drops(health.getDroppedBulk() + health.getDroppedReserved() + unnumbered, unnumbered);
     drops.merge(collector, told, Drops::higher);
-    if (health.getBreaker().equals("open") && OFF.contains(health.getBreakerReason())) {
+    if (health.getProtection().equals("open") && OFF.contains(health.getProtectionReason())) {
       jobs.unseen();
       executors.unasked();
     }

@@ -151,7 +151,7 @@ class ApplicationAbsenceTest {
     Story story = running();
     story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
     CollectorHealth.Builder off =
-        CollectorHealth.newBuilder().setBreaker("open").setBreakerReason("switched off");
+        CollectorHealth.newBuilder().setProtection("open").setProtectionReason("switched off");
     for (int window = 1; window <= 100; window++) {
       List<LiveRow> rows = story.word(DRIVER).health(DRIVER, off).pass();
 
@@ -160,7 +160,7 @@ class ApplicationAbsenceTest {
       assertFalse(Story.application(rows).hasIdleMs());
       assertEquals(0, Story.application(rows).getDriverSilentMs());
     }
-    CollectorHealth.Builder on = CollectorHealth.newBuilder().setBreaker("closed");
+    CollectorHealth.Builder on = CollectorHealth.newBuilder().setProtection("closed");
     List<LiveRow> first = story.word(DRIVER).health(DRIVER, on).pass();
     story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
     List<LiveRow> silent = story.word(DRIVER).health(DRIVER, on).pass();
@@ -176,9 +176,9 @@ class ApplicationAbsenceTest {
   void whatEndedUnseenDoesNotStandStill() throws Exception {
     Story story = running();
     CollectorHealth.Builder off =
-        CollectorHealth.newBuilder().setBreaker("open").setBreakerReason("switched off");
+        CollectorHealth.newBuilder().setProtection("open").setProtectionReason("switched off");
     story.word(DRIVER).health(DRIVER, off).pass();
-    CollectorHealth.Builder on = CollectorHealth.newBuilder().setBreaker("closed");
+    CollectorHealth.Builder on = CollectorHealth.newBuilder().setProtection("closed");
     AppLive unknown = null;
     for (int window = 1; window <= 100; window++) {
       unknown = story.word(DRIVER).health(DRIVER, on).passed();
@@ -206,7 +206,7 @@ class ApplicationAbsenceTest {
     Story story = running();
     story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
     CollectorHealth.Builder less =
-        CollectorHealth.newBuilder().setBreaker("open").setBreakerReason("heap");
+        CollectorHealth.newBuilder().setProtection("open").setProtectionReason("heap");
     List<LiveRow> rows = story.word(DRIVER).health(DRIVER, less).pass();
 
     assertEquals(5000, Story.executors(rows).get(0).getSilentMs());

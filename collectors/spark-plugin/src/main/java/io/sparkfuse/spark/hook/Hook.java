@@ -4,7 +4,7 @@ import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.contracts.SignedSignal;
 import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
-import io.sparkfuse.spark.safety.CollectorBreaker;
+import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.settings.FuseMode;
@@ -25,7 +25,7 @@ final class Hook {
   private final Application application;
   private final PublicKeys keys;
   private final FuseState state;
-  private final CollectorBreaker collector;
+  private final CollectorProtection collector;
   private final StageBook book;
   private final Actuator actuator;
   private final Receipts receipts;
@@ -36,7 +36,7 @@ final class Hook {
       Application application,
       PublicKeys keys,
       FuseState state,
-      CollectorBreaker collector,
+      CollectorProtection collector,
       StageBook book,
       Actuator actuator,
       Receipts receipts,

@@ -2,7 +2,7 @@ package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.spark.counters.StageBook;
 import io.sparkfuse.spark.facts.Application;
-import io.sparkfuse.spark.safety.CollectorBreaker;
+import io.sparkfuse.spark.safety.CollectorProtection;
 import io.sparkfuse.spark.safety.DaemonThreads;
 import io.sparkfuse.spark.safety.Faults;
 import io.sparkfuse.spark.safety.PluginLog;
@@ -59,7 +59,7 @@ public final class SignalWatch {
       PluginSettings settings,
       Application application,
       FuseState state,
-      CollectorBreaker collector,
+      CollectorProtection collector,
       StageBook book,
       SparkContext context,
       FactQueue queue,

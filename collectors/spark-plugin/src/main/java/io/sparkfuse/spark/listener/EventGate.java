@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.listener;
 
-import io.sparkfuse.spark.safety.CollectorBreaker.Level;
+import io.sparkfuse.spark.safety.CollectorProtection.Level;
 import io.sparkfuse.spark.transport.Lane;
 import java.util.function.Consumer;
 import java.util.function.Supplier;

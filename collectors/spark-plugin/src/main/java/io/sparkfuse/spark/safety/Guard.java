@@ -7,8 +7,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The threads that look after the collector's breaker: one looks at this JVM every second, one, if
- * it is asked for, whether the switch file is there.
+ * The threads that look after the collector's protection: one looks at this JVM every second, one,
+ * if it is asked for, whether the switch file is there.
  *
  * <p>Two, because a file on a dead network mount can hang its looker for ever.
  */
@@ -16,23 +16,23 @@ public final class Guard {
   static final long LOOK_MS = 1_000;
   static final long FILE_MS = 500;
 
-  private final CollectorBreaker breaker;
+  private final CollectorProtection protection;
   private final Faults faults;
   private final CountDownLatch stop = new CountDownLatch(1);
 
-  private Guard(CollectorBreaker breaker, Faults faults) {
-    this.breaker = breaker;
+  private Guard(CollectorProtection protection, Faults faults) {
+    this.protection = protection;
     this.faults = faults;
   }
 
   /** Starts to look; {@code switchFile} may be empty. */
-  public static Guard start(CollectorBreaker breaker, String switchFile, Faults faults) {
-    Guard guard = new Guard(breaker, faults);
-    Runnable look = () -> breaker.look(SteadyClock.ms());
+  public static Guard start(CollectorProtection protection, String switchFile, Faults faults) {
+    Guard guard = new Guard(protection, faults);
+    Runnable look = () -> protection.look(SteadyClock.ms());
     DaemonThreads.of("guard", faults, () -> guard.repeat(LOOK_MS, look)).start();
     if (!switchFile.isEmpty()) {
       Path path = Paths.get(switchFile);
-      Runnable lookAtFile = () -> breaker.setOff("the file " + path, Files.exists(path));
+      Runnable lookAtFile = () -> protection.setOff("the file " + path, Files.exists(path));
       DaemonThreads.of("switch", faults, () -> guard.repeat(FILE_MS, lookAtFile)).start();
     }
     return guard;

@@ -42,7 +42,7 @@ public final class PluginSettings {
   public final double leastFreeHeap;
   public final double mostGcShare;
   public final long callbackBudgetNs;
-  public final long breakerPauseMs;
+  public final long protectionPauseMs;
   public final FuseMode fuse;
   public final String fusePublicKeys;
   public final boolean fuseHold;
@@ -70,10 +70,10 @@ public final class PluginSettings {
     executorPatienceMs = read.millis(SettingKeys.EXECUTOR_PATIENCE, 30_000, 1_000);
     healthIntervalMs = read.millis(SettingKeys.HEALTH_INTERVAL, 5_000, 100);
     switchFile = read.path(SettingKeys.SWITCH_FILE);
-    leastFreeHeap = read.share(SettingKeys.BREAKER_FREE_HEAP, 0.1);
-    mostGcShare = read.share(SettingKeys.BREAKER_GC_SHARE, 0.1);
-    callbackBudgetNs = read.micros(SettingKeys.BREAKER_CALLBACK, 2_000, 1) * 1_000;
-    breakerPauseMs = read.millis(SettingKeys.BREAKER_PAUSE, 30_000, 1_000);
+    leastFreeHeap = read.share(SettingKeys.PROTECTION_FREE_HEAP, 0.1);
+    mostGcShare = read.share(SettingKeys.PROTECTION_GC_SHARE, 0.1);
+    callbackBudgetNs = read.micros(SettingKeys.PROTECTION_CALLBACK, 2_000, 1) * 1_000;
+    protectionPauseMs = read.millis(SettingKeys.PROTECTION_PAUSE, 30_000, 1_000);
     fuse = read.choice(SettingKeys.FUSE, FuseMode.class, FuseMode.WARN);
     fusePublicKeys = read.text(SettingKeys.FUSE_PUBLIC_KEYS, "");
     fuseHold = read.flag(SettingKeys.FUSE_HOLD, false);

@@ -27,10 +27,10 @@ public final class SettingKeys {
   public static final String EXECUTOR_PATIENCE = PREFIX + "executor.patience";
   public static final String HEALTH_INTERVAL = PREFIX + "health.interval";
   public static final String SWITCH_FILE = PREFIX + "switchFile";
-  public static final String BREAKER_FREE_HEAP = PREFIX + "breaker.leastFreeHeap";
-  public static final String BREAKER_GC_SHARE = PREFIX + "breaker.mostGcShare";
-  public static final String BREAKER_CALLBACK = PREFIX + "breaker.callbackBudget";
-  public static final String BREAKER_PAUSE = PREFIX + "breaker.pause";
+  public static final String PROTECTION_FREE_HEAP = PREFIX + "protection.leastFreeHeap";
+  public static final String PROTECTION_GC_SHARE = PREFIX + "protection.mostGcShare";
+  public static final String PROTECTION_CALLBACK = PREFIX + "protection.callbackBudget";
+  public static final String PROTECTION_PAUSE = PREFIX + "protection.pause";
   public static final String FUSE = PREFIX + "fuse";
   public static final String FUSE_PUBLIC_KEYS = PREFIX + "fuse.publicKeys";
   public static final String FUSE_HOLD = PREFIX + "fuse.hold";
@@ -58,10 +58,10 @@ public final class SettingKeys {
               EXECUTOR_PATIENCE,
               HEALTH_INTERVAL,
               SWITCH_FILE,
-              BREAKER_FREE_HEAP,
-              BREAKER_GC_SHARE,
-              BREAKER_CALLBACK,
-              BREAKER_PAUSE,
+              PROTECTION_FREE_HEAP,
+              PROTECTION_GC_SHARE,
+              PROTECTION_CALLBACK,
+              PROTECTION_PAUSE,
               FUSE,
               FUSE_PUBLIC_KEYS,
               FUSE_HOLD));

@@ -42,7 +42,7 @@ public final class Sender {
   private final FactEncoder encoder;
   private final Faults faults;
   private final Deliveries deliveries = new Deliveries();
-  private final SendBreaker breaker = new SendBreaker(deliveries);
+  private final SendBackoff backoff = new SendBackoff(deliveries);
   private final SinkOpening sinks;
   private final Thread thread;
   private final long healthIntervalMs;
@@ -91,8 +91,8 @@ public final class Sender {
   }
 
   /** closed, open or half-open: whether records go to the broker. */
-  public String breakerState() {
-    return breaker.state();
+  public String backoffState() {
+    return backoff.state();
   }
 
   /** How many records wait, encoded or not. */
@@ -145,7 +145,7 @@ public final class Sender {
     }
     offerHealthWhenDue();
     forsakeDead(); // what it held is counted though nothing more should come
-    boolean idle = backlog.waiting() == 0 || !breaker.closed();
+    boolean idle = backlog.waiting() == 0 || !backoff.closed();
     deliver(queue.take(BATCH, idle ? WAIT_MS : 1));
     sendWaiting();
   }
@@ -180,7 +180,7 @@ public final class Sender {
 
   /** At the end a broker that is away is not waited for. */
   private boolean givesUp() {
-    return stopping && (breaker.state().equals("open") || SteadyClock.ms() >= drainUntilMs);
+    return stopping && (backoff.state().equals("open") || SteadyClock.ms() >= drainUntilMs);
   }
 
   private void offerHealthWhenDue() {
@@ -227,7 +227,7 @@ public final class Sender {
 
   private void sendWaiting() throws IOException {
     for (int i = 0; i < MOST_IN_A_ROW && backlog.waiting() > 0; i++) {
-      if (!breaker.allows(SteadyClock.ms())) {
+      if (!backoff.allows(SteadyClock.ms())) {
         return;
       }
       Backlog.Waiting first = backlog.first();
@@ -239,7 +239,7 @@ public final class Sender {
   }
 
   private boolean tryOnce(String topic, byte[] value) {
-    if (!breaker.allows(SteadyClock.ms())) {
+    if (!backoff.allows(SteadyClock.ms())) {
       return false;
     }
     forsakeDead();
@@ -256,9 +256,9 @@ public final class Sender {
       forsake(sinks.drop(), "the Kafka client is broken", broken);
     }
     if (taken) {
-      breaker.took();
+      backoff.took();
     } else {
-      breaker.refused(SteadyClock.ms());
+      backoff.refused(SteadyClock.ms());
     }
     return taken;
   }

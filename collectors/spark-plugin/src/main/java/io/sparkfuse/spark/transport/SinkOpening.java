@@ -61,7 +61,7 @@ final class SinkOpening {
   /**
    * Forgets a sink that can bring nothing out any more and gives it, or null.
    *
-   * <p>It counts as a try that failed, so the breaker sees where each new one dies as well; those
+   * <p>It counts as a try that failed, so the backoff sees where each new one dies as well; those
    * are made less and less often.
    */
   synchronized RecordSink dropDead(long nowMs) {
@@ -85,7 +85,7 @@ final class SinkOpening {
     boolean wanted = true;
     try {
       made = sinks.open(deliveries);
-    } catch (Throwable unusable) { // the breaker sees that nothing is taken, and lets it try again
+    } catch (Throwable unusable) { // the backoff sees that nothing is taken, and lets it try again
       PluginLog.trouble("the Kafka client cannot be made", unusable);
     } finally {
       wanted = opened(made);

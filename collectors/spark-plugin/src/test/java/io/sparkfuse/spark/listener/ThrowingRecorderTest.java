@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.spark.counters.StageBook;
-import io.sparkfuse.spark.safety.CollectorBreaker.Level;
+import io.sparkfuse.spark.safety.CollectorProtection.Level;
 import io.sparkfuse.spark.safety.Faults;
 import java.util.Arrays;
 import org.apache.spark.SparkConf;

@@ -167,7 +167,7 @@ class SenderTest {
     assertTimeoutPreemptively(
         Duration.ofSeconds(120),
         () -> {
-          while (!sender.breakerState().equals("open")) {
+          while (!sender.backoffState().equals("open")) {
             Thread.yield();
           }
         });

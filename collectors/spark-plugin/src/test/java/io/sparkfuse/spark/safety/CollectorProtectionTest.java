@@ -1,0 +1,114 @@
+package io.sparkfuse.spark.safety;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.sparkfuse.spark.safety.CollectorProtection.Level;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Must-do 6: it opens on each of its reasons, waits, tries, and closes or opens for longer. */
+class CollectorProtectionTest {
+  private static final long PAUSE_MS = 30_000;
+
+  private double freeHeap = 0.5;
+  private long gcMs;
+  private long callbackNs;
+  private long nowMs = 1_000_000;
+  private final List<Level> levels = new ArrayList<>();
+  private CollectorProtection protection;
+
+  @BeforeEach
+  void make() {
+    Strain.Gauges gauges = new Strain.Gauges(() -> freeHeap, () -> gcMs, () -> callbackNs);
+    Strain strain = new Strain(gauges, 0.1, 0.1, 2_000_000);
+    protection = new CollectorProtection(strain, PAUSE_MS, levels::add);
+  }
+
+  /** Lets time pass, second by second; collections take a share of it. */
+  private void pass(long ms, double gcShare) {
+    for (long i = 0; i < ms; i += 1_000) {
+      nowMs += 1_000;
+      gcMs += (long) (1_000 * gcShare);
+      protection.look(nowMs);
+    }
+  }
+
+  private void assertIs(String state, String reason, Level level) {
+    assertEquals(
+        Arrays.asList(state, reason, level),
+        Arrays.asList(protection.state(), protection.reason(), protection.level()));
+  }
+
+  @Test
+  void must_do_06_closedWhileAllIsWell() {
+    pass(120_000, 0.05);
+
+    assertIs("closed", "", Level.ALL);
+    assertEquals(0, levels.size());
+  }
+
+  @Test
+  void must_do_06_aFullHeapOpensItAndAnEmptyOneClosesItAfterAProbe() {
+    freeHeap = 0.09;
+    pass(1_000, 0);
+    assertIs("open", "heap", Level.FEW);
+    freeHeap = 0.5;
+    pass(PAUSE_MS - 1_000, 0);
+    assertIs("open", "heap", Level.FEW);
+    pass(1_000, 0);
+    assertIs("half-open", "heap", Level.ALL);
+    pass(CollectorProtection.PROBE_MS, 0);
+
+    assertIs("closed", "", Level.ALL);
+    assertEquals(Arrays.asList(Level.FEW, Level.ALL), levels);
+  }
+
+  @Test
+  void must_do_06_aProbeThatFailsOpensItForTwiceAsLong() {
+    freeHeap = 0;
+    pass(1_000 + PAUSE_MS + 1_000, 0);
+    assertIs("open", "heap", Level.FEW);
+    pass(2 * PAUSE_MS - 1_000, 0);
+    assertIs("open", "heap", Level.FEW);
+    freeHeap = 0.5;
+    pass(1_000 + CollectorProtection.PROBE_MS, 0);
+
+    assertIs("closed", "", Level.ALL);
+  }
+
+  @Test
+  void must_do_06_collectionsOpenItButNotOneLongPause() {
+    pass(40_000, 0.02);
+    gcMs += 2_000;
+    pass(1_000, 0);
+    assertIs("closed", "", Level.ALL);
+    pass(60_000, 0.3);
+
+    assertIs("open", "gc", Level.FEW);
+  }
+
+  @Test
+  void must_do_06_slowCallbacksOpenIt() {
+    callbackNs = 3_000_000;
+    pass(1_000, 0);
+
+    assertIs("open", "callbacks", Level.FEW);
+  }
+
+  @Test
+  void must_do_07_itsOwnerSwitchesItOffAndOnByEachWayAlone() {
+    protection.setOff("a signal", true);
+    protection.setOff("the file x", true);
+    assertIs("open", "switched off", Level.NOTHING);
+    protection.setOff("a signal", false);
+    assertIs("open", "switched off", Level.NOTHING);
+    protection.setOff("the file x", false);
+    protection.setOff("the file x", false);
+
+    assertIs("closed", "", Level.ALL);
+    assertEquals(Arrays.asList(Level.NOTHING, Level.ALL), levels);
+  }
+}

@@ -1,0 +1,91 @@
+package io.sparkfuse.spark.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** Must-do 6, for what goes wrong on the way to the broker. */
+class SendBackoffTest {
+  private final Deliveries deliveries = new Deliveries();
+  private final SendBackoff backoff = new SendBackoff(deliveries);
+
+  private void take(int records) {
+    for (int i = 0; i < records; i++) {
+      deliveries.tookOne();
+      backoff.took();
+    }
+  }
+
+  private void openByRefusal() {
+    assertTrue(backoff.allows(0));
+    backoff.refused(0);
+    assertEquals("closed", backoff.state());
+    backoff.refused(SendBackoff.PATIENCE_MS);
+    assertEquals("open", backoff.state());
+  }
+
+  @Test
+  void must_do_06_itOpensAfterItsPatienceAndLetsOneTry() {
+    openByRefusal();
+    long probeMs = SendBackoff.PATIENCE_MS + SendBackoff.PAUSE_MS;
+
+    assertFalse(backoff.allows(probeMs - 1));
+    assertTrue(backoff.allows(probeMs));
+    assertEquals("half-open", backoff.state());
+    take(1);
+    assertFalse(backoff.allows(probeMs + 1), "only one goes until its fate is known");
+    deliveries.acknowledgedOne();
+    assertTrue(backoff.allows(probeMs + 2));
+    assertEquals("closed", backoff.state());
+  }
+
+  @Test
+  void must_do_06_aProbeThatFailsOpensItAgain() {
+    openByRefusal();
+    long probeMs = SendBackoff.PATIENCE_MS + SendBackoff.PAUSE_MS;
+    assertTrue(backoff.allows(probeMs));
+    take(1);
+    deliveries.failedOne();
+
+    assertFalse(backoff.allows(probeMs + 1));
+    assertEquals("open", backoff.state());
+    assertTrue(backoff.allows(probeMs + 1 + SendBackoff.PAUSE_MS));
+    backoff.refused(probeMs + 1 + SendBackoff.PAUSE_MS);
+    assertEquals("open", backoff.state());
+  }
+
+  @Test
+  void must_do_06_manyFailuresInARowOpenIt() {
+    backoff.allows(0);
+    take((int) SendBackoff.MOST_FAILURES);
+    for (int i = 1; i < SendBackoff.MOST_FAILURES; i++) {
+      deliveries.failedOne();
+    }
+    assertTrue(backoff.allows(1));
+    deliveries.failedOne();
+
+    assertFalse(backoff.allows(2));
+  }
+
+  @Test
+  void must_do_06_aBrokerThatTakesAndNeverAnswersOpensIt() {
+    backoff.allows(0);
+    take(5);
+
+    assertTrue(backoff.allows(SendBackoff.SILENCE_MS - 1));
+    assertFalse(backoff.allows(SendBackoff.SILENCE_MS));
+  }
+
+  @Test
+  void aLongTimeWithoutAnythingToSendIsNoSilence() {
+    backoff.allows(0);
+    take(1);
+    deliveries.acknowledgedOne();
+
+    assertTrue(backoff.allows(3_600_000));
+    take(1);
+    assertTrue(backoff.allows(3_600_001));
+  }
+}

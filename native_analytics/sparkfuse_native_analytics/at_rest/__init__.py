@@ -1,1 +1,0 @@
-"""An application at rest: what its event log says, as the rows that rules read, judged by the rules of the catalog."""

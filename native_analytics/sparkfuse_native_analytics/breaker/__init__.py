@@ -1,1 +1,0 @@
-"""The breaker: decides when the fuse blows, says so or acts by a signed signal, and writes down every step."""

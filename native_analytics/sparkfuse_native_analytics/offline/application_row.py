@@ -1,0 +1,96 @@
+"""The view app_live offline: one application, as its log leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sparkfuse_native_analytics.offline.stage_rows import held
+from sparkfuse_rules.knowledge.work import operator_rows
+
+VIEW = "app_live"
+SUCCEEDED = "JobSucceeded"
+_READ_BYTES = ("input_bytes", "shuffle_read_bytes")
+_READ_RECORDS = ("input_records", "shuffle_read_records")
+
+
+def application_row(
+    application: Mapping[str, Any],
+    tables: Mapping[str, Any],
+    until_ms: int | None,
+    evidence: Mapping[str, Any],
+    now_ms: int,
+) -> dict[str, Any]:
+    """The columns of app_live, absent ones left out; those of baselines are not filled yet.
+
+    ``application`` is a row of the kernel's applications; ``tables`` holds its jobs, stages and executors as Arrow
+    tables; ``until_ms`` is the last moment that the log tells of, ``evidence`` what was read of the log and what was
+    not; ``now_ms`` is when it was read. Formulas: Application.java in flink-functions; the work of an application is
+    that of its stages, and CPU is that of its tasks.
+    """
+    stages = tables["stages"]
+    results = tables["jobs"]["result"].to_pylist()
+    statuses = stages["status"].to_pylist()
+    failed_jobs = sum(result is not None and result != SUCCEEDED for result in results)
+    started_ms, ended_ms = application["started_ms"], application["ended_ms"]
+    end = until_ms if ended_ms is None else ended_ms
+    row = {
+        "name": application["name"],
+        "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
+        "ended_ms": ended_ms,
+        "elapsed_ms": None if started_ms is None or end is None else held(max(0, end - started_ms)),
+        "between_jobs_ms": None if end is None else held(between_jobs_ms(tables["jobs"], end)),
+        "running_jobs": sum(result is None for result in results),
+        "succeeded_jobs": sum(result == SUCCEEDED for result in results),
+        "failed_jobs": failed_jobs,
+        "running_stages": sum(status == "running" for status in statuses),
+        "ended_stages": sum(status != "running" for status in statuses),
+        "running_tasks": evidence["unfinished_tasks"],
+        "finished_tasks": _sum(stages, "tasks"),
+        "failed_tasks": _sum(stages, "failed"),
+        "executors": tables["executors"]["removed_ms"].null_count,
+        "disk_spilled_bytes": _sum(stages, "disk_spilled_bytes"),
+        "user_name": application["user_name"],
+        "spark_version": application["spark_version"],
+        "finished_cpu_ms": _sum(stages, "cpu_ns") // 1_000_000,
+        "work_bytes": _sum(stages, *_READ_BYTES),
+        "work_records": _sum(stages, *_READ_RECORDS),
+        "operator_rows": _operator_rows(stages),
+        "facts_seen": evidence["events"],
+        "facts_expected": evidence["events"] + evidence["malformed"] + evidence["left_out"],
+        "unfinished_tasks": evidence["unfinished_tasks"],
+        "log_silent_ms": None if until_ms is None or ended_ms is not None else held(max(0, now_ms - until_ms)),
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def between_jobs_ms(jobs: Any, end: int) -> int:
+    """Time in ms behind the first end of a job in which none ran, up to the moment ``end``."""
+    times = zip(jobs["submitted_ms"].to_pylist(), jobs["completed_ms"].to_pylist(), strict=True)
+    known = sorted((begin, end if done is None else done) for begin, done in times if begin is not None)
+    between, ended = 0, None
+    for begin, done in [*known, (end, end)]:
+        between += 0 if ended is None else max(0, begin - ended)
+        ended = done if ended is None else max(ended, done)
+    return between
+
+
+def _operator_rows(stages: Any) -> int | None:
+    """The rows of the ended stages that read nothing; None where no stage is measured so."""
+    told = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
+    rows = (operator_rows(_work(dict(zip(told, row, strict=True)))) for row in zip(*told.values(), strict=True))
+    return held(sum(each for each in rows if each)) or None
+
+
+def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row of the kernel's stages says of its work, as columns of stage_live."""
+    return {
+        "work_bytes": sum(stage[name] for name in _READ_BYTES),
+        "work_records": sum(stage[name] for name in _READ_RECORDS),
+        "operator_rows_max": stage["operator_rows_max"],
+    }
+
+
+def _sum(stages: Any, *names: str) -> int:
+    """The sum of some columns."""
+    return held(sum(value for name in names for value in stages[name].to_pylist() if value is not None))

@@ -1,0 +1,52 @@
+"""The view failure_live offline: the failed task attempts of a stage attempt by their class, as its log leaves them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sparkfuse_native_analytics.offline.application import Application
+from sparkfuse_rules.knowledge.causes import first_cause
+from sparkfuse_rules.knowledge.failures import classify
+
+VIEW = "failure_live"
+_AS_THEY_ARE = (
+    "stage_id", "stage_attempt", "failure_class", "failure_reason", "task_index", "executor_id", "host", "hosts",
+    "failing_tasks", "attempts_max",
+)  # fmt: skip
+
+
+def failure_rows(application: Application) -> list[dict[str, Any]]:
+    """The columns of failure_live, a row for each class of each stage attempt, most failures first."""
+    failures = application.tables["failures"].to_pylist()
+    if not failures:
+        return []
+    stages = dict(zip(application.keys, _stages(application), strict=True))
+    rows = [_row(failure, stages[failure["stage_id"], failure["stage_attempt"]]) for failure in failures]
+    return sorted(rows, key=lambda row: -row["failed_tasks"])
+
+
+def _stages(application: Application) -> list[dict[str, Any]]:
+    """What a failure's row says of its stage."""
+    told: list[dict[str, Any]] = application.tables["stages"].select(["name", "tasks", "num_tasks"]).to_pylist()
+    return [
+        {
+            "stage_name": stage["name"],
+            "stage_fingerprint": fingerprint,
+            "finished_tasks": stage["tasks"],
+            "num_tasks": stage["num_tasks"],
+        }
+        for stage, fingerprint in zip(told, application.fingerprints, strict=True)
+    ]
+
+
+def _row(failure: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
+    what = classify(failure["failure_class"], failure["failure_reason"])
+    return {
+        **{name: failure[name] for name in _AS_THEY_ARE},
+        **stage,
+        "failed_tasks": failure["failed"],
+        "failure_kind": what.kind,
+        "failure": what.reason,
+        "retry": what.retry,
+        "first_cause": first_cause(failure["failure_reason"]),
+    }

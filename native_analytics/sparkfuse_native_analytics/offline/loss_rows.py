@@ -1,0 +1,50 @@
+"""The view executor_loss offline: the executors that went away before the application did, and how many did lately."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sparkfuse_native_analytics.offline.application import Application
+from sparkfuse_rules.knowledge.losses import Left, Losses, goes_with, joined, left
+
+VIEW = "executor_loss"
+# The driver of a local application is an executor to Spark, and goes with the application.
+_DRIVERS = frozenset({"driver", "<driver>"})
+
+
+def loss_rows(application: Application) -> list[dict[str, Any]]:
+    """The columns of executor_loss, a row for each executor that left, the one with most losses beside it first.
+
+    What leaves with the application, or behind its end, is no loss and has no row.
+    """
+    executors = application.tables["executors"]
+    if executors["removed_ms"].null_count == executors.num_rows:
+        return []
+    rows = [row for row in executors.to_pylist() if row["executor_id"] not in _DRIVERS]
+    ended_ms = application.ended_ms
+    losses, told = Losses(), []
+    for at_ms, leaves, row in sorted(_moves(rows), key=lambda move: move[:2]):
+        if not leaves:
+            losses = joined(losses)
+            continue
+        after, columns = left(losses, Left(at_ms, row["added_ms"], row["removed_reason"]))
+        if ended_ms is None or not goes_with(ended_ms, at_ms, columns["failure"]):
+            losses = after
+            told.append(_row(row, columns))
+    return sorted(told, key=lambda row: (-row["lost_alike"], -row["lost_executors"], -row["removed_ms"]))
+
+
+def _moves(rows: list[dict[str, Any]]) -> list[tuple[int, bool, dict[str, Any]]]:
+    """When each executor joined and left: the moment, whether it left, its row. One that was never there only left."""
+    moves = [(row["added_ms"], False, row) for row in rows if row["added_ms"] is not None]
+    return moves + [(row["removed_ms"], True, row) for row in rows if row["removed_ms"] is not None]
+
+
+def _row(executor: dict[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "executor_id": executor["executor_id"],
+        "host": executor["host"],
+        "removed_ms": executor["removed_ms"],
+        "reason": executor["removed_reason"],
+        **columns,
+    }

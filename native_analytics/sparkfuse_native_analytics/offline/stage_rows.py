@@ -1,0 +1,170 @@
+"""The view stage_live offline: the columns that the windows job has at a stage's end, by the same formulas.
+
+What the fold in stream_jobs/flink-functions (Stage, StageRows) makes of facts, this makes of the kernel's table of
+stages. Quantiles are exact here and sketches there; columns that only a running stage has are NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sparkfuse_contracts.columns import view_specs
+
+VIEW = "stage_live"
+LARGEST = 2**63 - 1
+_AS_THEY_ARE = (
+    "stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "job_id",
+    "sql_execution_id", "failure_reason", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms",
+    "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_gc_ms", "slowest_task_executor_id",
+    "slowest_task_host", "operator_rows_max",
+)  # fmt: skip
+_RENAMED = {
+    "finished_tasks": "tasks",
+    "succeeded_tasks": "succeeded",
+    "failed_tasks": "failed",
+    "killed_tasks": "killed",
+    "speculative_tasks": "speculative",
+    "finished_run_ms": "run_ms",
+    "finished_gc_ms": "gc_ms",
+    "finished_input_bytes": "input_bytes",
+    "finished_input_records": "input_records",
+    "finished_shuffle_read_bytes": "shuffle_read_bytes",
+    "finished_shuffle_read_records": "shuffle_read_records",
+    "finished_fetch_wait_ms": "fetch_wait_ms",
+    "finished_shuffle_write_bytes": "shuffle_write_bytes",
+    "finished_shuffle_write_records": "shuffle_write_records",
+    "finished_output_bytes": "output_bytes",
+    "finished_output_records": "output_records",
+    "finished_memory_spilled_bytes": "memory_spilled_bytes",
+    "finished_disk_spilled_bytes": "disk_spilled_bytes",
+    "finished_spilled_tasks": "spilled_tasks",
+    "finished_spilled_duration_ms": "spilled_wall_ms",
+    "finished_duration_ms": "ended_wall_ms",
+    "fetch_failed_tasks": "fetch_failed",
+    "lost_tasks": "lost",
+    "resubmitted_tasks": "resubmitted",
+    # Nothing runs offline, so the totals are those of ended tasks.
+    "disk_spilled_bytes": "disk_spilled_bytes",
+    "memory_spilled_bytes": "memory_spilled_bytes",
+}
+
+
+def stage_rows(stages: Any, until_ms: int | None) -> Any:
+    """The rows of stage_live, one for each row of the kernel's table of stages, in its order.
+
+    ``stages`` and the result are Arrow tables; ``until_ms`` is the last moment that the log tells of, up to which a
+    stage without an end is taken to run. The columns of baselines and fingerprints are left NULL.
+    """
+    import pyarrow as pa
+
+    columns = _columns(stages, until_ms)
+
+    def array(name: str, kind: Any) -> Any:
+        if name not in columns:
+            return pa.nulls(len(stages), kind)
+        found = columns[name]
+        if not isinstance(found, list):
+            return found
+        # Arrow refuses whole numbers that a double holds only nearly.
+        near = kind == pa.float64()
+        return pa.array([None if each is None else float(each) for each in found] if near else found, kind)
+
+    types = arrow_types()
+    return pa.table({name: array(name, types[column.type]) for name, column in view_specs()[VIEW].columns.items()})
+
+
+def arrow_types() -> dict[str, Any]:
+    """Arrow's types of the contract's; whole numbers all have 64 bits, as the kernel gives them."""
+    import pyarrow as pa
+
+    return {
+        "int32": pa.int64(), "int64": pa.int64(), "double": pa.float64(), "bool": pa.bool_(), "string": pa.string(),
+    }  # fmt: skip
+
+
+def completeness(stages: Any, of_log: float) -> list[float]:
+    """For each stage the share of its evidence that is there: that of the log, less what its own task ends lack.
+
+    A stage that ended well and has fewer ends than tasks lost some; one with more counted some twice, which is none.
+    """
+    columns = [stages[name].to_pylist() for name in ("status", "num_tasks", "succeeded", "failed", "speculative")]
+    return [_completeness(of_log, *row) for row in zip(*columns, strict=True)]
+
+
+def with_columns(rows: Any, added: Sequence[Mapping[str, Any]]) -> Any:
+    """The rows with some columns filled from one mapping for each row; what a mapping lacks is NULL."""
+    import pyarrow as pa
+
+    for name in dict.fromkeys(name for each in added for name in each):
+        values = pa.array([each.get(name) for each in added], rows.schema.field(name).type)
+        rows = rows.set_column(rows.schema.get_field_index(name), name, values)
+    return rows
+
+
+def _columns(stages: Any, until_ms: int | None) -> dict[str, Any]:
+    """The columns that are known offline: the kernel's as they are, and lists of those that are made of them."""
+    columns: dict[str, Any] = {name: stages[name] for name in _AS_THEY_ARE}
+    columns |= {name: stages[source] for name, source in _RENAMED.items()}
+    durations, sizes = _spread(stages["wall_ms"]), _spread(stages["task_bytes"])
+    columns |= dict(zip(("duration_p50_ms", "duration_p95_ms", "duration_max_ms"), durations, strict=True))
+    columns |= dict(zip(("task_bytes_p50", "task_bytes_p95", "task_bytes_max"), sizes, strict=True))
+    told = {name: stages[name].to_pylist() for name in _COMPUTED_FROM}
+    rows = zip(*told.values(), durations[0], sizes[0], strict=True)
+    made = [_made(dict(zip((*told, "median_ms", "median_bytes"), row, strict=True)), until_ms) for row in rows]
+    return columns | {name: [row[name] for row in made] for name in _MADE}
+
+
+_COMPUTED_FROM = (
+    "submitted_ms", "completed_ms", "cpu_ns", "input_bytes", "shuffle_read_bytes", "input_records",
+    "shuffle_read_records", "biggest_task_bytes", "biggest_task_ms", "slowest_task_bytes", "slowest_task_ms",
+)  # fmt: skip
+# The columns that compare a task with its siblings: what the task's own begin with, and what the answers are called.
+_TASKS = (
+    ("biggest_task", "bytes_ratio", "lost_ms", "lost_share"),
+    ("slowest_task", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share"),
+)
+_MADE = (
+    "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", *(name for task in _TASKS for name in task[1:]),
+)  # fmt: skip
+
+
+def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
+    """The columns of one row that are computed; the formulas are those of Stage and StageRows."""
+    row: dict[str, Any] = dict.fromkeys(_MADE)
+    end_ms = until_ms if of["completed_ms"] is None else of["completed_ms"]
+    if end_ms is not None and of["submitted_ms"] is not None:
+        row["elapsed_ms"] = held(max(0, end_ms - of["submitted_ms"]))
+    row["finished_cpu_ms"] = of["cpu_ns"] // 1_000_000
+    row["work_bytes"] = held(of["input_bytes"] + of["shuffle_read_bytes"])
+    row["work_records"] = held(of["input_records"] + of["shuffle_read_records"])
+    for task, ratio, lost, share in _TASKS:
+        if of[f"{task}_bytes"] is not None and of["median_bytes"] is not None:
+            row[ratio] = (of[f"{task}_bytes"] + 1.0) / (of["median_bytes"] + 1.0)
+        if of[f"{task}_ms"] is not None and of["median_ms"] is not None:
+            row[lost] = held(max(0, int(of[f"{task}_ms"] - of["median_ms"])))
+            if row["elapsed_ms"]:
+                row[share] = row[lost] / row["elapsed_ms"]
+    return row
+
+
+def _spread(distribution: Any) -> tuple[list[Any], ...]:
+    """Median, 95th percentile and maximum of a column of distributions."""
+    flat = distribution.combine_chunks()
+    return tuple(flat.field(name).to_pylist() for name in ("median", "p95", "max"))
+
+
+def held(number: int) -> int:
+    """The number within 64 bits, where the sums of a hostile log may not stay."""
+    return max(-LARGEST, min(number, LARGEST))
+
+
+def _completeness(
+    of_log: float, status: str | None, tasks: int | None, succeeded: int, failed: int, speculative: int
+) -> float:
+    if status != "succeeded" or not tasks:
+        return of_log
+    # A task that Spark took back (Resubmitted, counted as failed) succeeds twice: only what is beyond that is double.
+    if succeeded - failed - speculative > tasks:
+        return 0.0
+    return min(of_log, succeeded / tasks)

@@ -1,0 +1,141 @@
+"""The fuse controller as a process between a real broker and a real Alertmanager."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
+from tests.kafka import in_order
+from tests.waiting import wait_for
+
+ALERTMANAGER = "prometheus-alertmanager"
+QUIET_CONFIGURATION = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
+
+
+@pytest.fixture
+def alertmanager_url(tmp_path: Path, free_port) -> Iterator[str]:
+    """The address of an Alertmanager that tells nobody."""
+    port, configuration = free_port(), tmp_path / "alertmanager.yml"
+    configuration.write_text(QUIET_CONFIGURATION)
+    command = [ALERTMANAGER, f"--config.file={configuration}", f"--storage.path={tmp_path / 'alerts'}",
+               f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(lambda: _answers(f"{url}/-/ready"), 60, "Alertmanager")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+class Bus:
+    """The topics of the test."""
+
+    def __init__(self, bootstrap: str, prefix: str) -> None:
+        self.bootstrap, self.prefix = bootstrap, prefix
+        self._producer = in_order(bootstrap)
+
+    def put(self, topic: str, *records: tuple[str, bytes]) -> None:
+        """Write records of key and value, and wait until the broker has them."""
+        for key, value in records:
+            self._producer.produce(f"{self.prefix}.{topic}", value, key)
+        assert self._producer.flush(20) == 0
+
+    def all_of(self, topic: str):
+        """All messages that the topic holds now."""
+        name = f"{self.prefix}.{topic}"
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "test", "enable.auto.commit": False})
+        try:
+            partitions = consumer.list_topics(name, timeout=20).topics[name].partitions
+            places = [TopicPartition(name, partition, 0) for partition in partitions]
+            wanted = sum(consumer.get_watermark_offsets(place, timeout=20)[1] for place in places)
+            consumer.assign(places)
+            found = []
+            wait_for(lambda: found.extend(consumer.consume(500, 0.2)) or len(found) >= wanted, 60, f"{topic}'s records")
+            return found
+        finally:
+            consumer.close()
+
+
+@pytest.fixture
+def bus(kafka_bootstrap: str, topic_prefix: str) -> Bus:
+    """Topics of the test's own on the shared broker."""
+    ensure_topics(kafka_bootstrap, topic_prefix)
+    return Bus(kafka_bootstrap, topic_prefix)
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[Path, Path]:
+    """Files of the private and the public key."""
+    return ensure_key_pair(tmp_path / "keys")
+
+
+class ProtectionPart:
+    """The process."""
+
+    def __init__(self, environment: dict[str, str], log: Path) -> None:
+        self._environment, self._log = environment, log
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it watches."""
+        seen = self._said().count("watching")
+        with self._log.open("ab") as log:
+            command = [sys.executable, "-m", "sparkfuse_native_analytics.fuse_controller"]
+            self.process = subprocess.Popen(command, env={**os.environ, **self._environment}, stderr=log, stdout=log)
+        wait_for(lambda: self._said().count("watching") > seen, 240, "the fuse controller in its log")
+
+    def kill(self) -> None:
+        """Kill -9."""
+        self.process.kill()
+        self.process.wait(60)
+
+    def stop(self) -> int:
+        """SIGTERM; the answer is the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+    def _said(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
+
+
+@pytest.fixture
+def make_part(tmp_path: Path, bus: Bus, keys: tuple[Path, Path], alertmanager_url: str) -> Iterator:
+    """A controller in a mode that reads the test's topics; stopped at the end."""
+    parts: list[ProtectionPart] = []
+
+    def make(mode: str) -> ProtectionPart:
+        environment = {
+            "SPARKFUSE_KAFKA_BOOTSTRAP": bus.bootstrap,
+            "SPARKFUSE_TOPIC_PREFIX": bus.prefix,
+            "SPARKFUSE_ALERTMANAGER_URLS": alertmanager_url,
+            "SPARKFUSE_FUSE_MODE": mode,
+            "SPARKFUSE_SIGNING_KEY": str(keys[0]),
+        }
+        parts.append(ProtectionPart(environment, tmp_path / f"controller-{mode}.log"))
+        parts[-1].start()
+        return parts[-1]
+
+    yield make
+    for part in parts:
+        if part.process.poll() is None:
+            part.kill()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False

@@ -1,0 +1,378 @@
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pyarrow as pa
+import pytest
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.columns import view_specs
+from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+from sparkfuse_native_analytics.offline import analysis
+from sparkfuse_native_analytics.offline.analysis import analyse, worst_severity
+from sparkfuse_native_analytics.offline.application import read_application, read_applications, read_tasks
+from sparkfuse_native_analytics.offline.application_row import between_jobs_ms
+from sparkfuse_native_analytics.offline.history import History, lessons
+from sparkfuse_native_analytics.offline.history_rows import history_rows
+from sparkfuse_rules.compiled import rules_offline
+from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, counted, even, nightly
+
+RULES = rules_offline()
+SCHEMA = json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "analysis.json").read_text())
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    def application(run: Run, name: str = "log"):
+        (log,) = find_logs(str(run.write(tmp_path / name))).logs
+        return read_application(log)
+
+    return application
+
+
+@pytest.fixture
+def learned(read):
+    """What some runs taught."""
+
+    def history(*runs: Run) -> History:
+        return History([read(run, f"run-{place}") for place, run in enumerate(runs)])
+
+    return history
+
+
+def found(application, history=None) -> list[tuple[str, str]]:
+    return [(each["rule"], each["severity"]) for each in analyse(application, RULES, history)["findings"]]
+
+
+def test_the_rows_have_the_columns_and_formulas_of_the_live_view(read):
+    """What StageRows.java computes at a stage's end, from the kernel's table; what only runs is NULL."""
+    tasks = [Task(1_000), Task(2_000), Task(3_000), Task(30_000, 90_000_000, disk_spilled_bytes=7), Task(9, reason="x")]
+    application = read(Run([Stage(3, tasks, num_tasks=4)]))
+    (row,) = application.stage_rows.to_pylist()
+    told = {name: value for name, value in row.items() if value is not None}
+
+    assert list(row) == list(view_specs()["stage_live"].columns)
+    assert told == {
+        "stage_id": 3, "stage_attempt": 0, "name": "save at orders.py:88", "num_tasks": 4, "status": "succeeded",
+        "submitted_ms": START_MS + 1_000, "completed_ms": START_MS + 31_000, "elapsed_ms": 30_000, "job_id": 0,
+        "finished_tasks": 5, "succeeded_tasks": 4, "failed_tasks": 1, "killed_tasks": 0, "speculative_tasks": 0,
+        "finished_run_ms": 36_009, "finished_cpu_ms": 36_009, "finished_gc_ms": 5, "finished_input_bytes": 0,
+        "finished_input_records": 0, "finished_shuffle_read_bytes": 94_000_000, "finished_shuffle_read_records": 50,
+        "finished_fetch_wait_ms": 0, "finished_shuffle_write_bytes": 0, "finished_shuffle_write_records": 0,
+        "finished_output_bytes": 0, "finished_output_records": 0, "finished_memory_spilled_bytes": 21,
+        "finished_disk_spilled_bytes": 7, "finished_spilled_tasks": 1, "finished_spilled_duration_ms": 30_000,
+        "finished_duration_ms": 36_009, "duration_p50_ms": 2_500.0, "duration_p95_ms": 30_000.0,
+        "duration_max_ms": 30_000, "task_bytes_p50": 1_000_000.0, "task_bytes_p95": 90_000_000.0,
+        "task_bytes_max": 90_000_000, "disk_spilled_bytes": 7, "memory_spilled_bytes": 21, "work_bytes": 94_000_000,
+        "work_records": 50, "biggest_task_index": 3, "biggest_task_bytes": 90_000_000, "biggest_task_ms": 30_000,
+        "bytes_ratio": 90_000_001 / 1_000_001, "lost_ms": 27_500, "lost_share": 27_500 / 30_000,
+        "slowest_task_index": 3, "slowest_task_ms": 30_000, "slowest_task_bytes": 90_000_000, "slowest_task_gc_ms": 1,
+        "slowest_task_executor_id": "1", "slowest_task_host": "node-1",
+        "slowest_task_bytes_ratio": 90_000_001 / 1_000_001, "slowest_task_lost_ms": 27_500,
+        "slowest_task_lost_share": 27_500 / 30_000, "fetch_failed_tasks": 0, "lost_tasks": 0, "resubmitted_tasks": 0,
+        "stage_fingerprint": row["stage_fingerprint"], "runs_python": False,
+    }  # fmt: skip
+
+
+def test_no_live_only_column_is_filled(read):
+    """What only a running stage has is NULL, so that a rule on it cannot be answered by accident."""
+    row = read(nightly(0, 1_000)).stage_rows.to_pylist()[0]
+    live_only = [name for name, column in view_specs()["stage_live"].columns.items() if "live only" in column.tags]
+
+    assert live_only
+    assert [name for name in live_only if row[name] is not None] == []
+
+
+def test_the_application_is_one_row_of_its_view(read):
+    """Its own time, and the sums of its stages."""
+    application = read(Run([Stage(0, even(1_000, 2)), Stage(1, even(2_000, 3), status="failed")], failed=True))
+
+    assert application.row == {
+        "name": "nightly_orders 2026-11-21", "status": "failed", "ended_ms": START_MS + 3_500, "elapsed_ms": 3_500,
+        "running_jobs": 0, "succeeded_jobs": 0, "failed_jobs": 1, "running_stages": 0, "ended_stages": 2,
+        "running_tasks": 0, "finished_tasks": 5, "failed_tasks": 0, "executors": 0, "disk_spilled_bytes": 0,
+        "user_name": "etl", "spark_version": "3.5.8", "finished_cpu_ms": 8_000, "work_bytes": 5_000_000,
+        "work_records": 50, "facts_seen": 20, "facts_expected": 20, "unfinished_tasks": 0,
+        "between_jobs_ms": 500,
+    }  # fmt: skip
+    assert set(application.row) <= set(view_specs()["app_live"].columns)
+
+
+@pytest.mark.parametrize(
+    "jobs, between_ms",
+    [
+        ([], 0),
+        ([(1_000, 2_000)], 8_000),
+        ([(5_000, 6_000), (1_000, 2_000)], 3_000 + 4_000),
+        ([(1_000, 4_200), (1_500, 3_000), (4_000, 4_500)], 5_500),
+        ([(1_000, 2_000), (5_000, None)], 3_000),
+        ([(1_000, 900), (None, 3_000)], 9_100),
+        ([(1_000, 12_000)], 0),
+    ],
+    ids=["none", "one", "a gap and the end", "overlapping", "one still runs", "odd times", "ends behind it"],
+)  # fmt: skip
+def test_the_time_between_jobs_is_that_in_which_none_ran(jobs, between_ms):
+    """From the first end of a job on; the time before the first job is the wait for executors."""
+    submitted, completed = zip(*jobs, strict=True) if jobs else ((), ())
+    table = pa.table({
+        "submitted_ms": pa.array(submitted, pa.int64()), "completed_ms": pa.array(completed, pa.int64())
+    })  # fmt: skip
+
+    assert between_jobs_ms(table, 10_000) == between_ms
+
+
+def test_identity_is_what_it_is_live(read):
+    """The job of the allow-listed properties; no other property is kept."""
+    application = read(nightly(0, 1_000))
+
+    assert (application.job_key, application.run_key) == ("nightly_orders", f"app-0/0@{START_MS}")
+    assert "spark.secret" not in application.tables["environment"]["key"].to_pylist()
+
+
+def test_a_stage_is_the_same_stage_whatever_its_number(read):
+    """Fingerprints follow the graph of the run and not the ids."""
+    chain = [Stage(0, even(10)), Stage(1, even(10), name="count at b.py:1", parents=[0])]
+    moved = [Stage(4, even(10)), Stage(9, even(10), name="count at b.py:1", parents=[4])]
+
+    assert read(Run(chain), "one").fingerprints == read(Run(moved), "two").fingerprints
+
+
+def test_a_lost_output_that_is_made_again_leaves_its_reader_the_same_stage(read):
+    """The parent was skipped, as in each run; that it runs later, for a retry, does not make the reader another."""
+    reader = Stage(5, even(10), name="count at b.py:1", parents=[3])
+    usual = read(Run([reader]), "usual")
+    retried = read(Run([reader, Stage(3, even(10), after_ms=5), Stage(5, even(10), after_ms=20, attempt=1)]), "retried")
+    before = read(Run([Stage(3, even(10)), replace(reader, after_ms=10)]), "before")
+
+    assert set(usual.fingerprints) < set(retried.fingerprints)
+    assert len(set(retried.fingerprints)) == 2
+    assert set(usual.fingerprints).isdisjoint(before.fingerprints)
+
+
+def test_a_stage_without_an_end_runs_up_to_the_last_word_of_the_log(read):
+    """The log of a driver that was killed: what it took so far, and the tasks that never ended."""
+    tasks = [Task(1_000), Task(40_000), Task(1, reason=None)]
+    application = read(Run([Stage(3, tasks, status="running")], ended=False))
+    made = analyse(application, RULES)
+
+    assert application.stages("status", "elapsed_ms") == [{"status": "running", "elapsed_ms": 40_000}]
+    assert made["application"]["status"] == "running"
+    assert made["evidence"]["unfinished_tasks"] == 1
+    assert made["evidence"]["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("stage", "expected"),
+    [
+        pytest.param(Stage(0, even(10, 4)), 1.0, id="all there"),
+        pytest.param(Stage(0, even(10, 4), num_tasks=5), 0.8, id="an end is missing"),
+        pytest.param(Stage(0, even(10, 4), num_tasks=3), 0.0, id="counted twice"),
+        pytest.param(Stage(0, even(10, 4), num_tasks=9, status="failed"), 1.0, id="a failed stage ran so far"),
+    ],
+)
+def test_completeness_of_a_stage(read, stage, expected):
+    """A stage that ended well has an end for each task."""
+    assert read(Run([stage])).stage_completeness == (expected,)
+
+
+def test_a_bad_line_lowers_the_completeness_of_all(read):
+    """What a line that is no event would have told is missing, nobody knows where."""
+    application = read(Run([Stage(0, even(10, 4))], more=["{broken", "]"]))
+
+    assert 0.8 < application.completeness < 0.95
+    assert analyse(application, RULES)["evidence"]["malformed"] == 2
+
+
+def test_skew_and_spill_are_found_with_their_numbers(read):
+    """The rules of the catalog hold offline as they do live."""
+    skewed = [*even(1_000, 15), Task(31_000, 90_000_000)]
+    spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
+    made = analyse(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
+    spill, skew = sorted(made["findings"], key=lambda each: -each["stage_id"])
+
+    assert [skew["rule"], skew["severity"], skew["stage_id"]] == ["stage_skew", "warning", 0]
+    assert skew["evidence"]["biggest_task_bytes"] == 90_000_000
+    assert "reads 85.8 MiB, 90 times the median, and takes 31.0 s" in skew["description"]
+    assert [spill["rule"], spill["stage_id"], spill["completeness"]] == ["stage_spill", 1, 1.0]
+    assert worst_severity(made) == "warning"
+
+
+HEALTHY = [nightly(day, wall_ms) for day, wall_ms in enumerate([60_000, 62_000, 58_000, 61_000, 59_000, 63_000])]
+
+
+def test_a_slow_run_is_found_against_its_history_and_only_then(read, learned):
+    """Stage and application took three times what they take, by CPU too; without history nothing is slow."""
+    slow = nightly(9, 180_000)
+
+    assert found(read(slow), learned(*HEALTHY)) == [("stage_slow", "warning"), ("application_slow", "warning")]
+    assert found(read(slow)) == []
+
+
+def test_healthy_runs_raise_nothing(read, learned):
+    """As always, with a cold JVM, beside noisy neighbours (wall without CPU), with three times the rows."""
+    known = learned(*HEALTHY)
+    cold = Run([Stage(3, [Task(66_000), *even(58_000, 7)])], start_ms=HEALTHY[-1].start_ms * 2 - START_MS)
+    noisy = Run([Stage(3, even(150_000, cpu_ms=60_000))], start_ms=cold.start_ms)
+    grown = Run([Stage(3, even(170_000, read_bytes=3_000_000))], start_ms=cold.start_ms)
+
+    assert [found(read(run), known) for run in (HEALTHY[0], cold, noisy, grown)] == [[], [], [], []]
+
+
+# What the runs of a source that reports nothing take.
+COUNTED_MS = (60_000, 62_000, 58_000, 61_000, 59_000)
+
+
+def test_a_source_that_reports_nothing_is_judged_by_the_rows_of_its_operators(read, learned):
+    """Three times the rows may take three times as long; as many rows may not, and the finding says what it counted."""
+    known = learned(*(counted(day, wall_ms, 10**9) for day, wall_ms in enumerate(COUNTED_MS)))
+    grown, slow = read(counted(9, 180_000, 3 * 10**9)), read(counted(9, 180_000, 10**9))
+
+    assert found(grown, known) == []
+    assert found(slow, known) == [("stage_slow", "warning"), ("application_slow", "warning")]
+    assert all(
+        "measured by the rows of its SQL operators" in each["description"]
+        for each in analyse(slow, RULES, known)["findings"]
+    )
+
+
+def test_history_has_the_rows_of_operators(read):
+    """What a backfill puts into the store, of the application and of its stage."""
+    application, stage = history_rows(read(counted(0, 60_000, 10**9)), "test", "team")
+
+    assert (application.application.operator_rows, stage.stage.operator_rows_max) == (10**9, 10**9)
+
+
+def test_without_any_measure_of_work_the_bar_is_higher_and_the_finding_says_so(read, learned):
+    """Twice as slow is nothing then; seven times is."""
+    known = learned(*(counted(day, wall_ms, None) for day, wall_ms in enumerate(COUNTED_MS)))
+    findings = analyse(read(counted(9, 420_000, None)), RULES, known)["findings"]
+
+    assert found(read(counted(9, 150_000, None)), known) == []
+    assert [each["rule"] for each in findings] == ["stage_slow", "application_slow"]
+    assert all("Its work cannot be measured" in each["description"] for each in findings)
+
+
+def test_a_run_is_judged_by_what_was_known_before_it_started(read, learned):
+    """Neither by itself nor by later runs, whatever lies in the folder of history."""
+    slow = nightly(3, 180_000)
+    known = learned(*HEALTHY[:3], slow, *HEALTHY[4:])
+
+    assert found(read(slow), known) == []
+    assert analyse(read(slow), RULES, known)["application"]["baseline_runs"] is None
+
+
+def test_the_order_of_history_does_not_matter_and_doubles_add_nothing(read, learned):
+    """Runs are learned in the order in which they ended, each once."""
+    slow = read(nightly(9, 180_000))
+    once, mixed = learned(*HEALTHY), learned(*HEALTHY[::-1], *HEALTHY)
+
+    assert analyse(slow, RULES, once)["stages"] == analyse(slow, RULES, mixed)["stages"]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(nightly(0, 1_000, failed=True), id="a job failed"),
+        pytest.param(nightly(0, 1_000, ended=False), id="no end"),
+        pytest.param(Run([Stage(3, even(1_000)), Stage(4, even(1), status="failed")]), id="a stage failed"),
+        pytest.param(Run([Stage(3, even(1_000), num_tasks=9)], more=["]"] * 9), id="incomplete"),
+    ],
+)
+def test_a_run_that_did_not_end_well_teaches_nothing(read, run):
+    """Only complete and successful runs are history."""
+    assert lessons(read(run)) == []
+
+
+def test_a_stage_that_was_tried_again_teaches_nothing_of_itself(read):
+    """A later attempt runs a part of the tasks; the application as a whole still teaches."""
+    first = Stage(3, even(1_000), status="failed")
+    taught = lessons(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
+
+    assert [lesson.sample.wall_ms for lesson in taught] == [2_500, 900]
+
+
+def test_incomplete_evidence_pages_nobody(read, learned):
+    """A run twenty times slower would be critical; with bad lines it is a warning, and the finding says why."""
+    known = learned(*HEALTHY)
+    torn = nightly(9, 1_300_000, more=["]"])
+
+    assert found(read(nightly(9, 1_300_000)), known)[0] == ("stage_slow", "critical")
+    assert sorted(found(read(torn), known)) == [
+        ("application_slow", "warning"), ("collector_lossy", "warning"), ("stage_slow", "warning"),
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_decided_says_so(read):
+    """Rules whose evidence is live only are neither a finding nor a clean bill."""
+    undecided = {each["rule"]: each["reason"] for each in analyse(read(nightly(0, 1_000)), RULES)["not_decidable"]}
+
+    assert undecided["task_stuck"] == "needs what only a running job tells: stalled_ms, activity"
+    assert {"stage_runaway_spill", "node_bad", "storage_slow", "executor_silent", "deadline_at_risk"} < set(undecided)
+    assert not {"executor_lost", "executor_churn", "job_failed", "task_failures", "fetch_failed"} & set(undecided)
+    assert not {"task_straggler", "application_incomplete", "collector_lossy"} & set(undecided)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(Run([Stage(0, [*even(1_000, 15), Task(31_000, 90_000_000)])]), id="with a finding"),
+        pytest.param(Run([]), id="without stages"),
+        pytest.param(Run([Stage(0, even(5, metrics=False), status="running")], ended=False, more=["]"]), id="torn"),
+    ],
+)
+def test_the_analysis_is_what_its_schema_says(read, run):
+    """Every key is there, numbers are numbers, absent is null: JSON that survives its own writing."""
+    made = analyse(read(run), RULES)
+    jsonschema.Draft202012Validator(SCHEMA).validate(made)
+
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
+
+
+@pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "-1", "0", "1e300", '"x"', "null"])
+def test_absurd_numbers_stop_nothing(tmp_path, number):
+    """Whatever stands where a number should be, the analysis and its history come to an end."""
+    lines = Run([Stage(0, even(10, 4)), Stage(1, even(20, 3), parents=[0])]).lines()
+    absurd = [re.sub(r'(?<!ID)": \d+', f'": {number}', line) for line in lines]
+    (tmp_path / "log").write_text("\n".join(absurd))
+    (log,) = find_logs(str(tmp_path / "log")).logs
+    application = read_application(log)
+    made = analyse(application, RULES, History([application]))
+    rows = [row.SerializeToString() for row in history_rows(application, "test", "team")]
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
+
+    assert [(stage["stage_id"], stage["tasks"]) for stage in made["stages"]] == [(0, 4), (1, 3)]
+    assert len(rows) == (3 if application.started_ms is not None else 0)
+
+
+def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
+    """One that is no event log does not hide the others."""
+    for day in range(9):
+        nightly(day, 1_000).write(tmp_path / f"log-{day}")
+    (tmp_path / "log-4").write_text("not an event\n")
+    logs = find_logs(str(tmp_path)).logs
+    read = [each if isinstance(each, LogUnreadable) else each.app_id for each in read_applications(logs)]
+
+    assert [each for each in read if isinstance(each, str)] == [f"app-{day}" for day in range(9) if day != 4]
+    assert str(read[4]).startswith(f"{tmp_path}/log-4: it is no event log of Spark")
+
+
+def test_many_are_judged_as_each_alone(read, monkeypatch):
+    """What is asked in one statement is answered for each application by itself, whatever stands beside it."""
+    monkeypatch.setattr(analysis, "MOST_AT_ONCE", 3)
+    skewed = Run([Stage(0, [*even(1_000, 15), Task(31_000, 90_000_000)])])
+    runs = [nightly(0, 1_000), skewed, Run([]), skewed, nightly(1, 1_000), Run([]), skewed]
+    applications = [read(run, f"log-{place}") for place, run in enumerate(runs)]
+    together = [made for _, made in analysis.analyse_many(applications, RULES)]
+
+    assert together == [analyse(application, RULES) for application in applications]
+    assert [len(made["findings"]) for made in together] == [0, 1, 0, 1, 0, 0, 1]
+
+
+def test_the_tasks_of_some_stages_are_read_when_they_are_asked_for(read):
+    """A second pass gives the rows of the asked stage attempts and no others."""
+    application = read(Run([Stage(0, even(10, 4)), Stage(1, even(20, 3))]))
+
+    assert read_tasks(application, [(1, 0)])["stage_id"].to_pylist() == [1, 1, 1]

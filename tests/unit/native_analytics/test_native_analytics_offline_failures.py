@@ -1,0 +1,321 @@
+"""What went wrong in an application offline: failed tasks, jobs and lost executors, and what is whose symptom."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.columns import view_specs
+from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_native_analytics.offline.analysis import analyse
+from sparkfuse_native_analytics.offline.application import application_of, read_application
+from sparkfuse_native_analytics.offline.failure_rows import failure_rows
+from sparkfuse_native_analytics.offline.job_rows import job_rows
+from sparkfuse_native_analytics.offline.loss_rows import loss_rows
+from sparkfuse_native_analytics.offline.views import rows_of
+from sparkfuse_rules.compiled import compile_offline, rules_offline
+from tests.unit.native_analytics.event_log_lines import START_MS, Executor, Run, Stage, Task, even
+
+RULES = rules_offline()
+SCHEMA = json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "analysis.json").read_text())
+DISK_FULL = "java.io.IOException: No space left on device"
+VALUE_ERROR = (
+    "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
+    '  File "/app/etl.py", line 3, in parse\n    return int(row)\n'
+    "ValueError: invalid literal for int() with base 10: 'x'\n"
+)
+KILLED = "Container killed by YARN for exceeding memory limits. 9.1 GB of 9 GB physical memory used. Exit code: 137"
+ASKED = "Executor killed by driver."
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    def application(run: Run):
+        (log,) = find_logs(str(run.write(tmp_path / "log"))).logs
+        return read_application(log)
+
+    return application
+
+
+def failing(error: str, index: int = 0, executor: str = "1") -> Task:
+    return Task(100, reason="ExceptionFailure", error=error, index=index, executor=executor)
+
+
+def told(made: dict) -> list[tuple]:
+    return [(each["rule"], each["stage_id"], each["count"], each["inhibited_by"]) for each in made["findings"]]
+
+
+def test_failed_attempts_are_rows_by_class(read):
+    """Counts over the whole stage attempt, texts and place of the last one, and what it is of."""
+    tasks = [failing(DISK_FULL, 0, "2"), failing(DISK_FULL, 0, "3"), failing(VALUE_ERROR, 5), *even(1_000, 3)]
+    application = read(Run([Stage(4, tasks, num_tasks=6, status="failed")]))
+    disk, python = failure_rows(application)
+
+    assert set(disk) == set(view_specs()["failure_live"].columns)
+    assert disk == {
+        "stage_id": 4, "stage_attempt": 0, "stage_name": "save at orders.py:88",
+        "stage_fingerprint": application.fingerprints[0], "failure_class": "java.io.IOException",
+        "failure_reason": "No space left on device", "failed_tasks": 2, "finished_tasks": 6, "num_tasks": 6,
+        "task_index": 0, "executor_id": "3", "host": "node-3", "hosts": 2, "failing_tasks": 1, "attempts_max": 2,
+        "failure_kind": "infrastructure", "failure": "disk_full", "retry": "transient",
+        "first_cause": "No space left on device",
+    }  # fmt: skip
+    assert (python["failed_tasks"], python["task_index"], python["failure_kind"]) == (1, 5, "user_code")
+    assert python["first_cause"] == "ValueError: invalid literal for int() with base 10: 'x'"
+
+
+def test_a_block_that_could_not_be_fetched_names_who_held_it(read):
+    """Not the task that asked is at fault but the executor that is gone."""
+    lost = Task(100, reason="FetchFailed", error="Connection refused", index=1)
+    made = analyse(read(Run([Stage(4, [lost, *even(1_000, 3)])])), RULES)
+    (found,) = [each for each in made["findings"] if each["rule"] == "fetch_failed"]
+
+    assert found["executor_id"] == "7"
+    assert "executor 7 (node-7)" in found["description"]
+
+
+def test_one_failed_attempt_of_many_is_nothing_to_tell(read):
+    """Spark makes good for it."""
+    tasks = [failing(DISK_FULL), *even(1_000, 60)]
+
+    assert analyse(read(Run([Stage(0, tasks, num_tasks=60)])), RULES)["findings"] == []
+
+
+def test_executors_that_were_asked_to_leave_or_left_at_the_end_are_no_loss(read):
+    """Dynamic allocation takes executors away all day, and the end takes all."""
+    stages = [Stage(0, even(30_000, 4))]
+    leaving = [Executor(str(number), 5_000 + number, ASKED) for number in range(5)]
+    last = Executor("9", 30_900, "Command exited with code 137")  # the application ends at 31,500
+    application = read(Run(stages, executors=[*leaving, last]))
+
+    assert {row["failure_kind"] for row in loss_rows(application)} == {"benign"}
+    assert len(loss_rows(application)) == 5
+    assert analyse(application, RULES)["findings"] == []
+
+
+def test_executors_that_never_came_up_do_not_count_among_those_that_were_there(read):
+    """Half of the executors lost is a page: those that failed to launch must not make them look like a few."""
+    were = [Executor(str(number), 5_000 + number, KILLED) for number in range(2)]
+    never = [Executor(str(number), 6_000 + number, KILLED, joined_ms=None) for number in range(2, 8)]
+    application = read(Run([Stage(0, even(30_000, 4))], executors=[*were, *never]))
+
+    assert max(row["peak_executors"] for row in loss_rows(application)) == 2
+
+
+def test_many_lost_executors_are_one_finding_with_their_number(read):
+    """A screen stays a screen: the worst is told, and how often."""
+    lost = [Executor(str(number), 5_000 + number, KILLED) for number in range(40)]
+    made = analyse(read(Run([Stage(0, even(30_000, 4))], executors=lost)), RULES)
+    churn, loss = made["findings"]
+    jsonschema.Draft202012Validator(SCHEMA).validate(made)
+
+    assert [(each["rule"], each["severity"]) for each in (churn, loss)] == [
+        ("executor_churn", "critical"),
+        ("executor_lost", "critical"),
+    ]
+    assert (loss["count"], loss["inhibited_by"]) == (40, "executor_churn")
+    assert loss["evidence"]["lost_alike"] == 40
+    assert "container_memory" in loss["description"]
+
+
+def test_what_a_lost_executor_broke_stands_below_it(read):
+    """The retried stage and the fetches that failed are its symptoms."""
+    fetch = Task(100, reason="FetchFailed", error="Connection refused", index=1)
+    gone = Task(100, reason="ExecutorLostFailure", error=KILLED, index=2)
+    first = Stage(0, [fetch, gone, *even(9_000, 2)], status="failed", num_tasks=4)
+    made = analyse(
+        read(Run([first, Stage(0, even(900, 4), attempt=1)], executors=[Executor("7", 1_500, KILLED)])), RULES
+    )
+
+    assert told(made) == [
+        ("executor_lost", None, 1, None),
+        ("stage_retried", 0, 1, "executor_lost"),
+        ("fetch_failed", 0, 1, "executor_lost"),
+    ]
+
+
+def test_a_failed_job_says_its_first_cause_and_explains_the_failures_in_its_stages(read):
+    """Not Spark's wrapping and not the last line."""
+    text = (
+        "Job aborted due to stage failure: Task 0 in stage 4.0 failed 4 times, most recent failure: "
+        f"Lost task 0.3 in stage 4.0 (TID 3) (node-1 executor 1): {VALUE_ERROR}"
+    )
+    tasks = [failing(VALUE_ERROR)] * 4
+    application = read(Run([Stage(4, tasks, status="failed")], failed=True, failure=text))
+    (job,) = job_rows(application)
+    made = analyse(application, RULES)
+
+    assert set(job) == set(view_specs()["job_live"].columns)
+    assert (job["status"], job["failed_stage_id"], job["failure_kind"], job["retry"]) == (
+        "failed", 4, "user_code", "never",
+    )  # fmt: skip
+    assert told(made) == [("job_failed", None, 1, None), ("task_failures", 4, 1, "job_failed")]
+    assert made["findings"][0]["job_id"] == 0
+    assert "First cause: ValueError: invalid literal" in made["findings"][0]["description"]
+
+
+def test_a_cancelled_job_is_no_failure(read):
+    """Somebody wanted it so."""
+    made = analyse(read(Run([Stage(4, even(10))], failed=True, failure="Job 0 cancelled by the user")), RULES)
+
+    assert made["findings"] == []
+    assert made["jobs"][0]["failure"] == "cancelled"
+
+
+TOO_LONG = "org.apache.spark.SparkException: Could not execute broadcast in 300 secs. You can increase the timeout"
+
+
+def query(execution: int, failure: str, root: int | None = None) -> list[str]:
+    """The start and end of a SQL execution as Spark writes them behind the rest."""
+    of_sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
+    began = {"Event": f"{of_sql}Start", "executionId": execution, "description": "save orders", "time": START_MS}
+    began |= {} if root is None else {"rootExecutionId": root}
+    ended = {"Event": f"{of_sql}End", "executionId": execution, "time": START_MS + 90_000, "errorMessage": failure}
+    return [json.dumps(began), json.dumps(ended)]
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_query_that_fails_though_no_job_of_it_does_is_found(read, cancelled):
+    """A broadcast that takes too long is cancelled, a driver runs out of memory behind a job that ended well."""
+    more = {"failed": True, "failure": "Job 0 cancelled part of cancelled job group x"} if cancelled else {}
+    application = read(Run([Stage(4, even(10))], query=5, more=query(5, TOO_LONG), **more))
+    row = job_rows(application)[-1]
+    (found,) = analyse(application, RULES)["findings"]
+
+    assert set(row) == set(view_specs()["job_live"].columns)
+    assert (row["job_id"], row["status"], row["elapsed_ms"], row["failure"]) == (
+        0, "query_failed", 90_000, "broadcast_timeout",
+    )  # fmt: skip
+    assert (found["rule"], found["severity"]) == ("job_failed", "warning")
+    assert found["description"].startswith("The query behind job 0 (save orders) failed after 1 min 30 s")
+
+
+def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it(read):
+    """One cause, one finding."""
+    around = [*query(5, VALUE_ERROR, root=5), *query(6, VALUE_ERROR, root=5)]
+    rows = job_rows(read(Run([Stage(4, even(10))], query=6, failed=True, failure=VALUE_ERROR, more=around)))
+
+    assert [row["status"] for row in rows] == ["failed"]
+
+
+@pytest.mark.parametrize("failure", ["", "Job 0 cancelled by the user"])
+def test_a_query_that_ended_well_or_was_cancelled_is_nothing_to_tell(read, failure):
+    """Spark says "" of one that ended well."""
+    assert job_rows(read(Run([Stage(4, even(10))], query=5, more=query(5, failure)))) == []
+
+
+def test_a_query_that_fails_before_any_job_is_nothing_to_tell(read):
+    """Programs ask for tables that may not be there, and go on."""
+    assert job_rows(read(Run([Stage(4, even(10))], query=4, more=query(5, TOO_LONG)))) == []
+
+
+def test_a_job_that_its_user_calls_nothing_is_called_as_its_last_stage(read):
+    """As on Spark's own pages."""
+    stages = [Stage(4, even(10), name="read"), Stage(5, even(10), name="write")]
+    (row,) = job_rows(read(Run(stages, failed=True)))
+
+    assert row["description"] == "write"
+
+
+def test_an_executor_whose_loss_ends_the_application_is_a_loss(read):
+    """Within the last second clocks may differ; what nobody dies of because the application ends is told."""
+    last = [Executor("7", 30_900, KILLED), Executor("8", 30_900, "Command exited with code 143")]
+    application = read(Run([Stage(0, even(30_000, 4))], executors=last))  # it ends at 31,500
+
+    assert [row["executor_id"] for row in loss_rows(application)] == ["7"]
+
+
+def test_a_straggler_is_found_at_its_host(read):
+    """Same bytes, ten times the time: not the data."""
+    tasks = [*even(5_000, 7), Task(60_000, executor="3")]
+    (found,) = analyse(read(Run([Stage(4, tasks)])), RULES)["findings"]
+
+    assert found["rule"] == "task_straggler"
+    assert "on executor 3 (node-3)" in found["description"]
+
+
+def test_an_exploding_join_is_found_by_its_operator(read):
+    """What the operator made and a filter threw away again is in no byte that the stage wrote."""
+    stages = [Stage(4, even(5_000, 8), output_rows=20_000_000)]
+
+    assert [each["rule"] for each in analyse(read(Run(stages)), RULES)["findings"]] == ["output_explosion"]
+
+
+def test_a_stage_runs_python_when_one_of_its_operators_does(read):
+    """By the names of its scopes."""
+    stages = [Stage(4, even(10)), Stage(5, even(10), scopes=["Scan parquet", "ArrowEvalPython"])]
+
+    assert [row["runs_python"] for row in read(Run(stages)).stages("runs_python")] == [False, True]
+
+
+def test_an_application_that_ended_with_work_open_is_incomplete(read):
+    """Its totals are too low, and a rule says so."""
+    tasks = [*even(1_000, 30), *[Task(1, reason=None)] * 12]
+    made = analyse(read(Run([Stage(4, tasks, num_tasks=42, status="running")])), RULES)
+
+    assert [each["rule"] for each in made["findings"]] == ["application_incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "later_ms", "told"),
+    [
+        pytest.param(False, 3_599_999, [], id="in progress"),
+        pytest.param(False, 3_600_000, ["application_incomplete"], id="an hour ago"),
+        pytest.param(False, -60_000, [], id="a clock behind the log's"),
+        pytest.param(True, 10**10, [], id="with its end"),
+    ],
+)
+def test_a_log_that_never_got_its_end_is_incomplete(read, ended, later_ms, told):
+    """A driver that was killed says no goodbye; one that runs is left in peace."""
+    application = read(Run([Stage(4, even(1_000, 30), status="succeeded" if ended else "running")], ended=ended))
+    judged = application_of(application.read, now_ms=application.until_ms + later_ms)
+
+    assert [each["rule"] for each in analyse(judged, RULES)["findings"]] == told
+
+
+def test_a_log_with_gaps_is_told_as_lossy(read):
+    """What is said of the run rests on the rest."""
+    made = analyse(read(Run([Stage(4, even(1_000, 30))], more=["{broken"] * 3)), RULES)
+
+    assert [each["rule"] for each in made["findings"]] == ["collector_lossy"]
+
+
+def test_a_team_may_set_a_rule_otherwise_for_its_job_offline_too(read, tmp_path):
+    """By the pattern of the job's key; other jobs keep the rule as it is."""
+    settings = tmp_path / "sparkfuse.yaml"
+    settings.write_text(
+        "jobs:\n  - job: nightly_*\n    rules:\n      task_straggler: {params: {min_lost_ms: 600000}}\n"
+    )
+    rules = compile_offline(settings)
+    stages = [Stage(4, [*even(5_000, 7), Task(60_000)])]
+
+    assert analyse(read(Run(stages)), rules)["findings"] == []
+    assert [each["rule"] for each in analyse(read(Run(stages, job="other")), rules)["findings"]] == ["task_straggler"]
+
+
+@pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "null", '"x"'])
+def test_absurd_moments_stop_nothing(tmp_path, number):
+    """An executor that left before it came, a job that ended before all time."""
+    run = Run([Stage(0, [failing(DISK_FULL)] * 4, status="failed")], failed=True, executors=[Executor("1", 5, KILLED)])
+    lines = [line.replace(f'"Timestamp": {START_MS}', f'"Timestamp": {number}') for line in run.lines()]
+    lines = [line.replace('"Completion Time": ', f'"Completion Time": {number}, "x": ') for line in lines]
+    (tmp_path / "log").write_text("\n".join(lines))
+    (log,) = find_logs(str(tmp_path / "log")).logs
+    made = analyse(read_application(log), RULES)
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
+
+    assert "task_failures" in [each["rule"] for each in made["findings"]]
+
+
+def test_every_view_has_all_its_columns_and_as_many_shares(read):
+    """What rules read is there, also where nothing went wrong."""
+    rows = rows_of(read(Run([Stage(0, even(10))])), [{}], {})
+
+    assert {view: table.schema.names for view, table in rows.views.items()} == {
+        view: list(view_specs()[view].columns) for view in rows.views
+    }
+    assert {view: table.num_rows for view, table in rows.views.items()} == {
+        view: len(shares) for view, shares in rows.completeness.items()
+    }

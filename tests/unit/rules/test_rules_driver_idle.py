@@ -1,0 +1,138 @@
+"""Waits: how long a driver may be without a job, by its earlier runs."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_rules.knowledge.baseline import Sample, fit
+from sparkfuse_rules.knowledge.driver_idle import fit_waits
+from sparkfuse_rules.knowledge.robust import MAX_MS
+from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
+from sparkfuse_rules.knowledge.training_samples import application_sample, waiting_columns
+
+# Two healthy runs differ by this much anyway.
+LEAST = math.log(1.15)
+MINUTE = 60_000
+runs = st.lists(
+    st.tuples(st.integers(1_000, 10_000_000), st.floats(0, 1)).map(lambda told: (told[0], int(told[0] * told[1]))),
+    min_size=5, max_size=50,
+)  # fmt: skip
+
+
+def bound(told: list[tuple[int, int]], elapsed_ms: int, between_ms: int) -> int:
+    """What is the most that 19 of 20 runs would be without a job."""
+    waits = fit_waits(told, LEAST)
+    assert waits is not None
+    return waits.bound_ms(elapsed_ms, between_ms)
+
+
+def sample(run: int, elapsed_ms: int, between_ms: int | None) -> Sample:
+    return Sample(f"run-{run}", run, elapsed_ms, between_jobs_ms=between_ms)
+
+
+def usual(seed: int, count: int = 20) -> list[tuple[int, int]]:
+    """Runs whose jobs take some ten minutes and whose driver waits some two, each a tenth more or less."""
+    chance = random.Random(seed)
+    rests = [int(10 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
+    waits = [int(2 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
+    return [(rest + wait, wait) for rest, wait in zip(rests, waits, strict=True)]
+
+
+@given(runs, st.integers(1_000, 10_000_000), st.randoms(use_true_random=False))
+def test_the_order_of_the_runs_does_not_matter(told: list[tuple[int, int]], rest: int, chance: random.Random):
+    shuffled = list(told)
+    chance.shuffle(shuffled)
+
+    assert bound(told, rest, 0) == bound(shuffled, rest, 0)
+
+
+@given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
+def test_the_longer_the_jobs_take_the_longer_the_driver_may_wait(told: list[tuple[int, int]], one: int, other: int):
+    """Neighbours and more rows make both longer."""
+    assert bound(told, min(one, other), 0) <= bound(told, max(one, other), 0)
+
+
+@given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
+def test_how_long_it_waited_does_not_raise_what_it_may(told: list[tuple[int, int]], rest: int, between: int):
+    assert bound(told, rest + between, between) == bound(told, rest, 0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_three_in_ten_runs_that_waited_long_move_the_bound_no_further_than_the_others_spread(seed: int):
+    told = usual(seed)
+    lying = [(elapsed + 60 * MINUTE, between + 60 * MINUTE) for elapsed, between in told[:6]] + told[6:]
+
+    assert bound(lying, 12 * MINUTE, 2 * MINUTE) <= 1.5 * bound(told, 12 * MINUTE, 2 * MINUTE)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_healthy_runs_stay_below_the_bound_alone_beside_neighbours_and_with_three_times_the_rows(seed: int):
+    """A neighbour makes the jobs and the driver 3.5 times as long; of three times the rows most is the jobs'."""
+    told = usual(seed)
+    for jobs, driver in ((1.0, 1.0), (3.5, 3.5), (3.0, 1.5), (0.33, 1.0)):
+        rest, between = int(10 * MINUTE * jobs), int(2 * MINUTE * driver)
+        assert between <= bound(told, rest + between, between)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_driver_that_waits_for_half_of_its_usual_time_more_is_beyond_it(seed: int):
+    told, between = usual(seed), 7 * MINUTE
+
+    assert between > 2 * bound(told, 10 * MINUTE + between, between)
+
+
+def test_a_run_of_whose_jobs_most_are_to_come_is_held_to_the_usual_ones():
+    """Its driver lists files first, for two minutes as always."""
+    assert bound(usual(1), 3 * MINUTE, 2 * MINUTE) >= 2 * MINUTE
+
+
+def test_seconds_of_small_jobs_mean_nothing():
+    """Half a second of planning more, where there was hardly any, is ten times as much."""
+    told = [(5_000, 10)] * 10
+
+    assert 500 < bound(told, 5_500, 500) < 5_000
+
+
+@pytest.mark.parametrize("between", [-(2**63), -2_000, -1, 10**9, 2**63 - 1])
+def test_a_time_that_cannot_be_stops_nothing(between: int):
+    """Samples come from a topic, and clocks are set; the other runs tell as before."""
+    told, odd = usual(1), (12 * MINUTE, between)
+
+    assert 0 <= bound([*told, odd], 12 * MINUTE, 2 * MINUTE) < 2 * bound(told, 12 * MINUTE, 2 * MINUTE)
+    assert bound([(-1, between)] * 5, 0, 0) >= 0
+
+
+def test_the_bound_is_a_number_that_columns_hold():
+    """A session that was used for seconds, or for hours, says nothing of how long nobody will use it."""
+    told = [(3_600_000, 0), (3_600_000, 0), (20_000, 19_000), (43_200_000, 43_199_000), (43_200_000, 43_199_000)]
+
+    assert bound(told, 43_200_000, 0) <= MAX_MS
+
+
+def test_nothing_is_said_before_five_runs_told_it():
+    """Baselines that were written before it was learned have samples without it."""
+    old = [sample(run, 60_000, None) for run in range(5)]
+    new = [sample(run, 60_000, 5_000) for run in range(5, 10)]
+    little, enough = fit(old + new[:4], 100), fit(old + new, 100)
+    row = {"elapsed_ms": 60_000, "between_jobs_ms": 5_000}
+
+    assert fit_waits([], LEAST) is None
+    assert little is not None
+    assert enough is not None
+    assert waiting_columns(little, row) == {}
+    assert waiting_columns(enough, {"elapsed_ms": 60_000}) == {}
+    assert waiting_columns(enough, row).keys() == {"expected_between_p95_ms"}
+
+
+def test_an_application_teaches_it_and_it_is_written_down():
+    told = {"status": "succeeded", "elapsed_ms": 60_000, "between_jobs_ms": 5_000}
+    taught = application_sample("run-1", 1.0, told, 7)
+
+    assert taught is not None
+    assert taught.between_jobs_ms == 5_000
+    assert sample_of(message_of(taught)) == taught

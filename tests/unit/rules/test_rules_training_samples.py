@@ -1,0 +1,83 @@
+from dataclasses import replace
+
+import pytest
+
+from sparkfuse_rules.knowledge.baseline_model import Expectation, Sample
+from sparkfuse_rules.knowledge.training_samples import (
+    application_sample,
+    ended_well,
+    expected_columns,
+    gated,
+    stage_sample,
+)
+
+STAGE = {
+    "status": "succeeded",
+    "stage_attempt": 0,
+    "elapsed_ms": 900,
+    "finished_cpu_ms": 700,
+    "work_bytes": 10,
+    "work_records": 2,
+    "num_tasks": 100,
+    "succeeded_tasks": 99,
+}
+LEARNED = Sample("run", 5, 900, 700, 10, 2, 100)
+
+
+@pytest.mark.parametrize(
+    ("change", "completeness", "taught"),
+    [
+        pytest.param({}, 0.99, LEARNED, id="ended well, with 99 of 100 tasks"),
+        pytest.param({"succeeded_tasks": 98}, 1.0, None, id="tasks are missing"),
+        pytest.param({}, 0.98, None, id="facts are missing"),
+        pytest.param({"operator_rows_max": 7}, 1.0, LEARNED, id="rows count only where nothing was read"),
+        pytest.param(
+            {"work_bytes": 0, "work_records": 0, "operator_rows_max": 7},
+            1.0,
+            replace(LEARNED, work_bytes=0, work_records=0, operator_rows=7),
+            id="nothing was read, so its rows are its work",
+        ),
+        pytest.param({"stage_attempt": 1}, 1.0, None, id="a later attempt runs a part of the tasks"),
+        pytest.param({"status": "failed"}, 1.0, None, id="failed"),
+        pytest.param({"status": "running"}, 1.0, None, id="no end"),
+        pytest.param({"elapsed_ms": None}, 1.0, None, id="no duration"),
+    ],
+)
+def test_what_a_stage_teaches(change, completeness, taught):
+    """Only a first attempt that ended well, with all its evidence."""
+    assert stage_sample("run", completeness, {**STAGE, **change}, learned_ms=5) == taught
+
+
+def test_what_an_application_teaches():
+    """The whole of it, when no job failed and the evidence is complete."""
+    application = {"status": "succeeded", "elapsed_ms": 900, "finished_cpu_ms": 700, "work_bytes": 10}
+
+    assert application_sample("run", 1.0, application, 5) == Sample("run", 5, 900, 700, 10, None, None)
+    assert application_sample("run", 1.0, {**application, "operator_rows": 6}, 5).operator_rows == 6
+    assert application_sample("run", 0.98, application) is None
+    assert application_sample("run", 1.0, {**application, "status": "failed"}) is None
+    assert application_sample("run", 1.0, {**application, "status": "running"}) is None
+
+
+def test_a_run_with_a_failed_job_or_stage_did_not_end_well():
+    """What failed is no history, and a count that was not told is none."""
+    assert [ended_well(0, 0), ended_well(None, 0), ended_well(1, 0), ended_well(0, 1)] == [True, True, False, False]
+
+
+def test_an_expectation_becomes_columns():
+    """What was expected, and what moved against it; without CPU nothing is said of CPU."""
+    expected = Expectation(7, 100, 150, None, None, True, "rows")
+
+    assert expected_columns(expected, 200, 80) == {
+        "baseline_runs": 7,
+        "expected_ms": 100,
+        "expected_p95_ms": 150,
+        "work_known": True,
+        "work_measure": "rows",
+        "moved": "wall",
+    }
+
+
+def test_incomplete_evidence_is_never_critical():
+    """Below 0.99 the worst word is warning; what is less than that stays."""
+    assert [gated("critical", 0.99), gated("critical", 0.989), gated("info", 0.0)] == ["critical", "warning", "info"]

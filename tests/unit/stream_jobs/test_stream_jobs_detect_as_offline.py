@@ -1,0 +1,146 @@
+"""An application teaches and is judged live as it is offline: the same run, the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
+from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_native_analytics.offline.application import Application, read_application
+from sparkfuse_native_analytics.offline.expectations import application_expectation, stage_expectations
+from sparkfuse_native_analytics.offline.history import History
+from sparkfuse_native_analytics.offline.history_rows import lessons_of
+from sparkfuse_rules.knowledge.training_samples import APPLICATION
+from sparkfuse_stream_jobs.detect import baselines, rows
+from sparkfuse_stream_jobs.detect.identify import step
+from sparkfuse_stream_jobs.detect.memory import HeldShelf
+from sparkfuse_stream_jobs.detect.run_memory import held_memory
+from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, counted, even, nightly
+
+CLUSTER, TENANT = "prod-eu", "orders"
+HEALTHY = [nightly(day, 60_000 + 500 * day) for day in range(7)]
+COUNTED = [counted(day, 60_000 + 500 * day, 10**9) for day in range(7)]
+
+
+def is_whole(baseline: Baseline) -> bool:
+    return baseline.stage_fingerprint == APPLICATION
+
+
+def read(run: Run, folder: Path) -> Application:
+    (log,) = find_logs(str(run.write(folder / run.app_id))).logs
+    return read_application(log)
+
+
+def told_live(application: Application) -> Iterator[LiveRow]:
+    """The application's rows as the windows tell them, with the numbers of its log."""
+    known = AppLive.DESCRIPTOR.fields_by_name
+    columns = {name: value for name, value in application.row.items() if name in known}
+    members = (
+        {"application_started": {"name": application.name, "properties": {"spark.sparkfuse.job": application.job_key}}},
+        {"application": AppLive(**columns)},
+        {"application_ended": {"ended_ms": application.ended_ms, "failed_jobs": application.row["failed_jobs"]}},
+    )
+    for number, member in enumerate(members, 1):
+        yield LiveRow(
+            cluster=CLUSTER, tenant=TENANT, app_id=application.app_id, app_attempt=application.attempt_number,
+            app_start_ms=application.started_ms, window_end_ms=application.until_ms, row_seq=number,
+            completeness=application.completeness, **member,
+        )  # fmt: skip
+
+
+class Live:
+    """The job's baseline as detect holds it."""
+
+    def __init__(self) -> None:
+        self.memory = baselines.Memory(HeldShelf(), lambda _key: None)
+
+    def see(self, application: Application) -> tuple[dict[str, object], list[Baseline]]:
+        """The columns of the application's row as judged, and what the run taught."""
+        memory, judged, taught = held_memory(), {}, []
+        for found in [each for row in told_live(application) for each in step(row, memory)]:
+            if isinstance(found, LiveRow) and found.HasField("application"):
+                judged = rows.present(baselines.judge(found, self.memory).application)
+            elif isinstance(found, Baseline):
+                taught.append(found)
+                baselines.teach(found, self.memory)
+        return judged, taught
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(nightly(9, 180_000), id="slow"),
+        pytest.param(nightly(9, 61_000), id="healthy"),
+        pytest.param(Run([Stage(3, even(170_000, read_bytes=3_000_000))], start_ms=nightly(9, 1).start_ms), id="grown"),
+        pytest.param(Run([Stage(3, even(150_000, cpu_ms=60_000))], start_ms=nightly(9, 1).start_ms), id="noisy"),
+        pytest.param(Run([Stage(3, [Task(9_000, 0)])], start_ms=nightly(9, 1).start_ms), id="without work"),
+    ],
+)
+def test_the_same_runs_teach_and_judge_alike_live_and_offline(run: Run, tmp_path: Path):
+    """Each sample and each expected number, from the same logs; what a log seeds is what the run itself teaches."""
+    live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
+    for application in healthy:
+        _, taught = live.see(application)
+        [seeded] = [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
+
+        assert taught == [seeded]
+    application = read(run, tmp_path)
+    judged, _ = live.see(application)
+    offline = application_expectation(application, History(healthy))
+
+    assert offline["baseline_runs"] == len(HEALTHY)
+    assert {name: judged.get(name) for name in offline} == offline
+
+
+@pytest.mark.parametrize(
+    ("run", "moved"),
+    [
+        pytest.param(counted(9, 180_000, 3 * 10**9), "none", id="three times the rows"),
+        pytest.param(counted(9, 180_000, 10**9), "both", id="as many rows"),
+    ],
+)
+def test_rows_of_operators_teach_and_judge_alike_live_and_offline(run: Run, moved: str, tmp_path: Path):
+    """An application and a stage that read nothing, judged by the rows that the plan's nodes put out."""
+    live, counted_before = Live(), [read(each, tmp_path) for each in COUNTED]
+    for application in counted_before:
+        _, taught = live.see(application)
+
+        assert taught == [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
+    application, history = read(run, tmp_path), History(counted_before)
+    judged, _ = live.see(application)
+    offline = application_expectation(application, history)
+    [stage_offline] = stage_expectations(application, history)
+
+    assert {name: judged.get(name) for name in offline} == offline
+    assert {name: stage_judged(application, counted_before).get(name) for name in stage_offline} == stage_offline
+    assert [(each["moved"], each["work_measure"]) for each in (offline, stage_offline)] == [(moved, "rows")] * 2
+
+
+def stage_judged(application: Application, before: list[Application]) -> dict[str, object]:
+    """The columns of the only stage's row as the live job judges it, after it learned what the logs of before teach."""
+    memory = baselines.Memory(HeldShelf(), lambda _key: None)
+    for earlier in before:
+        for baseline in lessons_of(earlier, CLUSTER, TENANT):
+            if not is_whole(baseline):
+                baselines.teach(baseline, memory)
+    [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
+    stage = StageLive(**{name: value for name, value in columns.items() if value is not None})
+    row = LiveRow(
+        cluster=CLUSTER, tenant=TENANT, job_key=application.job_key, app_start_ms=application.started_ms, stage=stage
+    )
+    return {"judged_ms": stage.elapsed_ms, **rows.present(baselines.judge(row, memory).stage)}
+
+
+@pytest.mark.parametrize(
+    "run", [pytest.param(nightly(0, 1_000, failed=True), id="failed"), pytest.param(nightly(0, 1_000), id="well")]
+)
+def test_a_run_teaches_live_when_it_does_offline(run: Run, tmp_path: Path):
+    """Only what ended well, either way."""
+    application = read(run, tmp_path)
+    offline = [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
+
+    assert Live().see(application)[1] == offline
