@@ -1,4 +1,4 @@
-"""Reads the policy of the fuse controller, and reloads it when the file changes, so that a hold takes effect at once."""
+"""Reads the policy of the fuse controller, and reloads it when the file changes so that holds take effect at once."""
 
 from __future__ import annotations
 
