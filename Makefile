@@ -17,7 +17,8 @@ ARGS ?=
 export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1
 
-CONTRACTS_JAVA := $(shell find contracts/generated/java -name '*.java' 2>/dev/null)
+# What the generated Java sources depend on.
+CONTRACTS := $(shell find contracts/messages contracts/sparkfuse_contracts contracts/*.yaml -name '*.proto' -o -name '*.py' -o -name '*.yaml')
 PLUGIN := collectors/spark-plugin
 FUNCTIONS := stream_jobs/flink-functions
 KERNEL := native_analytics/kernel
@@ -28,7 +29,7 @@ ENVIRONMENTS := codegen spark35 spark4
 # Made when they are asked for: CI keeps to the two of ENVIRONMENTS.
 MATRIX := spark33 spark34 spark35 spark40 spark4
 
-java_sources = $1/pom.xml $(shell find $1/src -type f 2>/dev/null) $(CONTRACTS_JAVA)
+java_sources = $1/pom.xml $(shell find $1/src -type f 2>/dev/null) $(STAMPS)/contracts-java
 
 .PHONY: help
 help: ## list the targets
@@ -245,6 +246,11 @@ $(STAMPS)/flink-libs: stream_jobs/flink-libs/pom.xml | $(STAMPS) $(STAMPS)/kafka
 	@echo "fetching Flink's connectors"
 	@rm -f build/flink-libs/flink-*.jar
 	@$(MVN) -f $< dependency:copy-dependencies
+	@touch $@
+
+$(STAMPS)/contracts-java: $(CONTRACTS) $(STAMPS)/env-codegen | $(STAMPS)/kafka-libs
+	@echo "generating the Java types of the messages"
+	@PYTHONPATH=contracts build/envs/codegen/bin/python -m sparkfuse_contracts.generate --java
 	@touch $@
 
 $(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-libs

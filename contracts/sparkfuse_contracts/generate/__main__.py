@@ -1,4 +1,7 @@
-"""``python -m sparkfuse_contracts.generate``: writes all that follows from the messages, or compares it (--check)."""
+"""``python -m sparkfuse_contracts.generate``: generates files from the messages, or compares them with ``--check``.
+
+Files that people or Python read are checked in. Java sources are build products in ``build/contracts``.
+"""
 
 from __future__ import annotations
 
@@ -16,39 +19,55 @@ from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
 from sparkfuse_contracts.topics import topics
 
 ROOT = Path(__file__).parents[3]
-# Where each part of the output lives in the checkout; whole folders, so that what is no longer made is removed.
-FOLDERS: Mapping[str, str] = {
+# The folder of each part of the output. A file in such a folder that is no longer generated is removed.
+CHECKED_IN: Mapping[str, str] = {
     "python": "contracts/sparkfuse_contracts/generated",
     "generated": "contracts/generated",
     "documents": "docs/contract",
 }
+BUILT: Mapping[str, str] = {"java": "build/contracts/java", "proto2": "build/contracts/proto2"}
 
 
 def generate(contracts: Path, output: Path, codegen_python: Path, java_protoc: Path) -> None:
-    """Write all outputs below ``output``, in one folder for each key of FOLDERS.
+    """Write the files that are checked in below ``output``, in one folder for each key of CHECKED_IN.
 
-    ``contracts`` holds ``messages/``, which travel, and ``documents/``, which are only written.
+    ``contracts`` holds ``messages/``, which are sent over Kafka, and ``documents/``, which are only written to files.
     """
-    messages, made = contracts / "messages", output / "generated"
-    (output / "documents").mkdir(parents=True)
+    messages, generated = contracts / "messages", output / "generated"
+    for folder in (generated, output / "documents"):
+        folder.mkdir(parents=True)
     protoc.write_python(codegen_python, [messages, contracts / "documents"], output / "python")
-    protoc.write_proto2(messages, made / "proto2")
-    protoc.write_java(java_protoc, made / "proto2", made / "java")
-    schema = read_schema(protoc.describe(java_protoc, messages, made / "descriptors.binpb"))
-    described = protoc.describe_documents(codegen_python, contracts / "documents", made / "documents.binpb")
-    for name, text in _texts(schema, read_schema(described, documents=True)).items():
+    schema = read_schema(protoc.describe(java_protoc, messages, generated / "descriptors.binpb"))
+    described = protoc.describe_documents(codegen_python, contracts / "documents", generated / "documents.binpb")
+    _write(_texts(schema, read_schema(described, documents=True)), output)
+
+
+def generate_java(contracts: Path, output: Path, java_protoc: Path) -> None:
+    """Write the Java sources below ``output``, in one folder for each key of BUILT."""
+    messages = contracts / "messages"
+    protoc.write_proto2(messages, output / "proto2")
+    protoc.write_java(java_protoc, output / "proto2", output / "java")
+    _write(_java_texts(read_schema(protoc.describe(java_protoc, messages, output / "descriptors.binpb"))), output)
+
+
+def _write(texts: Mapping[str, str], output: Path) -> None:
+    for name, text in texts.items():
         path = output / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
+def _java_texts(schema: Schema) -> Mapping[str, str]:
+    package = f"java/{flink.JAVA_PACKAGE.replace('.', '/')}"
+    return {
+        f"{package}/LiveTypes.java": flink.java_types(schema),
+        f"{package}/SparkConfiguration.java": configuration.java_class(configuration.read_list()),
+    }
+
+
 def _texts(schema: Schema, written: Schema) -> Mapping[str, str]:
-    java = f"generated/java/{flink.JAVA_PACKAGE.replace('.', '/')}"
-    settings = configuration.read_list()
     texts = {
-        f"{java}/LiveTypes.java": flink.java_types(schema),
-        f"{java}/SparkConfiguration.java": configuration.java_class(settings),
-        "python/spark_configuration.py": configuration.python_module(settings),
+        "python/spark_configuration.py": configuration.python_module(configuration.read_list()),
         "generated/views.json": _json(views.as_data(schema)),
         "generated/tables.json": _json(clickhouse.as_data(schema)),
     }
@@ -65,11 +84,11 @@ def _json(content: object) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def differences(made: Path, root: Path = ROOT) -> list[str]:
-    """The files below ``root`` that are missing, superfluous or other than in ``made``."""
+def differences(output: Path, root: Path = ROOT) -> list[str]:
+    """Return the checked-in files below ``root`` that are missing, superfluous or differ from ``output``."""
     found = []
-    for part, folder in FOLDERS.items():
-        new, old = _files(made / part), _files(root / folder)
+    for part, folder in CHECKED_IN.items():
+        new, old = _files(output / part), _files(root / folder)
         found += [f"{folder}/{name}" for name in sorted(new.keys() | old.keys()) if new.get(name) != old.get(name)]
     return found
 
@@ -79,9 +98,9 @@ def _files(folder: Path) -> Mapping[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def _install(made: Path) -> None:
-    for part, folder in FOLDERS.items():
-        new, old = _files(made / part), _files(ROOT / folder)
+def _install(output: Path, folders: Mapping[str, str]) -> None:
+    for part, folder in folders.items():
+        new, old = _files(output / part), _files(ROOT / folder)
         for name in old.keys() - new.keys():
             (ROOT / folder / name).unlink()
         for name, content in new.items():
@@ -92,20 +111,28 @@ def _install(made: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or compare; returns 0, 1 for a difference, 2 for a refused message, 3 for a missing compiler."""
+    """Generate or compare.
+
+    Returns:
+        0 for success, 1 for a difference, 2 for an invalid message, 3 for a missing compiler.
+    """
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_contracts.generate", description=__doc__)
     default = os.environ.get("SPARKFUSE_CODEGEN_PYTHON", str(ROOT / "build/envs/codegen/bin/python"))
     parser.add_argument("--codegen-python", type=Path, default=Path(default), help="interpreter that has grpcio-tools")
-    parser.add_argument("--java-protoc", type=Path, help=f"protoc {protoc.JAVA_PROTOC_VERSION}; fetched when not given")
-    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when something would change")
+    parser.add_argument("--java-protoc", type=Path, help=f"protoc {protoc.JAVA_PROTOC_VERSION} (default: fetch it)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a checked-in file differs")
+    what.add_argument("--java", action="store_true", help="generate only the Java sources, in build/contracts")
     options = parser.parse_args(arguments)
     work = Path(tempfile.mkdtemp(prefix="sparkfuse-generate-"))
     try:
         compiler = options.java_protoc or protoc.fetch_java_protoc(ROOT / "build/protoc")
-        generate(ROOT / "contracts", work, options.codegen_python, compiler)
+        if not options.java:
+            generate(ROOT / "contracts", work, options.codegen_python, compiler)
         if options.check:
             return _compare(work)
-        _install(work)
+        generate_java(ROOT / "contracts", work, compiler)
+        _install(work, BUILT if options.java else {**CHECKED_IN, **BUILT})
         return 0
     except SchemaError as refused:
         print(refused, file=sys.stderr)
@@ -117,10 +144,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shutil.rmtree(work)
 
 
-def _compare(made: Path) -> int:
-    found = differences(made)
+def _compare(output: Path) -> int:
+    found = differences(output)
     for name in found:
-        print(f"{name} is not what `make generate` makes", file=sys.stderr)
+        print(f"{name} differs from what `make generate` writes", file=sys.stderr)
     return 1 if found else 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sparkfuse_contracts.configuration import allowed_configuration
 
-JAVA = Path(__file__).parents[3] / "contracts/generated/java/io/sparkfuse/contracts/SparkConfiguration.java"
+JAVA = Path(__file__).parents[3] / "build/contracts/java/io/sparkfuse/contracts/SparkConfiguration.java"
 
 
 @pytest.mark.parametrize(
