@@ -12,7 +12,7 @@ from sparkfuse_rules.knowledge.plan_conditions import condition, has_condition
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query, shortened
 
 Event = Mapping[str, Any]
-# The bounds of the plugin's SqlPlanCopy and SqlBook.
+# The bounds of the plugin's SqlPlanCopier and SqlRegistry.
 MOST_NAMES = 256
 MOST_NODES = 1000
 MOST_METRICS = 2000

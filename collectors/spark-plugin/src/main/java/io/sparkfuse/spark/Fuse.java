@@ -1,7 +1,7 @@
 package io.sparkfuse.spark;
 
 import io.sparkfuse.spark.hook.FuseState;
-import io.sparkfuse.spark.settings.FuseMode;
+import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 
 /**
  * The fuse as job code in this JVM sees it; PySpark reaches it by {@code sparkfuse.CircuitBreaker}.

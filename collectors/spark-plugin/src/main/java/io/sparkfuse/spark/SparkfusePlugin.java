@@ -13,7 +13,7 @@ public final class SparkfusePlugin implements SparkPlugin {
   @Override
   public DriverPlugin driverPlugin() {
     try {
-      return new DriverSide(new DriverParts());
+      return new SparkfuseDriverPlugin(new DriverDependencies());
     } catch (Throwable fault) {
       PluginLog.trouble("the driver is not watched", fault);
       return null;
@@ -23,7 +23,7 @@ public final class SparkfusePlugin implements SparkPlugin {
   @Override
   public ExecutorPlugin executorPlugin() {
     try {
-      return new ExecutorSide(new ExecutorParts());
+      return new SparkfuseExecutorPlugin(new ExecutorDependencies());
     } catch (Throwable fault) {
       PluginLog.trouble("an executor is not watched", fault);
       return null;

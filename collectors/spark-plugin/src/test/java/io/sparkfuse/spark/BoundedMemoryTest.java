@@ -6,19 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.TaskProgress;
-import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.facts.Application;
-import io.sparkfuse.spark.listener.EventGate;
+import io.sparkfuse.spark.facts.Lane;
+import io.sparkfuse.spark.listener.EventFilter;
 import io.sparkfuse.spark.listener.SparkfuseListener;
 import io.sparkfuse.spark.safety.CollectorProtection.Level;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.settings.PluginSettings;
-import io.sparkfuse.spark.transport.DriverAnswer;
-import io.sparkfuse.spark.transport.DriverLink;
-import io.sparkfuse.spark.transport.ExecutorOutlet;
+import io.sparkfuse.spark.transport.DriverReply;
+import io.sparkfuse.spark.transport.DriverRpcClient;
+import io.sparkfuse.spark.transport.ExecutorFactSink;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.KafkaRecordSink;
-import io.sparkfuse.spark.transport.Lane;
 import io.sparkfuse.spark.transport.Sender;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +38,7 @@ class BoundedMemoryTest {
 
   @Test
   void must_do_09_aTenthOfALargeApplicationStaysBoundedWithASilentBroker() throws Exception {
-    try (BlackHole hole = BlackHole.silent()) {
+    try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       driver(hole.address(), 10_000, 100_000);
     }
   }
@@ -46,7 +46,7 @@ class BoundedMemoryTest {
   @Test
   @Tag("long")
   void must_do_09_aLargeApplicationStaysBoundedWithASilentBroker() throws Exception {
-    try (BlackHole hole = BlackHole.silent()) {
+    try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       driver(hole.address(), 100_000, 1_000_000);
     }
   }
@@ -54,7 +54,7 @@ class BoundedMemoryTest {
   @Test
   @Tag("long")
   void must_do_09_aLargeApplicationStaysBoundedWhenConnectionsAreDropped() throws Exception {
-    try (BlackHole hole = BlackHole.droppingConnections()) {
+    try (UnresponsiveBroker hole = UnresponsiveBroker.droppingConnections()) {
       driver(hole.address(), 100_000, 1_000_000);
     }
   }
@@ -63,25 +63,25 @@ class BoundedMemoryTest {
     SparkEvents events = new SparkEvents();
     events.stage(-1, 10, 0, event -> {}); // Spark's classes are not the plugin's memory
     SparkConf conf = new SparkConf(false).set("spark.sparkfuse.kafka.bootstrap", broker);
-    DriverParts parts = new DriverParts();
-    PluginSettings settings = parts.settings(conf);
-    Faults faults = new Faults("test");
+    DriverDependencies dependencies = new DriverDependencies();
+    PluginSettings settings = dependencies.settings(conf);
+    FaultCounter faults = new FaultCounter("test");
     long before = quietHeap();
-    FactQueue queue = parts.queue(settings);
-    StageBook book = new StageBook();
+    FactQueue queue = dependencies.queue(settings);
+    StageRegistry registry = new StageRegistry();
     SparkfuseListener listener =
         new SparkfuseListener(
             conf,
-            parts.recorder(queue),
-            book,
-            new EventGate(() -> Level.ALL, queue::passOver),
+            dependencies.recorder(queue),
+            registry,
+            new EventFilter(() -> Level.ALL, queue::passOver),
             faults,
             "test");
     Sender sender =
         new Sender(
             queue,
-            parts.backlogBytes(settings),
-            parts.sinks(settings, "driver-test"),
+            dependencies.backlogBytes(settings),
+            dependencies.sinks(settings, "driver-test"),
             () -> APPLICATION,
             "driver-test",
             5_000,
@@ -95,7 +95,7 @@ class BoundedMemoryTest {
         Thread.sleep(1);
       }
       if (stage % (stages / 10) == stages / 10 - 1) {
-        long held = Heap.retained() - before;
+        long held = RetainedHeap.retained() - before;
         report("  after stages", stage + 1, "held", held, "of it waiting", sender.waitingBytes());
         most = Math.max(most, held);
       }
@@ -106,7 +106,7 @@ class BoundedMemoryTest {
 
     assertTrue(most < DRIVER_BYTES, most + " bytes on the heap");
     assertEquals(0, faults.count());
-    PluginOfTests.await(
+    TestPlugin.await(
         "each fact to be kept or counted",
         () -> accountedFor(queue, sender) == tasks * 2L + stages * 4L);
     sender.finish(1_000);
@@ -114,9 +114,9 @@ class BoundedMemoryTest {
 
   /** What is held when nothing of a test before is left. */
   private static long quietHeap() {
-    PluginOfTests.await("the threads of the test before to end", () -> !anyOfOurs());
-    Heap.openClassPath();
-    return Heap.retained();
+    TestPlugin.await("the threads of the test before to end", () -> !anyOfOurs());
+    RetainedHeap.openClassPath();
+    return RetainedHeap.retained();
   }
 
   private static boolean anyOfOurs() {
@@ -136,48 +136,48 @@ class BoundedMemoryTest {
   @Test
   void must_do_09_anExecutorWhoseDriverAndBrokerAreSilentStaysBounded() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
-    try (BlackHole hole = BlackHole.silent()) {
+    try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       SparkConf conf =
           new SparkConf(false)
               .set("spark.sparkfuse.kafka.bootstrap", hole.address())
               .set("spark.sparkfuse.executor.patience", "1s");
       PluginSettings settings = PluginSettings.of(conf);
-      Faults faults = new Faults("test");
+      FaultCounter faults = new FaultCounter("test");
       long before = quietHeap();
       AtomicInteger asked = new AtomicInteger();
-      DriverLink link =
-          new DriverLink(
+      DriverRpcClient driverRpc =
+          new DriverRpcClient(
               message -> {
                 if (asked.getAndIncrement() > 0) {
                   never.await();
                 }
-                return DriverAnswer.text(APPLICATION, true);
+                return DriverReply.text(APPLICATION, true);
               },
               faults);
-      ExecutorOutlet outlet =
-          new ExecutorOutlet(
+      ExecutorFactSink sink =
+          new ExecutorFactSink(
               settings,
               "executor-test",
-              link,
-              KafkaRecordSink.factory(settings, "executor-test", ExecutorOutlet.CLIENT_BYTES),
+              driverRpc,
+              KafkaRecordSink.factory(settings, "executor-test", ExecutorFactSink.CLIENT_BYTES),
               faults);
-      link.start();
-      PluginOfTests.await("the application", outlet::ready);
+      driverRpc.start();
+      TestPlugin.await("the application", sink::ready);
       long most = 0;
       for (int pass = 0; pass < 2_000; pass++) {
-        outlet.send(pass(pass));
+        sink.send(pass(pass));
         if (pass == 500) {
-          PluginOfTests.await("the driver to be silent for long", () -> link.silentMs() > 1_600);
+          TestPlugin.await("the driver to be silent for long", () -> driverRpc.silentMs() > 1_600);
         }
         if (pass % 500 == 499) {
-          most = Math.max(most, Heap.retained() - before);
+          most = Math.max(most, RetainedHeap.retained() - before);
         }
       }
       report("executor", 2_000, "passes of 64 tasks", most);
 
       assertTrue(most < EXECUTOR_BYTES, most + " bytes on the heap");
       assertEquals(0, faults.count());
-      outlet.close(100);
+      sink.close(100);
     } finally {
       never.countDown();
     }

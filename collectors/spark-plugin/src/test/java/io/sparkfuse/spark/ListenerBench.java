@@ -1,16 +1,16 @@
 package io.sparkfuse.spark;
 
-import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.facts.Lane;
 import io.sparkfuse.spark.listener.CallbackTimes;
-import io.sparkfuse.spark.listener.EventGate;
+import io.sparkfuse.spark.listener.EventFilter;
 import io.sparkfuse.spark.listener.SparkfuseListener;
 import io.sparkfuse.spark.safety.CollectorProtection.Level;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.settings.PluginSettings;
-import io.sparkfuse.spark.transport.Deliveries;
+import io.sparkfuse.spark.transport.DeliveryCounters;
 import io.sparkfuse.spark.transport.FactQueue;
-import io.sparkfuse.spark.transport.Lane;
 import io.sparkfuse.spark.transport.RecordSink;
 import io.sparkfuse.spark.transport.Sender;
 import java.lang.management.ManagementFactory;
@@ -36,16 +36,16 @@ class ListenerBench {
   private static final int STAGE_TASKS = 1_000;
 
   private final SparkConf conf = new SparkConf(false);
-  private final DriverParts parts = new DriverParts();
-  private final PluginSettings settings = parts.settings(conf);
-  private final FactQueue queue = parts.queue(settings);
+  private final DriverDependencies dependencies = new DriverDependencies();
+  private final PluginSettings settings = dependencies.settings(conf);
+  private final FactQueue queue = dependencies.queue(settings);
   private final SparkfuseListener listener =
       new SparkfuseListener(
           conf,
-          parts.recorder(queue),
-          new StageBook(),
-          new EventGate(() -> Level.ALL, queue::passOver),
-          new Faults("bench"),
+          dependencies.recorder(queue),
+          new StageRegistry(),
+          new EventFilter(() -> Level.ALL, queue::passOver),
+          new FaultCounter("bench"),
           "bench");
 
   private static TaskInfo info(int task) {
@@ -94,12 +94,12 @@ class ListenerBench {
     Sender sender =
         new Sender(
             queue,
-            parts.backlogBytes(settings),
+            dependencies.backlogBytes(settings),
             ListenerBench::everything,
             () -> application,
             "bench",
             Long.MAX_VALUE / 2,
-            new Faults("bench"));
+            new FaultCounter("bench"));
     sender.start(() -> null);
     com.sun.management.ThreadMXBean thread =
         (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -132,7 +132,7 @@ class ListenerBench {
   }
 
   /** A broker that takes everything at once. */
-  private static RecordSink everything(Deliveries deliveries) {
+  private static RecordSink everything(DeliveryCounters deliveries) {
     return new RecordSink() {
       @Override
       public boolean send(String topic, String key, byte[] value) {

@@ -7,10 +7,10 @@ import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.listener.FactRecorder;
-import io.sparkfuse.spark.safety.Faults;
-import io.sparkfuse.spark.sampler.TaskEar;
+import io.sparkfuse.spark.safety.FaultCounter;
+import io.sparkfuse.spark.sampler.TaskListener;
 import io.sparkfuse.spark.settings.PluginSettings;
-import io.sparkfuse.spark.transport.ExecutorOutlet;
+import io.sparkfuse.spark.transport.ExecutorFactSink;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.RecordSink;
 import java.util.EnumSet;
@@ -91,13 +91,13 @@ class MustDoErrorsTest {
   }
 
   /** Throws wherever the driver's side calls it, once it is open. */
-  private static final class HostileDriver extends DriverParts {
+  private static final class HostileDriver extends DriverDependencies {
     final Supplier<Throwable> make;
     final Set<Fact.KindCase> kinds = ConcurrentHashMap.newKeySet();
     final AtomicInteger forwarded = new AtomicInteger();
     final AtomicInteger registered = new AtomicInteger();
     final AtomicInteger shutDown = new AtomicInteger();
-    final PluginOfTests.Memory memory = new PluginOfTests.Memory();
+    final TestPlugin.Memory memory = new TestPlugin.Memory();
 
     HostileDriver(Supplier<Throwable> make) {
       this.make = make;
@@ -143,7 +143,7 @@ class MustDoErrorsTest {
   }
 
   /** Throws in every method that Spark calls for a task. */
-  private static final class HostileExecutor extends ExecutorParts {
+  private static final class HostileExecutor extends ExecutorDependencies {
     final Supplier<Throwable> make;
     final AtomicInteger began = new AtomicInteger();
     final AtomicInteger ended = new AtomicInteger();
@@ -154,14 +154,14 @@ class MustDoErrorsTest {
     }
 
     @Override
-    TaskEar ear(
+    TaskListener taskListener(
         PluginSettings settings,
         String executorId,
         Supplier<String> host,
-        ExecutorOutlet outlet,
-        Faults faults) {
-      TaskEar real = super.ear(settings, executorId, host, outlet, faults);
-      return new TaskEar() {
+        ExecutorFactSink sink,
+        FaultCounter faults) {
+      TaskListener real = super.taskListener(settings, executorId, host, sink, faults);
+      return new TaskListener() {
         @Override
         public void start() {
           real.start();
@@ -196,16 +196,16 @@ class MustDoErrorsTest {
   void must_do_01_thrownInEveryCallbackTheJobDoesNotFeelItAndItIsCounted(Supplier<Throwable> make) {
     HostileDriver driver = new HostileDriver(make);
     HostileExecutor executor = new HostileExecutor(make);
-    try (JavaSparkContext spark = PluginOfTests.spark(driver, executor)) {
-      PluginOfTests.assertJobIsRight(spark);
-      PluginOfTests.assertJobFailsByItself(spark);
+    try (JavaSparkContext spark = TestPlugin.spark(driver, executor)) {
+      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobFailsByItself(spark);
       spark.sc().listenerBus().post(new SparkListenerExecutorRemoved(1, "7", "lost"));
       spark.sc().listenerBus().post(new SparkListenerNodeExcluded(1, "worker", 2));
       BlockManagerId store = BlockManagerId.apply("7", "worker", 1, Option.empty());
       spark.sc().listenerBus().post(new SparkListenerBlockManagerRemoved(1, store));
-      PluginOfTests.assertJobIsRight(spark);
-      PluginOfTests.await("a sample of the executor", () -> driver.forwarded.get() > 0);
-      PluginOfTests.await(
+      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.await("a sample of the executor", () -> driver.forwarded.get() > 0);
+      TestPlugin.await(
           "the loss in the collector's health",
           () -> {
             CollectorHealth health = driver.memory.health();
@@ -239,37 +239,37 @@ class MustDoErrorsTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
   void must_do_01_thrownWhileItStartsTheJobRunsUnwatched(Supplier<Throwable> make) {
-    DriverParts driver =
-        new DriverParts() {
+    DriverDependencies driver =
+        new DriverDependencies() {
           @Override
           PluginSettings settings(SparkConf conf) {
             return HostileDriver.<RuntimeException, PluginSettings>fail(make);
           }
         };
-    ExecutorParts executor =
-        new ExecutorParts() {
+    ExecutorDependencies executor =
+        new ExecutorDependencies() {
           @Override
           PluginSettings settings(SparkConf conf) {
             return HostileDriver.<RuntimeException, PluginSettings>fail(make);
           }
         };
-    try (JavaSparkContext spark = PluginOfTests.spark(driver, executor)) {
-      PluginOfTests.assertJobIsRight(spark);
+    try (JavaSparkContext spark = TestPlugin.spark(driver, executor)) {
+      TestPlugin.assertJobIsRight(spark);
     }
   }
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
   void must_do_01_thrownWhileItIsRegisteredTheJobRunsUnwatched(Supplier<Throwable> make) {
-    DriverParts driver =
-        new DriverParts() {
+    DriverDependencies driver =
+        new DriverDependencies() {
           @Override
           Application application(PluginSettings settings, SparkContext context, String appId) {
             return HostileDriver.<RuntimeException, Application>fail(make);
           }
         };
-    try (JavaSparkContext spark = PluginOfTests.spark(driver, new ExecutorParts())) {
-      PluginOfTests.assertJobIsRight(spark);
+    try (JavaSparkContext spark = TestPlugin.spark(driver, new ExecutorDependencies())) {
+      TestPlugin.assertJobIsRight(spark);
     }
   }
 }

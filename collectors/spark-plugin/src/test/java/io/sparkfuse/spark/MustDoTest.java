@@ -8,10 +8,10 @@ import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.Fact.KindCase;
 import io.sparkfuse.spark.listener.FactRecorder;
-import io.sparkfuse.spark.safety.Faults;
-import io.sparkfuse.spark.sampler.TaskEar;
+import io.sparkfuse.spark.safety.FaultCounter;
+import io.sparkfuse.spark.sampler.TaskListener;
 import io.sparkfuse.spark.settings.PluginSettings;
-import io.sparkfuse.spark.transport.ExecutorOutlet;
+import io.sparkfuse.spark.transport.ExecutorFactSink;
 import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.RecordSink;
 import java.nio.file.Files;
@@ -36,13 +36,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Points of the must-do list that show on a real Spark in one JVM. */
 class MustDoTest {
-  private final PluginOfTests.Memory memory = new PluginOfTests.Memory();
+  private final TestPlugin.Memory memory = new TestPlugin.Memory();
 
   @Test
   void must_do_02_aSinkThatHangsForEverHoldsNoCallbackAndNoStopUp() {
     CountDownLatch never = new CountDownLatch(1);
-    DriverParts parts =
-        new DriverParts() {
+    DriverDependencies dependencies =
+        new DriverDependencies() {
           @Override
           RecordSink.Factory sinks(PluginSettings settings, String collector) {
             return deliveries ->
@@ -62,10 +62,10 @@ class MustDoTest {
                 };
           }
         };
-    try (JavaSparkContext spark = PluginOfTests.spark(parts, new ExecutorParts())) {
-      PluginOfTests.assertJobIsRight(spark);
+    try (JavaSparkContext spark = TestPlugin.spark(dependencies, new ExecutorDependencies())) {
+      TestPlugin.assertJobIsRight(spark);
       // Spark waits here until every listener has seen every event.
-      PluginOfTests.await("all events to be seen", () -> seenAll(spark));
+      TestPlugin.await("all events to be seen", () -> seenAll(spark));
     }
     never.countDown();
   }
@@ -83,8 +83,8 @@ class MustDoTest {
   void must_do_03_itsQueueIsItsOwnAndWhatSparkDropsFromItIsTold() {
     CountDownLatch go = new CountDownLatch(1);
     AtomicInteger seenByOthers = new AtomicInteger();
-    DriverParts parts =
-        new DriverParts() {
+    DriverDependencies dependencies =
+        new DriverDependencies() {
           @Override
           FactRecorder recorder(FactQueue queue) {
             FactRecorder real = super.recorder(queue);
@@ -100,9 +100,9 @@ class MustDoTest {
           }
         };
     try (JavaSparkContext spark =
-        PluginOfTests.spark(
-            parts,
-            new ExecutorParts(),
+        TestPlugin.spark(
+            dependencies,
+            new ExecutorDependencies(),
             "spark.scheduler.listenerbus.eventqueue.sparkfuse.capacity",
             "10")) {
       spark
@@ -116,9 +116,9 @@ class MustDoTest {
               });
       List<Integer> numbers = IntStream.range(0, 100).boxed().collect(Collectors.toList());
       assertEquals(4_950, spark.parallelize(numbers, 100).reduce(Integer::sum));
-      PluginOfTests.await("the other listener to see all", () -> seenByOthers.get() == 100);
+      TestPlugin.await("the other listener to see all", () -> seenByOthers.get() == 100);
       go.countDown();
-      PluginOfTests.await(
+      TestPlugin.await(
           "Spark's drops in the health", () -> memory.health().getSparkDroppedEvents() > 100);
     }
 
@@ -137,17 +137,17 @@ class MustDoTest {
   void must_do_04_itsThreadsAreDaemonsByItsNameAndGoWithTheContext() {
     Set<Thread> before = threads();
     try (JavaSparkContext spark =
-        PluginOfTests.spark(
+        TestPlugin.spark(
             memory.driver(),
-            new ExecutorParts(),
+            new ExecutorDependencies(),
             "spark.sparkfuse.switchFile",
             "/nowhere/off",
             "spark.sparkfuse.executor.transport",
             "direct",
             "spark.sparkfuse.kafka.bootstrap",
             "127.0.0.1:1")) {
-      PluginOfTests.assertJobIsRight(spark);
-      PluginOfTests.await(
+      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.await(
           "all of them",
           () ->
               ours(before)
@@ -165,7 +165,7 @@ class MustDoTest {
         assertTrue(!ours || thread.getUncaughtExceptionHandler() != null, thread.getName());
       }
     }
-    PluginOfTests.await("all of them to end", () -> ours(before).isEmpty());
+    TestPlugin.await("all of them to end", () -> ours(before).isEmpty());
   }
 
   private static Set<Thread> threads() {
@@ -185,22 +185,22 @@ class MustDoTest {
   void must_do_06_callbacksOverTheirBudgetAreHeardAndTriedAgain() {
     List<Integer> numbers = Collections.nCopies(1_500, 1);
     try (JavaSparkContext spark =
-        PluginOfTests.spark(
+        TestPlugin.spark(
             memory.driver(),
-            new ExecutorParts(),
+            new ExecutorDependencies(),
             "spark.sparkfuse.protection.callbackBudget",
             "1us",
             "spark.sparkfuse.protection.pause",
             "1s")) {
-      PluginOfTests.await(
+      TestPlugin.await(
           "the protection to open",
           () -> {
             spark.parallelize(numbers, 1_500).count();
             return memory.health().getProtection().equals("open");
           });
       assertEquals("callbacks", memory.health().getProtectionReason());
-      PluginOfTests.await("the try", () -> memory.health().getProtection().equals("half-open"));
-      PluginOfTests.assertJobIsRight(spark);
+      TestPlugin.await("the try", () -> memory.health().getProtection().equals("half-open"));
+      TestPlugin.assertJobIsRight(spark);
       assertTrue(memory.health().getPassedOver() > 0);
     }
   }
@@ -209,20 +209,23 @@ class MustDoTest {
   void must_do_07_aFileSwitchesItOffAndOnWhileTheJobRuns(@TempDir Path folder) throws Exception {
     Path file = folder.resolve("off");
     try (JavaSparkContext spark =
-        PluginOfTests.spark(
-            memory.driver(), new ExecutorParts(), "spark.sparkfuse.switchFile", file.toString())) {
-      PluginOfTests.assertJobIsRight(spark);
-      PluginOfTests.await("the first job", () -> memory.of(KindCase.JOB_ENDED).size() == 1);
+        TestPlugin.spark(
+            memory.driver(),
+            new ExecutorDependencies(),
+            "spark.sparkfuse.switchFile",
+            file.toString())) {
+      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.await("the first job", () -> memory.of(KindCase.JOB_ENDED).size() == 1);
       Files.createFile(file);
-      PluginOfTests.await(
+      TestPlugin.await(
           "it to be off", () -> memory.health().getProtectionReason().equals("switched off"));
-      PluginOfTests.assertJobIsRight(spark);
-      PluginOfTests.await("the passed-over job", () -> memory.health().getPassedOver() >= 16);
+      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.await("the passed-over job", () -> memory.health().getPassedOver() >= 16);
       int samples = memory.of(KindCase.EXECUTOR_SAMPLE).size();
       Files.delete(file);
-      PluginOfTests.await("it to be on", () -> memory.health().getProtection().equals("closed"));
-      PluginOfTests.await("a sample", () -> memory.of(KindCase.EXECUTOR_SAMPLE).size() > samples);
-      PluginOfTests.assertJobIsRight(spark);
+      TestPlugin.await("it to be on", () -> memory.health().getProtection().equals("closed"));
+      TestPlugin.await("a sample", () -> memory.of(KindCase.EXECUTOR_SAMPLE).size() > samples);
+      TestPlugin.assertJobIsRight(spark);
     }
 
     assertEquals(
@@ -249,9 +252,9 @@ class MustDoTest {
   void must_do_07_switchedOffAtTheStartItDoesNothingAtAll() {
     Set<Thread> before = threads();
     try (JavaSparkContext spark =
-        PluginOfTests.spark(
-            memory.driver(), new ExecutorParts(), "spark.sparkfuse.enabled", "false")) {
-      PluginOfTests.assertJobIsRight(spark);
+        TestPlugin.spark(
+            memory.driver(), new ExecutorDependencies(), "spark.sparkfuse.enabled", "false")) {
+      TestPlugin.assertJobIsRight(spark);
 
       assertEquals(Collections.emptySet(), ours(before));
     }
@@ -293,8 +296,8 @@ class MustDoTest {
         settings[2 * i + 1] = value;
       }
       try (JavaSparkContext spark =
-          PluginOfTests.spark(new DriverParts(), new ExecutorParts(), settings)) {
-        PluginOfTests.assertJobIsRight(spark);
+          TestPlugin.spark(new DriverDependencies(), new ExecutorDependencies(), settings)) {
+        TestPlugin.assertJobIsRight(spark);
       }
     }
   }
@@ -302,25 +305,25 @@ class MustDoTest {
   @Test
   void must_do_10_anExecutorThatCannotSpeakHoldsNoTaskUp() {
     CountDownLatch never = new CountDownLatch(1);
-    ExecutorParts parts =
-        new ExecutorParts() {
+    ExecutorDependencies dependencies =
+        new ExecutorDependencies() {
           @Override
-          TaskEar ear(
+          TaskListener taskListener(
               PluginSettings settings,
               String executorId,
               Supplier<String> host,
-              ExecutorOutlet outlet,
-              Faults faults) {
+              ExecutorFactSink sink,
+              FaultCounter faults) {
             Supplier<String> hangs =
                 () -> {
                   awaitQuietly(never);
                   return host.get();
                 };
-            return super.ear(settings, executorId, hangs, outlet, faults);
+            return super.taskListener(settings, executorId, hangs, sink, faults);
           }
         };
-    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), parts)) {
-      PluginOfTests.await(
+    try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), dependencies)) {
+      TestPlugin.await(
           "the sampler to hang",
           () ->
               Thread.getAllStackTraces().entrySet().stream()
@@ -328,8 +331,8 @@ class MustDoTest {
                       entry ->
                           entry.getKey().getName().equals("sparkfuse-sampler")
                               && Arrays.toString(entry.getValue()).contains("CountDownLatch")));
-      PluginOfTests.assertJobIsRight(spark);
-      PluginOfTests.assertJobIsRight(spark);
+      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobIsRight(spark);
 
       assertEquals(0, memory.of(KindCase.EXECUTOR_SAMPLE).size());
     }
@@ -338,7 +341,7 @@ class MustDoTest {
 
   @Test
   void must_do_11_aFailureOfMegabytesIsCutAndScrubbed() {
-    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
+    try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       boolean failed = false;
       try {
         spark.parallelize(Arrays.asList(1, 2), 2).foreach(number -> failLoudly());
@@ -364,8 +367,8 @@ class MustDoTest {
 
   @Test
   void must_do_12_whatIsToldTwiceIsOneEvent() {
-    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
-      PluginOfTests.assertJobIsRight(spark);
+    try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
+      TestPlugin.assertJobIsRight(spark);
       spark.sc().listenerBus().post(new SparkListenerApplicationEnd(17));
     }
     List<Fact> ends = memory.of(KindCase.APPLICATION_ENDED);
@@ -376,8 +379,8 @@ class MustDoTest {
 
   @Test
   void must_do_13_itSaysThatItLivesWhileTheJobDoesNothing() {
-    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
-      PluginOfTests.await(
+    try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
+      TestPlugin.await(
           "three signs of life", () -> memory.of(KindCase.COLLECTOR_HEALTH).size() >= 3);
     }
     CollectorHealth last = memory.health();
@@ -389,8 +392,8 @@ class MustDoTest {
 
   @Test
   void must_do_02_everyFactOfAJobArrivesOnceAndInOrder() {
-    try (JavaSparkContext spark = PluginOfTests.spark(memory.driver(), new ExecutorParts())) {
-      PluginOfTests.assertJobIsRight(spark);
+    try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
+      TestPlugin.assertJobIsRight(spark);
     }
     List<Long> numbers = reservedNumbers();
 

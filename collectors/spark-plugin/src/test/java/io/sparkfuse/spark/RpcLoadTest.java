@@ -9,9 +9,9 @@ import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.TaskProgress;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.facts.FactEncoder;
+import io.sparkfuse.spark.facts.Lane;
 import io.sparkfuse.spark.settings.PluginSettings;
 import io.sparkfuse.spark.transport.FactQueue;
-import io.sparkfuse.spark.transport.Lane;
 import io.sparkfuse.spark.transport.RecordSink;
 import java.lang.management.ManagementFactory;
 import java.util.Map;
@@ -40,8 +40,8 @@ class RpcLoadTest {
   public static final class LoadedPlugin implements SparkPlugin {
     @Override
     public DriverPlugin driverPlugin() {
-      return new DriverSide(
-          new DriverParts() {
+      return new SparkfuseDriverPlugin(
+          new DriverDependencies() {
             @Override
             void forward(FactQueue queue, byte[] fact) {
               super.forward(queue, fact);
@@ -50,7 +50,7 @@ class RpcLoadTest {
 
             @Override
             RecordSink.Factory sinks(PluginSettings settings, String collector) {
-              return new PluginOfTests.Memory()::openAndForget;
+              return new TestPlugin.Memory()::openAndForget;
             }
           });
     }
@@ -115,7 +115,7 @@ class RpcLoadTest {
         assertEquals(application.id, Application.ofLine(answer).id);
       }
       assertEquals(EXECUTORS * (1L + TASKS), FORWARDED.get());
-      PluginOfTests.assertJobIsRight(spark);
+      TestPlugin.assertJobIsRight(spark);
     }
   }
 

@@ -11,12 +11,12 @@ import java.util.Set;
  * Counts one stage attempt as the driver sees it, under the names of view stage_live.
  *
  * <p>Ended tasks count once, by their end; running ones by their last progress, which goes when
- * they end. Guarded by its {@link StageBook}.
+ * they end. Guarded by its {@link StageRegistry}.
  */
 final class StageCounters {
   private static final class Running {
     /** Null until its first progress: most tasks end before it. */
-    TaskTally tally;
+    TaskTotals totals;
 
     long ageMs;
     long stalledMs;
@@ -31,7 +31,7 @@ final class StageCounters {
   /** Running tasks that found no room: they are counted, not known. */
   private int unknown;
 
-  private final TaskTally finished = new TaskTally();
+  private final TaskTotals finished = new TaskTotals();
   private long succeeded;
   private long failed;
   private long killed;
@@ -60,7 +60,7 @@ final class StageCounters {
   void taskProgressed(TaskProgress progress) {
     Running task = running.get(progress.getTaskId());
     if (task != null) { // else it has ended meanwhile
-      task.tally = TaskTally.of(progress);
+      task.totals = TaskTotals.of(progress);
       task.ageMs = progress.getAgeMs();
       task.stalledMs = progress.getStalledMs();
     }
@@ -70,7 +70,7 @@ final class StageCounters {
   boolean taskEnded(TaskEnded task, long nowMs) {
     boolean known = running.remove(task.getTaskId()) != null;
     unknown -= !known && unknown > 0 ? 1 : 0;
-    finished.add(TaskTally.of(task));
+    finished.add(TaskTotals.of(task));
     lastFinishMs = nowMs;
     switch (task.getOutcome()) {
       case "success":
@@ -107,12 +107,12 @@ final class StageCounters {
 
   /** All counters by their column, in the units of the view. */
   Map<String, Long> columns(long nowMs) {
-    TaskTally now = new TaskTally();
+    TaskTotals now = new TaskTotals();
     long oldest = 0;
     long stalled = 0;
     for (Running task : running.values()) {
-      if (task.tally != null) {
-        now.add(task.tally);
+      if (task.totals != null) {
+        now.add(task.totals);
       }
       oldest = Math.max(oldest, task.ageMs);
       stalled = Math.max(stalled, task.stalledMs);
@@ -138,7 +138,7 @@ final class StageCounters {
     both(columns, "output_bytes", finished.outputBytes, now.outputBytes);
     both(columns, "memory_spilled_bytes", finished.memorySpilledBytes, now.memorySpilledBytes);
     both(columns, "disk_spilled_bytes", finished.diskSpilledBytes, now.diskSpilledBytes);
-    TaskTally all = now;
+    TaskTotals all = now;
     all.add(finished);
     columns.put("memory_spilled_bytes", all.memorySpilledBytes);
     columns.put("disk_spilled_bytes", all.diskSpilledBytes);

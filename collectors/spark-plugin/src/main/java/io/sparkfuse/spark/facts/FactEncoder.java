@@ -3,12 +3,11 @@ package io.sparkfuse.spark.facts;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.WireFormat;
 import io.sparkfuse.contracts.Fact;
-import io.sparkfuse.spark.transport.Lane;
 import java.util.Arrays;
 
 /**
  * Makes the record of a fact: envelope, event id, scrubbed text, Protobuf bytes, at most {@link
- * FactCutter#MOST_BYTES} of them.
+ * FactTruncator#MAX_BYTES} of them.
  *
  * <p>One for each thread that encodes; callbacks never do.
  */
@@ -35,8 +34,8 @@ public final class FactEncoder {
         .setLane(lane.text())
         .setSeq(seq);
     Fact whole = fact.setEventId(eventIds.of(fact)).build();
-    if (whole.getSerializedSize() > FactCutter.MOST_BYTES) {
-      Fact.Builder cut = FactCutter.cut(whole).toBuilder();
+    if (whole.getSerializedSize() > FactTruncator.MAX_BYTES) {
+      Fact.Builder cut = FactTruncator.cut(whole).toBuilder();
       whole = cut.setEventId(eventIds.of(cut)).build(); // which may be made of what was cut
       cutFacts++; // by one thread
     }

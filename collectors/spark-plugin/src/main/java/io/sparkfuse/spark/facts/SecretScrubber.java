@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
 /**
- * Takes obvious secrets out of free text and caps it at {@link #MOST_BYTES} of UTF-8.
+ * Takes obvious secrets out of free text and caps it at {@link #MAX_BYTES} of UTF-8.
  *
  * <p>A first pass, so that secrets do not leave the JVM in plain sight; consumers scrub again. The
  * patterns are those of Python's scrubber (scrubbing.py), letter by letter. A secret without an end
@@ -13,13 +13,13 @@ import java.util.regex.Pattern;
  * edge ({@code \b}), of which each Java thinks otherwise behind a letter with an accent.
  */
 public final class SecretScrubber {
-  public static final int MOST_BYTES = 2_048;
+  public static final int MAX_BYTES = 2_048;
 
   /** Texts are cut to this before anything else is done with them, so that queues stay small. */
-  public static final int MOST_CHARS = 2 * MOST_BYTES;
+  public static final int MAX_CHARS = 2 * MAX_BYTES;
 
   /** Of a longer text this much is looked at to leave out what explains least. */
-  private static final int MOST_LOOKED_AT = 65_536;
+  private static final int MAX_LOOKED_AT = 65_536;
 
   /** Where it happened is in the first frames of a stack; the rest is Spark's own. */
   private static final int FRAMES_KEPT = 2;
@@ -174,11 +174,11 @@ public final class SecretScrubber {
 
   /** Cuts a text to what may wait in a queue, most frames of its stacks first; null stays null. */
   public static String cut(String text) {
-    if (text == null || text.length() <= MOST_BYTES) {
+    if (text == null || text.length() <= MAX_BYTES) {
       return text;
     }
     String condensed = condensed(text);
-    return condensed.length() <= MOST_CHARS ? condensed : condensed.substring(0, MOST_CHARS);
+    return condensed.length() <= MAX_CHARS ? condensed : condensed.substring(0, MAX_CHARS);
   }
 
   /**
@@ -187,7 +187,7 @@ public final class SecretScrubber {
    */
   private static String condensed(String text) {
     int length = lookedAt(text);
-    StringBuilder kept = new StringBuilder(MOST_CHARS);
+    StringBuilder kept = new StringBuilder(MAX_CHARS);
     int frames = 0;
     boolean runnerTold = false;
     boolean first = true;
@@ -223,12 +223,12 @@ public final class SecretScrubber {
    * How much of a text is looked at, up to a blank: half a word might be a secret without its end.
    */
   private static int lookedAt(String text) {
-    if (text.length() <= MOST_LOOKED_AT) {
+    if (text.length() <= MAX_LOOKED_AT) {
       return text.length();
     }
-    int last = MOST_LOOKED_AT - 1;
+    int last = MAX_LOOKED_AT - 1;
     int blank = Math.max(text.lastIndexOf(' ', last), text.lastIndexOf('\n', last));
-    return blank > 0 ? blank : MOST_LOOKED_AT;
+    return blank > 0 ? blank : MAX_LOOKED_AT;
   }
 
   private static boolean starts(String text, String word, int from, int end) {
@@ -240,7 +240,7 @@ public final class SecretScrubber {
     String lookedAt = cut(text);
     String out = PRIVATE_KEY.matcher(lookedAt).replaceAll(MASK);
     out = USER_INFO.matcher(out).replaceAll("$1" + MASK + "@");
-    boolean isCut = lookedAt.length() == MOST_CHARS;
+    boolean isCut = lookedAt.length() == MAX_CHARS;
     if (isCut) {
       out = USER_INFO_CUT.matcher(out).replaceAll("$1" + MASK + "@");
     }
@@ -271,23 +271,23 @@ public final class SecretScrubber {
    * The beginning of a text, scrubbed first if it is cut: a cut may part a secret from what tells
    * that it is one.
    */
-  public static String shortened(String text, int mostChars) {
-    if (text.length() <= mostChars) {
+  public static String shortened(String text, int maxChars) {
+    if (text.length() <= maxChars) {
       return text;
     }
     String scrubbed = scrub(text);
-    return scrubbed.substring(0, Math.min(scrubbed.length(), mostChars));
+    return scrubbed.substring(0, Math.min(scrubbed.length(), maxChars));
   }
 
   static String cap(String text) {
-    if (text.length() * 3L <= MOST_BYTES) {
+    if (text.length() * 3L <= MAX_BYTES) {
       return text;
     }
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-    if (bytes.length <= MOST_BYTES) {
+    if (bytes.length <= MAX_BYTES) {
       return text;
     }
-    int end = MOST_BYTES;
+    int end = MAX_BYTES;
     while ((bytes[end] & 0xC0) == 0x80) { // not in the middle of a character
       end--;
     }

@@ -2,7 +2,6 @@ package io.sparkfuse.spark.facts;
 
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import io.sparkfuse.contracts.Fact;
-import io.sparkfuse.spark.transport.Lane;
 
 /**
  * Loads the classes of all kinds of facts before the first event comes.

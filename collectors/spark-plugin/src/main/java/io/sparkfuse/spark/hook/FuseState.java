@@ -2,7 +2,7 @@ package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.spark.json.JsonWriter;
-import io.sparkfuse.spark.settings.FuseMode;
+import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -14,7 +14,7 @@ import java.util.Map;
  * <p>Open from the first warning or act until {@link #reset}. Safe for threads.
  */
 public final class FuseState {
-  private static final int MOST_EVENTS = 20;
+  private static final int MAX_EVENTS = 20;
 
   private final FuseMode mode;
   private final ArrayDeque<Map<String, Object>> events = new ArrayDeque<>();
@@ -50,21 +50,21 @@ public final class FuseState {
     open = false;
   }
 
-  synchronized void opened(Signal signal, Verdict verdict, long nowMs) {
+  synchronized void opened(Signal signal, SignalResult result, long nowMs) {
     open = true;
-    if (events.size() >= MOST_EVENTS) {
+    if (events.size() >= MAX_EVENTS) {
       events.removeFirst();
     }
-    events.addLast(event(signal, verdict, nowMs));
+    events.addLast(event(signal, result, nowMs));
   }
 
-  private static Map<String, Object> event(Signal signal, Verdict verdict, long nowMs) {
+  private static Map<String, Object> event(Signal signal, SignalResult result, long nowMs) {
     Map<String, Object> event = new LinkedHashMap<>();
     event.put("signal_id", signal.getSignalId());
     event.put("generation", signal.getGeneration());
     event.put("rule", ReasonText.clean(signal.getRule()));
     event.put("action", signal.getAction());
-    event.put("outcome", verdict.outcome);
+    event.put("outcome", result.outcome);
     event.put("evidence", ReasonText.clean(signal.getEvidence()));
     event.put("override", ReasonText.override(signal));
     event.put("finding_id", signal.getFindingId());

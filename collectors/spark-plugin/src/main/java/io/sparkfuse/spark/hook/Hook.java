@@ -2,12 +2,12 @@ package io.sparkfuse.spark.hook;
 
 import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.contracts.SignedSignal;
-import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.safety.CollectorProtection;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.PluginLog;
-import io.sparkfuse.spark.settings.FuseMode;
+import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import java.util.Collections;
 import java.util.Map;
 
@@ -26,26 +26,26 @@ final class Hook {
   private final PublicKeys keys;
   private final FuseState state;
   private final CollectorProtection collector;
-  private final StageBook book;
-  private final Actuator actuator;
+  private final StageRegistry registry;
+  private final SignalActions actuator;
   private final Receipts receipts;
   private final SignalChecks checks;
-  private final Faults faults;
+  private final FaultCounter faults;
 
   Hook(
       Application application,
       PublicKeys keys,
       FuseState state,
       CollectorProtection collector,
-      StageBook book,
-      Actuator actuator,
+      StageRegistry registry,
+      SignalActions actuator,
       Receipts receipts,
-      Faults faults) {
+      FaultCounter faults) {
     this.application = application;
     this.keys = keys;
     this.state = state;
     this.collector = collector;
-    this.book = book;
+    this.registry = registry;
     this.actuator = actuator;
     this.receipts = receipts;
     this.checks = new SignalChecks(application);
@@ -63,20 +63,20 @@ final class Hook {
       if (!addressed) {
         return;
       }
-      answer(signal, new Verdict("received", "to be checked"), NOTHING);
+      answer(signal, new SignalResult("received", "to be checked"), NOTHING);
       judge(signed, signal, nowMs);
     } catch (IllegalArgumentException malformed) {
       if (addressed) {
-        answer(signal, Verdict.refused(malformed.getMessage()), NOTHING);
+        answer(signal, SignalResult.refused(malformed.getMessage()), NOTHING);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
-      answer(signal, new Verdict("failed", String.valueOf(fault)), NOTHING);
+      answer(signal, new SignalResult("failed", String.valueOf(fault)), NOTHING);
     }
   }
 
   private void judge(SignedSignal signed, Signal signal, long nowMs) {
-    Verdict refusal = signature(signed);
+    SignalResult refusal = signature(signed);
     refusal = refusal == null ? checks.check(signal, nowMs) : refusal;
     if (refusal == null && isSwitch(signal)) {
       switchCollector(signal);
@@ -87,25 +87,25 @@ final class Hook {
       answer(signal, refusal, NOTHING);
       return;
     }
-    Map<String, Long> columns = book.columns(signal.getStageId(), signal.getStageAttempt());
+    Map<String, Long> columns = registry.columns(signal.getStageId(), signal.getStageAttempt());
     Predicate predicate = Predicate.evaluate(signal, columns);
     if (predicate.fault() != null) {
-      answer(signal, Verdict.refused(predicate.fault()), predicate.observed);
+      answer(signal, SignalResult.refused(predicate.fault()), predicate.observed);
     } else if (predicate.disagreement() != null) {
-      Verdict verdict = new Verdict("disagrees", predicate.disagreement());
-      answer(signal, verdict, predicate.observed);
+      SignalResult result = new SignalResult("disagrees", predicate.disagreement());
+      answer(signal, result, predicate.observed);
     } else {
       obey(signal, predicate, nowMs);
     }
   }
 
-  private Verdict signature(SignedSignal signed) {
+  private SignalResult signature(SignedSignal signed) {
     if (!keys.knows(signed.getKeyId())) {
-      return Verdict.refused("no public key has the id " + signed.getKeyId());
+      return SignalResult.refused("no public key has the id " + signed.getKeyId());
     }
     return keys.verifies(signed.getKeyId(), signed.getPayload(), signed.getSignature())
         ? null
-        : Verdict.refused("the signature is wrong");
+        : SignalResult.refused("the signature is wrong");
   }
 
   private static boolean isSwitch(Signal signal) {
@@ -116,22 +116,22 @@ final class Hook {
   private void switchCollector(Signal signal) {
     boolean off = signal.getAction().equals(COLLECTOR_OFF);
     collector.setOff("a signal", off);
-    answer(signal, new Verdict("acted", "the collector is " + (off ? "off" : "on")), NOTHING);
+    answer(signal, new SignalResult("acted", "the collector is " + (off ? "off" : "on")), NOTHING);
   }
 
-  private Verdict shape(Signal signal) {
+  private SignalResult shape(Signal signal) {
     if (state.mode() == FuseMode.OFF) {
-      return Verdict.refused("the owner switched the fuse off (spark.sparkfuse.fuse)");
+      return SignalResult.refused("the owner switched the fuse off (spark.sparkfuse.fuse)");
     }
-    if (signal.hasStageId() && book.isBlind(signal.getStageId(), signal.getStageAttempt())) {
-      return new Verdict(
+    if (signal.hasStageId() && registry.isBlind(signal.getStageId(), signal.getStageAttempt())) {
+      return new SignalResult(
           "disagrees", "events of the stage were passed over, so its counters are not whole");
     }
     if (signal.getAction().equals("cancel_stage") && !signal.hasStageId()) {
-      return Verdict.refused("cancel_stage names no stage");
+      return SignalResult.refused("cancel_stage names no stage");
     }
     if (!signal.getAction().equals("warn") && signal.getPredicateCount() == 0) {
-      return Verdict.refused("it stops something and has no predicate");
+      return SignalResult.refused("it stops something and has no predicate");
     }
     return null;
   }
@@ -139,34 +139,34 @@ final class Hook {
   private void obey(Signal signal, Predicate predicate, long nowMs) {
     boolean stops = !signal.getAction().equals("warn");
     if (stops && (state.holds() || state.mode() != FuseMode.ACT)) {
-      Verdict verdict =
+      SignalResult result =
           state.holds()
-              ? new Verdict("held", "spark.sparkfuse.fuse.hold is set")
-              : Verdict.refused("the owner allows warnings only (spark.sparkfuse.fuse)");
+              ? new SignalResult("held", "spark.sparkfuse.fuse.hold is set")
+              : SignalResult.refused("the owner allows warnings only (spark.sparkfuse.fuse)");
       Signal warning = signal.toBuilder().setAction("warn").build();
       actuator.warn(ReasonText.of(warning));
-      state.opened(warning, verdict, nowMs);
-      answer(signal, verdict, predicate.observed);
+      state.opened(warning, result, nowMs);
+      answer(signal, result, predicate.observed);
       return;
     }
     // Job code may look at the state as soon as its action fails: it must be there by then.
-    state.opened(signal, new Verdict("acted", ""), nowMs);
+    state.opened(signal, new SignalResult("acted", ""), nowMs);
     answer(signal, actuator.act(signal), predicate.observed);
     if (signal.getAction().equals("stop_application")) {
       actuator.stopApplication(faults);
     }
   }
 
-  private void answer(Signal signal, Verdict verdict, Map<String, String> observed) {
+  private void answer(Signal signal, SignalResult result, Map<String, String> observed) {
     try {
-      receipts.send(signal, verdict, observed);
+      receipts.send(signal, result, observed);
       PluginLog.info(
           "Sparkfuse: signal "
               + signal.getSignalId()
               + " "
-              + verdict.outcome
+              + result.outcome
               + ": "
-              + ReasonText.clean(verdict.reason));
+              + ReasonText.clean(result.reason));
     } catch (Throwable fault) {
       faults.caught(fault);
     }

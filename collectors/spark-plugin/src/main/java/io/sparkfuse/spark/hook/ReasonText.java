@@ -13,7 +13,7 @@ final class ReasonText {
   static final String MARK = "[SPARKFUSE_FUSE_BLOWN]";
   static final String STANDARD_OVERRIDE =
       "set spark.sparkfuse.fuse.hold=true, or spark.sparkfuse.fuse=off, and run again";
-  private static final int MOST_CHARS = 500;
+  private static final int MAX_CHARS = 500;
 
   private ReasonText() {}
 
@@ -38,7 +38,7 @@ final class ReasonText {
   /** One line of bounded length: a log must not be forged by what a message says. */
   static String clean(String text) {
     String line = text.replaceAll("\\p{C}+", " ").trim();
-    return line.length() > MOST_CHARS ? line.substring(0, MOST_CHARS) + "..." : line;
+    return line.length() > MAX_CHARS ? line.substring(0, MAX_CHARS) + "..." : line;
   }
 
   private static String withoutStop(String sentence) {

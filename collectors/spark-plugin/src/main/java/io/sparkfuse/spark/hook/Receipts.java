@@ -3,9 +3,9 @@ package io.sparkfuse.spark.hook;
 import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.json.JsonWriter;
-import io.sparkfuse.spark.settings.FuseMode;
+import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import io.sparkfuse.spark.transport.FactQueue;
-import io.sparkfuse.spark.transport.Outgoing;
+import io.sparkfuse.spark.transport.QueuedRecord;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -24,7 +24,7 @@ final class Receipts {
   }
 
   /** {@code observed} are the counters that were looked at. */
-  void send(Signal signal, Verdict verdict, Map<String, String> observed) {
+  void send(Signal signal, SignalResult result, Map<String, String> observed) {
     Map<String, Object> action = new LinkedHashMap<>();
     action.put("action_id", UUID.randomUUID().toString());
     action.put("signal_id", orNull(signal.getSignalId()));
@@ -36,14 +36,14 @@ final class Receipts {
     action.put("rule", orNull(signal.getRule()));
     action.put("action", orNull(signal.getAction()));
     action.put("mode", mode.text());
-    action.put("outcome", verdict.outcome);
-    action.put("reason", ReasonText.clean(verdict.reason));
+    action.put("outcome", result.outcome);
+    action.put("reason", ReasonText.clean(result.reason));
     if (signal.hasStageId()) {
       action.put("stage_id", signal.getStageId());
       action.put("stage_attempt", signal.getStageAttempt());
     }
-    if (verdict.killedTasks > 0) {
-      action.put("killed_tasks", verdict.killedTasks);
+    if (result.killedTasks > 0) {
+      action.put("killed_tasks", result.killedTasks);
     }
     action.put("at_ms", System.currentTimeMillis());
     if (!observed.isEmpty()) {
@@ -51,7 +51,7 @@ final class Receipts {
     }
     action.put("finding_id", orNull(signal.getFindingId()));
     byte[] json = JsonWriter.write(action).getBytes(StandardCharsets.UTF_8);
-    queue.offer(Outgoing.receipt(json));
+    queue.offer(QueuedRecord.receipt(json));
   }
 
   private static String orNull(String text) {

@@ -8,8 +8,8 @@ import io.sparkfuse.spark.facts.Application;
  * time, and newer than the last.
  */
 final class SignalChecks {
-  static final long MOST_LIFE_MS = 120_000;
-  static final long MOST_SKEW_MS = 60_000;
+  static final long MAX_LIFE_MS = 120_000;
+  static final long MAX_SKEW_MS = 60_000;
 
   private final Application application;
   private long lastGeneration = -1;
@@ -19,12 +19,12 @@ final class SignalChecks {
   }
 
   /** Why the signal is void, or null when it is good; a good one's generation is used up. */
-  Verdict check(Signal signal, long nowMs) {
-    Verdict refusal = identity(signal);
+  SignalResult check(Signal signal, long nowMs) {
+    SignalResult refusal = identity(signal);
     refusal = refusal == null ? time(signal, nowMs) : refusal;
     if (refusal == null && signal.getGeneration() <= lastGeneration) {
       refusal =
-          Verdict.refused(
+          SignalResult.refused(
               "generation "
                   + signal.getGeneration()
                   + " is not newer than the last seen, "
@@ -36,32 +36,33 @@ final class SignalChecks {
     return refusal;
   }
 
-  private Verdict identity(Signal signal) {
+  private SignalResult identity(Signal signal) {
     if (!signal.getAppId().equals(application.id)) {
-      return Verdict.refused("it is for another application, " + signal.getAppId());
+      return SignalResult.refused("it is for another application, " + signal.getAppId());
     }
     if (!signal.getCluster().isEmpty() && !signal.getCluster().equals(application.cluster)) {
-      return Verdict.refused("it is for another cluster, " + signal.getCluster());
+      return SignalResult.refused("it is for another cluster, " + signal.getCluster());
     }
     if (signal.getAppAttempt() != application.attempt) {
-      return Verdict.refused("it is for another attempt, " + signal.getAppAttempt());
+      return SignalResult.refused("it is for another attempt, " + signal.getAppAttempt());
     }
     if (signal.getAppStartMs() != application.startMs) {
-      return Verdict.refused("it is for another run, started at " + signal.getAppStartMs());
+      return SignalResult.refused("it is for another run, started at " + signal.getAppStartMs());
     }
     return null;
   }
 
-  private static Verdict time(Signal signal, long nowMs) {
+  private static SignalResult time(Signal signal, long nowMs) {
     long life = signal.getExpiresMs() - signal.getIssuedMs();
     if (nowMs >= signal.getExpiresMs()) {
-      return new Verdict("expired", "it expired " + (nowMs - signal.getExpiresMs()) + " ms ago");
+      return new SignalResult(
+          "expired", "it expired " + (nowMs - signal.getExpiresMs()) + " ms ago");
     }
-    if (life <= 0 || life > MOST_LIFE_MS) {
-      return Verdict.refused("it may live " + MOST_LIFE_MS + " ms at most, not " + life);
+    if (life <= 0 || life > MAX_LIFE_MS) {
+      return SignalResult.refused("it may live " + MAX_LIFE_MS + " ms at most, not " + life);
     }
-    if (signal.getIssuedMs() > nowMs + MOST_SKEW_MS) {
-      return Verdict.refused(
+    if (signal.getIssuedMs() > nowMs + MAX_SKEW_MS) {
+      return SignalResult.refused(
           "it was issued " + (signal.getIssuedMs() - nowMs) + " ms in the future");
     }
     return null;

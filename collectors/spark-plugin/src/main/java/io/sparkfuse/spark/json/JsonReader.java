@@ -12,7 +12,7 @@ import java.util.Map;
  * own so that the jar carries no JSON library beside Spark's.
  */
 public final class JsonReader {
-  private static final int MOST_DEPTH = 16;
+  private static final int MAX_DEPTH = 16;
   private final String text;
   private int at;
 
@@ -34,7 +34,7 @@ public final class JsonReader {
   }
 
   private Object value(int depth) {
-    require(depth <= MOST_DEPTH, "nested too deep");
+    require(depth <= MAX_DEPTH, "nested too deep");
     skipSpace();
     require(at < text.length(), "the text ends too early");
     switch (text.charAt(at)) {

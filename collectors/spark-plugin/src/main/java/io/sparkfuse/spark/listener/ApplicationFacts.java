@@ -14,8 +14,8 @@ import scala.Tuple2;
  * those that explain how it ran, so that no secret leaves by this door.
  */
 final class ApplicationFacts {
-  private static final int MOST_CHARS = 512;
-  private static final int MOST_SETTINGS = 300;
+  private static final int MAX_CHARS = 512;
+  private static final int MAX_SETTINGS = 300;
 
   private ApplicationFacts() {}
 
@@ -36,7 +36,7 @@ final class ApplicationFacts {
     Map<String, String> properties = new LinkedHashMap<>();
     for (Tuple2<String, String> pair : conf.getAll()) {
       if (SparkConfiguration.identifies(pair._1())) {
-        properties.put(pair._1(), SecretScrubber.shortened(pair._2(), MOST_CHARS));
+        properties.put(pair._1(), SecretScrubber.shortened(pair._2(), MAX_CHARS));
       }
     }
     return properties;
@@ -45,8 +45,8 @@ final class ApplicationFacts {
   private static Map<String, String> configuration(SparkConf conf) {
     Map<String, String> settings = new TreeMap<>();
     for (Tuple2<String, String> pair : conf.getAll()) {
-      if (settings.size() < MOST_SETTINGS && SparkConfiguration.allows(pair._1())) {
-        settings.put(pair._1(), SecretScrubber.shortened(pair._2(), MOST_CHARS));
+      if (settings.size() < MAX_SETTINGS && SparkConfiguration.allows(pair._1())) {
+        settings.put(pair._1(), SecretScrubber.shortened(pair._2(), MAX_CHARS));
       }
     }
     return settings;

@@ -14,7 +14,7 @@ public final class CallbackTimes {
   static final int CPU_EVERY = 4;
 
   /** Fewer say nothing: the first ones load classes. */
-  static final long LEAST = 1_000;
+  static final long MIN = 1_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
   private final TimeHistogram wall = new TimeHistogram();
@@ -75,6 +75,6 @@ public final class CallbackTimes {
    * the clock, which shows one that waits, whichever is longer; 0 while they are too few.
    */
   public long cost() {
-    return Math.max(cpu.windowQuantile(0.99, LEAST), wall.windowQuantile(0.5, LEAST));
+    return Math.max(cpu.windowQuantile(0.99, MIN), wall.windowQuantile(0.5, MIN));
   }
 }

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  */
 final class ExitCodes {
   /** The code stands near the beginning; what follows are diagnostics of any length. */
-  private static final int MOST_CHARS = 4_096;
+  private static final int MAX_CHARS = 4_096;
 
   private static final Pattern CODE =
       Pattern.compile(
@@ -26,7 +26,7 @@ final class ExitCodes {
     if (reason == null) {
       return null;
     }
-    int end = Math.min(reason.length(), MOST_CHARS);
+    int end = Math.min(reason.length(), MAX_CHARS);
     Matcher found = CODE.matcher(reason).region(0, end);
     return found.find() ? Integer.valueOf(found.group(1)) : null;
   }

@@ -1,7 +1,7 @@
 package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.Fact;
-import io.sparkfuse.spark.transport.Lane;
+import io.sparkfuse.spark.facts.Lane;
 
 /** Takes facts whose kind and {@code event_time_ms} are set; returns at once. */
 public interface FactRecorder {

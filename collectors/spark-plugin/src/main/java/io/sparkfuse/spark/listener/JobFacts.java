@@ -14,15 +14,15 @@ import org.apache.spark.scheduler.StageInfo;
 
 /** Copies what Spark says of a job. */
 final class JobFacts {
-  static final int MOST_STAGES = 4_096;
-  private static final int MOST_TAGS = 64;
-  private static final int MOST_TAG_CHARS = 256;
+  static final int MAX_STAGES = 4_096;
+  private static final int MAX_TAGS = 64;
+  private static final int MAX_TAG_CHARS = 256;
 
   private JobFacts() {}
 
   static JobStarted started(SparkListenerJobStart event) {
     List<Integer> stages =
-        ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), MOST_STAGES).stream()
+        ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), MAX_STAGES).stream()
             .map(stage -> ((StageInfo) stage).stageId())
             .collect(Collectors.toList());
     JobStarted.Builder fact =
@@ -67,9 +67,9 @@ final class JobFacts {
     }
     String tags = properties.getProperty("spark.job.tags"); // Spark 3.5
     if (tags != null) {
-      Arrays.stream(tags.split(",", MOST_TAGS + 1))
-          .limit(MOST_TAGS)
-          .filter(tag -> !tag.isEmpty() && tag.length() <= MOST_TAG_CHARS)
+      Arrays.stream(tags.split(",", MAX_TAGS + 1))
+          .limit(MAX_TAGS)
+          .filter(tag -> !tag.isEmpty() && tag.length() <= MAX_TAG_CHARS)
           .forEach(fact::addJobTags);
     }
   }

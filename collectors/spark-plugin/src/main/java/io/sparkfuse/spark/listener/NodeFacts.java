@@ -17,14 +17,14 @@ import org.apache.spark.scheduler.SparkListenerEvent;
  */
 final class NodeFacts {
   private static final String PREFIX = "org.apache.spark.scheduler.SparkListener";
-  private static final int MOST_REMEMBERED = 128;
+  private static final int MAX_REMEMBERED = 128;
 
   private final Set<NodeEvent> told =
       Collections.newSetFromMap(
           new LinkedHashMap<NodeEvent, Boolean>() {
             @Override
             protected boolean removeEldestEntry(Map.Entry<NodeEvent, Boolean> eldest) {
-              return size() > MOST_REMEMBERED;
+              return size() > MAX_REMEMBERED;
             }
           });
 

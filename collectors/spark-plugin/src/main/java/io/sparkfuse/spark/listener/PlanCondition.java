@@ -14,7 +14,7 @@ final class PlanCondition {
   static final int LONGEST = 400;
 
   /** Bounds the callback; Spark itself cuts texts of this length in most places. */
-  private static final int MOST_CHARS = 20_000;
+  private static final int MAX_CHARS = 20_000;
 
   private static final Pattern PART = Pattern.compile("[A-Za-z0-9_]+|[<=>]+");
   private static final Set<String> WORDS =
@@ -43,7 +43,7 @@ final class PlanCondition {
       return name;
     }
     String text = String.valueOf(ScalaAccess.text(node, "simpleString"));
-    String condition = of(text.substring(0, Math.min(text.length(), MOST_CHARS)));
+    String condition = of(text.substring(0, Math.min(text.length(), MAX_CHARS)));
     return condition.isEmpty() ? name : name + " " + condition;
   }
 

@@ -8,8 +8,8 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 /** Copies what a resource profile asks for; Spark keeps its memory in MiB. */
 final class ProfileFacts {
   private static final long MIB = 1L << 20;
-  private static final int MOST_RESOURCES = 32;
-  private static final int MOST_NAME_CHARS = 128;
+  private static final int MAX_RESOURCES = 32;
+  private static final int MAX_NAME_CHARS = 128;
 
   private ProfileFacts() {}
 
@@ -51,7 +51,7 @@ final class ProfileFacts {
         fact.setOffHeapMemoryBytes(amount * MIB);
         break;
       default:
-        if (fact.getResourcesCount() < MOST_RESOURCES && name.length() <= MOST_NAME_CHARS) {
+        if (fact.getResourcesCount() < MAX_RESOURCES && name.length() <= MAX_NAME_CHARS) {
           fact.putResources(name, Long.toString(amount));
         }
     }

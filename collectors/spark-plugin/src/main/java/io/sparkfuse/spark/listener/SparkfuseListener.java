@@ -8,9 +8,9 @@ import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageStarted;
 import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.contracts.TaskStarted;
-import io.sparkfuse.spark.counters.StageBook;
-import io.sparkfuse.spark.safety.Faults;
-import io.sparkfuse.spark.transport.Lane;
+import io.sparkfuse.spark.counters.StageRegistry;
+import io.sparkfuse.spark.facts.Lane;
+import io.sparkfuse.spark.safety.FaultCounter;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkFirehoseListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
@@ -36,30 +36,30 @@ public final class SparkfuseListener extends SparkFirehoseListener {
 
   private final SparkConf conf;
   private final FactRecorder recorder;
-  private final StageBook book;
+  private final StageRegistry registry;
   private final StageDepths depths = new StageDepths();
-  private final EventGate gate;
-  private final Faults faults;
+  private final EventFilter gate;
+  private final FaultCounter faults;
   private final String pluginVersion;
   private final CallbackTimes times = new CallbackTimes();
-  private final SqlBook sqlBook = new SqlBook();
-  private final RareEvents rareEvents;
+  private final SqlRegistry sqlBook = new SqlRegistry();
+  private final InfrequentEvents rareEvents;
 
   /** {@code pluginVersion} is told in the first fact; {@code book} is kept up to date. */
   public SparkfuseListener(
       SparkConf conf,
       FactRecorder recorder,
-      StageBook book,
-      EventGate gate,
-      Faults faults,
+      StageRegistry registry,
+      EventFilter gate,
+      FaultCounter faults,
       String pluginVersion) {
     this.conf = conf;
     this.recorder = recorder;
-    this.book = book;
+    this.registry = registry;
     this.gate = gate;
     this.faults = faults;
     this.pluginVersion = pluginVersion;
-    this.rareEvents = new RareEvents(recorder, new SqlFacts(sqlBook, recorder));
+    this.rareEvents = new InfrequentEvents(recorder, new SqlFacts(sqlBook, recorder));
   }
 
   @Override
@@ -132,21 +132,21 @@ public final class SparkfuseListener extends SparkFirehoseListener {
 
   private void taskStarted(SparkListenerTaskStart event) {
     TaskStarted task = TaskFacts.started(event);
-    book.taskStarted(task);
+    registry.taskStarted(task);
     recorder.record(Lane.BULK, at(task.getLaunchedMs()).setTaskStarted(task));
   }
 
   private void taskEnded(SparkListenerTaskEnd event) {
     TaskEnded task = TaskFacts.ended(event);
-    book.taskEnded(task);
+    registry.taskEnded(task);
     recorder.record(Lane.RESERVED, at(task.getFinishedMs()).setTaskEnded(task));
   }
 
   private void stageStarted(SparkListenerStageSubmitted event) {
-    Integer firstJob = book.firstJob(event.stageInfo().stageId());
+    Integer firstJob = registry.firstJob(event.stageInfo().stageId());
     Integer depth = depths.of(event.stageInfo().stageId());
     StageStarted stage = StageFacts.started(event.stageInfo(), event.properties(), firstJob, depth);
-    book.stageStarted(stage);
+    registry.stageStarted(stage);
     Long execution = stage.hasSqlExecutionId() ? stage.getSqlExecutionId() : null;
     sqlBook.stageStarted(stage.getStageId(), stage.getStageAttempt(), execution);
     recorder.record(Lane.RESERVED, at(stage.getSubmittedMs()).setStageStarted(stage));
@@ -154,21 +154,21 @@ public final class SparkfuseListener extends SparkFirehoseListener {
 
   private void stageEnded(SparkListenerStageCompleted event) {
     StageEnded stage = StageFacts.ended(event.stageInfo());
-    book.stageEnded(stage);
+    registry.stageEnded(stage);
     sqlBook.stageEnded(event.stageInfo());
     recorder.record(Lane.RESERVED, at(stage.getCompletedMs()).setStageEnded(stage));
   }
 
   private void jobStarted(SparkListenerJobStart event) {
     JobStarted job = JobFacts.started(event);
-    book.jobStarted(job);
+    registry.jobStarted(job);
     depths.jobStarted(event);
     recorder.record(Lane.RESERVED, at(job.getSubmittedMs()).setJobStarted(job));
   }
 
   private void jobEnded(SparkListenerJobEnd event) {
     JobEnded job = JobFacts.ended(event);
-    book.jobEnded(job);
+    registry.jobEnded(job);
     recorder.record(Lane.RESERVED, at(job.getCompletedMs()).setJobEnded(job));
   }
 
@@ -186,8 +186,8 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     ApplicationEnded.Builder application =
         ApplicationEnded.newBuilder()
             .setEndedMs(event.time())
-            .setSucceededJobs(book.succeededJobs())
-            .setFailedJobs(book.failedJobs());
+            .setSucceededJobs(registry.succeededJobs())
+            .setFailedJobs(registry.failedJobs());
     recorder.record(Lane.RESERVED, at(event.time()).setApplicationEnded(application));
   }
 

@@ -5,8 +5,8 @@ import io.sparkfuse.contracts.SqlEnded;
 import io.sparkfuse.contracts.SqlMetrics;
 import io.sparkfuse.contracts.SqlPlan;
 import io.sparkfuse.contracts.SqlStarted;
+import io.sparkfuse.spark.facts.Lane;
 import io.sparkfuse.spark.facts.SecretScrubber;
-import io.sparkfuse.spark.transport.Lane;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -17,13 +17,13 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 final class SqlFacts {
   static final String PREFIX = "org.apache.spark.sql.execution.ui.SparkListener";
 
-  private static final int MOST_UPDATED_METRICS = 4_096;
+  private static final int MAX_UPDATED_METRICS = 4_096;
 
-  private final SqlBook book;
+  private final SqlRegistry registry;
   private final FactRecorder recorder;
 
-  SqlFacts(SqlBook book, FactRecorder recorder) {
-    this.book = book;
+  SqlFacts(SqlRegistry registry, FactRecorder recorder) {
+    this.registry = registry;
     this.recorder = recorder;
   }
 
@@ -60,7 +60,7 @@ final class SqlFacts {
         expectMetrics(event, executionId);
         break;
       case "DriverAccumUpdates":
-        book.driverUpdated(executionId, ScalaAccess.get(event, "accumUpdates"));
+        registry.driverUpdated(executionId, ScalaAccess.get(event, "accumUpdates"));
         break;
       case "SQLExecutionEnd":
         ended(event, executionId);
@@ -71,7 +71,7 @@ final class SqlFacts {
 
   private void started(SparkListenerEvent event, long executionId) {
     long startedMs = time(event);
-    SqlBook.Execution execution = book.started(executionId);
+    SqlRegistry.Execution execution = registry.started(executionId);
     List<String> nodes = new ArrayList<>();
     SqlPlan plan = copyPlan(event, executionId, execution, nodes);
     SqlStarted.Builder fact =
@@ -91,7 +91,7 @@ final class SqlFacts {
 
   /** A re-plan has no time of its own; one of an execution that is not known has no number. */
   private void replanned(SparkListenerEvent event, long executionId, long nowMs) {
-    SqlBook.Execution execution = book.of(executionId);
+    SqlRegistry.Execution execution = registry.of(executionId);
     if (execution != null) {
       recorder.record(
           Lane.BULK, at(nowMs).setSqlPlan(copyPlan(event, executionId, execution, null)));
@@ -101,14 +101,14 @@ final class SqlFacts {
   private SqlPlan copyPlan(
       SparkListenerEvent event,
       long executionId,
-      SqlBook.Execution execution,
+      SqlRegistry.Execution execution,
       List<String> conditions) {
     SqlPlan.Builder plan =
         SqlPlan.newBuilder().setSqlExecutionId(executionId).setPlanVersion(execution.nextVersion());
     SqlPlan made =
-        SqlPlanCopy.copy(
+        SqlPlanCopier.copy(
             ScalaAccess.get(event, "sparkPlanInfo"), plan, execution::expect, conditions);
-    book.bound();
+    registry.bound();
     return made;
   }
 
@@ -116,20 +116,20 @@ final class SqlFacts {
    * A re-planned subquery tells its metrics without a plan; the next plan of the whole names them.
    */
   private void expectMetrics(SparkListenerEvent event, long executionId) {
-    SqlBook.Execution execution = book.of(executionId);
+    SqlRegistry.Execution execution = registry.of(executionId);
     if (execution == null) {
       return;
     }
     Object metrics = ScalaAccess.get(event, "sqlPlanMetrics");
-    for (Object metric : ScalaAccess.list(metrics, MOST_UPDATED_METRICS)) {
+    for (Object metric : ScalaAccess.list(metrics, MAX_UPDATED_METRICS)) {
       execution.expect(ScalaAccess.number(metric, "accumulatorId", -1));
     }
-    book.bound();
+    registry.bound();
   }
 
   private void ended(SparkListenerEvent event, long executionId) {
     long endedMs = time(event);
-    SqlMetrics metrics = book.ended(executionId);
+    SqlMetrics metrics = registry.ended(executionId);
     if (metrics != null) {
       recorder.record(Lane.BULK, at(endedMs).setSqlMetrics(metrics));
     }

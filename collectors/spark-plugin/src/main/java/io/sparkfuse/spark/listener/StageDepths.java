@@ -12,7 +12,7 @@ import org.apache.spark.scheduler.StageInfo;
  * forgotten.
  */
 final class StageDepths {
-  static final int MOST = 20_000;
+  static final int MAX = 20_000;
 
   private final Map<Integer, Integer> depths =
       new LinkedHashMap<Integer, Integer>() {
@@ -20,14 +20,14 @@ final class StageDepths {
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<Integer, Integer> eldest) {
-          return size() > MOST;
+          return size() > MAX;
         }
       };
 
   void jobStarted(SparkListenerJobStart event) {
     TreeMap<Integer, StageInfo> stages = new TreeMap<>();
     for (Object stage :
-        ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MOST_STAGES)) {
+        ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MAX_STAGES)) {
       stages.put(((StageInfo) stage).stageId(), (StageInfo) stage);
     }
     // Spark numbers parents before their children, so they are met first.

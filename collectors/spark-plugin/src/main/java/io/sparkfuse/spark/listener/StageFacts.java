@@ -17,11 +17,11 @@ import scala.Tuple2;
 /** Copies what Spark says of a stage attempt; lists are capped. */
 final class StageFacts {
   static final String SQL_EXECUTION = "spark.sql.execution.id";
-  private static final int MOST_PARENTS = 256;
-  private static final int MOST_RDDS = 256;
-  private static final int MOST_SCOPES = 64;
-  private static final int MOST_SCOPE_CHARS = 200;
-  private static final int MOST_ACCUMULATORS = 100_000;
+  private static final int MAX_PARENTS = 256;
+  private static final int MAX_RDDS = 256;
+  private static final int MAX_SCOPES = 64;
+  private static final int MAX_SCOPE_CHARS = 200;
+  private static final int MAX_ACCUMULATORS = 100_000;
   private static final String OUTPUT_ROWS = "number of output rows";
   private static final Pattern CODEGEN_ID = Pattern.compile("\\s*\\(\\d+\\)$");
 
@@ -74,7 +74,7 @@ final class StageFacts {
     if (failure != null) {
       fact.setFailureReason(SecretScrubber.cut(failure.toString()));
     }
-    long rows = mostOutputRows(stage.accumulables());
+    long rows = maxOutputRows(stage.accumulables());
     if (rows > 0) {
       fact.setOperatorRowsMax(rows);
     }
@@ -85,9 +85,9 @@ final class StageFacts {
    * The greatest of the accumulators that count an operator's output, which a Scala map holds by
    * their ids; 0 without any.
    */
-  static long mostOutputRows(Object accumulables) {
+  static long maxOutputRows(Object accumulables) {
     long most = 0;
-    for (Object entry : ScalaAccess.list(accumulables, MOST_ACCUMULATORS)) {
+    for (Object entry : ScalaAccess.list(accumulables, MAX_ACCUMULATORS)) {
       AccumulableInfo info = (AccumulableInfo) ((Tuple2<?, ?>) entry)._2();
       if (OUTPUT_ROWS.equals(ScalaAccess.option(info.name()))) {
         most = Math.max(most, ScalaAccess.number(ScalaAccess.option(info.value()), 0));
@@ -107,19 +107,19 @@ final class StageFacts {
   }
 
   static List<Integer> parents(StageInfo stage) {
-    return ScalaAccess.list(ScalaAccess.get(stage, "parentIds"), MOST_PARENTS).stream()
+    return ScalaAccess.list(ScalaAccess.get(stage, "parentIds"), MAX_PARENTS).stream()
         .map(id -> (int) ScalaAccess.number(id, -1))
         .collect(Collectors.toList());
   }
 
   private static Set<String> scopes(StageInfo stage) {
     Set<String> names = new LinkedHashSet<>();
-    for (Object rdd : ScalaAccess.list(ScalaAccess.get(stage, "rddInfos"), MOST_RDDS)) {
+    for (Object rdd : ScalaAccess.list(ScalaAccess.get(stage, "rddInfos"), MAX_RDDS)) {
       Object scope = ScalaAccess.option(((RDDInfo) rdd).scope());
       Object name = ScalaAccess.get(scope, "name");
-      if (name != null && names.size() < MOST_SCOPES) {
+      if (name != null && names.size() < MAX_SCOPES) {
         String scopeName = CODEGEN_ID.matcher(name.toString()).replaceFirst("");
-        names.add(SecretScrubber.shortened(scopeName, MOST_SCOPE_CHARS));
+        names.add(SecretScrubber.shortened(scopeName, MAX_SCOPE_CHARS));
       }
     }
     return names;

@@ -8,8 +8,8 @@ import java.util.OptionalLong;
 
 /** Copies the progress of one batch of a streaming query, summed over its sources and states. */
 final class StreamingBatch {
-  private static final int MOST_SOURCES = 64;
-  private static final int MOST_SOURCE_CHARS = 512;
+  private static final int MAX_SOURCES = 64;
+  private static final int MAX_SOURCE_CHARS = 512;
 
   private StreamingBatch() {}
 
@@ -102,9 +102,9 @@ final class StreamingBatch {
   private static void sources(Object sources, StreamingProgress.Builder fact) {
     Object[] all = sources instanceof Object[] ? (Object[]) sources : new Object[0];
     for (Object source : all) {
-      if (fact.getSourcesCount() < MOST_SOURCES) {
+      if (fact.getSourcesCount() < MAX_SOURCES) {
         String name = String.valueOf(ScalaAccess.text(source, "description"));
-        fact.addSources(SecretScrubber.shortened(name, MOST_SOURCE_CHARS));
+        fact.addSources(SecretScrubber.shortened(name, MAX_SOURCE_CHARS));
       }
       Object metrics = ScalaAccess.get(source, "metrics");
       if (metrics instanceof Map) {

@@ -3,8 +3,8 @@ package io.sparkfuse.spark.listener;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.StreamingEnded;
 import io.sparkfuse.contracts.StreamingStarted;
+import io.sparkfuse.spark.facts.Lane;
 import io.sparkfuse.spark.facts.SecretScrubber;
-import io.sparkfuse.spark.transport.Lane;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -12,7 +12,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 /** Copies what structured streaming says of its queries, by reflection. */
 final class StreamingFacts {
   static final String PREFIX = "org.apache.spark.sql.streaming.StreamingQueryListener$";
-  private static final int MOST_NAME_CHARS = 256;
+  private static final int MAX_NAME_CHARS = 256;
 
   private StreamingFacts() {}
 
@@ -80,7 +80,7 @@ final class StreamingFacts {
   /** The name that the user gave a query, or null. */
   static String name(Object holder) {
     String name = ScalaAccess.text(holder, "name");
-    return name == null ? null : SecretScrubber.shortened(name, MOST_NAME_CHARS);
+    return name == null ? null : SecretScrubber.shortened(name, MAX_NAME_CHARS);
   }
 
   /** A moment in ISO 8601 as milliseconds since 1970, or {@code otherwise}. */

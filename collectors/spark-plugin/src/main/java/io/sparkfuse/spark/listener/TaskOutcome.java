@@ -19,7 +19,7 @@ import org.apache.spark.storage.BlockManagerId;
  * sentence is taken.
  */
 final class TaskOutcome {
-  private static final int MOST_CLASS_CHARS = 512;
+  private static final int MAX_CLASS_CHARS = 512;
 
   private TaskOutcome() {}
 
@@ -32,7 +32,7 @@ final class TaskOutcome {
     fact.setFailureClass(reason.getClass().getSimpleName().replace("$", ""));
     if (reason instanceof ExceptionFailure) {
       ExceptionFailure failure = (ExceptionFailure) reason;
-      fact.setFailureClass(cut(failure.className(), MOST_CLASS_CHARS));
+      fact.setFailureClass(cut(failure.className(), MAX_CLASS_CHARS));
       setReason(fact, failure.description());
     } else if (reason instanceof TaskKilled) {
       setReason(fact, ((TaskKilled) reason).reason());

@@ -35,9 +35,9 @@ public final class CollectorProtection {
 
   public static final String SWITCHED_OFF = "switched off";
   static final long PROBE_MS = 21_000;
-  static final long MOST_PAUSE_MS = 600_000;
+  static final long MAX_PAUSE_MS = 600_000;
 
-  private final Strain strain;
+  private final LoadMonitor strain;
   private final long pauseMs;
   private final Listener listener;
   private final ConcurrentHashMap<String, Boolean> offBy = new ConcurrentHashMap<>();
@@ -48,7 +48,7 @@ public final class CollectorProtection {
   private volatile Level level = Level.ALL;
 
   /** It stays open for {@code pauseMs}, twice as long after each probe that failed. */
-  public CollectorProtection(Strain strain, long pauseMs, Listener listener) {
+  public CollectorProtection(LoadMonitor strain, long pauseMs, Listener listener) {
     this.strain = strain;
     this.pauseMs = pauseMs;
     this.nextPauseMs = pauseMs;
@@ -93,7 +93,7 @@ public final class CollectorProtection {
         break;
       default:
         if (trouble != null) {
-          nextPauseMs = Math.min(MOST_PAUSE_MS, 2 * nextPauseMs);
+          nextPauseMs = Math.min(MAX_PAUSE_MS, 2 * nextPauseMs);
           open(trouble, nowMs);
         } else if (nowMs >= untilMs) {
           close();

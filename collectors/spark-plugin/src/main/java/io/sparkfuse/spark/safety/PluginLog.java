@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory;
 /** Writes to Spark's log and never throws; repeated trouble is logged at most once a minute. */
 public final class PluginLog {
   static final long QUIET_MS = 60_000;
-  private static final int MOST_KINDS = 200;
+  private static final int MAX_KINDS = 200;
   private static final Logger LOG = LoggerFactory.getLogger("io.sparkfuse");
   private static final ConcurrentHashMap<String, AtomicLong> LAST = new ConcurrentHashMap<>();
 
@@ -41,7 +41,7 @@ public final class PluginLog {
   }
 
   static boolean mayLog(String kind, long nowMs) {
-    if (LAST.size() > MOST_KINDS) {
+    if (LAST.size() > MAX_KINDS) {
       return false;
     }
     AtomicLong last = LAST.computeIfAbsent(kind, k -> new AtomicLong(Long.MIN_VALUE));

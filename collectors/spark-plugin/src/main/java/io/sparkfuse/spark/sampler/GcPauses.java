@@ -4,7 +4,7 @@ import com.sun.management.GarbageCollectionNotificationInfo;
 import com.sun.management.GcInfo;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.GcPause;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
@@ -28,15 +28,15 @@ import javax.management.openmbean.CompositeData;
  * <p>The JVM calls from a thread of its own, so nothing is done there but copying.
  */
 final class GcPauses implements NotificationListener {
-  static final int MOST_PAUSES = 16;
+  static final int MAX_PAUSES = 16;
 
-  private final Faults faults;
+  private final FaultCounter faults;
   private final long jvmStartMs = ManagementFactory.getRuntimeMXBean().getStartTime();
   private final Set<String> heapPools = new HashSet<>();
   private final PriorityQueue<GcPause> longest = new PriorityQueue<>(GcPauses::shorter);
   private int leftOut;
 
-  GcPauses(Faults faults) {
+  GcPauses(FaultCounter faults) {
     this.faults = faults;
     for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
       if (pool.getType() == MemoryType.HEAP) {
@@ -101,7 +101,7 @@ final class GcPauses implements NotificationListener {
 
   synchronized void add(GcPause pause) {
     longest.add(pause);
-    if (longest.size() > MOST_PAUSES) {
+    if (longest.size() > MAX_PAUSES) {
       longest.poll();
       leftOut++;
     }

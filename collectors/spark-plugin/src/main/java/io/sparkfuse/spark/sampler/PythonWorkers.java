@@ -24,8 +24,8 @@ final class PythonWorkers {
   /** Kernel clock ticks are 100 a second on every Linux that Spark runs on. */
   private static final long TICK_NS = 10_000_000;
 
-  private static final int MOST_GENERATIONS = 6;
-  private static final int MOST_DESCRIBED = 4;
+  private static final int MAX_GENERATIONS = 6;
+  private static final int MAX_DESCRIBED = 4;
   private static final String UNSEEN = "; Python frames cannot be seen from here";
 
   /** Without workers the process table is only read on every so many passes. */
@@ -108,7 +108,7 @@ final class PythonWorkers {
     StringBuilder out = new StringBuilder();
     int told = 0;
     for (String pid : still) {
-      String line = told < MOST_DESCRIBED ? describe(pid) : null;
+      String line = told < MAX_DESCRIBED ? describe(pid) : null;
       if (line != null) {
         out.append(told++ == 0 ? "" : "; or ").append(line);
       }
@@ -189,7 +189,7 @@ final class PythonWorkers {
       return false;
     }
     String parent = stat[1];
-    for (int i = 0; i < MOST_GENERATIONS && table.containsKey(parent); i++) {
+    for (int i = 0; i < MAX_GENERATIONS && table.containsKey(parent); i++) {
       if (parent.equals(ownPid)) {
         return true;
       }

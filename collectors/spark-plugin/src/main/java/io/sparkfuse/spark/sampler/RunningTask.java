@@ -14,7 +14,7 @@ final class RunningTask {
   final Thread thread;
   final long startedMs = SteadyClock.ms();
 
-  private TaskReading reading;
+  private TaskSnapshot reading;
   private long movedMs = startedMs;
   private long threadCpuNs;
   private long threadCpuDeltaNs;
@@ -27,7 +27,7 @@ final class RunningTask {
   }
 
   /** Takes new counters and the CPU of the thread so far. */
-  void read(TaskReading now, long cpuNs, long nowMs) {
+  void read(TaskSnapshot now, long cpuNs, long nowMs) {
     moved = !now.sameAs(reading);
     reading = now;
     threadCpuDeltaNs = Math.max(0, cpuNs - threadCpuNs);
@@ -50,7 +50,7 @@ final class RunningTask {
     cpuSinceProgressNs += nanos;
   }
 
-  TaskReading reading() {
+  TaskSnapshot reading() {
     return reading;
   }
 

@@ -3,9 +3,9 @@ package io.sparkfuse.spark.sampler;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.TaskProgress;
-import io.sparkfuse.spark.facts.FactOutlet;
+import io.sparkfuse.spark.facts.FactSink;
 import io.sparkfuse.spark.safety.DaemonThreads;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.SteadyClock;
 import io.sparkfuse.spark.settings.PluginSettings;
 import java.util.ArrayList;
@@ -20,18 +20,18 @@ import org.apache.spark.TaskContext;
  *
  * <p>Task threads put themselves into a map and take themselves out, nothing more.
  */
-public final class Sampler implements TaskEar {
+public final class Sampler implements TaskListener {
   private final ConcurrentHashMap<Thread, RunningTask> running = new ConcurrentHashMap<>();
   private final PluginSettings settings;
   private final String executorId;
   private final Supplier<String> host;
-  private final FactOutlet outlet;
-  private final Faults faults;
+  private final FactSink sink;
+  private final FaultCounter faults;
   private final JvmGauges gauges = new JvmGauges();
   private final GcPauses pauses;
   private final SparkMemory memory;
   private final PythonWorkers python = new PythonWorkers();
-  private final TaskWatch watch;
+  private final TaskProgressSampler watch;
   private final Thread thread;
   private volatile boolean stopped;
 
@@ -39,17 +39,18 @@ public final class Sampler implements TaskEar {
       PluginSettings settings,
       String executorId,
       Supplier<String> host,
-      FactOutlet outlet,
-      Faults faults) {
+      FactSink sink,
+      FaultCounter faults) {
     this.settings = settings;
     this.executorId = executorId;
     this.host = host;
-    this.outlet = outlet;
+    this.sink = sink;
     this.faults = faults;
     this.pauses = new GcPauses(faults);
     this.memory = new SparkMemory(faults);
     this.watch =
-        new TaskWatch(gauges, python, faults, settings.stackAfterMs, settings.pythonGraceMs);
+        new TaskProgressSampler(
+            gauges, python, faults, settings.stackAfterMs, settings.pythonGraceMs);
     this.thread = DaemonThreads.of("sampler", faults, this::run);
     this.thread.setPriority(Thread.MIN_PRIORITY);
   }
@@ -115,7 +116,7 @@ public final class Sampler implements TaskEar {
 
   /** The machine's time says when it was, the steady one how long all lasts. */
   private void pass(long timeMs, long nowMs) throws InterruptedException {
-    if (!outlet.ready()) {
+    if (!sink.ready()) {
       return;
     }
     running.values().removeIf(task -> task.context.isCompleted() || !task.thread.isAlive());
@@ -137,6 +138,6 @@ public final class Sampler implements TaskEar {
       task.setExecutorId(executorId).setHost(hostNow);
       facts.add(Fact.newBuilder().setEventTimeMs(timeMs).setTaskProgress(task));
     }
-    outlet.send(facts);
+    sink.send(facts);
   }
 }

@@ -3,7 +3,7 @@ package io.sparkfuse.spark.sampler;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.spark.listener.ScalaAccess;
 import io.sparkfuse.spark.safety.DaemonThreads;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkEnv;
@@ -20,13 +20,13 @@ final class SparkMemory {
 
   private final Semaphore asked = new Semaphore(0);
   private final Semaphore answered = new Semaphore(0);
-  private final Faults faults;
+  private final FaultCounter faults;
   private volatile boolean stopped;
   private volatile boolean waiting;
   private volatile long storageBytes;
   private volatile long executionBytes;
 
-  SparkMemory(Faults faults) {
+  SparkMemory(FaultCounter faults) {
     this.faults = faults;
   }
 

@@ -1,6 +1,7 @@
 package io.sparkfuse.spark.settings;
 
 import io.sparkfuse.spark.safety.PluginLog;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import scala.Tuple2;
@@ -17,8 +18,23 @@ public final class PluginSettings {
     DIRECT
   }
 
+  /** How far the fuse may go with this job. */
+  public enum FuseMode {
+    /** The hook reads no signals. */
+    OFF,
+    /** The hook reports signals in the log and to job code, and stops nothing. */
+    WARN,
+    /** The job's owner allows a valid signal to stop running work. */
+    ACT;
+
+    /** Returns the name used in the configuration and in receipts. */
+    public String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
   /** Room for some facts of the largest size. */
-  private static final long LEAST_QUEUE_BYTES = 1L << 20;
+  private static final long MIN_QUEUE_BYTES = 1L << 20;
 
   public final boolean enabled;
 
@@ -39,8 +55,8 @@ public final class PluginSettings {
   public final long executorPatienceMs;
   public final long healthIntervalMs;
   public final String switchFile;
-  public final double leastFreeHeap;
-  public final double mostGcShare;
+  public final double minFreeHeap;
+  public final double maxGcShare;
   public final long callbackBudgetNs;
   public final long protectionPauseMs;
   public final FuseMode fuse;
@@ -60,7 +76,7 @@ public final class PluginSettings {
     cluster = read.text(SettingKeys.CLUSTER, "default");
     tenant = read.text(SettingKeys.TENANT, "default");
     queueFacts = read.count(SettingKeys.QUEUE_FACTS, 20_000, 1);
-    queueBytes = read.bytes(SettingKeys.QUEUE_BYTES, 23L << 20, LEAST_QUEUE_BYTES);
+    queueBytes = read.bytes(SettingKeys.QUEUE_BYTES, 23L << 20, MIN_QUEUE_BYTES);
     queueReserved = read.count(SettingKeys.QUEUE_RESERVED, 20_000, 1);
     sampleIntervalMs = read.millis(SettingKeys.SAMPLE_INTERVAL, 5_000, 100);
     stackAfterMs = read.millis(SettingKeys.SAMPLE_STACK_AFTER, 10_000, 0);
@@ -70,8 +86,8 @@ public final class PluginSettings {
     executorPatienceMs = read.millis(SettingKeys.EXECUTOR_PATIENCE, 30_000, 1_000);
     healthIntervalMs = read.millis(SettingKeys.HEALTH_INTERVAL, 5_000, 100);
     switchFile = read.path(SettingKeys.SWITCH_FILE);
-    leastFreeHeap = read.share(SettingKeys.PROTECTION_FREE_HEAP, 0.1);
-    mostGcShare = read.share(SettingKeys.PROTECTION_GC_SHARE, 0.1);
+    minFreeHeap = read.share(SettingKeys.PROTECTION_FREE_HEAP, 0.1);
+    maxGcShare = read.share(SettingKeys.PROTECTION_GC_SHARE, 0.1);
     callbackBudgetNs = read.micros(SettingKeys.PROTECTION_CALLBACK, 2_000, 1) * 1_000;
     protectionPauseMs = read.millis(SettingKeys.PROTECTION_PAUSE, 30_000, 1_000);
     fuse = read.choice(SettingKeys.FUSE, FuseMode.class, FuseMode.WARN);

@@ -1,5 +1,6 @@
 package io.sparkfuse.spark.transport;
 
+import io.sparkfuse.spark.transport.QueuedRecord.Priority;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -12,15 +13,15 @@ import java.util.zip.Inflater;
  * that a minute of a busy application fits into a few megabytes.
  *
  * <p>Deflate and not one of Spark's codecs, because it is in every JVM and cannot clash with what
- * is on the class path. What is many is refused before the room is gone ({@link Rank}). Used by the
- * sender's thread only; the counts may be read by any.
+ * is on the class path. What is many is refused before the room is gone ({@link Priority}). Used by
+ * the sender's thread only; the counts may be read by any.
  */
 final class Backlog {
   /** What is gathered before it is deflated: large enough to find repetitions in. */
   static final int BLOCK_BYTES = 64 << 10;
 
   /** A small backlog has smaller blocks, so that its shares mean something. */
-  private static final int LEAST_BLOCKS = 128;
+  private static final int MIN_BLOCKS = 128;
 
   /** Of Deflater: the higher ones take up to twice the time for 3 % less. */
   private static final int LEVEL = 3;
@@ -39,7 +40,7 @@ final class Backlog {
     }
   }
 
-  private final long mostBytes;
+  private final long maxBytes;
   private final int blockBytes;
   private final ArrayDeque<Block> blocks = new ArrayDeque<>();
   private final Deflater deflater = new Deflater(LEVEL, true);
@@ -49,26 +50,26 @@ final class Backlog {
   private volatile int waiting;
   private volatile long bytes;
 
-  /** {@code mostBytes} bounds the memory of all that waits here. */
-  Backlog(long mostBytes) {
-    this.mostBytes = mostBytes;
-    this.blockBytes = (int) Math.min(BLOCK_BYTES, mostBytes / LEAST_BLOCKS);
+  /** {@code maxBytes} bounds the memory of all that waits here. */
+  Backlog(long maxBytes) {
+    this.maxBytes = maxBytes;
+    this.blockBytes = (int) Math.min(BLOCK_BYTES, maxBytes / MIN_BLOCKS);
   }
 
   /**
-   * Puts a record at the end of the line, unless there is no room for one of its rank; {@code bare}
-   * says that its event id was left out, and comes back with it.
+   * Puts a record at the end of the line, unless there is no room for one of its priority; {@code
+   * bare} says that its event id was left out, and comes back with it.
    */
-  boolean add(String topic, Rank rank, boolean bare, byte[] value) {
+  boolean add(String topic, Priority priority, boolean bare, byte[] value) {
     int size = HEAD_BYTES + value.length;
-    if (memory() + size > mostBytes * rank.share) {
+    if (memory() + size > maxBytes * priority.share) {
       return false;
     }
     if (last.remaining() < size) {
       close();
       last = ByteBuffer.allocate(Math.max(blockBytes, size));
     }
-    int head = Arrays.asList(TOPICS).indexOf(topic) << 4 | rank.ordinal();
+    int head = Arrays.asList(TOPICS).indexOf(topic) << 4 | priority.ordinal();
     last.put((byte) (bare ? head | BARE : head));
     last.putInt(value.length).put(value);
     waiting++;

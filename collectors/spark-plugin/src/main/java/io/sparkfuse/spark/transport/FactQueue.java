@@ -1,5 +1,7 @@
 package io.sparkfuse.spark.transport;
 
+import io.sparkfuse.spark.facts.Lane;
+import io.sparkfuse.spark.transport.QueuedRecord.Priority;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -24,36 +26,36 @@ public final class FactQueue {
 
   private static final class Bounded {
     /** By ticket, so oldest first. */
-    final LinkedHashMap<Long, Outgoing> line = new LinkedHashMap<>();
+    final LinkedHashMap<Long, QueuedRecord> line = new LinkedHashMap<>();
 
-    final int mostCount;
-    final long mostBytes;
+    final int maxCount;
+    final long maxBytes;
     long bytes;
     long nextSeq;
     long dropped;
     long passedOver;
 
-    Bounded(int mostCount, long mostBytes) {
-      this.mostCount = mostCount;
-      this.mostBytes = mostBytes;
+    Bounded(int maxCount, long maxBytes) {
+      this.maxCount = maxCount;
+      this.maxBytes = maxBytes;
     }
 
-    boolean hasRoom(Outgoing item) {
-      double share = item.rank == Rank.MANY ? Rank.MANY.share : 1;
-      return line.size() < mostCount * share && bytes + item.bytes <= mostBytes * share;
+    boolean hasRoom(QueuedRecord item) {
+      double share = item.priority == Priority.MANY ? Priority.MANY.share : 1;
+      return line.size() < maxCount * share && bytes + item.bytes <= maxBytes * share;
     }
 
-    void add(Outgoing item) {
+    void add(QueuedRecord item) {
       line.put(item.ticket, item);
       bytes += item.bytes;
     }
 
-    void remove(Outgoing item) {
+    void remove(QueuedRecord item) {
       line.remove(item.ticket);
       bytes -= item.bytes;
     }
 
-    Outgoing first() {
+    QueuedRecord first() {
       return line.isEmpty() ? null : line.values().iterator().next();
     }
   }
@@ -62,7 +64,7 @@ public final class FactQueue {
   private final Bounded reserved;
 
   /** Starts that wait, by task: each is here as long as it is in its lane and not left out. */
-  private final HashMap<Long, Outgoing> starts = new HashMap<>();
+  private final HashMap<Long, QueuedRecord> starts = new HashMap<>();
 
   private long nextTicket;
   private long leftOut;
@@ -74,8 +76,8 @@ public final class FactQueue {
   }
 
   /** Takes it if there is room; returns at once. */
-  public synchronized boolean offer(Outgoing item) {
-    Bounded lane = lane(item.rank.lane);
+  public synchronized boolean offer(QueuedRecord item) {
+    Bounded lane = lane(item.priority.lane);
     if (!lane.hasRoom(item)) {
       lane.nextSeq += item.fact != null ? 1 : 0;
       lane.dropped++;
@@ -91,13 +93,13 @@ public final class FactQueue {
   }
 
   /** Remembers a start, and leaves out that of an end. */
-  private void pair(Outgoing item) {
+  private void pair(QueuedRecord item) {
     if (item.startedTask != null) {
       starts.put(item.startedTask, item);
     }
-    Outgoing start = item.endedTask == null ? null : starts.remove(item.endedTask);
+    QueuedRecord start = item.endedTask == null ? null : starts.remove(item.endedTask);
     if (start != null) {
-      lane(start.rank.lane).remove(start);
+      lane(start.priority.lane).remove(start);
       leftOut++;
     }
   }
@@ -114,14 +116,14 @@ public final class FactQueue {
   }
 
   /** Up to {@code most} of what waits, oldest first; waits up to {@code waitMs} for the first. */
-  public synchronized List<Outgoing> take(int most, long waitMs) throws InterruptedException {
+  public synchronized List<QueuedRecord> take(int most, long waitMs) throws InterruptedException {
     if (waiting() == 0 && waitMs > 0) {
       wait(waitMs);
     }
-    List<Outgoing> batch = new ArrayList<>(Math.min(most, waiting()));
+    List<QueuedRecord> batch = new ArrayList<>(Math.min(most, waiting()));
     while (batch.size() < most && waiting() > 0) {
-      Outgoing item = older();
-      Bounded lane = lane(item.rank.lane);
+      QueuedRecord item = older();
+      Bounded lane = lane(item.priority.lane);
       lane.remove(item);
       if (item.fact != null) {
         item.seq = lane.nextSeq++;
@@ -163,9 +165,9 @@ public final class FactQueue {
     return lane == Lane.RESERVED ? reserved : bulk;
   }
 
-  private Outgoing older() {
-    Outgoing first = bulk.first();
-    Outgoing second = reserved.first();
+  private QueuedRecord older() {
+    QueuedRecord first = bulk.first();
+    QueuedRecord second = reserved.first();
     boolean reservedGoes = first == null || second != null && second.ticket < first.ticket;
     return reservedGoes ? second : first;
   }

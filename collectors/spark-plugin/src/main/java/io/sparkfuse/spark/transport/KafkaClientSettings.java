@@ -22,9 +22,9 @@ public final class KafkaClientSettings {
   static final int DELIVERY_MS = 3_600_000;
 
   /** A producer's buffer is so many batches at least. */
-  private static final int LEAST_BATCHES = 32;
+  private static final int MIN_BATCHES = 32;
 
-  private static final int MOST_BATCH_BYTES = 128 << 10;
+  private static final int MAX_BATCH_BYTES = 128 << 10;
 
   private KafkaClientSettings() {}
 
@@ -34,7 +34,7 @@ public final class KafkaClientSettings {
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
     bounds.put("linger.ms", "10"); // as long as the sender takes to hand over what gathered
-    int batchBytes = Math.min(MOST_BATCH_BYTES, bufferBytes / LEAST_BATCHES);
+    int batchBytes = Math.min(MAX_BATCH_BYTES, bufferBytes / MIN_BATCHES);
     bounds.put("batch.size", Integer.toString(batchBytes));
     bounds.put("buffer.memory", Integer.toString(bufferBytes));
     bounds.put("max.block.ms", "200");

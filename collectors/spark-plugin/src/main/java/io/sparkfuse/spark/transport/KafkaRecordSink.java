@@ -13,12 +13,12 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /** One idempotent producer whose every call is bounded in time. */
 public final class KafkaRecordSink implements RecordSink {
   private final PluginSettings settings;
-  private final Deliveries deliveries;
+  private final DeliveryCounters deliveries;
   private final KafkaProducer<byte[], byte[]> producer;
   private final Thread network;
 
   private KafkaRecordSink(
-      PluginSettings settings, String clientId, int bufferBytes, Deliveries deliveries) {
+      PluginSettings settings, String clientId, int bufferBytes, DeliveryCounters deliveries) {
     this.settings = settings;
     this.deliveries = deliveries;
     Properties properties = KafkaClientSettings.producer(settings, clientId, bufferBytes);

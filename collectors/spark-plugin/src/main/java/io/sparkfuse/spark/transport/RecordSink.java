@@ -19,6 +19,6 @@ public interface RecordSink {
 
   /** Makes a sink when the first record is there, because a client's constructor may block. */
   interface Factory {
-    RecordSink open(Deliveries deliveries) throws Exception;
+    RecordSink open(DeliveryCounters deliveries) throws Exception;
   }
 }

@@ -7,15 +7,15 @@ import io.sparkfuse.spark.safety.PluginLog;
  * allowed to send waits.
  *
  * <p>It opens when the client took nothing for {@link #PATIENCE_MS} (a time and not a number,
- * because the first connection may take longer than one try), when {@link #MOST_FAILURES} records
- * in a row failed, or when nothing was acknowledged for {@link #SILENCE_MS} while records were
- * under way. After {@link #PAUSE_MS} it is half-open: one record goes, and its fate decides.
+ * because the first connection may take longer than one try), when {@link #MAX_FAILURES} records in
+ * a row failed, or when nothing was acknowledged for {@link #SILENCE_MS} while records were under
+ * way. After {@link #PAUSE_MS} it is half-open: one record goes, and its fate decides.
  */
 final class SendBackoff {
   static final long PATIENCE_MS = 3_000;
   static final long PAUSE_MS = 5_000;
   static final long SILENCE_MS = 15_000;
-  static final long MOST_FAILURES = 100;
+  static final long MAX_FAILURES = 100;
 
   private enum State {
     CLOSED,
@@ -24,7 +24,7 @@ final class SendBackoff {
   }
 
   private static final long NEVER = -1;
-  private final Deliveries deliveries;
+  private final DeliveryCounters deliveries;
   private volatile State state = State.CLOSED;
   private long failingSinceMs = NEVER;
   private long openUntilMs = NEVER;
@@ -33,7 +33,7 @@ final class SendBackoff {
   private long failedBefore;
   private boolean probing;
 
-  SendBackoff(Deliveries deliveries) {
+  SendBackoff(DeliveryCounters deliveries) {
     this.deliveries = deliveries;
   }
 
@@ -94,7 +94,7 @@ final class SendBackoff {
   }
 
   private boolean badlyOff(long nowMs) {
-    return deliveries.failedInARow() >= MOST_FAILURES || nowMs - acknowledgedMs >= SILENCE_MS;
+    return deliveries.failedInARow() >= MAX_FAILURES || nowMs - acknowledgedMs >= SILENCE_MS;
   }
 
   private void open(long nowMs) {

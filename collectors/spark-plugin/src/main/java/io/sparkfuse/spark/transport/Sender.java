@@ -3,7 +3,7 @@ package io.sparkfuse.spark.transport;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.facts.FactEncoder;
 import io.sparkfuse.spark.safety.DaemonThreads;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.PluginLog;
 import io.sparkfuse.spark.safety.SteadyClock;
 import java.io.IOException;
@@ -29,21 +29,21 @@ public final class Sender {
   private static final long WAIT_MS = 500;
 
   /** So many waiting records go before the queue is looked at again. */
-  private static final int MOST_IN_A_ROW = 1_000;
+  private static final int MAX_IN_A_ROW = 1_000;
 
   /** Tells how the collector stands, for the fact that is sent every few seconds. */
   public interface Health {
-    Outgoing now();
+    QueuedRecord now();
   }
 
   private final FactQueue queue;
   private final Backlog backlog;
   private final Supplier<Application> application;
   private final FactEncoder encoder;
-  private final Faults faults;
-  private final Deliveries deliveries = new Deliveries();
+  private final FaultCounter faults;
+  private final DeliveryCounters deliveries = new DeliveryCounters();
   private final SendBackoff backoff = new SendBackoff(deliveries);
-  private final SinkOpening sinks;
+  private final SinkOpener sinks;
   private final Thread thread;
   private final long healthIntervalMs;
   private Health health = () -> null;
@@ -63,10 +63,10 @@ public final class Sender {
       Supplier<Application> application,
       String collector,
       long healthIntervalMs,
-      Faults faults) {
+      FaultCounter faults) {
     this.queue = queue;
     this.backlog = new Backlog(backlogBytes);
-    this.sinks = new SinkOpening(sinks, deliveries, faults);
+    this.sinks = new SinkOpener(sinks, deliveries, faults);
     this.application = application;
     this.encoder = new FactEncoder(collector);
     this.healthIntervalMs = healthIntervalMs;
@@ -81,7 +81,7 @@ public final class Sender {
   }
 
   /** What became of what was sent. */
-  public Deliveries deliveries() {
+  public DeliveryCounters deliveries() {
     return deliveries;
   }
 
@@ -154,9 +154,9 @@ public final class Sender {
    * What cannot be made is counted one by one as dropped, and as one fault for all of them: a full
    * heap fails a batch in a moment and has room again after the next collection.
    */
-  private void deliver(List<Outgoing> batch) {
+  private void deliver(List<QueuedRecord> batch) {
     Throwable last = null;
-    for (Outgoing item : batch) {
+    for (QueuedRecord item : batch) {
       Throwable unmade = deliver(item);
       last = unmade == null ? last : unmade;
     }
@@ -191,7 +191,7 @@ public final class Sender {
   }
 
   private void offerHealth() {
-    Outgoing fact = health.now();
+    QueuedRecord fact = health.now();
     if (fact != null) {
       queue.offer(fact);
     }
@@ -200,33 +200,33 @@ public final class Sender {
   /**
    * Sends one thing, or puts it behind those that wait; gives why it could not be made, or null.
    */
-  private Throwable deliver(Outgoing item) {
+  private Throwable deliver(QueuedRecord item) {
     boolean held = false;
     Throwable why = null;
     try {
       byte[] value = item.ready;
       if (value == null) {
-        value = encoder.encode(item.fact, application.get(), item.rank.lane, item.seq);
+        value = encoder.encode(item.fact, application.get(), item.priority.lane, item.seq);
       }
       held = backlog.waiting() == 0 && tryOnce(item.topic, value) || keep(item, value);
     } catch (Throwable unmade) {
       why = unmade;
     }
     if (!held) { // its number stays a hole
-      queue.countDropped(item.rank.lane);
+      queue.countDropped(item.priority.lane);
     }
     return why;
   }
 
   /** Puts a record behind those that wait; an event id cannot be deflated, but made again. */
-  private boolean keep(Outgoing item, byte[] value) {
+  private boolean keep(QueuedRecord item, byte[] value) {
     boolean bare = item.fact != null;
     byte[] kept = bare ? FactEncoder.withoutId(value) : value;
-    return backlog.add(item.topic, item.rank, bare, kept);
+    return backlog.add(item.topic, item.priority, bare, kept);
   }
 
   private void sendWaiting() throws IOException {
-    for (int i = 0; i < MOST_IN_A_ROW && backlog.waiting() > 0; i++) {
+    for (int i = 0; i < MAX_IN_A_ROW && backlog.waiting() > 0; i++) {
       if (!backoff.allows(SteadyClock.ms())) {
         return;
       }

@@ -69,7 +69,7 @@ class SecretScrubberTest {
   void whatACutLeftWithoutItsEndDoesNotGetOut(String name, String text, String kept) {
     String begin = "-----BEGIN PRIVATE KEY-----";
     String end = "-----END PRIVATE KEY-----\n" + text;
-    int room = SecretScrubber.MOST_CHARS - begin.length() - end.length();
+    int room = SecretScrubber.MAX_CHARS - begin.length() - end.length();
     String whole = begin + String.join("", Collections.nCopies(room, "a")) + end;
 
     assertEquals("***\n" + kept, SecretScrubber.scrub(whole + "hunter2 and more"));
@@ -126,7 +126,7 @@ class SecretScrubberTest {
   }
 
   private static void assertFits(String text) {
-    assertTrue(text.getBytes(StandardCharsets.UTF_8).length <= SecretScrubber.MOST_BYTES);
+    assertTrue(text.getBytes(StandardCharsets.UTF_8).length <= SecretScrubber.MAX_BYTES);
   }
 
   @Test
@@ -144,7 +144,7 @@ class SecretScrubberTest {
     String scrubbed = SecretScrubber.scrub(String.join("", Collections.nCopies(3_000, "\u20ac")));
 
     int bytes = scrubbed.getBytes(StandardCharsets.UTF_8).length;
-    assertTrue(bytes <= SecretScrubber.MOST_BYTES && bytes > SecretScrubber.MOST_BYTES - 4);
+    assertTrue(bytes <= SecretScrubber.MAX_BYTES && bytes > SecretScrubber.MAX_BYTES - 4);
     assertTrue(scrubbed.matches("\u20ac+"));
   }
 

@@ -33,8 +33,8 @@ class HookTest {
   }
 
   private static String outcome(Signal.Builder signal) {
-    Verdict verdict = new SignalChecks(OWN).check(signal.build(), NOW);
-    return verdict == null ? "good" : verdict.outcome;
+    SignalResult result = new SignalChecks(OWN).check(signal.build(), NOW);
+    return result == null ? "good" : result.outcome;
   }
 
   @Test
@@ -165,6 +165,6 @@ class HookTest {
     assertEquals(
         org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partitionForKey(
             "local-1795256082965".getBytes(StandardCharsets.UTF_8), 12),
-        SignalWatch.partitionOf("local-1795256082965", 12));
+        SignalConsumer.partitionOf("local-1795256082965", 12));
   }
 }

@@ -31,7 +31,7 @@ class StageFactsTest {
     add(3, "data size", 1L << 50);
     add(4, null, 1L << 50);
 
-    assertEquals(9_000_000_000L, StageFacts.mostOutputRows(accumulables));
+    assertEquals(9_000_000_000L, StageFacts.maxOutputRows(accumulables));
   }
 
   @Test
@@ -40,12 +40,12 @@ class StageFactsTest {
     add(2, OUTPUT_ROWS, "40");
     add(3, OUTPUT_ROWS, -1L);
 
-    assertEquals(0, StageFacts.mostOutputRows(accumulables));
+    assertEquals(0, StageFacts.maxOutputRows(accumulables));
   }
 
   @Test
   void aStageWithoutAPlanHasNone() {
-    assertEquals(0, StageFacts.mostOutputRows(accumulables));
-    assertEquals(0, StageFacts.mostOutputRows(null));
+    assertEquals(0, StageFacts.maxOutputRows(accumulables));
+    assertEquals(0, StageFacts.maxOutputRows(null));
   }
 }

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.sparkfuse.spark.counters.StageBook;
+import io.sparkfuse.spark.counters.StageRegistry;
 import io.sparkfuse.spark.safety.CollectorProtection.Level;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import java.util.Arrays;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -38,7 +38,7 @@ class ThrowingRecorderTest {
 
   @Test
   void errorsInCallbacksDoNotStopTheJob() {
-    Faults faults = new Faults("test", 30);
+    FaultCounter faults = new FaultCounter("test", 30);
     int[] calls = new int[1];
     try (JavaSparkContext spark = new JavaSparkContext(conf())) {
       SparkfuseListener listener =
@@ -47,8 +47,8 @@ class ThrowingRecorderTest {
               (lane, fact) -> {
                 throw error(calls[0]++);
               },
-              new StageBook(),
-              new EventGate(() -> Level.ALL, lane -> {}),
+              new StageRegistry(),
+              new EventFilter(() -> Level.ALL, lane -> {}),
               faults,
               "test");
       spark.sc().listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
@@ -64,7 +64,7 @@ class ThrowingRecorderTest {
 
   @Test
   void anInterruptedListenerIsNotRemoved() {
-    Faults faults = new Faults("test");
+    FaultCounter faults = new FaultCounter("test");
     try (JavaSparkContext spark = new JavaSparkContext(conf())) {
       SparkfuseListener listener =
           new SparkfuseListener(
@@ -73,8 +73,8 @@ class ThrowingRecorderTest {
                 Thread.currentThread().interrupt();
                 throw new IllegalStateException("interrupted");
               },
-              new StageBook(),
-              new EventGate(() -> Level.ALL, lane -> {}),
+              new StageRegistry(),
+              new EventFilter(() -> Level.ALL, lane -> {}),
               faults,
               "test");
       spark.sc().listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);

@@ -22,8 +22,9 @@ class CollectorProtectionTest {
 
   @BeforeEach
   void make() {
-    Strain.Gauges gauges = new Strain.Gauges(() -> freeHeap, () -> gcMs, () -> callbackNs);
-    Strain strain = new Strain(gauges, 0.1, 0.1, 2_000_000);
+    LoadMonitor.Gauges gauges =
+        new LoadMonitor.Gauges(() -> freeHeap, () -> gcMs, () -> callbackNs);
+    LoadMonitor strain = new LoadMonitor(gauges, 0.1, 0.1, 2_000_000);
     protection = new CollectorProtection(strain, PAUSE_MS, levels::add);
   }
 

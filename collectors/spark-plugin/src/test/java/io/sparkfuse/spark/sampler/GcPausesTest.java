@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.GcPause;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.safety.FaultCounter;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 class GcPausesTest {
-  private final Faults faults = new Faults("test");
+  private final FaultCounter faults = new FaultCounter("test");
   private final GcPauses pauses = new GcPauses(faults);
 
   private ExecutorSample sample() {
@@ -49,7 +49,7 @@ class GcPausesTest {
     }
     ExecutorSample sample = sample();
 
-    assertEquals(GcPauses.MOST_PAUSES, sample.getGcPausesCount());
+    assertEquals(GcPauses.MAX_PAUSES, sample.getGcPausesCount());
     assertEquals(100, sample.getGcPauseMaxMs());
     assertEquals(100, sample.getGcPauses(0).getDurationMs());
     assertEquals(85, sample.getGcPauses(15).getDurationMs());

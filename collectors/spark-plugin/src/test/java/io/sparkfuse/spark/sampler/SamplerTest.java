@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.contracts.Fact;
-import io.sparkfuse.spark.facts.FactOutlet;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.facts.FactSink;
+import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.settings.PluginSettings;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -21,7 +21,7 @@ class SamplerTest {
 
   @Test
   void stoppingItInTheMiddleOfALookIsNoFault() throws Exception {
-    Faults faults = new Faults("test");
+    FaultCounter faults = new FaultCounter("test");
     sampler.set(new Sampler(settings(), "1", this::stopWhileAsked, new Nowhere(), faults));
 
     sampler.get().start();
@@ -33,7 +33,7 @@ class SamplerTest {
 
   @Test
   void whoeverElseInterruptsItIsAFault() throws Exception {
-    Faults faults = new Faults("test");
+    FaultCounter faults = new FaultCounter("test");
     CountDownLatch again = new CountDownLatch(3);
     sampler.set(
         new Sampler(
@@ -71,7 +71,7 @@ class SamplerTest {
             .set("spark.sparkfuse.sample.interval", "100ms"));
   }
 
-  private static final class Nowhere implements FactOutlet {
+  private static final class Nowhere implements FactSink {
     @Override
     public boolean ready() {
       return true;

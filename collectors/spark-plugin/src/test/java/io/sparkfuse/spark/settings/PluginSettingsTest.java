@@ -2,6 +2,7 @@ package io.sparkfuse.spark.settings;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 import java.util.Collections;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;

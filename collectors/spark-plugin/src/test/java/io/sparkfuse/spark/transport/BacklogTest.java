@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sparkfuse.spark.transport.QueuedRecord.Priority;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -23,7 +24,8 @@ class BacklogTest {
     Random out = new Random(1);
     int waiting = 0;
     for (int i = 0; i < 5_000; i++) {
-      assertTrue(backlog.add(i % 3 == 0 ? "actions" : "facts", Rank.MANY, false, record(in, 900)));
+      assertTrue(
+          backlog.add(i % 3 == 0 ? "actions" : "facts", Priority.MANY, false, record(in, 900)));
       waiting++;
       if (i % 7 == 6) { // it is emptied while it is filled
         for (int k = 0; k < 4; k++, waiting--) {
@@ -48,9 +50,9 @@ class BacklogTest {
     Backlog backlog = new Backlog(8 << 20);
     byte[] large = record(new Random(3), 1);
     large = java.util.Arrays.copyOf(large, 3 * Backlog.BLOCK_BYTES);
-    backlog.add("facts", Rank.RESERVED, false, new byte[] {1});
-    backlog.add("actions", Rank.RESERVED, false, large);
-    backlog.add("facts", Rank.RESERVED, false, new byte[] {2});
+    backlog.add("facts", Priority.RESERVED, false, new byte[] {1});
+    backlog.add("actions", Priority.RESERVED, false, large);
+    backlog.add("facts", Priority.RESERVED, false, new byte[] {2});
     backlog.removeFirst();
 
     assertEquals("actions", backlog.first().topic);
@@ -65,16 +67,17 @@ class BacklogTest {
   void whatIsManyIsRefusedBeforeWhatIsFew() {
     Backlog backlog = new Backlog(1 << 20);
     Random random = new Random(5);
-    while (backlog.add("facts", Rank.BULK, false, record(random, 500))) {}
+    while (backlog.add("facts", Priority.BULK, false, record(random, 500))) {}
     long bulk = backlog.bytes();
-    assertTrue(backlog.add("facts", Rank.MANY, false, new byte[100]));
-    while (backlog.add("facts", Rank.MANY, false, record(random, 500))) {}
+    assertTrue(backlog.add("facts", Priority.MANY, false, new byte[100]));
+    while (backlog.add("facts", Priority.MANY, false, record(random, 500))) {}
     assertTrue(
-        backlog.add("facts", Rank.RESERVED, false, new byte[100]), "an end of a stage has room");
-    while (backlog.add("facts", Rank.RESERVED, false, record(random, 500))) {}
+        backlog.add("facts", Priority.RESERVED, false, new byte[100]),
+        "an end of a stage has room");
+    while (backlog.add("facts", Priority.RESERVED, false, record(random, 500))) {}
 
     assertTrue(bulk <= 0.05 * (1 << 20) + Backlog.BLOCK_BYTES, "" + bulk);
     assertTrue(backlog.bytes() <= (1 << 20) + Backlog.BLOCK_BYTES, "" + backlog.bytes());
-    assertFalse(backlog.add("facts", Rank.BULK, false, new byte[1]));
+    assertFalse(backlog.add("facts", Priority.BULK, false, new byte[1]));
   }
 }

@@ -5,14 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.spark.facts.Lane;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 class FactQueueTest {
-  private static Outgoing fact(Lane lane) {
-    return Outgoing.fact(lane, Fact.newBuilder(), 100);
+  private static QueuedRecord fact(Lane lane) {
+    return QueuedRecord.fact(lane, Fact.newBuilder(), 100);
   }
 
   private static FactQueue queue(int bulk, int reserved) {
@@ -25,7 +26,7 @@ class FactQueueTest {
     for (int i = 0; i < 3; i++) {
       queue.offer(fact(Lane.BULK));
     }
-    List<Outgoing> first = queue.take(10, 0);
+    List<QueuedRecord> first = queue.take(10, 0);
     queue.offer(fact(Lane.BULK));
 
     assertEquals(2, first.size());
@@ -62,14 +63,14 @@ class FactQueueTest {
     queue.offer(fact(Lane.BULK));
 
     List<Lane> lanes =
-        queue.take(10, 0).stream().map(item -> item.rank.lane).collect(Collectors.toList());
+        queue.take(10, 0).stream().map(item -> item.priority.lane).collect(Collectors.toList());
     assertEquals(java.util.Arrays.asList(Lane.BULK, Lane.RESERVED, Lane.BULK), lanes);
   }
 
   @Test
   void aForwardedFactTakesNoNumberOfTheDriver() throws Exception {
     FactQueue queue = queue(10, 10);
-    queue.offer(Outgoing.forwarded(new byte[10]));
+    queue.offer(QueuedRecord.forwarded(new byte[10]));
     queue.offer(fact(Lane.BULK));
 
     assertEquals(0, queue.take(10, 0).get(1).seq);
@@ -78,13 +79,13 @@ class FactQueueTest {
   @Test
   void aStartIsLeftOutWhenTheTaskEndsWhileItWaits() throws Exception {
     FactQueue queue = queue(10, 10);
-    Ends ends = new Ends();
+    TestTaskFacts ends = new TestTaskFacts();
     queue.offer(ends.started(1));
     queue.offer(ends.started(2));
     queue.offer(ends.ended(1, "failed"));
 
     assertEquals(2, queue.waiting());
-    List<Outgoing> batch = queue.take(10, 0);
+    List<QueuedRecord> batch = queue.take(10, 0);
     assertEquals(2, batch.get(0).fact.getTaskStarted().getTaskId());
     assertEquals(1, batch.get(1).fact.getTaskEnded().getTaskId());
     assertEquals(0, batch.get(0).seq);
@@ -95,7 +96,7 @@ class FactQueueTest {
   @Test
   void aStartThatWasTakenIsFollowedByItsEnd() throws Exception {
     FactQueue queue = queue(1, 10);
-    Ends ends = new Ends();
+    TestTaskFacts ends = new TestTaskFacts();
     queue.offer(ends.started(1));
     queue.take(10, 0);
     queue.offer(ends.started(2));
@@ -107,7 +108,7 @@ class FactQueueTest {
   @Test
   void aStartStaysWhenItsEndFindsNoRoom() throws Exception {
     FactQueue queue = queue(10, 1);
-    Ends ends = new Ends();
+    TestTaskFacts ends = new TestTaskFacts();
     queue.offer(fact(Lane.RESERVED));
     queue.offer(ends.started(1));
 
@@ -133,7 +134,7 @@ class FactQueueTest {
     }
     done.await();
 
-    List<Outgoing> all = queue.take(threads * each, 0);
+    List<QueuedRecord> all = queue.take(threads * each, 0);
     assertEquals(threads * each, all.stream().map(item -> item.seq).distinct().count());
     assertEquals(threads * each - 1, all.get(all.size() - 1).seq);
   }

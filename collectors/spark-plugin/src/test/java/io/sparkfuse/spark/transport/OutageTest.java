@@ -6,7 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.facts.Application;
 import io.sparkfuse.spark.facts.EventIds;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.facts.Lane;
+import io.sparkfuse.spark.safety.FaultCounter;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collections;
@@ -27,10 +28,10 @@ class OutageTest {
   /** Takes nothing while the broker is away. */
   private static final class Broker implements RecordSink {
     final List<byte[]> taken = Collections.synchronizedList(new ArrayList<>());
-    final Deliveries deliveries;
+    final DeliveryCounters deliveries;
     volatile boolean away = true;
 
-    Broker(Deliveries deliveries) {
+    Broker(DeliveryCounters deliveries) {
       this.deliveries = deliveries;
     }
 
@@ -63,9 +64,9 @@ class OutageTest {
             () -> APPLICATION,
             "driver-1",
             3_600_000,
-            new Faults("test"));
+            new FaultCounter("test"));
     sender.start(() -> null);
-    Ends ends = new Ends();
+    TestTaskFacts ends = new TestTaskFacts();
     for (long start = 0; start < TASKS + AT_ONCE; start++) {
       long task = start - AT_ONCE;
       if (start < TASKS) {

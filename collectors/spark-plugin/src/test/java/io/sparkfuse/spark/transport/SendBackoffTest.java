@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 /** Must-do 6, for what goes wrong on the way to the broker. */
 class SendBackoffTest {
-  private final Deliveries deliveries = new Deliveries();
+  private final DeliveryCounters deliveries = new DeliveryCounters();
   private final SendBackoff backoff = new SendBackoff(deliveries);
 
   private void take(int records) {
@@ -59,8 +59,8 @@ class SendBackoffTest {
   @Test
   void must_do_06_manyFailuresInARowOpenIt() {
     backoff.allows(0);
-    take((int) SendBackoff.MOST_FAILURES);
-    for (int i = 1; i < SendBackoff.MOST_FAILURES; i++) {
+    take((int) SendBackoff.MAX_FAILURES);
+    for (int i = 1; i < SendBackoff.MAX_FAILURES; i++) {
       deliveries.failedOne();
     }
     assertTrue(backoff.allows(1));

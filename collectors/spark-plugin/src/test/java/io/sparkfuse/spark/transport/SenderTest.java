@@ -8,7 +8,8 @@ import io.sparkfuse.contracts.CollectorHealth;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.spark.facts.Application;
-import io.sparkfuse.spark.safety.Faults;
+import io.sparkfuse.spark.facts.Lane;
+import io.sparkfuse.spark.safety.FaultCounter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -39,10 +40,10 @@ class SenderTest {
 
   /** Dies with the first record that it took, as a client does whose own thread met an Error. */
   private static final class Mortal implements RecordSink {
-    private final Deliveries deliveries;
+    private final DeliveryCounters deliveries;
     private volatile boolean dead;
 
-    Mortal(Deliveries deliveries) {
+    Mortal(DeliveryCounters deliveries) {
       this.deliveries = deliveries;
     }
 
@@ -64,13 +65,13 @@ class SenderTest {
 
   private static Sender sender(FactQueue queue, RecordSink.Factory sinks) {
     return new Sender(
-        queue, 1 << 20, sinks, () -> APPLICATION, "driver-1", 3_600_000, new Faults("test"));
+        queue, 1 << 20, sinks, () -> APPLICATION, "driver-1", 3_600_000, new FaultCounter("test"));
   }
 
-  private static Outgoing jobEnded(int job) {
+  private static QueuedRecord jobEnded(int job) {
     Fact.Builder fact =
         Fact.newBuilder().setEventTimeMs(1).setJobEnded(JobEnded.newBuilder().setJobId(job));
-    return Outgoing.fact(Lane.RESERVED, fact, 10);
+    return QueuedRecord.fact(Lane.RESERVED, fact, 10);
   }
 
   @Test
@@ -90,7 +91,7 @@ class SenderTest {
     }
     sender.start(
         () ->
-            Outgoing.fact(
+            QueuedRecord.fact(
                 Lane.BULK,
                 Fact.newBuilder()
                     .setEventTimeMs(2)
@@ -185,7 +186,7 @@ class SenderTest {
     AtomicInteger opened = new AtomicInteger();
     AtomicInteger tried = new AtomicInteger();
     FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
-    Faults faults = new Faults("test");
+    FaultCounter faults = new FaultCounter("test");
     Sender sender =
         new Sender(
             queue,
@@ -223,7 +224,7 @@ class SenderTest {
   void whatCannotBeMadeIsCountedEachAndIsOneFaultOfItsBatch() {
     Application nameless = new Application(null, "t", "app-1", 0, 1); // no fact can be made of it
     FactQueue queue = new FactQueue(10, 1 << 20, 2_000, 1 << 24);
-    Faults faults = new Faults("test", 100);
+    FaultCounter faults = new FaultCounter("test", 100);
     Sender sender =
         new Sender(
             queue,

@@ -1,0 +1,236 @@
+package io.sparkfuse.spark;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.spark.counters.StageRegistry;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.facts.WarmUp;
+import io.sparkfuse.spark.hook.FuseState;
+import io.sparkfuse.spark.hook.SignalConsumer;
+import io.sparkfuse.spark.listener.DroppedEvents;
+import io.sparkfuse.spark.listener.EventFilter;
+import io.sparkfuse.spark.listener.SparkfuseListener;
+import io.sparkfuse.spark.safety.CollectorProtection;
+import io.sparkfuse.spark.safety.CollectorProtection.Level;
+import io.sparkfuse.spark.safety.DaemonThreads;
+import io.sparkfuse.spark.safety.FaultCounter;
+import io.sparkfuse.spark.safety.HeapGauge;
+import io.sparkfuse.spark.safety.KafkaLogLevel;
+import io.sparkfuse.spark.safety.LoadMonitor;
+import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.safety.ProtectionThreads;
+import io.sparkfuse.spark.sampler.DriverFactSink;
+import io.sparkfuse.spark.sampler.Sampler;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.DriverReply;
+import io.sparkfuse.spark.transport.FactQueue;
+import io.sparkfuse.spark.transport.Sender;
+import java.util.Collections;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.storage.BlockManagerId;
+
+/** The plugin in the driver: listener, sender, hook, and the taskListener for its executors. */
+final class SparkfuseDriverPlugin implements DriverPlugin {
+  /** What Spark calls the driver where it speaks of executors. */
+  private static final String DRIVER = "driver";
+
+  private final DriverDependencies dependencies;
+  private final FaultCounter faults = new FaultCounter("the driver's plugin");
+  // Apart from those of callbacks: a listener that is switched off must still be told of.
+  private final FaultCounter senderFaults = new FaultCounter("the driver's sender");
+  private final StageRegistry registry = new StageRegistry();
+  private final String collector = "driver-" + UUID.randomUUID().toString().substring(0, 8);
+  private SparkContext context;
+  private PluginSettings settings;
+  private FactQueue queue;
+  private CollectorProtection protection;
+  private SparkfuseListener listener;
+  private Sender sender;
+  private ProtectionThreads guard;
+  private FuseState fuse;
+  private SignalConsumer watch;
+  private Sampler sampler;
+  private volatile Application application;
+
+  SparkfuseDriverPlugin(DriverDependencies dependencies) {
+    this.dependencies = dependencies;
+  }
+
+  @Override
+  public Map<String, String> init(SparkContext sparkContext, PluginContext pluginContext) {
+    try {
+      open(sparkContext);
+    } catch (Throwable fault) { // the job starts all the same, unwatched
+      faults.caught(fault);
+    }
+    return Collections.emptyMap();
+  }
+
+  private void open(SparkContext sparkContext) {
+    context = sparkContext;
+    settings = dependencies.settings(context.conf());
+    if (!settings.enabled) {
+      return;
+    }
+    PluginSettings.warnOfUnknownKeys(context.conf());
+    KafkaLogLevel.hush();
+    fuse = new FuseState(settings.fuse, settings.fuseHold);
+    Fuse.install(fuse);
+    queue = dependencies.queue(settings);
+    protection = new CollectorProtection(strain(), settings.protectionPauseMs, this::levelChanged);
+    DaemonThreads.of("warm-up", senderFaults, WarmUp::run).start();
+    listener =
+        new SparkfuseListener(
+            context.conf(),
+            dependencies.recorder(queue),
+            registry,
+            new EventFilter(protection::level, queue::passOver),
+            faults,
+            SparkfusePlugin.version());
+    listen();
+    startSender();
+    guard = ProtectionThreads.start(protection, settings.switchFile, senderFaults);
+  }
+
+  private LoadMonitor strain() {
+    LoadMonitor.Gauges gauges =
+        new LoadMonitor.Gauges(HeapGauge::freeShare, HeapGauge::gcMs, this::callbackNs);
+    return new LoadMonitor(
+        gauges, settings.minFreeHeap, settings.maxGcShare, settings.callbackBudgetNs);
+  }
+
+  private long callbackNs() {
+    return listener == null ? 0 : listener.times().cost();
+  }
+
+  private void levelChanged(Level now) {
+    registry.setBlind(now != Level.ALL);
+  }
+
+  private void listen() {
+    try {
+      context.listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
+    } catch (Throwable noQueue) { // not public API: the shared queue is
+      PluginLog.trouble("no listener queue of its own", noQueue);
+      context.addSparkListener(listener);
+    }
+  }
+
+  private void startSender() {
+    DroppedEvents droppedEvents = new DroppedEvents(context);
+    CollectorHealthReporter state =
+        new CollectorHealthReporter(queue, protection, listener, droppedEvents, faults);
+    Sender made =
+        new Sender(
+            queue,
+            dependencies.backlogBytes(settings),
+            dependencies.sinks(settings, collector),
+            () -> application,
+            collector,
+            settings.healthIntervalMs,
+            senderFaults);
+    made.start(() -> state.now(made, senderFaults.count()));
+    sender = made;
+  }
+
+  /** Spark calls this when it knows the application's id and attempt. */
+  @Override
+  public void registerMetrics(String appId, PluginContext pluginContext) {
+    try {
+      if (sender != null) {
+        application = dependencies.application(settings, context, appId);
+        sampleDriver();
+        watch =
+            SignalConsumer.start(
+                settings, application, fuse, protection, registry, context, queue, faults);
+      }
+    } catch (Throwable fault) {
+      faults.caught(fault);
+    }
+  }
+
+  /** In local mode the driver is also the executor, which samples this JVM already. */
+  private void sampleDriver() {
+    if (!context.isLocal()) {
+      DriverFactSink sink =
+          new DriverFactSink(
+              dependencies.recorder(queue), () -> protection.level() != Level.NOTHING);
+      sampler = new Sampler(settings, DRIVER, this::host, sink, faults);
+      sampler.start();
+    }
+  }
+
+  private String host() {
+    SparkEnv environment = SparkEnv.get(); // null while Spark stops
+    BlockManagerId blockManager =
+        environment == null ? null : environment.blockManager().blockManagerId();
+    return blockManager == null ? context.conf().get("spark.driver.host", "") : blockManager.host();
+  }
+
+  /** Takes facts that an executor made; the answer tells it whose it is and whether to go on. */
+  @Override
+  public Object receive(Object message) {
+    try {
+      if (sender != null && message instanceof byte[][]) {
+        for (byte[] fact : (byte[][]) message) {
+          dependencies.forward(queue, fact);
+          note(fact);
+        }
+      }
+    } catch (Throwable fault) {
+      faults.caught(fault);
+    }
+    return answer();
+  }
+
+  private Object answer() {
+    try {
+      return DriverReply.text(
+          application, protection == null || protection.level() != Level.NOTHING);
+    } catch (Throwable fault) {
+      faults.caught(fault);
+      return "";
+    }
+  }
+
+  private void note(byte[] bytes) throws InvalidProtocolBufferException {
+    if (watch != null) {
+      Fact fact = Fact.parseFrom(bytes);
+      if (fact.hasTaskProgress()) {
+        registry.taskProgressed(fact.getTaskProgress());
+      }
+    }
+  }
+
+  @Override
+  public void shutdown() {
+    try {
+      if (sender == null) {
+        return;
+      }
+      long untilNs = System.nanoTime() + dependencies.shutdownMs() * 1_000_000;
+      if (guard != null) { // it was the last to start
+        guard.stop();
+      }
+      if (sampler != null) {
+        sampler.stop();
+      }
+      if (watch != null) {
+        watch.stop(300);
+      }
+      long abandoned = sender.finish((untilNs - System.nanoTime()) / 1_000_000);
+      if (abandoned > 0) {
+        PluginLog.warn("Sparkfuse: " + abandoned + " records did not reach Kafka");
+      }
+      long tookMs = dependencies.shutdownMs() - (untilNs - System.nanoTime()) / 1_000_000;
+      PluginLog.info("Sparkfuse: " + listener.times() + "; stopped in " + tookMs + " ms");
+    } catch (Throwable fault) {
+      faults.caught(fault);
+    }
+  }
+}

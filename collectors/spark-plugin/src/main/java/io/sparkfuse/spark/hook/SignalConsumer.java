@@ -1,0 +1,183 @@
+package io.sparkfuse.spark.hook;
+
+import io.sparkfuse.spark.counters.StageRegistry;
+import io.sparkfuse.spark.facts.Application;
+import io.sparkfuse.spark.safety.CollectorProtection;
+import io.sparkfuse.spark.safety.DaemonThreads;
+import io.sparkfuse.spark.safety.FaultCounter;
+import io.sparkfuse.spark.safety.PluginLog;
+import io.sparkfuse.spark.settings.PluginSettings;
+import io.sparkfuse.spark.transport.FactQueue;
+import io.sparkfuse.spark.transport.KafkaClientSettings;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.spark.SparkContext;
+
+/**
+ * Reads the one partition of {@code signals} that its application's key falls into, from the end,
+ * without a group; when the broker is away the job runs on and nothing is obeyed.
+ */
+public final class SignalConsumer {
+  private static final long RETRY_MS = 2_000;
+  private static final long RECHECK_MS = 60_000;
+  private static final long CLOSE_MS = 200;
+
+  private final PluginSettings settings;
+  private final Application application;
+  private final FuseState state;
+  private final Hook hook;
+  private final FaultCounter faults;
+  private final Thread thread;
+  private final CountDownLatch stop = new CountDownLatch(1);
+  private volatile KafkaConsumer<byte[], byte[]> consumer;
+  private TopicPartition partition;
+  private long nextOffset = -1;
+
+  private SignalConsumer(
+      PluginSettings settings,
+      Application application,
+      FuseState state,
+      Hook hook,
+      FaultCounter faults) {
+    this.settings = settings;
+    this.application = application;
+    this.state = state;
+    this.hook = hook;
+    this.faults = faults;
+    this.thread = DaemonThreads.of("hook", faults, this::run);
+  }
+
+  /** Starts to watch, or gives null when there is no public key that a signal could be held to. */
+  public static SignalConsumer start(
+      PluginSettings settings,
+      Application application,
+      FuseState state,
+      CollectorProtection collector,
+      StageRegistry registry,
+      SparkContext context,
+      FactQueue queue,
+      FaultCounter faults) {
+    PublicKeys keys = PublicKeys.of(settings.fusePublicKeys);
+    if (keys.isEmpty()) {
+      PluginLog.info("Sparkfuse: no spark.sparkfuse.fuse.publicKeys, so no signal is obeyed");
+      return null;
+    }
+    Receipts receipts = new Receipts(queue, application, settings.fuse);
+    SignalActions actuator = new SignalActions(context, registry);
+    Hook hook = new Hook(application, keys, state, collector, registry, actuator, receipts, faults);
+    SignalConsumer watch = new SignalConsumer(settings, application, state, hook, faults);
+    watch.thread.start();
+    return watch;
+  }
+
+  /** TestTaskFacts within {@code budgetMs}. */
+  public void stop(long budgetMs) {
+    stop.countDown();
+    KafkaConsumer<byte[], byte[]> current = consumer;
+    if (current != null) {
+      current.wakeup(); // an interrupt would make the client log a stack
+    }
+    try {
+      thread.join(budgetMs);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void run() {
+    while (!stopped() && faults.on()) {
+      try {
+        watch();
+      } catch (Throwable fault) { // the job runs on without the fuse, which job code can see
+        if (!stopped()) {
+          PluginLog.trouble("signals cannot be read", fault);
+        }
+      }
+      state.setWatching(false);
+      rest();
+    }
+  }
+
+  private boolean stopped() {
+    return stop.getCount() == 0;
+  }
+
+  private void rest() {
+    try {
+      stop.await(RETRY_MS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException ignored) { // nobody interrupts it; the loop looks again
+    }
+  }
+
+  private void watch() {
+    Properties properties = KafkaClientSettings.consumer(settings, "sparkfuse-hook");
+    KafkaConsumer<byte[], byte[]> opened =
+        KafkaClientSettings.withOwnLoader(
+            () ->
+                new KafkaConsumer<>(
+                    properties, new ByteArrayDeserializer(), new ByteArrayDeserializer()));
+    try {
+      consumer = opened;
+      while (!stopped()) {
+        assign(opened);
+        long beganNs = System.nanoTime();
+        while (!stopped() && (System.nanoTime() - beganNs) / 1_000_000 < RECHECK_MS) {
+          opened.poll(Duration.ofMillis(500)).forEach(this::receive);
+        }
+      }
+    } finally {
+      consumer = null;
+      opened.close(Duration.ofMillis(CLOSE_MS));
+    }
+  }
+
+  /** Looks again from time to time, because a topic may be given more partitions. */
+  private void assign(KafkaConsumer<byte[], byte[]> opened) {
+    String topic = settings.topic("signals");
+    List<PartitionInfo> partitions = opened.partitionsFor(topic);
+    if (partitions == null || partitions.isEmpty()) {
+      throw new IllegalStateException("there is no topic " + topic);
+    }
+    TopicPartition wanted =
+        new TopicPartition(topic, partitionOf(application.id, partitions.size()));
+    if (!wanted.equals(partition)) {
+      partition = wanted;
+      nextOffset = -1;
+    }
+    opened.assign(Collections.singleton(partition));
+    if (nextOffset < 0) {
+      opened.seekToEnd(Collections.singleton(partition));
+      nextOffset = opened.position(partition);
+    } else {
+      opened.seek(partition, nextOffset);
+    }
+    state.setWatching(true);
+  }
+
+  /** Where Kafka's default partitioner puts a key. */
+  static int partitionOf(String key, int partitions) {
+    return Utils.toPositive(Utils.murmur2(key.getBytes(StandardCharsets.UTF_8))) % partitions;
+  }
+
+  private void receive(ConsumerRecord<byte[], byte[]> entry) {
+    nextOffset = entry.offset() + 1;
+    if (entry.value() != null) {
+      hook.receive(text(entry.key()), text(entry.value()), System.currentTimeMillis());
+    }
+  }
+
+  private static String text(byte[] bytes) {
+    return bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,127 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.SqlPlan;
+import io.sparkfuse.contracts.SqlPlanMetric;
+import io.sparkfuse.spark.facts.SecretScrubber;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.LongConsumer;
+
+/**
+ * Copies names, shape and metrics of a plan that Spark SQL describes (SparkPlanInfo), in pre-order,
+ * without ever making it a text.
+ *
+ * <p>Bounded in nodes, metrics, characters and visits, so that neither a huge plan nor a deep one
+ * costs the listener more than some milliseconds; what the bounds left out is counted.
+ */
+final class SqlPlanCopier {
+  static final int MAX_NODES = 1_000;
+  static final int MAX_METRICS = 2_000;
+  static final int MAX_NAME_CHARS = 200;
+
+  /** Beyond this a plan says no more of which job it is. */
+  static final int MAX_CONDITIONS = 256;
+
+  /** Three bytes a character at the most: with numbers and tags the record stays below 256 kB. */
+  static final int MAX_CHARS = 60_000;
+
+  /** Beyond this nodes are not even counted. */
+  static final int MAX_VISITS = 20_000;
+
+  private static final class Visit {
+    final Object node;
+    final int parent;
+
+    Visit(Object node, int parent) {
+      this.node = node;
+      this.parent = parent;
+    }
+  }
+
+  private final SqlPlan.Builder plan;
+  private final LongConsumer metricIds;
+  private final Deque<Visit> open = new ArrayDeque<>();
+  private final List<String> conditions;
+  private int chars;
+  private int leftOutNodes;
+  private int leftOutMetrics;
+
+  private SqlPlanCopier(SqlPlan.Builder plan, LongConsumer metricIds, List<String> conditions) {
+    this.plan = plan;
+    this.metricIds = metricIds;
+    this.conditions = conditions;
+  }
+
+  /**
+   * Copies into a plan whose execution and version are set; tells the ids of the metrics, and adds
+   * the first nodes with what they ask to {@code conditions}, unless it is null.
+   */
+  static SqlPlan copy(
+      Object root, SqlPlan.Builder plan, LongConsumer metricIds, List<String> conditions) {
+    SqlPlanCopier copy = new SqlPlanCopier(plan, metricIds, conditions);
+    copy.walk(root);
+    return plan.setLeftOutNodes(copy.leftOutNodes).setLeftOutMetrics(copy.leftOutMetrics).build();
+  }
+
+  /** The beginning of a node's name: a scan's may hold a whole query. */
+  static String name(Object node) {
+    String name = String.valueOf(ScalaAccess.text(node, "nodeName"));
+    return SecretScrubber.shortened(name, MAX_NAME_CHARS);
+  }
+
+  private void walk(Object root) {
+    if (root != null) {
+      open.push(new Visit(root, -1));
+    }
+    for (int visits = 0; !open.isEmpty() && visits < MAX_VISITS; visits++) {
+      Visit visit = open.pop();
+      int number = take(visit);
+      List<Object> children = ScalaAccess.list(ScalaAccess.get(visit.node, "children"), MAX_VISITS);
+      for (int i = children.size() - 1; i >= 0; i--) {
+        open.push(new Visit(children.get(i), number));
+      }
+    }
+    leftOutNodes += open.size();
+  }
+
+  /** The number of the node in the copy; that of its nearest copied ancestor if it is left out. */
+  private int take(Visit visit) {
+    int number = plan.getNodeNamesCount();
+    if (number >= MAX_NODES || chars >= MAX_CHARS) {
+      leftOutNodes++;
+      return visit.parent;
+    }
+    String name = name(visit.node);
+    chars += name.length();
+    plan.addNodeNames(name).addNodeParents(visit.parent);
+    if (conditions != null && conditions.size() < MAX_CONDITIONS) {
+      conditions.add(PlanCondition.named(visit.node, name));
+    }
+    Object metrics = ScalaAccess.get(visit.node, "metrics");
+    for (Object metric : ScalaAccess.list(metrics, MAX_METRICS)) {
+      take(number, metric);
+    }
+    return number;
+  }
+
+  private void take(int node, Object metric) {
+    long id = ScalaAccess.number(metric, "accumulatorId", -1);
+    metricIds.accept(id);
+    if (plan.getMetricsCount() >= MAX_METRICS || chars >= MAX_CHARS) {
+      leftOutMetrics++;
+      return;
+    }
+    String name = String.valueOf(ScalaAccess.text(metric, "name"));
+    if (name.length() > MAX_NAME_CHARS) {
+      name = name.substring(0, MAX_NAME_CHARS);
+    }
+    chars += name.length();
+    plan.addMetrics(
+        SqlPlanMetric.newBuilder()
+            .setNode(node)
+            .setAccumulatorId(id)
+            .setName(name)
+            .setType(String.valueOf(ScalaAccess.text(metric, "metricType"))));
+  }
+}

@@ -1,0 +1,136 @@
+package io.sparkfuse.spark.listener;
+
+import io.sparkfuse.contracts.SqlMetrics;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.scheduler.AccumulableInfo;
+import org.apache.spark.scheduler.StageInfo;
+import scala.Tuple2;
+
+/**
+ * Keeps the versions of the plans and the last known values of the metrics of running SQL
+ * executions.
+ *
+ * <p>Values come from the accumulables of ended stages and from the driver's own updates; both are
+ * what the accumulator holds by then, so the last one counts. Bounded: beyond {@link
+ * #MAX_EXECUTIONS} or {@link #MAX_METRICS_IN_ALL} the oldest execution is forgotten, and counted.
+ * Used by the listener's thread only, but for {@link #forgotten}.
+ */
+final class SqlRegistry {
+  static final int MAX_EXECUTIONS = 500;
+  static final int MAX_METRICS = 4_096;
+  static final int MAX_METRICS_IN_ALL = 50_000;
+  private static final int MAX_STAGES = 4_096;
+
+  /** One running execution. */
+  static final class Execution {
+    private final LongMap values = new LongMap(MAX_METRICS);
+    private int version;
+
+    /** Makes room for a metric of the plan. */
+    void expect(long accumulatorId) {
+      values.expect(accumulatorId);
+    }
+
+    /** The number of the plan that comes now: 0 for the first. */
+    int nextVersion() {
+      return version++;
+    }
+  }
+
+  private final LinkedHashMap<Long, Execution> executions = new LinkedHashMap<>();
+  private final Map<Long, Long> executionsOfStages =
+      new LinkedHashMap<Long, Long>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Long, Long> eldest) {
+          return size() > MAX_STAGES;
+        }
+      };
+  private int metrics;
+  private volatile long forgotten;
+
+  Execution started(long executionId) {
+    Execution execution = new Execution();
+    executions.put(executionId, execution);
+    return execution;
+  }
+
+  /** A running execution, or null when it is forgotten or its start was not seen. */
+  Execution of(long executionId) {
+    return executions.get(executionId);
+  }
+
+  /** To be called after metrics were expected: forgets the oldest executions beyond the bounds. */
+  void bound() {
+    metrics = 0;
+    executions.values().forEach(each -> metrics += each.values.size());
+    while (executions.size() > MAX_EXECUTIONS
+        || (metrics > MAX_METRICS_IN_ALL && executions.size() > 1)) {
+      Map.Entry<Long, Execution> eldest = executions.entrySet().iterator().next();
+      metrics -= eldest.getValue().values.size();
+      executions.remove(eldest.getKey());
+      forgotten++;
+    }
+  }
+
+  void stageStarted(int stageId, int attempt, Long executionId) {
+    if (executionId != null && executions.containsKey(executionId)) {
+      executionsOfStages.put(key(stageId, attempt), executionId);
+    }
+  }
+
+  /** Takes the values that a stage's accumulators hold at its end. */
+  void stageEnded(StageInfo stage) {
+    Long executionId = executionsOfStages.remove(key(stage.stageId(), stage.attemptNumber()));
+    Execution execution = executionId == null ? null : executions.get(executionId);
+    if (execution == null) {
+      return;
+    }
+    for (Object entry : ScalaAccess.list(stage.accumulables(), MAX_METRICS)) {
+      AccumulableInfo info = (AccumulableInfo) ((Tuple2<?, ?>) entry)._2();
+      Object value = execution.values.expects(info.id()) ? ScalaAccess.option(info.value()) : null;
+      if (value instanceof Number) {
+        execution.values.put(info.id(), ((Number) value).longValue());
+      }
+    }
+  }
+
+  /** Takes values that the driver itself counted: pairs of accumulator and value. */
+  void driverUpdated(long executionId, Object pairs) {
+    Execution execution = executions.get(executionId);
+    if (execution == null) {
+      return;
+    }
+    for (Object pair : ScalaAccess.list(pairs, MAX_METRICS)) {
+      Object value = ((Tuple2<?, ?>) pair)._2();
+      if (value instanceof Number) {
+        long id = ScalaAccess.number(((Tuple2<?, ?>) pair)._1(), -1);
+        execution.values.put(id, ((Number) value).longValue());
+      }
+    }
+  }
+
+  /** The last known values of an execution, which is forgotten; null when none is known. */
+  SqlMetrics ended(long executionId) {
+    Execution execution = executions.remove(executionId);
+    if (execution == null) {
+      return null;
+    }
+    SqlMetrics.Builder fact =
+        SqlMetrics.newBuilder()
+            .setSqlExecutionId(executionId)
+            .setLeftOut(execution.values.leftOut());
+    execution.values.forEachId(
+        id -> fact.addAccumulatorIds(id).addValues(execution.values.get(id)));
+    return fact.build();
+  }
+
+  /** Executions that were forgotten before they ended: their metrics are never told. */
+  long forgotten() {
+    return forgotten;
+  }
+
+  private static long key(int stageId, int attempt) {
+    return ((long) stageId << 32) | attempt;
+  }
+}

@@ -1,0 +1,126 @@
+package io.sparkfuse.spark.sampler;
+
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.spark.safety.FaultCounter;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * Judges each running task: does it move, is it busy, idle, or waiting for Python to start?
+ *
+ * <p>A thread that is blocked on the Python socket reads RUNNABLE, so Thread.State says nothing:
+ * frozen counters and no CPU, neither of the thread nor of a Python worker, make a task idle.
+ */
+final class TaskProgressSampler {
+  /** Below this share of one core a task that does not move is idle: timers and noise use less. */
+  private static final double BUSY_SHARE = 0.05;
+
+  /** So many stacks in one pass at most: a stack stops its thread for a moment. */
+  private static final int MAX_STACKS = 64;
+
+  private final JvmGauges gauges;
+  private final PythonWorkers python;
+  private final FaultCounter faults;
+  private final long stackAfterMs;
+  private final long pythonGraceMs;
+
+  TaskProgressSampler(
+      JvmGauges gauges,
+      PythonWorkers python,
+      FaultCounter faults,
+      long stackAfterMs,
+      long pythonGraceMs) {
+    this.gauges = gauges;
+    this.python = python;
+    this.faults = faults;
+    this.stackAfterMs = stackAfterMs;
+    this.pythonGraceMs = pythonGraceMs;
+  }
+
+  /** Where each task stands; one that cannot be read is left out. */
+  List<TaskProgress.Builder> look(Collection<RunningTask> tasks, long nowMs, long intervalMs) {
+    List<RunningTask> readable = new ArrayList<>(tasks.size());
+    for (RunningTask task : tasks) {
+      if (read(task, nowMs)) {
+        readable.add(task);
+      }
+    }
+    python.look(readable.stream().anyMatch(task -> !task.moved()));
+    List<TaskProgress.Builder> progress = new ArrayList<>(readable.size());
+    int stacks = 0;
+    for (RunningTask task : readable) {
+      StackTrace stack = null;
+      if (!task.moved() && stacks++ < MAX_STACKS) {
+        stack = new StackTrace(task.thread.getStackTrace());
+      }
+      progress.add(judge(task, stack, readable, nowMs, intervalMs));
+    }
+    return progress;
+  }
+
+  private boolean read(RunningTask task, long nowMs) {
+    try {
+      TaskSnapshot reading = TaskSnapshot.of(task.context.taskMetrics());
+      task.read(reading, gauges.threadCpuNs(task.thread), nowMs);
+      return true;
+    } catch (Throwable fault) { // its accumulators change while they are read; the next pass helps
+      faults.caught(fault);
+      return false;
+    }
+  }
+
+  private TaskProgress.Builder judge(
+      RunningTask task, StackTrace stack, List<RunningTask> all, long nowMs, long intervalMs) {
+    String activity = activity(task, stack, all, nowMs, intervalMs);
+    TaskProgress.Builder progress =
+        TaskProgress.newBuilder()
+            .setStageId(task.context.stageId())
+            .setStageAttempt(task.context.stageAttemptNumber())
+            .setTaskId(task.context.taskAttemptId())
+            .setTaskIndex(task.context.partitionId())
+            .setTaskAttempt(task.context.attemptNumber())
+            .setAgeMs(task.ageMs(nowMs))
+            .setStalledMs(task.stalledMs(nowMs))
+            .setCpuSinceProgressMs(task.cpuSinceProgressNs() / 1_000_000)
+            .setCpuNs(task.threadCpuNs())
+            .setActivity(activity);
+    task.reading().copyTo(progress);
+    if (stack != null && task.stalledMs(nowMs) >= stackAfterMs) {
+      progress.setStack(stack.text());
+      String worker = stack.inPython() ? python.describeStill() : null;
+      if (worker != null) {
+        progress.setPythonWorker(worker);
+      }
+    }
+    return progress;
+  }
+
+  private String activity(
+      RunningTask task, StackTrace stack, List<RunningTask> all, long nowMs, long intervalMs) {
+    if (task.moved()) {
+      return "moving";
+    }
+    if (stack != null && stack.startsPython() && task.ageMs(nowMs) < pythonGraceMs) {
+      task.restart(nowMs);
+      return "python_starting";
+    }
+    long cpuNs = task.threadCpuDeltaNs();
+    if (stack != null && stack.inPython()) {
+      long pythonNs = python.cpuBeyond(movingBeside(task, all));
+      task.addPythonCpu(pythonNs);
+      cpuNs += pythonNs;
+    }
+    return cpuNs > BUSY_SHARE * intervalMs * 1_000_000 ? "busy" : "idle";
+  }
+
+  private static int movingBeside(RunningTask task, List<RunningTask> all) {
+    int moving = 0;
+    for (RunningTask other : all) {
+      if (other != task && other.moved() && other.sameStageAs(task)) {
+        moving++;
+      }
+    }
+    return moving;
+  }
+}

@@ -1,0 +1,95 @@
+package io.sparkfuse.spark.sampler;
+
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.spark.listener.ScalaAccess;
+import io.sparkfuse.spark.safety.PluginLog;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.util.AccumulatorV2;
+
+/**
+ * The counters of one running task at one moment, and a mark that changes when any of them moves.
+ */
+final class TaskSnapshot {
+  private static final int MAX_ACCUMULATORS = 300;
+  private static volatile boolean mergesShuffleReads = true;
+
+  final long memorySpilledBytes;
+  final long diskSpilledBytes;
+  private final long[] counters;
+  private final long mark;
+
+  private TaskSnapshot(TaskMetrics metrics) {
+    mergeShuffleReads(metrics);
+    memorySpilledBytes = metrics.memoryBytesSpilled();
+    diskSpilledBytes = metrics.diskBytesSpilled();
+    counters =
+        new long[] {
+          metrics.inputMetrics().bytesRead(),
+          metrics.inputMetrics().recordsRead(),
+          metrics.outputMetrics().bytesWritten(),
+          metrics.outputMetrics().recordsWritten(),
+          metrics.shuffleReadMetrics().totalBytesRead(),
+          metrics.shuffleReadMetrics().recordsRead(),
+          metrics.shuffleWriteMetrics().bytesWritten(),
+          metrics.shuffleWriteMetrics().recordsWritten(),
+        };
+    long sum = memorySpilledBytes * 31 + diskSpilledBytes;
+    for (long counter : counters) {
+      sum = sum * 1_000_003 + counter;
+    }
+    mark = sum * 1_000_003 + operatorMetrics(metrics);
+  }
+
+  /** Reads the counters while the task runs. */
+  static TaskSnapshot of(TaskMetrics metrics) {
+    return new TaskSnapshot(metrics);
+  }
+
+  /** Whether nothing moved between the two. */
+  boolean sameAs(TaskSnapshot earlier) {
+    return earlier != null && mark == earlier.mark;
+  }
+
+  void copyTo(TaskProgress.Builder progress) {
+    progress
+        .setMemorySpilledBytes(memorySpilledBytes)
+        .setDiskSpilledBytes(diskSpilledBytes)
+        .setInputBytes(counters[0])
+        .setInputRecords(counters[1])
+        .setOutputBytes(counters[2])
+        .setOutputRecords(counters[3])
+        .setShuffleReadBytes(counters[4])
+        .setShuffleReadRecords(counters[5])
+        .setShuffleWriteBytes(counters[6])
+        .setShuffleWriteRecords(counters[7]);
+  }
+
+  /**
+   * Each shuffle reader counts for itself until Spark merges the counts, on its own every 10 s; the
+   * method is private[spark] in Scala, public in bytecode.
+   */
+  private static void mergeShuffleReads(TaskMetrics metrics) {
+    if (!mergesShuffleReads) {
+      return;
+    }
+    try {
+      metrics.mergeShuffleReadMetrics();
+    } catch (Throwable missing) { // then the counters come with Spark's own heartbeat
+      mergesShuffleReads = false;
+      PluginLog.trouble("no mergeShuffleReadMetrics in this Spark", missing);
+    }
+  }
+
+  /** The live metrics of SQL operators (rows, bytes to and from Python), as one number. */
+  private static long operatorMetrics(TaskMetrics metrics) {
+    long sum = 0;
+    Object accumulators = ScalaAccess.get(metrics, "accumulators");
+    for (Object each : ScalaAccess.list(accumulators, MAX_ACCUMULATORS)) {
+      if (each.getClass().getSimpleName().equals("SQLMetric")) {
+        Object value = ((AccumulatorV2<?, ?>) each).value();
+        sum = sum * 31 + ScalaAccess.number(value, 0);
+      }
+    }
+    return sum;
+  }
+}

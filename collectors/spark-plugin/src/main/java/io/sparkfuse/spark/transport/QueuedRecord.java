@@ -1,0 +1,93 @@
+package io.sparkfuse.spark.transport;
+
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.spark.facts.Lane;
+
+/** One thing that waits to be sent: a fact to be made, a fact made elsewhere, or a receipt. */
+public final class QueuedRecord {
+  /** The order in which records are dropped when memory runs out. */
+  enum Priority {
+    /** Dropped first: task starts, task progress and samples. */
+    BULK(Lane.BULK, 0.05),
+    /** Ends of tasks that did not fail: numerous, so they must not displace rarer records. */
+    MANY(Lane.RESERVED, 0.95),
+    /** Dropped last: failures, and the starts and ends of jobs, stages, queries and executors. */
+    RESERVED(Lane.RESERVED, 1.0);
+
+    final Lane lane;
+
+    /** A record of this priority is accepted while less than this share of the memory is used. */
+    final double share;
+
+    Priority(Lane lane, double share) {
+      this.lane = lane;
+      this.share = share;
+    }
+  }
+
+  /**
+   * What the objects of a fact cost beside its content: builder, message, and place in the queue,
+   * as a heap histogram of a million task ends counted them.
+   */
+  static final int FACT_BYTES = 800;
+
+  static final int READY_BYTES = 100;
+
+  /** The short name of its topic. */
+  public final String topic;
+
+  final Priority priority;
+  final Fact.Builder fact;
+  final byte[] ready;
+  final int bytes;
+
+  /** The task whose start this is, or null. */
+  final Long startedTask;
+
+  /** The task whose end this is, or null. */
+  final Long endedTask;
+
+  long seq;
+  long ticket;
+
+  private QueuedRecord(
+      String topic, Priority priority, Fact.Builder fact, byte[] ready, int bytes) {
+    this.topic = topic;
+    this.priority = priority;
+    this.fact = fact;
+    this.ready = ready;
+    this.bytes = bytes;
+    boolean starts = fact != null && fact.hasTaskStarted();
+    boolean ends = fact != null && fact.hasTaskEnded();
+    this.startedTask = starts ? (Long) fact.getTaskStarted().getTaskId() : null;
+    this.endedTask = ends ? (Long) fact.getTaskEnded().getTaskId() : null;
+  }
+
+  /** A fact whose kind and time are set; {@code contentBytes} is its size, roughly. */
+  public static QueuedRecord fact(Lane lane, Fact.Builder fact, int contentBytes) {
+    return new QueuedRecord("facts", priority(lane, fact), fact, null, FACT_BYTES + contentBytes);
+  }
+
+  /** A fact that an executor made: it keeps that collector's name and number. */
+  public static QueuedRecord forwarded(byte[] ready) {
+    return new QueuedRecord("facts", Priority.BULK, null, ready, READY_BYTES + ready.length);
+  }
+
+  /** A fact that is ready, of an executor that sends by itself: it has nothing else to send. */
+  static QueuedRecord own(byte[] ready) {
+    return new QueuedRecord("facts", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
+  }
+
+  /** A receipt of the hook, as JSON. */
+  public static QueuedRecord receipt(byte[] ready) {
+    return new QueuedRecord("actions", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
+  }
+
+  private static Priority priority(Lane lane, Fact.Builder fact) {
+    if (lane == Lane.BULK) {
+      return Priority.BULK;
+    }
+    boolean many = fact.hasTaskEnded() && !fact.getTaskEnded().getOutcome().equals("failed");
+    return many ? Priority.MANY : Priority.RESERVED;
+  }
+}

@@ -1,0 +1,151 @@
+package io.sparkfuse.spark.counters;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.contracts.TaskEnded;
+import io.sparkfuse.contracts.TaskProgress;
+import io.sparkfuse.contracts.TaskStarted;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class StageRegistryTest {
+  private long nowMs = 1_000;
+  private final StageRegistry registry = new StageRegistry(() -> nowMs);
+
+  @BeforeEach
+  void oneRunningStageOfTwoJobs() {
+    registry.jobStarted(JobStarted.newBuilder().setJobId(4).addStageIds(3).build());
+    registry.jobStarted(JobStarted.newBuilder().setJobId(5).addStageIds(3).addStageIds(6).build());
+    registry.stageStarted(
+        StageStarted.newBuilder()
+            .setStageId(3)
+            .setStageAttempt(1)
+            .setNumTasks(9)
+            .setSubmittedMs(1_700_000_000_000L) // of the machine's clock, which may jump
+            .build());
+    start(11);
+    start(12);
+  }
+
+  private void start(long task) {
+    registry.taskStarted(
+        TaskStarted.newBuilder().setStageId(3).setStageAttempt(1).setTaskId(task).build());
+  }
+
+  private void progress(long task, long spilled) {
+    registry.taskProgressed(
+        TaskProgress.newBuilder()
+            .setStageId(3)
+            .setStageAttempt(1)
+            .setTaskId(task)
+            .setDiskSpilledBytes(spilled)
+            .setInputBytes(7)
+            .build());
+  }
+
+  private void end(long task, String outcome, long spilled) {
+    registry.taskEnded(
+        TaskEnded.newBuilder()
+            .setStageId(3)
+            .setStageAttempt(1)
+            .setTaskId(task)
+            .setOutcome(outcome)
+            .setDiskSpilledBytes(spilled)
+            .setShuffleReadBytes(5)
+            .build());
+  }
+
+  @Test
+  void endedAndRunningTasksAreNeverCountedTwice() {
+    progress(11, 100);
+    progress(12, 10);
+    end(11, "success", 150);
+    progress(11, 140); // late, after its end
+    nowMs = 61_000;
+    Map<String, Long> columns = registry.columns(3, 1);
+
+    assertEquals(160, columns.get("disk_spilled_bytes"));
+    assertEquals(150, columns.get("finished_disk_spilled_bytes"));
+    assertEquals(10, columns.get("running_disk_spilled_bytes"));
+    assertEquals(12, columns.get("work_bytes"));
+    assertEquals(1, columns.get("finished_tasks"));
+    assertEquals(1, columns.get("running_tasks"));
+    assertEquals(60_000, columns.get("elapsed_ms"));
+    assertEquals(columns, registry.columns(3, 1), "reading changes nothing");
+  }
+
+  @Test
+  void sinceFinishCountsFromTheSubmissionUntilATaskEnds() {
+    nowMs = 5_000;
+    assertEquals(4_000, registry.columns(3, 1).get("since_finish_ms"));
+    end(11, "success", 0);
+    nowMs = 6_500;
+    assertEquals(1_500, registry.columns(3, 1).get("since_finish_ms"));
+    assertEquals(5_500, registry.columns(3, 1).get("elapsed_ms"));
+  }
+
+  @Test
+  void aStageThatDoesNotRunHasNoCounters() {
+    assertEquals(Collections.emptyMap(), registry.columns(3, 0));
+    registry.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
+    assertEquals(Collections.emptyMap(), registry.columns(3, 1));
+    assertEquals(
+        Arrays.asList(11L, 12L), registry.runningTasks(3), "its tasks may still hold slots");
+  }
+
+  @Test
+  void jobsOfAStageAreTheRunningOnes() {
+    assertEquals(Arrays.asList(4, 5), registry.jobsOf(3));
+    registry.jobEnded(JobEnded.newBuilder().setJobId(4).setSucceeded(true).build());
+    assertEquals(5, registry.firstJob(3));
+    assertEquals(1, registry.succeededJobs());
+  }
+
+  @Test
+  void anEndedStageIsForgottenWithItsLastTask() {
+    registry.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
+    end(11, "success", 0);
+    assertEquals(Arrays.asList(12L), registry.runningTasks());
+    end(12, "killed", 0);
+    assertEquals(Collections.emptyList(), registry.runningTasks());
+    assertEquals(0, registry.forgotten(), "it was over");
+  }
+
+  @Test
+  void beyondTheBoundRunningTasksAreCountedAndTheirEndsToo() {
+    for (long task = 100; task < 100 + StageRegistry.MAX_RUNNING; task++) {
+      start(task);
+    }
+    assertEquals(StageRegistry.MAX_RUNNING + 2, registry.columns(3, 1).get("running_tasks"));
+    assertEquals(2, registry.forgotten());
+    for (long task = 100; task < 100 + StageRegistry.MAX_RUNNING; task++) {
+      end(task, "success", 0);
+    }
+    assertEquals(2, registry.columns(3, 1).get("running_tasks"));
+    assertEquals(Arrays.asList(11L, 12L), registry.runningTasks(3));
+    start(50);
+    assertEquals(2, registry.forgotten(), "there is room again");
+  }
+
+  @Test
+  void manyStagesAndJobsThatNeverEndAreForgottenOldestFirst() {
+    for (int i = 10; i < 10 + 2 * StageRegistry.MAX_STAGES; i++) {
+      registry.stageStarted(StageStarted.newBuilder().setStageId(i).setStageAttempt(0).build());
+    }
+    assertEquals(Collections.emptyMap(), registry.columns(3, 1));
+    assertEquals(Collections.emptyList(), registry.runningTasks(3));
+    for (int i = 10; i < 10 + 2 * StageRegistry.MAX_JOBS; i++) {
+      registry.jobStarted(JobStarted.newBuilder().setJobId(i).addStageIds(i).build());
+    }
+    assertEquals(StageRegistry.MAX_JOBS, registry.runningJobs().size());
+    assertEquals(Collections.emptyList(), registry.jobsOf(3));
+    assertEquals(StageRegistry.MAX_STAGES + 1 + StageRegistry.MAX_JOBS + 2, registry.forgotten());
+  }
+}
