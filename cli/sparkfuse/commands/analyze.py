@@ -19,7 +19,7 @@ from sparkfuse.analysis.progress import Progress
 from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
 
 if TYPE_CHECKING:
-    from sparkfuse_native_analytics.event_logs.log import Log
+    from sparkfuse_kernel.event_logs.log import Log
     from sparkfuse_native_analytics.offline.application import Application
     from sparkfuse_native_analytics.offline.history import History
     from sparkfuse_rules.compiled import CompiledRule
@@ -148,18 +148,18 @@ class Unreadable:
 
 
 def _found(paths: Iterable[str], unreadable: Unreadable) -> list[Log]:
-    from sparkfuse_native_analytics.event_logs.find import find_logs
-    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+    from sparkfuse_kernel.event_logs.find import find_logs
+    from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
     logs: list[Log] = []
     for path in paths:
         try:
             found = find_logs(path)
-        except LogUnreadable as error:
+        except UnreadableLogError as error:
             unreadable.say(error)
             continue
         logs += found.logs
-        for sentence in found.passed_over:
+        for sentence in found.skipped:
             unreadable.say(sentence, counts=False)
     return logs
 
@@ -208,13 +208,13 @@ def _applications(
 
     A file that is no event log is a failure when somebody named it, and passed over when it lay in a folder of logs.
     """
-    from sparkfuse_native_analytics.event_logs.log import LogUnreadable, NoEventLog
+    from sparkfuse_kernel.event_logs.log import NoEventLogError, UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_applications
 
     for log, read in zip(logs, read_applications(logs), strict=True):
         progress.advance(log.size_bytes)
-        if isinstance(read, LogUnreadable):
-            unreadable.say(read, counts=not isinstance(read, NoEventLog) or log.name in named)
+        if isinstance(read, UnreadableLogError):
+            unreadable.say(read, counts=not isinstance(read, NoEventLogError) or log.name in named)
         else:
             yield read
 

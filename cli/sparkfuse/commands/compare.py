@@ -11,8 +11,8 @@ from sparkfuse.commands.output import Json
 from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
 
 if TYPE_CHECKING:
+    from sparkfuse_kernel.event_logs.log import Log
     from sparkfuse_native_analytics.compare import Run
-    from sparkfuse_native_analytics.event_logs.log import Log
 
 Before = Annotated[str, typer.Argument(metavar="A", help="Event log of the first run, or its folder, or a URL.")]
 After = Annotated[str, typer.Argument(metavar="B", help="The same of the second run.")]
@@ -48,12 +48,12 @@ def print_compact(found: dict[str, Any]) -> None:
 
 def _log(path: str) -> Log:
     """The one log behind a path."""
-    from sparkfuse_native_analytics.event_logs.find import find_logs
-    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+    from sparkfuse_kernel.event_logs.find import find_logs
+    from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
     try:
         logs = find_logs(path).logs
-    except LogUnreadable as unreadable:
+    except UnreadableLogError as unreadable:
         raise StartFailure(str(unreadable), MISSING) from unreadable
     if len(logs) > 1:
         raise StartFailure(f"{path} holds {len(logs)} logs, and a run is one of them; name it", USAGE)
@@ -61,10 +61,10 @@ def _log(path: str) -> Log:
 
 
 def _run(log: Log) -> Run:
+    from sparkfuse_kernel.event_logs.log import UnreadableLogError
     from sparkfuse_native_analytics.compare.reading import read_run
-    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
 
     try:
         return read_run(log)
-    except LogUnreadable as unreadable:
+    except UnreadableLogError as unreadable:
         raise StartFailure(str(unreadable), MISSING) from unreadable

@@ -167,14 +167,14 @@ def _said_plainly(settings: Settings) -> Iterator[None]:
 
     from sparkfuse_collectors.ship.broker import BrokerLost, Fenced, Stopped
     from sparkfuse_collectors.ship.process import OptionRefused, Unavailable, why_no_kafka
-    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+    from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         yield
     except OptionRefused as refused:
         raise StartFailure(str(refused), USAGE) from refused
-    except (LogUnreadable, Unavailable, BrokerLost) as error:
+    except (UnreadableLogError, Unavailable, BrokerLost) as error:
         raise StartFailure(str(error), MISSING) from error
     except KafkaException as error:
         raise StartFailure(why_no_kafka(settings.kafka_bootstrap, error), MISSING) from error

@@ -18,8 +18,8 @@ from sparkfuse_collectors.ship.tail import DONE
 from sparkfuse_contracts.generated.history_pb2 import HistoryRow
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import record_key, to_json
-from sparkfuse_native_analytics.event_logs.log import LogUnreadable
-from sparkfuse_native_analytics.event_logs.places import without_credentials
+from sparkfuse_kernel.event_logs.file_systems import without_credentials
+from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
 DEFAULT_NAME = "backfill"
 BATCH_BYTES = 4 * 1024 * 1024
@@ -64,7 +64,7 @@ class Backfill:
     def run(self, places: Iterable[str]) -> Summary:
         """Send the history of all logs behind these paths or URLs.
 
-        Raises LogUnreadable for a place that is not there, Stopped, Fenced, BrokerLost.
+        Raises UnreadableLogError for a place that is not there, Stopped, Fenced, BrokerLost.
         """
         summary = Summary()
         for place in places:
@@ -121,7 +121,7 @@ class Backfill:
 
 
 def logs_behind(place: str) -> Iterator[tuple[Files, FoundLog]]:
-    """The logs behind a folder, a single file or a URL. Raises LogUnreadable when there is none."""
+    """The logs behind a folder, a single file or a URL. Raises UnreadableLogError when there is none."""
     place = place.removeprefix("file://")
     none = True
     try:
@@ -133,9 +133,9 @@ def logs_behind(place: str) -> Iterator[tuple[Files, FoundLog]]:
                 none = False
                 yield files, found
     except OSError as error:
-        raise LogUnreadable(f"{place}: cannot be read: {error}") from error
+        raise UnreadableLogError(f"{place}: cannot be read: {error}") from error
     if none:
-        raise LogUnreadable(f"{without_credentials(place)}: there is no event log")
+        raise UnreadableLogError(f"{without_credentials(place)}: there is no event log")
 
 
 def _in_folder(place: str) -> Iterator[tuple[Files, FoundLog]]:

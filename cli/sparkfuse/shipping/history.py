@@ -36,8 +36,8 @@ class Made:
 
 def make(name: str, place: str, cluster: str, tenant: str) -> Made:
     """Read the log at ``place``; whatever is wrong with it is in the answer."""
-    from sparkfuse_native_analytics.event_logs.find import find_logs
-    from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+    from sparkfuse_kernel.event_logs.find import find_logs
+    from sparkfuse_kernel.event_logs.log import UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_application
     from sparkfuse_native_analytics.offline.history_rows import history_rows, lessons_of
 
@@ -46,7 +46,7 @@ def make(name: str, place: str, cluster: str, tenant: str) -> Made:
         if len(logs) != 1:
             return Made(name, failure=f"{place}: it is {len(logs)} logs, not one")
         application = read_application(logs[0], threads=1)
-    except LogUnreadable as unreadable:
+    except UnreadableLogError as unreadable:
         return Made(name, failure=str(unreadable))
     rows = tuple(row.SerializeToString() for row in history_rows(application, cluster, tenant))
     if not rows:

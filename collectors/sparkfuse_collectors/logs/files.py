@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from sparkfuse_native_analytics.event_logs.log import LogUnreadable
-from sparkfuse_native_analytics.event_logs.places import remote_files, without_credentials
+from sparkfuse_kernel.event_logs.file_systems import remote_files, without_credentials
+from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
 READ_AHEAD = 1024 * 1024
 
@@ -149,12 +149,12 @@ class RemoteFiles:
 
 
 def files_of(place: str) -> Files:
-    """The files behind a local path or a URL that fsspec knows. Raises LogUnreadable."""
+    """The files behind a local path or a URL that fsspec knows. Raises UnreadableLogError."""
     if "://" in place and not place.startswith("file://"):
         return RemoteFiles(place)
     folder = Path(place.removeprefix("file://"))
     if not folder.is_dir():
-        raise LogUnreadable(f"{folder}: there is no such folder")
+        raise UnreadableLogError(f"{folder}: there is no such folder")
     return LocalFiles(str(folder.absolute()))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from sparkfuse_collectors.logs.files import Files, Item
-from sparkfuse_native_analytics.event_logs.find import MAX_DEPTH
-from sparkfuse_native_analytics.event_logs.layouts import layout_of, may_be_log, without_doubles
+from sparkfuse_kernel.event_logs.find import MAX_DEPTH
+from sparkfuse_kernel.event_logs.layouts import layout_of, may_be_log, without_duplicates
 
 IN_PROGRESS = ".inprogress"
 Unlisted = Callable[[str, OSError], None]
@@ -57,7 +57,7 @@ def _search(files: Files, folder: str, name: str, depth: int, unlisted: Unlisted
             yield _several(folder, [own[part] for part in layout.names], own)
         return
     candidates = [child for child in children if may_be_log(child)]
-    for child in without_doubles(candidates):
+    for child in without_duplicates(candidates):
         item = children[child]
         if not item.is_folder:
             if item.size_bytes:

@@ -55,7 +55,7 @@ class Options:
 def ship(options: Options, settings: Settings, histories: Histories, stop: threading.Event) -> None:
     """Ship until ``stop`` is set.
 
-    Raises LogUnreadable for a folder that is not there, Unavailable, and Fenced when another shipper has the name.
+    Raises UnreadableLogError for a folder that is not there, Unavailable, and Fenced when another shipper has the name.
     """
     metrics = ShipMetrics()
     files = [files_of(place) for place in options.places]

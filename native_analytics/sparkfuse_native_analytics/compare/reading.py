@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sparkfuse_contracts.configuration import allowed_configuration
+from sparkfuse_kernel.event_logs.log import Log
 from sparkfuse_native_analytics.compare.run import Attempt, Executor, Run, Stage
-from sparkfuse_native_analytics.event_logs.log import Log
 from sparkfuse_native_analytics.offline.application import PROPERTIES, Application, read_application
 from sparkfuse_rules.knowledge.fingerprint import normal_operators
 
@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 def read_run(log: Log) -> Run:
-    """Read the log of one application. Raises LogUnreadable when it cannot be opened or holds not a single event."""
+    """Read the log of one application. Raises UnreadableLogError if it cannot be opened or contains no event."""
     return run_of(read_application(log, environment=allowed_configuration().keys))
 
 

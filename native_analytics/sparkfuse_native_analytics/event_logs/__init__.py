@@ -1,1 +1,1 @@
-"""Event logs: found wherever they lie, and read by the kernel."""
+"""Reads event logs into Arrow tables and scrubs their texts."""

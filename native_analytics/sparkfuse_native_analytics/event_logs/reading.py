@@ -1,4 +1,4 @@
-"""Reads logs with the kernel; no other module calls it for event logs."""
+"""Reads event logs with the kernel; other modules of this component do not call the kernel for logs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable, NoEventLog
+from sparkfuse_kernel.event_logs.log import Log, NoEventLogError, UnreadableLogError
 from sparkfuse_native_analytics.event_logs.scrubbed import scrubbed
 
 THREADS = 2
-# Logs that are read ahead of whoever takes them.
-AHEAD = 4
+# Logs that are read before the caller asks for them.
+PREFETCHED_LOGS = 4
 StageKey = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class LogTables:
-    """What one log says: tables by name (docs/analyze.md lists them) and the evidence that they rest on."""
+    """The tables of one log by name (listed in docs/analyze.md), and the reader's evidence about the log."""
 
     log: Log
     evidence: Mapping[str, Any]
     batches: Callable[[str], Any]
 
     def table(self, name: str) -> Any:
-        """The table as pyarrow's, without copying what the kernel made; texts of users are scrubbed of secrets."""
+        """Return a pyarrow table that shares the kernel's memory; secrets in texts of users are masked."""
         import pyarrow as pa
 
         return scrubbed(name, pa.table(self.batches(name)))
@@ -40,11 +40,11 @@ def read_log(
     tasks_of: Iterable[StageKey] | None = None,
     threads: int = THREADS,
 ) -> LogTables:
-    """Read a whole log, however broken it is inside.
+    """Read a whole log; damage inside a file is recorded in the evidence and not raised.
 
-    ``environment`` are the keys of properties to keep (one that ends in ``*`` is a prefix), ``tables`` asks for
-    ``tasks`` or ``task_starts`` too, of the stage attempts ``tasks_of`` only, when given.
-    Raises LogUnreadable when a file cannot be opened, NoEventLog when there is not a single event.
+    ``environment`` lists the property keys to keep (a key that ends in ``*`` is a prefix). ``tables`` may name
+    ``tasks`` and ``task_starts``, which are read only on request; ``tasks_of`` limits them to these stage attempts.
+    Raises UnreadableLogError if a file cannot be opened, and NoEventLogError if the log contains no event.
     """
     import sparkfuse_kernel
 
@@ -57,32 +57,31 @@ def read_log(
             tasks_of=None if tasks_of is None else set(tasks_of),
         )
     except OSError as error:
-        raise LogUnreadable(f"{log.name}: cannot be read: {' '.join(str(error).split())}") from error
+        raise UnreadableLogError(f"{log.name}: cannot be read: {' '.join(str(error).split())}") from error
     evidence: Mapping[str, Any] = read.evidence
     if not evidence["events"]:
-        raise NoEventLog(f"{log.name}: it is no event log of Spark: {_why_nothing(evidence)}")
+        raise NoEventLogError(f"{log.name}: it is no event log of Spark: {_reason_without_events(evidence)}")
     return LogTables(log, evidence, lambda name: getattr(read, name))
 
 
-def read_logs(logs: Sequence[Log], *, environment: Sequence[str] = ()) -> Iterator[LogTables | LogUnreadable]:
-    """Read many logs side by side and give them in their order; for one that cannot be read, why."""
+def read_logs(logs: Sequence[Log], *, environment: Sequence[str] = ()) -> Iterator[LogTables | UnreadableLogError]:
+    """Read logs in parallel and yield their tables in order, or the error of a log that cannot be read."""
 
-    def read(log: Log) -> LogTables | LogUnreadable:
+    def read(log: Log) -> LogTables | UnreadableLogError:
         try:
             return read_log(log, environment=environment, threads=1)
-        except LogUnreadable as unreadable:
-            return unreadable
+        except UnreadableLogError as error:
+            return error
 
     with ThreadPoolExecutor(THREADS) as pool:
-        waiting = deque(pool.submit(read, log) for log in logs[:AHEAD])
+        waiting = deque(pool.submit(read, log) for log in logs[:PREFETCHED_LOGS])
         for place in range(len(logs)):
             yield waiting.popleft().result()
-            if place + AHEAD < len(logs):
-                waiting.append(pool.submit(read, logs[place + AHEAD]))
+            if place + PREFETCHED_LOGS < len(logs):
+                waiting.append(pool.submit(read, logs[place + PREFETCHED_LOGS]))
 
 
-def _why_nothing(evidence: Mapping[str, Any]) -> str:
-    """What stands in the way of a first event."""
+def _reason_without_events(evidence: Mapping[str, Any]) -> str:
     for file in evidence["files"]:
         if file["error"]:
             return str(file["error"])

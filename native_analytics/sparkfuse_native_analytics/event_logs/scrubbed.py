@@ -1,7 +1,6 @@
-"""Takes secrets out of the texts of a log's tables: Spark's own redaction leaves most of them in its event logs.
+"""Masks secrets in the texts of a log's tables, because Spark's own redaction leaves most of them in its event logs.
 
-The same scrubber as the collectors' stands before anything is made of a log, so a stage or job has one name live and at
-rest, and no screen, document, report or message shows what a collector would have masked.
+The collectors use the same scrubber, so a stage or job has the same name live and offline.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query
 
 Scrubber = Callable[[str], str]
-# Columns that hold what users wrote, by table.
+# Columns that contain texts of users, by table.
 TEXTS: Mapping[str, Mapping[str, Scrubber]] = {
     "applications": {"name": scrub},
     "jobs": {"description": scrub_query, "job_group": scrub, "failure_reason": scrub},
@@ -26,7 +25,7 @@ TEXTS: Mapping[str, Mapping[str, Scrubber]] = {
 
 
 def scrubbed(name: str, table: Any) -> Any:
-    """The table ``name`` of a log (pyarrow) with its texts scrubbed; each different text is looked at once."""
+    """Return the pyarrow table ``name`` of a log with its texts scrubbed; each distinct text is scrubbed once."""
     for column, scrubber in TEXTS.get(name, {}).items():
         table = table.set_column(table.schema.get_field_index(column), column, _scrubbed(table[column], scrubber))
     return table
@@ -36,7 +35,7 @@ def _scrubbed(column: Any, scrubber: Scrubber) -> Any:
     import pyarrow as pa
 
     encoded = column.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):  # pyarrow gives a chunked array for a column of no chunk
+    if isinstance(encoded, pa.ChunkedArray):  # pyarrow returns a chunked array for a column without chunks
         return column
     texts = pa.array([scrubber(text) for text in encoded.dictionary.to_pylist()], pa.string())
     return pa.DictionaryArray.from_arrays(encoded.indices, texts).cast(pa.string())

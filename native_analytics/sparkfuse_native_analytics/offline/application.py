@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from sparkfuse_native_analytics.event_logs.log import Log, LogUnreadable
+from sparkfuse_kernel.event_logs.log import Log, UnreadableLogError
 from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
 from sparkfuse_native_analytics.offline import application_row, stage_rows
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
@@ -91,12 +91,14 @@ def read_application(log: Log, *, environment: Sequence[str] = (), threads: int 
     """Read the log of one application attempt.
 
     ``environment`` are keys of properties to keep beside those of its identity; one that ends in ``*`` is a prefix.
-    Raises LogUnreadable when a file cannot be opened or holds not a single event.
+    Raises UnreadableLogError when a file cannot be opened or holds not a single event.
     """
     return application_of(read_log(log, environment=(*IDENTITY_KEYS, *environment), threads=threads))
 
 
-def read_applications(logs: Sequence[Log], *, environment: Sequence[str] = ()) -> Iterator[Application | LogUnreadable]:
+def read_applications(
+    logs: Sequence[Log], *, environment: Sequence[str] = ()
+) -> Iterator[Application | UnreadableLogError]:
     """Read many logs side by side and give their applications in order; for a log that cannot be read, why.
 
     One log alone is read by several threads.
@@ -105,11 +107,11 @@ def read_applications(logs: Sequence[Log], *, environment: Sequence[str] = ()) -
     if len(logs) == 1:
         try:
             yield application_of(read_log(logs[0], environment=keys))
-        except LogUnreadable as unreadable:
+        except UnreadableLogError as unreadable:
             yield unreadable
         return
     for read in read_logs(logs, environment=keys):
-        yield read if isinstance(read, LogUnreadable) else application_of(read)
+        yield read if isinstance(read, UnreadableLogError) else application_of(read)
 
 
 def read_tasks(application: Application, stages: Iterable[StageKey]) -> Any:

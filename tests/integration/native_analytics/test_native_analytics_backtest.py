@@ -19,9 +19,9 @@ from clickhouse_connect.driver.client import Client
 
 from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.backtest import StoreOlderError, backtest
 from sparkfuse_native_analytics.backtest.verdicts import VIEWS_IN_HISTORY
-from sparkfuse_native_analytics.event_logs.find import find_logs
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
 from sparkfuse_native_analytics.offline.analysis import analyse_many

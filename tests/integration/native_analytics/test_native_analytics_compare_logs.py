@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 
 from sparkfuse_contracts.assets import asset
+from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.compare import Comparison, Run, compare
 from sparkfuse_native_analytics.compare.document import document
 from sparkfuse_native_analytics.compare.reading import read_run
-from sparkfuse_native_analytics.event_logs.find import find_logs
 
 LOGS = Path(__file__).parent / "compare" / "logs"
 CHANGES = {

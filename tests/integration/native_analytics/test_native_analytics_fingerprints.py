@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.offline.application import read_application
 from tests.logs.fingerprint_job import SAME, VARIANTS
 from tests.logs.make_logs import SETTINGS, configuration, spark_home, start

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.offline.application import read_application
 from sparkfuse_native_analytics.offline.expectations import expected
 from sparkfuse_rules.knowledge.baseline import fit

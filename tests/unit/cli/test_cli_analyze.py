@@ -281,7 +281,7 @@ def test_the_cause_of_a_failure_is_named(reason: str, expected: str):
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_the_screen_fits_its_width(tmp_path: Path, width: int):
     """On a narrow terminal columns give way; no line is longer than the screen."""
-    from sparkfuse_native_analytics.event_logs.find import find_logs
+    from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_native_analytics.offline.analysis import analyse
     from sparkfuse_native_analytics.offline.application import read_application
     from sparkfuse_rules.compiled import rules_offline

@@ -17,7 +17,7 @@ from sparkfuse.shipping.history import Made
 from sparkfuse.shipping.learning import LearningHistories
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+from sparkfuse_kernel.event_logs.log import UnreadableLogError
 from sparkfuse_stream_jobs.detect import baselines as detect
 from sparkfuse_stream_jobs.detect.learning import taught_by
 from sparkfuse_stream_jobs.detect.memory import HeldShelf
@@ -88,9 +88,9 @@ def test_backfill_finds_files_folders_and_objects(tmp_path: Path) -> None:
     assert names(f"file://{tmp_path}/app-2") == ["app-2"]
     assert names("memory://found") == names("memory://found/app-3") == ["app-3"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(LogUnreadable, match="there is no event log"):
+    with pytest.raises(UnreadableLogError, match="there is no event log"):
         names(str(tmp_path / "empty"))
-    with pytest.raises(LogUnreadable, match="there is no such folder"):
+    with pytest.raises(UnreadableLogError, match="there is no such folder"):
         names(str(tmp_path / "nowhere"))
 
 

@@ -3,9 +3,9 @@ import sys
 
 import pytest
 
-from sparkfuse_native_analytics.event_logs.find import find_logs
-from sparkfuse_native_analytics.event_logs.log import LogUnreadable, OpenedLater
-from sparkfuse_native_analytics.event_logs.places import without_credentials
+from sparkfuse_kernel.event_logs.file_systems import without_credentials
+from sparkfuse_kernel.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.log import LazyFile, UnreadableLogError
 
 
 def fill(folder, *names, content="{}\n"):
@@ -20,14 +20,14 @@ def named(found, folder):
     return [(os.path.relpath(log.name, folder), len(log.pieces)) for log in found.logs]
 
 
-def refusal(path):
-    with pytest.raises(LogUnreadable) as caught:
+def error_of(path):
+    with pytest.raises(UnreadableLogError) as caught:
         find_logs(str(path))
     return str(caught.value)
 
 
-def test_a_folder_holds_logs_of_every_layout(tmp_path):
-    """Files, rolling folders, folders of Spark 1.x and deliveries of Databricks, each one log."""
+def test_folder_with_logs_of_every_layout(tmp_path):
+    """A file, a rolling folder, a Spark 1.x folder and a Databricks delivery are one log each."""
     fill(tmp_path, "app-1", "app-2.lz4.inprogress", "_SUCCESS", ".hidden")
     fill(tmp_path, "eventlog_v2_app-3/events_1_app-3", "eventlog_v2_app-3/events_2_app-3")
     fill(tmp_path, "old-1422/EVENT_LOG_1", "old-1422/SPARK_VERSION_1.2.0")
@@ -42,57 +42,57 @@ def test_a_folder_holds_logs_of_every_layout(tmp_path):
     ]
 
 
-def test_a_log_folder_is_one_log_when_it_is_named_itself(tmp_path):
-    """Its size is what its files take, and what is missing of it is told."""
+def test_path_of_a_rolling_folder_is_one_log(tmp_path):
+    """The size is the sum of its files, and missing files are listed."""
     log = fill(tmp_path / "eventlog_v2_a", "events_1_a", "events_3_a", "appstatus_a")
     (found,) = find_logs(str(log)).logs
 
     assert (len(found.pieces), found.size_bytes, found.missing) == (2, 6, ("events_2",))
 
 
-def test_what_cannot_be_read_is_one_sentence_with_the_path(tmp_path):
-    """Missing, empty, or nothing in it: never a trace."""
+def test_unreadable_path_raises_one_sentence(tmp_path):
+    """A missing file, an empty file and an empty folder each raise a sentence that begins with the path."""
     empty = tmp_path / "empty"
     empty.touch()
     (tmp_path / "folder").mkdir()
     rolling = fill(tmp_path / "eventlog_v2_a", "appstatus_a", content="")
 
-    assert refusal(tmp_path / "nothing") == f"{tmp_path}/nothing: there is no such file or folder"
-    assert refusal(empty) == f"{empty}: it is empty"
-    assert refusal(tmp_path / "folder") == f"{tmp_path}/folder: there is no event log in this folder"
-    assert refusal(rolling) == f"{rolling}: it is empty"
-    assert refusal(f"{empty}/below") == f"{empty}/below: cannot be read: not a directory"
+    assert error_of(tmp_path / "nothing") == f"{tmp_path}/nothing: there is no such file or folder"
+    assert error_of(empty) == f"{empty}: it is empty"
+    assert error_of(tmp_path / "folder") == f"{tmp_path}/folder: there is no event log in this folder"
+    assert error_of(rolling) == f"{rolling}: it is empty"
+    assert error_of(f"{empty}/below") == f"{empty}/below: cannot be read: not a directory"
 
 
-def test_a_link_to_a_folder_above_is_searched_once(tmp_path):
-    """A folder that leads back to itself does not show its logs twice."""
+def test_folder_with_a_link_to_its_parent_is_searched_once(tmp_path):
+    """A link to a folder above does not list logs twice."""
     fill(tmp_path, "app-1", "below/app-2")
     (tmp_path / "below" / "loop").symlink_to(tmp_path)
 
     assert named(find_logs(str(tmp_path)), tmp_path) == [("app-1", 1), ("below/app-2", 1)]
 
 
-def test_an_empty_child_is_passed_over_and_told(tmp_path):
-    """An application that has just begun does not hide the others."""
+def test_empty_child_is_skipped_with_a_sentence(tmp_path):
+    """The empty log of an application that has just started does not hide other logs."""
     fill(tmp_path, "app-1")
     (tmp_path / "app-2.inprogress").touch()
     found = find_logs(str(tmp_path))
 
     assert named(found, tmp_path) == [("app-1", 1)]
-    assert found.passed_over == [f"{tmp_path}/app-2.inprogress: it is empty"]
+    assert found.skipped == [f"{tmp_path}/app-2.inprogress: it is empty"]
 
 
-def test_a_pipe_is_read_as_it_comes(tmp_path):
-    """`sparkfuse analyze <(zcat log.gz)` works: a pipe has no size and can be read only once."""
+def test_pipe_is_read_as_a_stream(tmp_path):
+    """`sparkfuse analyze <(zcat log.gz)` works, although a pipe has no size and can be read only once."""
     os.mkfifo(tmp_path / "pipe")
     (log,) = find_logs(str(tmp_path / "pipe")).logs
 
-    assert isinstance(log.pieces[0][1], OpenedLater)
+    assert isinstance(log.pieces[0][1], LazyFile)
 
 
 @pytest.fixture
 def store():
-    """A store that fsspec keeps in memory, with its content taken away afterwards."""
+    """An in-memory store of fsspec, emptied after the test."""
     import fsspec
 
     files = fsspec.filesystem("memory")
@@ -100,8 +100,8 @@ def store():
     files.rm("/", recursive=True)
 
 
-def test_a_url_is_searched_like_a_folder_and_streamed(store):
-    """The same layouts, and a reader for each file that is opened when it is read."""
+def test_url_is_searched_like_a_folder(store):
+    """The same layouts are found, and each file has a reader that opens it at the first read."""
     store.pipe(
         {"/logs/app-1.zstd": b"one", "/logs/eventlog_v2_b/events_2_b": b"two", "/logs/eventlog_v2_b/events_1_b": b"1"}
     )
@@ -113,21 +113,21 @@ def test_a_url_is_searched_like_a_folder_and_streamed(store):
     assert [reader.read(10), reader.read(10), reader.read(10)] == [b"1", b"", b""]
 
 
-def test_a_url_that_leads_nowhere_is_one_sentence(store):
-    """As a path that does."""
-    assert refusal("memory://nowhere/app") == "memory://nowhere/app: there is no such file or folder"
+def test_url_of_a_missing_file_raises_one_sentence(store):
+    """The error is the same as that of a local path."""
+    assert error_of("memory://nowhere/app") == "memory://nowhere/app: there is no such file or folder"
 
 
-def test_a_missing_package_is_named(monkeypatch):
-    """Who reads s3:// without s3fs is told what to install, and never sees a key of the URL."""
+def test_missing_package_is_named(monkeypatch):
+    """The error for s3:// without s3fs names the package to install and hides the URL's credentials."""
     monkeypatch.setitem(sys.modules, "s3fs", None)
 
-    assert refusal("s3a://key:secret@bucket/logs") == "s3a://bucket/logs: cannot read s3a:// here: install s3fs"
+    assert error_of("s3a://key:secret@bucket/logs") == "s3a://bucket/logs: cannot read s3a:// here: install s3fs"
 
 
-def test_an_unknown_protocol_is_named():
-    """A typing error in the protocol is told as one."""
-    assert "protocol" in refusal("s4://bucket/logs").lower()
+def test_unknown_protocol_is_reported():
+    """The error names the protocol as the cause."""
+    assert "protocol" in error_of("s4://bucket/logs").lower()
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,6 @@ def test_an_unknown_protocol_is_named():
         ("abfs://user:secret@host/container/log?sig=secret", "abfs://host/container/log"),
     ],
 )
-def test_credentials_are_not_shown(url, shown):
-    """Neither user and password nor an access signature gets into what is printed or written."""
+def test_credentials_are_removed_from_urls(url, shown):
+    """User, password and access signature do not appear in messages."""
     assert without_credentials(url) == shown

@@ -1,4 +1,4 @@
-"""Secrets do not get from an event log into what is made of it."""
+"""Secrets in an event log do not reach its tables."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.event_logs.reading import read_log
 from sparkfuse_native_analytics.event_logs.scrubbed import TEXTS, scrubbed
 
 LOGS = Path(__file__).parents[2] / "logs" / "real"
 
 
-def test_each_text_is_scrubbed_and_absent_stays_absent() -> None:
-    """Masked wherever it stands, also when a text comes twice; other columns and nulls are as they were."""
+def test_texts_of_users_are_scrubbed() -> None:
+    """Repeated texts are masked too; other columns and nulls do not change."""
     table = pa.table({
         "job_id": [1, 2, 3],
         "description": ["SELECT 'hunter2'", None, "SELECT 'hunter2'"],
@@ -30,8 +30,8 @@ def test_each_text_is_scrubbed_and_absent_stays_absent() -> None:
     }
 
 
-def test_a_table_without_rows_and_one_without_texts_pass() -> None:
-    """The kernel's empty tables have no chunk."""
+def test_tables_without_rows_or_texts_do_not_change() -> None:
+    """Empty tables of the kernel have no chunk."""
     empty = pa.table({"name": pa.chunked_array([], pa.string())})
     plain = pa.table({"executor_id": ["1"]})
 
@@ -39,8 +39,8 @@ def test_a_table_without_rows_and_one_without_texts_pass() -> None:
     assert scrubbed("tasks", plain) is plain
 
 
-def test_the_columns_are_those_of_the_kernel() -> None:
-    """A column that is renamed would not be scrubbed any more."""
+def test_scrubbed_columns_exist_in_the_kernel() -> None:
+    """A renamed column would no longer be scrubbed."""
     [log] = find_logs(str(LOGS / "failures-35")).logs
     read = read_log(log)
 

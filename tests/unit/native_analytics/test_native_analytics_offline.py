@@ -9,8 +9,8 @@ import pytest
 
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import view_specs
-from sparkfuse_native_analytics.event_logs.find import find_logs
-from sparkfuse_native_analytics.event_logs.log import LogUnreadable
+from sparkfuse_kernel.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.log import UnreadableLogError
 from sparkfuse_native_analytics.offline import analysis
 from sparkfuse_native_analytics.offline.analysis import analyse, worst_severity
 from sparkfuse_native_analytics.offline.application import read_application, read_applications, read_tasks
@@ -353,7 +353,7 @@ def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
         nightly(day, 1_000).write(tmp_path / f"log-{day}")
     (tmp_path / "log-4").write_text("not an event\n")
     logs = find_logs(str(tmp_path)).logs
-    read = [each if isinstance(each, LogUnreadable) else each.app_id for each in read_applications(logs)]
+    read = [each if isinstance(each, UnreadableLogError) else each.app_id for each in read_applications(logs)]
 
     assert [each for each in read if isinstance(each, str)] == [f"app-{day}" for day in range(9) if day != 4]
     assert str(read[4]).startswith(f"{tmp_path}/log-4: it is no event log of Spark")

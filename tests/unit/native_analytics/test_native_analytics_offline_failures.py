@@ -8,7 +8,7 @@ import pytest
 
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import view_specs
-from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.offline.analysis import analyse
 from sparkfuse_native_analytics.offline.application import application_of, read_application
 from sparkfuse_native_analytics.offline.failure_rows import failure_rows

@@ -9,7 +9,7 @@ import pytest
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
-from sparkfuse_native_analytics.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.offline.application import Application, read_application
 from sparkfuse_native_analytics.offline.expectations import application_expectation, stage_expectations
 from sparkfuse_native_analytics.offline.history import History

@@ -1,4 +1,4 @@
-"""One event log: the files that make it, in the order in which they are read."""
+"""One event log: its files in reading order, and the errors of a path that is no readable log."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from typing import IO, Protocol
 
 
-class LogUnreadable(ValueError):
+class UnreadableLogError(ValueError):
     """A path is no event log or cannot be read; the text is one sentence that begins with the path."""
 
 
-class NoEventLog(LogUnreadable):
-    """A file can be read, but not one line of it is an event of Spark."""
+class NoEventLogError(UnreadableLogError):
+    """A file can be read, but none of its lines is a Spark event."""
 
 
 class Reader(Protocol):
-    """A file that is read from its beginning, once."""
+    """A file that is read once, from its beginning."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes more; empty at the end."""
+        """Return at most ``size`` bytes, and none at the end."""
         ...
 
 
-# A local file by its path, so that several threads may read it at once, or a name with what reads it.
+# The path of a local file, which several threads may read at once, or a name and a reader.
 Piece = str | tuple[str, Reader]
 
 
-class OpenedLater:
-    """A file that is opened when it is read, so that a log of a thousand files holds one open; closed at its end."""
+class LazyFile:
+    """A file that is opened at the first read and closed at its end, so that a log of many files has one open."""
 
     def __init__(self, open_file: Callable[[], IO[bytes]]) -> None:
         self._open_file = open_file
@@ -36,7 +36,7 @@ class OpenedLater:
         self._ended = False
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes more; empty at the end. Raises what the file raises."""
+        """Return at most ``size`` bytes, and none at the end. Raises what the file raises."""
         if self._ended:
             return b""
         if self._file is None:
@@ -52,8 +52,8 @@ class OpenedLater:
 class Log:
     """The log of one application attempt.
 
-    ``name`` is its path or URL, without credentials; ``size_bytes`` what its files take where they lie;
-    ``missing`` names files that should be among the pieces and are not there.
+    ``name`` is its path or URL without credentials, ``size_bytes`` the stored size of its files, and ``missing`` the
+    names of files that the layout requires but the folder lacks.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How writers lay out a log of several files: which files of a folder are the log, and in which order.
+"""Layouts of logs that consist of several files: which files of a folder belong to the log, and their order.
 
 Sources: Spark's EventLogFileWriters and EventLogFileReaders (3.0 to 4.x), EventLoggingListener of Spark 1.0 to 1.2,
 and the log delivery of Databricks' clusters.
@@ -16,33 +16,36 @@ _ROLLED = re.compile(r"events_(\d+)_.*")
 _FIRST_SPARK = re.compile(r"EVENT_LOG_(\d+)")
 _DELIVERED = re.compile(r"eventlog-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*")
 _DELIVERED_LAST = "eventlog"
-# A wild index must not make a list of all that it leaves out.
+# Bounds the list of missing files if a file name contains a huge index.
 MAX_GAP = 10_000
-# What lies beside logs and is none: Spark's and Hadoop's own marks and checksums.
+# Files beside logs that are no logs: marker and checksum files of Spark and Hadoop.
 _NO_LOG = re.compile(r"[._].*|.*\.crc|appstatus_.*|SPARK_VERSION_.*|COMPRESSION_CODEC_.*|APPLICATION_COMPLETE")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The names of a log's files in order, and the names of those that should be among them and are not."""
+    """The names of a log's files in order, and the names of files that are missing among them."""
 
     names: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
 
 def layout_of(folder: str, names: Iterable[str]) -> Layout | None:
-    """The one log that a folder of this name with files of these names is, or None when it is no log by itself."""
+    """Return the layout of a folder that is itself one log, or None for any other folder.
+
+    ``folder`` is the folder's name, ``names`` are the names of its files.
+    """
     known = sorted(names)
     return _rolling(known) or _first_spark(known) or _delivered(known) or (Layout(()) if _is_rolling(folder) else None)
 
 
 def may_be_log(name: str) -> bool:
-    """Whether a file or folder of this name in a folder of logs may be one; hidden files and marks are none."""
+    """Whether a file or folder of this name may be a log; hidden files, markers and checksums are not."""
     return not _NO_LOG.fullmatch(name)
 
 
-def without_doubles(names: Sequence[str]) -> list[str]:
-    """The names without a log in progress that has been finished beside it, as object stores may keep both."""
+def without_duplicates(names: Sequence[str]) -> list[str]:
+    """Remove each log in progress whose finished log is there too, because object stores may keep both."""
     known = set(names)
     return [name for name in names if not (name.endswith(".inprogress") and name.removesuffix(".inprogress") in known)]
 
@@ -52,7 +55,7 @@ def _is_rolling(folder: str) -> bool:
 
 
 def _rolling(names: Sequence[str]) -> Layout | None:
-    """By index; a compacted file stands behind the plain one of its index and replaces all that came before it."""
+    """Order files by index; a compacted file replaces all files up to and including its index."""
     rolled = sorted(
         (int(found[1]), name.endswith(_COMPACTED), name) for name in names if (found := _ROLLED.fullmatch(name))
     )
@@ -72,7 +75,7 @@ def _first_spark(names: Sequence[str]) -> Layout | None:
 
 
 def _delivered(names: Sequence[str]) -> Layout | None:
-    """Databricks: what was rolled away, by the time in its name, then what is being written."""
+    """Order a Databricks delivery: rotated files by the time in their names, then the file being written."""
     earlier = [name for name in names if _DELIVERED.fullmatch(name)]
     last = [name for name in names if name == _DELIVERED_LAST]
     return Layout((*earlier, *last)) if earlier or last else None
