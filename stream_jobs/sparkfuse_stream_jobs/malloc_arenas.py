@@ -8,7 +8,7 @@ import os
 
 SETTING = "MALLOC_ARENA_MAX"
 # glibc keeps room that was given back, in eight arenas for each core: of RocksDB in the JVM, so that it grows on beyond
-# RocksDB's bound, and of messages in Python, whose steps are threads (docs/decisions/2026-11-23-two-arenas.md).
+# RocksDB's bound, and of messages in Python, whose steps are threads.
 MOST = 2
 # M_ARENA_MAX of malloc.h.
 _ARENA_MAX = -8

@@ -16,7 +16,7 @@ use crate::event_log::log_tables::Table;
 use crate::facts;
 
 /// Many small logs are many small tables, made by one thread and dropped by another.
-/// See docs/decisions/2026-11-22-an-allocator-for-small-logs.md.
+/// See docs/decisions/0010-stages-are-aggregated-in-the-kernel.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
