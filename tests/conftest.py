@@ -1,4 +1,4 @@
-"""What tests of several rooms share: the checkout's root, one broker a run, and a marker by folder."""
+"""Fixtures that tests of several components share: the repository's root, one broker per run, markers by folder."""
 
 from __future__ import annotations
 
@@ -11,37 +11,41 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
 
-# A property holds or does not: how long an example takes says more of who else uses the machine, so there is no
-# deadline (the library's own is 200 ms). The same tree gives the same answer, so the examples of a run are always the
-# same; `--hypothesis-profile=search` looks for new ones.
-UNHURRIED = [HealthCheck.too_slow]
-settings.register_profile("same", deadline=None, suppress_health_check=UNHURRIED, derandomize=True, print_blob=True)
-settings.register_profile("search", deadline=None, suppress_health_check=UNHURRIED, max_examples=2_000)
+# No deadline: the duration of an example depends on the load of the machine. The examples are the same in each run, so
+# that the same tree gives the same result; `--hypothesis-profile=search` generates new ones.
+NO_DEADLINE = [HealthCheck.too_slow]
+settings.register_profile("same", deadline=None, suppress_health_check=NO_DEADLINE, derandomize=True, print_blob=True)
+settings.register_profile("search", deadline=None, suppress_health_check=NO_DEADLINE, max_examples=2_000)
 settings.load_profile("same")
+
+# Tests that concern the safety of a job: a failure of one of them must never be hidden by a second run.
+SAFETY = frozenset({"integration/hook", "integration/fuse_controller", "e2e"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the folder it stands in, so that `-m "not e2e"` needs no word in the file.
+    """Mark each test by its folder, so that `-m "not e2e"` needs no marker in the file.
 
-    A test of real parts has a second try (docs/decisions/2026-11-22-second-try.md).
+    A failed test of real parts runs once more (docs/decisions/0019-tests-of-real-parts-run-twice.md), unless it
+    concerns safety.
     """
     for item in items:
-        folder = item.path.relative_to(ROOT / "tests").parts[0]
+        folder, *below = item.path.relative_to(ROOT / "tests").parts
         if folder in {"integration", "e2e", "chaos", "matrix"}:
             item.add_marker(folder)
-        if folder in {"integration", "e2e"}:
+        safety = folder in SAFETY or f"{folder}/{below[0]}" in SAFETY
+        if folder in {"integration", "e2e"} and not safety:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
-    """The root of the checkout."""
+    """Return the root of the repository."""
     return ROOT
 
 
 @pytest.fixture
 def free_port() -> Callable[[], int]:
-    """A function that gives a port on loopback that nothing listens on."""
+    """Return a function that returns a free port on the loopback interface."""
     from sparkfuse.stack.layout import free_ports
 
     return lambda: free_ports(1)[0]
@@ -49,7 +53,7 @@ def free_port() -> Callable[[], int]:
 
 @pytest.fixture(scope="session")
 def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real broker, one for the whole run: keep to topics of your own (`topic_prefix`)."""
+    """Start one real broker for the whole run and yield its address; use only topics with your own `topic_prefix`."""
     from sparkfuse.stack.broker import Broker
     from sparkfuse.stack.layout import Layout, Ports
     from sparkfuse.stack.process import Process
@@ -61,7 +65,7 @@ def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         wait_for(lambda: service.ready() or process.exit_code() is not None, service.ready_seconds, "the broker")
         if process.exit_code() is not None:
-            pytest.fail(f"the broker ended while it started:\n{process.last_lines()}")
+            pytest.fail(f"the broker exited during start:\n{process.last_lines()}")
         yield layout.kafka_bootstrap
     finally:
         process.stop()
@@ -69,5 +73,5 @@ def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def topic_prefix() -> str:
-    """A prefix that no other test has, for topics on the shared broker."""
+    """Return a unique prefix for topics on the shared broker."""
     return f"test-{uuid.uuid4().hex[:10]}"
