@@ -11,11 +11,11 @@ from typing import Any
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_contracts.schema import UNITS
-from sparkfuse_rules import compiler, describe, reading
+from sparkfuse_rules import compiler, describe, strict_yaml
 from sparkfuse_rules.conditions import signal_conditions
+from sparkfuse_rules.errors import RuleError, unknown_name
 from sparkfuse_rules.overrides import Override, read_condition, read_job_overrides, read_overrides
 from sparkfuse_rules.predicate import NUMERIC_TYPES
-from sparkfuse_rules.refusal import RuleRefused, unknown
 from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, Case, FusePolicy, Param, Rule, Value
 
 _REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases")
@@ -50,7 +50,7 @@ def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | P
     """Load and check all rules of ``directory`` (default: the catalog of the product).
 
     ``overrides``: the path of a sparkfuse.yaml, or the content of its key ``rules``, by rule id.
-    Raises RuleRefused for anything unknown or that does not compile; nothing is loaded by half.
+    Raises RuleError for anything unknown or that does not compile; nothing is loaded by half.
     """
     folder = asset("sparkfuse_rules", "catalog") if directory is None else directory
     rules = {path.stem: load_rule(path) for path in sorted(folder.glob("*.yaml"))}
@@ -59,7 +59,7 @@ def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | P
     for of_some in (overridden, *(some for _, some in of_jobs)):
         for rule_id, override in of_some.items():
             if rule_id not in rules:
-                raise unknown(override.place, "rule", rule_id, rules)
+                raise unknown_name(override.place, "rule", rule_id, rules)
     kept = {}
     for rule_id, rule in rules.items():
         variants = [(pattern, some[rule_id]) for pattern, some in of_jobs if rule_id in some]
@@ -84,28 +84,28 @@ def _as_set(rule: Rule, override: Override | None, variants: Sequence[tuple[str,
 
 
 def load_rule(path: Path) -> Rule:
-    """Load and check one rule file, without its overrides. Raises RuleRefused."""
+    """Load and check one rule file, without its overrides. Raises RuleError."""
     file = path.name
-    content = reading.mapping(file, reading.read_mapping(path), (*_REQUIRED, *_OPTIONAL))
+    content = strict_yaml.mapping(file, strict_yaml.read_mapping(path), (*_REQUIRED, *_OPTIONAL))
     for key in _REQUIRED:
         if key not in content:
-            raise RuleRefused(f"{file}: key {key!r} is missing")
-    view = reading.text(f"{file}: view", content["view"])
+            raise RuleError(f"{file}: key {key!r} is missing")
+    view = strict_yaml.text(f"{file}: view", content["view"])
     if view not in VIEWS:
-        raise unknown(f"{file}: view", "view", view, VIEWS)
+        raise unknown_name(f"{file}: view", "view", view, VIEWS)
     params = _params(file, content.get("params"))
     rule = Rule(
         id=path.stem,
         file=file,
-        summary=reading.text(f"{file}: summary", content["summary"]),
+        summary=strict_yaml.text(f"{file}: summary", content["summary"]),
         view=view,
         severity=_severity(file, content["severity"]),
         params=params,
-        when=reading.text(f"{file}: when", content["when"]),
-        for_ms=reading.duration_ms(f"{file}: for", content["for"]),
-        keep_firing_ms=reading.duration_ms(f"{file}: keep_firing_for", content.get("keep_firing_for", "0s")),
-        description=reading.text(f"{file}: description", content["description"]),
-        runbook=reading.text(f"{file}: runbook", content["runbook"]),
+        when=strict_yaml.text(f"{file}: when", content["when"]),
+        for_ms=strict_yaml.duration_ms(f"{file}: for", content["for"]),
+        keep_firing_ms=strict_yaml.duration_ms(f"{file}: keep_firing_for", content.get("keep_firing_for", "0s")),
+        description=strict_yaml.text(f"{file}: description", content["description"]),
+        runbook=strict_yaml.text(f"{file}: runbook", content["runbook"]),
         fuse=_fuse(file, content["fuse"]),
         cases=_cases(file, content["cases"], view, params),
         inhibits=_inhibits(file, content.get("inhibits")),
@@ -120,8 +120,8 @@ def _inhibits(file: str, value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise RuleRefused(f"{place}: must list the rules that are silent while this one fires, is {value!r}")
-    return tuple(reading.text(place, each) for each in value)
+        raise RuleError(f"{place}: must list the rules that are silent while this one fires, is {value!r}")
+    return tuple(strict_yaml.text(place, each) for each in value)
 
 
 def _check_inhibitions(rules: Mapping[str, Rule]) -> None:
@@ -129,14 +129,14 @@ def _check_inhibitions(rules: Mapping[str, Rule]) -> None:
     for rule in rules.values():
         for silenced in rule.inhibits:
             if silenced not in rules:
-                raise unknown(f"{rule.file}: inhibits", "rule", silenced, rules)
+                raise unknown_name(f"{rule.file}: inhibits", "rule", silenced, rules)
             if silenced == rule.id or rule.id in rules[silenced].inhibits:
-                raise RuleRefused(f"{rule.file}: inhibits: {rule.id} and {silenced} would silence each other")
+                raise RuleError(f"{rule.file}: inhibits: {rule.id} and {silenced} would silence each other")
 
 
 def _absence(file: str, value: object) -> bool:
     if value not in (None, "presence", "absence"):
-        raise RuleRefused(f"{file}: evidence: must be presence or absence, is {value!r}")
+        raise RuleError(f"{file}: evidence: must be presence or absence, is {value!r}")
     return value == "absence"
 
 
@@ -145,9 +145,9 @@ def _overridden(rule: Rule, override: Override | None) -> Rule | None:
         return rule
     for name in override.params:
         if name not in rule.params:
-            raise unknown(f"{override.place}.params", "param", name, rule.params)
+            raise unknown_name(f"{override.place}.params", "param", name, rule.params)
     if override.fuse_mode is not None and rule.fuse is None:
-        raise RuleRefused(f"{override.place}.fuse: {rule.id} has no fuse, so it has no mode")
+        raise RuleError(f"{override.place}.fuse: {rule.id} has no fuse, so it has no mode")
     severity = {**rule.severity, **override.severity}
     fuse = replace(rule.fuse, mode=override.fuse_mode) if rule.fuse and override.fuse_mode else rule.fuse
     changed = replace(
@@ -170,7 +170,7 @@ def _checked(rule: Rule) -> Rule:
 def _check_predicates(rule: Rule) -> None:
     compiler.severity_sql(rule, "datafusion")
     if rule.fuse and rule.view != "stage_live":
-        raise RuleRefused(f"{rule.file}: fuse: the fuse watches stages, so the view must be stage_live")
+        raise RuleError(f"{rule.file}: fuse: the fuse watches stages, so the view must be stage_live")
     signal_conditions(rule)
 
 
@@ -178,87 +178,87 @@ def _check_description(rule: Rule) -> None:
     known = {**VIEWS[rule.view], **rule.params}
     try:
         used = describe.placeholders(rule.description)
-    except RuleRefused as error:
-        raise RuleRefused(f"{rule.file}: description: {error}") from error
+    except RuleError as error:
+        raise RuleError(f"{rule.file}: description: {error}") from error
     for name, _ in used:
         if name not in known:
-            raise unknown(f"{rule.file}: description", "column or param", name, known)
+            raise unknown_name(f"{rule.file}: description", "column or param", name, known)
 
 
 def _severity(file: str, value: object) -> Mapping[str, str]:
     place = f"{file}: severity"
     if isinstance(value, str) and value in SEVERITIES:
         return {value: "TRUE"}
-    levels = reading.mapping(place, value, SEVERITIES)
+    levels = strict_yaml.mapping(place, value, SEVERITIES)
     if not levels:
-        raise RuleRefused(f"{place}: must name at least one of {', '.join(SEVERITIES)}")
+        raise RuleError(f"{place}: must name at least one of {', '.join(SEVERITIES)}")
     return {level: read_condition(f"{place}.{level}", text) for level, text in levels.items()}
 
 
 def _params(file: str, value: object) -> Mapping[str, Param]:
-    entries = reading.mapping(f"{file}: params", {} if value is None else value)
+    entries = strict_yaml.mapping(f"{file}: params", {} if value is None else value)
     return {name: _param(f"{file}: params.{name}", entry) for name, entry in entries.items()}
 
 
 def _param(place: str, value: object) -> Param:
-    entry = reading.mapping(place, value, ("default", "unit", "why"))
+    entry = strict_yaml.mapping(place, value, ("default", "unit", "why"))
     for key in ("default", "unit", "why"):
         if key not in entry:
-            raise RuleRefused(f"{place}: key {key!r} is missing; a threshold has a default, a unit and a reason")
-    unit = reading.text(f"{place}.unit", entry["unit"])
+            raise RuleError(f"{place}: key {key!r} is missing; a threshold has a default, a unit and a reason")
+    unit = strict_yaml.text(f"{place}.unit", entry["unit"])
     if unit not in UNITS:
-        raise unknown(f"{place}.unit", "unit", unit, UNITS)
-    default = reading.number(f"{place}.default", entry["default"])
-    return Param(default, unit, reading.text(f"{place}.why", entry["why"]), default)
+        raise unknown_name(f"{place}.unit", "unit", unit, UNITS)
+    default = strict_yaml.number(f"{place}.default", entry["default"])
+    return Param(default, unit, strict_yaml.text(f"{place}.why", entry["why"]), default)
 
 
 def _fuse(file: str, value: object) -> FusePolicy | None:
     place = f"{file}: fuse"
     if value == "none":
         return None
-    entry = reading.mapping(place, value, ("action", "after", "needs"))
+    entry = strict_yaml.mapping(place, value, ("action", "after", "needs"))
     for key in ("action", "after", "needs"):
         if key not in entry:
-            raise RuleRefused(f"{place}: key {key!r} is missing; without one write 'fuse: none'")
+            raise RuleError(f"{place}: key {key!r} is missing; without one write 'fuse: none'")
     if entry["action"] not in ACTIONS:
-        raise unknown(f"{place}.action", "action", entry["action"], ACTIONS)
+        raise unknown_name(f"{place}.action", "action", entry["action"], ACTIONS)
     needs = entry["needs"]
     if not isinstance(needs, list) or not needs:
-        raise RuleRefused(f"{place}.needs: must list what the hook checks before it acts, is {needs!r}")
-    after_ms = reading.duration_ms(f"{place}.after", entry["after"])
-    return FusePolicy(entry["action"], after_ms, tuple(reading.text(f"{place}.needs", need) for need in needs))
+        raise RuleError(f"{place}.needs: must list what the hook checks before it acts, is {needs!r}")
+    after_ms = strict_yaml.duration_ms(f"{place}.after", entry["after"])
+    return FusePolicy(entry["action"], after_ms, tuple(strict_yaml.text(f"{place}.needs", need) for need in needs))
 
 
 def _cases(file: str, value: object, view: str, params: Mapping[str, Param]) -> tuple[Case, ...]:
     if not isinstance(value, list) or not value:
-        raise RuleRefused(f"{file}: cases: a rule has cases: quiet, just below, exactly at, far above, empty evidence")
+        raise RuleError(f"{file}: cases: a rule has cases: quiet, just below, exactly at, far above, empty evidence")
     cases = tuple(_case(f"{file}: cases[{place}]", entry, view, params) for place, entry in enumerate(value))
     names = [case.name for case in cases]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise RuleRefused(f"{file}: cases: two have the name {twice!r}")
+        raise RuleError(f"{file}: cases: two have the name {twice!r}")
     return cases
 
 
 def _case(place: str, value: object, view: str, params: Mapping[str, Param]) -> Case:
-    entry = reading.mapping(place, value, ("name", "given", "expect", "params"))
+    entry = strict_yaml.mapping(place, value, ("name", "given", "expect", "params"))
     for key in ("name", "given", "expect"):
         if key not in entry:
-            raise RuleRefused(f"{place}: key {key!r} is missing")
+            raise RuleError(f"{place}: key {key!r} is missing")
     if entry["expect"] not in (QUIET, *SEVERITIES):
-        raise unknown(f"{place}.expect", "severity", entry["expect"], (QUIET, *SEVERITIES))
-    given = reading.mapping(f"{place}.given", entry["given"])
+        raise unknown_name(f"{place}.expect", "severity", entry["expect"], (QUIET, *SEVERITIES))
+    given = strict_yaml.mapping(f"{place}.given", entry["given"])
     for name in given:
         if name not in VIEWS[view]:
-            raise unknown(f"{place}.given", "column", name, VIEWS[view])
-    changed = reading.mapping(f"{place}.params", entry.get("params") or {})
+            raise unknown_name(f"{place}.given", "column", name, VIEWS[view])
+    changed = strict_yaml.mapping(f"{place}.params", entry.get("params") or {})
     for name in changed:
         if name not in params:
-            raise unknown(f"{place}.params", "param", name, params)
+            raise unknown_name(f"{place}.params", "param", name, params)
     return Case(
-        name=reading.text(f"{place}.name", entry["name"]),
+        name=strict_yaml.text(f"{place}.name", entry["name"]),
         given={name: _given(f"{place}.given.{name}", VIEWS[view][name].type, each) for name, each in given.items()},
         expect=entry["expect"],
-        params={name: reading.number(f"{place}.params.{name}", each) for name, each in changed.items()},
+        params={name: strict_yaml.number(f"{place}.params.{name}", each) for name, each in changed.items()},
     )
 
 
@@ -266,12 +266,12 @@ def _given(place: str, kind: str, value: object) -> Value:
     if value is None:
         return None
     if kind in NUMERIC_TYPES:
-        found = reading.number(place, value)
+        found = strict_yaml.number(place, value)
         if kind == "double":
             return float(found)
         if isinstance(found, int):
             return found
-        raise RuleRefused(f"{place}: must be a whole number, is {value!r}")
+        raise RuleError(f"{place}: must be a whole number, is {value!r}")
     if (kind == "bool") != isinstance(value, bool) or not isinstance(value, bool | str):
-        raise RuleRefused(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, is {value!r}")
+        raise RuleError(f"{place}: must be {'true or false' if kind == 'bool' else 'text'}, is {value!r}")
     return value

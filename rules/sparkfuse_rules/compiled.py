@@ -39,20 +39,20 @@ class CompiledRule:
 def rules_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
     """The rules in the order of their ids, with the overrides of a sparkfuse.yaml.
 
-    Raises RuleRefused when the catalog or the overrides cannot be used.
+    Raises RuleError when the catalog or the overrides cannot be used.
     """
     ready = _ready_made() if config_file is None else None
-    if ready is not None and ready["made_of"] == made_of():
+    if ready is not None and ready["source_hash"] == source_hash():
         return tuple(_rule(each) for each in ready["rules"])
     return compile_offline(config_file)
 
 
 def as_data(rules: Iterable[CompiledRule]) -> Mapping[str, Any]:
     """What ``generated/offline.json`` holds."""
-    return {"made_of": made_of(), "rules": [asdict(rule) for rule in rules]}
+    return {"source_hash": source_hash(), "rules": [asdict(rule) for rule in rules]}
 
 
-def made_of() -> str:
+def source_hash() -> str:
     """Hash of all that the compiled rules follow from: the catalog's files and the columns of the views."""
     digest = hashlib.sha256()
     for path in sorted(asset("sparkfuse_rules", "catalog").glob("*.yaml")):
@@ -64,7 +64,7 @@ def made_of() -> str:
 
 
 def compile_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
-    """Load the catalog with its overrides and compile each rule for DataFusion. Raises RuleRefused."""
+    """Load the catalog with its overrides and compile each rule for DataFusion. Raises RuleError."""
     from sparkfuse_contracts.columns import VIEWS
     from sparkfuse_rules.catalog import load_catalog
     from sparkfuse_rules.compiler import columns, severity_sql, undecidable_columns

@@ -36,7 +36,7 @@ def severity_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
 
     ``dialect`` is flink, datafusion or clickhouse; ``column_prefix`` names the nested row that carries the view's
     columns, empty when they stand by themselves. NULL evidence gives NULL. Where the rule is set otherwise for some
-    jobs the column ``job_key`` of the envelope is asked first. Raises RuleRefused for what is unknown.
+    jobs the column ``job_key`` of the envelope is asked first. Raises RuleError for what is unknown.
     """
     sql = _severity_sql(rule, dialect, column_prefix) if rule.enabled else _NOTHING[dialect]
     if not rule.variants:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from sparkfuse_contracts.columns import VIEWS
+from sparkfuse_rules.errors import RuleError, unknown_name
 from sparkfuse_rules.predicate import parse_predicate
-from sparkfuse_rules.refusal import RuleRefused, unknown
 from sparkfuse_rules.rule import HOOK_COLUMNS, Condition, Rule
 
 _OPERATORS: Mapping[type[exp.Expr], str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<", exp.EQ: "="}
@@ -17,7 +17,7 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE:
 def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
     """The rule's ``fuse.needs`` as comparisons of a column with a number.
 
-    Raises RuleRefused for anything else, or for a column that the hook does not count.
+    Raises RuleError for anything else, or for a column that the hook does not count.
     """
     needs = rule.fuse.needs if rule.fuse else ()
     return tuple(_condition(rule, f"{rule.file}: fuse.needs[{place}]", text) for place, text in enumerate(needs))
@@ -26,9 +26,9 @@ def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
 def _condition(rule: Rule, place: str, text: str) -> Condition:
     tree = parse_predicate(place, text, VIEWS["stage_live"], rule.params)
     if type(tree) not in _OPERATORS or not isinstance(tree.this, exp.Column):
-        raise RuleRefused(f"{place}: must compare one column with a number or :param, is {text!r}")
+        raise RuleError(f"{place}: must compare one column with a number or :param, is {text!r}")
     if tree.this.name not in HOOK_COLUMNS:
-        raise unknown(place, "column of the hook", tree.this.name, HOOK_COLUMNS)
+        raise unknown_name(place, "column of the hook", tree.this.name, HOOK_COLUMNS)
     return Condition(tree.this.name, _OPERATORS[type(tree)], _threshold(rule, place, tree.args["expression"]))
 
 
@@ -37,4 +37,4 @@ def _threshold(rule: Rule, place: str, node: exp.Expr) -> float:
         return float(rule.params[node.name].value)
     if isinstance(node, exp.Literal) and not node.is_string:
         return float(node.name)
-    raise RuleRefused(f"{place}: the threshold must be a number or :param, is {node.sql()!r}")
+    raise RuleError(f"{place}: the threshold must be a number or :param, is {node.sql()!r}")

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from string import Formatter
 from typing import Any
 
-from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.errors import RuleError
 
 UNKNOWN = "unknown"
 _NUMBER_FORMAT = re.compile(r",?(\.\d{1,2})?[fd]?|\.\d{1,2}%|,")
-# What each value of a column of words means: {moved:both=it computes more|wall=it waits}.
+# What each value of a column of words means: {moved:both=it computes more|wall=it driver_idle}.
 _CHOICE_FORMAT = re.compile(r"\w+=[^|{}]+(\|\w+=[^|{}]+)*")
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -23,7 +23,7 @@ def render(template: str, row: Mapping[str, Any]) -> str:
     A column of words may be said in others: ``{column:word=what it means|other=what that means}``.
 
     A value that is absent or does not fit its format reads ``unknown``; nothing in the row is ever parsed,
-    so braces and format signs in a user's text stay what they are. Raises RuleRefused for a broken template.
+    so braces and format signs in a user's text stay what they are. Raises RuleError for a broken template.
     """
     return "".join(
         literal + (_shown(row.get(name), spec or "") if name is not None else "")
@@ -32,14 +32,14 @@ def render(template: str, row: Mapping[str, Any]) -> str:
 
 
 def placeholders(template: str) -> tuple[tuple[str, str], ...]:
-    """Names and formats that the template uses. Raises RuleRefused for a broken or unknown format."""
+    """Names and formats that the template uses. Raises RuleError for a broken or unknown format."""
     found = tuple((name, spec or "") for _, name, spec, _ in _parsed(template) if name is not None)
     for name, spec in found:
         if not name.isidentifier():
-            raise RuleRefused(f"placeholder {{{name}}} must be the name of a column or param")
+            raise RuleError(f"placeholder {{{name}}} must be the name of a column or param")
         known = spec in ("bytes", "duration") or _NUMBER_FORMAT.fullmatch(spec) or _CHOICE_FORMAT.fullmatch(spec)
         if not known:
-            raise RuleRefused(
+            raise RuleError(
                 f"placeholder {{{name}:{spec}}} has an unknown format; use bytes, duration, a number's like .0f, "
                 "or word=what it means|other=what that means"
             )
@@ -82,7 +82,7 @@ def _parsed(template: str) -> list[tuple[str, str | None, str | None, str | None
     try:
         return list(Formatter().parse(template))
     except ValueError as error:
-        raise RuleRefused(f"the description {template!r} is broken: {error}") from error
+        raise RuleError(f"the description {template!r} is broken: {error}") from error
 
 
 def _shown(value: Any, spec: str) -> str:

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sparkfuse_rules import failures_page, identity_page, inhibition
+from sparkfuse_rules import documents, inhibition
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiled import as_data, compile_offline
-from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.errors import RuleError
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "rules" / "generated" / "offline.json"
@@ -19,14 +19,14 @@ INHIBITIONS = ROOT / "rules" / "generated" / "inhibitions.json"
 
 
 def made() -> dict[Path, str]:
-    """What each file must hold. Raises RuleRefused."""
+    """What each file must hold. Raises RuleError."""
     rules = json.dumps(as_data(compile_offline()), indent=1, ensure_ascii=False) + "\n"
     silenced = json.dumps(inhibition.as_data(inhibition.inhibitions(load_catalog().values())), indent=1) + "\n"
     return {
         PATH: rules,
         INHIBITIONS: silenced,
-        identity_page.PATH: identity_page.page(),
-        failures_page.PATH: failures_page.page(),
+        documents.IDENTITY_PATH: documents.identity_page(),
+        documents.FAILURES_PATH: documents.failures_page(),
     }
 
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     try:
         files = made()
-    except RuleRefused as refused:
+    except RuleError as refused:
         print(refused, file=sys.stderr)
         return 2
     stale = {path: text for path, text in files.items() if not path.exists() or path.read_text("utf-8") != text}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sparkfuse_rules import reading
-from sparkfuse_rules.refusal import RuleRefused, unknown
+from sparkfuse_rules import strict_yaml
+from sparkfuse_rules.errors import RuleError, unknown_name
 from sparkfuse_rules.rule import MODES, SEVERITIES
 
 # Every key that sparkfuse.yaml may have; the sections beside rules are read by the components that they are for.
@@ -30,14 +30,14 @@ class Override:
 def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Override]:
     """Read the overrides by rule id, from a sparkfuse.yaml or from the content of its key ``rules``.
 
-    Raises RuleRefused with place and key; whether rule and param exist is for the catalog to say.
+    Raises RuleError with place and key; whether rule and param exist is for the catalog to say.
     """
     if source is None:
         return {}
     if isinstance(source, Path):
         place, content = f"{source}: rules", read_section(source, "rules")
     else:
-        place, content = "rules", reading.mapping("rules", source)
+        place, content = "rules", strict_yaml.mapping("rules", source)
     return {rule_id: _override(f"{place}.{rule_id}", entry) for rule_id, entry in content.items()}
 
 
@@ -45,15 +45,15 @@ def read_job_overrides(source: Mapping[str, Any] | Path | None) -> Sequence[tupl
     """Read the overrides for jobs, in their order: a pattern of job keys, and the overrides by rule id.
 
     They stand in the list ``jobs`` of a sparkfuse.yaml: ``{job: "etl_*", rules: {stage_slow: {...}}}``. Raises
-    RuleRefused with place and key.
+    RuleError with place and key.
     """
     if not isinstance(source, Path):
         return ()
     found = []
     for number, entry in enumerate(read_list(source, "jobs")):
         place = f"{source}: jobs[{number}]"
-        content = reading.mapping(place, entry, ("job", "rules"))
-        rules = reading.mapping(f"{place}.rules", content.get("rules") or {})
+        content = strict_yaml.mapping(place, entry, ("job", "rules"))
+        rules = strict_yaml.mapping(f"{place}.rules", content.get("rules") or {})
         overrides = {rule_id: _override(f"{place}.rules.{rule_id}", each) for rule_id, each in rules.items()}
         found.append((_pattern(f"{place}.job", content.get("job")), overrides))
     return found
@@ -61,45 +61,45 @@ def read_job_overrides(source: Mapping[str, Any] | Path | None) -> Sequence[tupl
 
 def _pattern(place: str, value: object) -> str:
     """A pattern of * and ? that every engine can mean alike: a regular expression has no way to write the rest."""
-    text = reading.text(place, value)
+    text = strict_yaml.text(place, value)
     if set(text) & set("[]^\\") or any(not character.isprintable() for character in text):
-        raise RuleRefused(
+        raise RuleError(
             f"{place}: may hold * and ? beside plain text, and none of [ ] ^ and the backslash, is {text!r}"
         )
     return text
 
 
 def read_section(path: Path, section: str) -> Mapping[str, Any]:
-    """One section of a sparkfuse.yaml, empty when it is not there. Raises RuleRefused for an unknown section."""
-    content = reading.mapping(str(path), reading.read_mapping(path), SECTIONS)
-    return reading.mapping(f"{path}: {section}", content.get(section) or {})
+    """One section of a sparkfuse.yaml, empty when it is not there. Raises RuleError for an unknown section."""
+    content = strict_yaml.mapping(str(path), strict_yaml.read_mapping(path), SECTIONS)
+    return strict_yaml.mapping(f"{path}: {section}", content.get(section) or {})
 
 
 def read_list(path: Path, section: str) -> Sequence[Any]:
-    """One section of a sparkfuse.yaml that is a list, empty when it is not there. Raises RuleRefused."""
-    found = reading.mapping(str(path), reading.read_mapping(path), SECTIONS).get(section) or []
+    """One section of a sparkfuse.yaml that is a list, empty when it is not there. Raises RuleError."""
+    found = strict_yaml.mapping(str(path), strict_yaml.read_mapping(path), SECTIONS).get(section) or []
     if not isinstance(found, list):
-        raise RuleRefused(f"{path}: {section}: must be a list, is {found!r}")
+        raise RuleError(f"{path}: {section}: must be a list, is {found!r}")
     return found
 
 
 def read_condition(place: str, value: object) -> str:
-    """A condition of a severity: SQL, or true for always. Raises RuleRefused."""
-    return "TRUE" if value is True else reading.text(place, value)
+    """A condition of a severity: SQL, or true for always. Raises RuleError."""
+    return "TRUE" if value is True else strict_yaml.text(place, value)
 
 
 def _override(place: str, entry: object) -> Override:
-    content = reading.mapping(place, entry, _KEYS)
+    content = strict_yaml.mapping(place, entry, _KEYS)
     enabled = content.get("enabled", True)
     if not isinstance(enabled, bool):
-        raise RuleRefused(f"{place}.enabled: must be true or false, is {enabled!r}")
-    params = reading.mapping(f"{place}.params", content.get("params") or {})
-    severity = reading.mapping(f"{place}.severity", content.get("severity") or {}, SEVERITIES)
-    fuse = reading.mapping(f"{place}.fuse", content.get("fuse") or {}, ("mode",))
+        raise RuleError(f"{place}.enabled: must be true or false, is {enabled!r}")
+    params = strict_yaml.mapping(f"{place}.params", content.get("params") or {})
+    severity = strict_yaml.mapping(f"{place}.severity", content.get("severity") or {}, SEVERITIES)
+    fuse = strict_yaml.mapping(f"{place}.fuse", content.get("fuse") or {}, ("mode",))
     return Override(
         place=place,
         enabled=enabled,
-        params={name: reading.number(f"{place}.params.{name}", value) for name, value in params.items()},
+        params={name: strict_yaml.number(f"{place}.params.{name}", value) for name, value in params.items()},
         severity={level: _condition(f"{place}.severity.{level}", value) for level, value in severity.items()},
         fuse_mode=_mode(f"{place}.fuse.mode", fuse["mode"]) if "mode" in fuse else None,
     )
@@ -112,5 +112,5 @@ def _condition(place: str, value: object) -> str | None:
 def _mode(place: str, value: object) -> str:
     mode = "off" if value is False else value  # YAML reads off as false
     if mode not in MODES:
-        raise unknown(place, "mode", mode, MODES)
+        raise unknown_name(place, "mode", mode, MODES)
     return str(mode)

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sparkfuse_rules import reading
+from sparkfuse_rules import strict_yaml
+from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.overrides import read_list
-from sparkfuse_rules.refusal import RuleRefused
 
 SECTION = "owners"
 _KEYS = ("job", "owner", "team")
 
 
 @dataclass(frozen=True)
-class Owned:
+class OwnerEntry:
     """Jobs whose key matches the pattern ``job`` (``*``, ``?``, ``[…]``, case told apart) have this owner and team."""
 
     job: str
@@ -29,7 +29,7 @@ class Owned:
 class Owners:
     """The mapping, in the order of the file."""
 
-    entries: tuple[Owned, ...] = ()
+    entries: tuple[OwnerEntry, ...] = ()
 
     def of(self, job_key: str) -> tuple[str | None, str | None]:
         """Owner and team of a job, each from the first entry that matches and says it."""
@@ -40,17 +40,17 @@ class Owners:
 
 
 def read_owners(path: Path | None) -> Owners:
-    """The section ``owners`` of a sparkfuse.yaml; without a file nobody owns anything. Raises RuleRefused."""
+    """The section ``owners`` of a sparkfuse.yaml; without a file nobody owns anything. Raises RuleError."""
     return Owners(tuple(_entries(f"{path}: {SECTION}", read_list(path, SECTION)))) if path else Owners()
 
 
-def _entries(place: str, content: Sequence[Any]) -> list[Owned]:
+def _entries(place: str, content: Sequence[Any]) -> list[OwnerEntry]:
     return [_entry(f"{place}[{number}]", entry) for number, entry in enumerate(content)]
 
 
-def _entry(place: str, entry: object) -> Owned:
-    said = reading.mapping(place, entry, _KEYS)
+def _entry(place: str, entry: object) -> OwnerEntry:
+    said = strict_yaml.mapping(place, entry, _KEYS)
     if "job" not in said or not said.keys() & {"owner", "team"}:
-        raise RuleRefused(f"{place}: must say job, and owner or team or both, is {entry!r}")
-    texts = {key: reading.text(f"{place}.{key}", value) for key, value in said.items()}
-    return Owned(texts["job"], texts.get("owner"), texts.get("team"))
+        raise RuleError(f"{place}: must say job, and owner or team or both, is {entry!r}")
+    texts = {key: strict_yaml.text(f"{place}.{key}", value) for key, value in said.items()}
+    return OwnerEntry(texts["job"], texts.get("owner"), texts.get("team"))

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sparkfuse_contracts.columns import Column
-from sparkfuse_rules.refusal import RuleRefused, unknown
+from sparkfuse_rules.errors import RuleError, unknown_name
 
 NUMBER, TEXT, FLAG = "number", "text", "flag"
 _KINDS = {"int32": NUMBER, "int64": NUMBER, "double": NUMBER, "string": TEXT, "bool": FLAG}
@@ -27,14 +27,14 @@ KNOWN = (
 def parse_predicate(place: str, text: str, columns: Mapping[str, Column], params: Collection[str]) -> exp.Expr:
     """Parse a predicate over ``columns`` with ``:params``; the result is a flag in SQL's three-valued logic.
 
-    Raises RuleRefused with ``place`` for what cannot be parsed, is not in the common subset, names an unknown
+    Raises RuleError with ``place`` for what cannot be parsed, is not in the common subset, names an unknown
     column or param, or compares what does not fit.
     """
     try:
         tree = sqlglot.parse_one(text)
     except SqlglotError as error:
         reason = " ".join(str(error).split()).replace("\x1b[4m", "").replace("\x1b[0m", "")
-        raise RuleRefused(f"{place}: cannot be parsed: {reason}") from error
+        raise RuleError(f"{place}: cannot be parsed: {reason}") from error
     _Checker(place, columns, params).expects(FLAG, tree)
     return tree
 
@@ -99,14 +99,14 @@ class _Checker:
             )
         return rule(node)
 
-    def _refused(self, reason: str) -> RuleRefused:
-        return RuleRefused(f"{self._place}: {reason}")
+    def _refused(self, reason: str) -> RuleError:
+        return RuleError(f"{self._place}: {reason}")
 
     def _column(self, node: exp.Expr) -> str:
         if node.args.get("table") is not None:
             raise self._refused(f"{node.sql()} names a table; a rule names only the columns of its view")
         if node.name not in self._columns:
-            raise unknown(self._place, "column", node.name, self._columns)
+            raise unknown_name(self._place, "column", node.name, self._columns)
         column = self._columns[node.name]
         if column.type not in _KINDS:
             raise self._refused(f"column {node.name} is a {column.type}, which rules cannot read")
@@ -114,7 +114,7 @@ class _Checker:
 
     def _param(self, node: exp.Expr) -> str:
         if node.name not in self._params:
-            raise unknown(self._place, "param", node.name, self._params)
+            raise unknown_name(self._place, "param", node.name, self._params)
         return NUMBER
 
     def _literal(self, node: exp.Expr) -> str:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sparkfuse_rules.knowledge.plan_conditions import condition, has_condition
+from sparkfuse_rules.knowledge.plan_operators import condition, has_condition
 from tests.oracle.values import INT64, Event, Row, at, text, whole_number
 
 Number = Callable[..., int | None]

@@ -167,11 +167,11 @@ def _found(paths: Iterable[str], unreadable: Unreadable) -> list[Log]:
 def _rules() -> tuple[CompiledRule, ...]:
     from sparkfuse_contracts.settings import Settings
     from sparkfuse_rules.compiled import rules_offline
-    from sparkfuse_rules.refusal import RuleRefused
+    from sparkfuse_rules.errors import RuleError
 
     try:
         return rules_offline(Settings.from_environment(os.environ).config_file)
-    except RuleRefused as refused:
+    except RuleError as refused:
         raise StartFailure(str(refused), USAGE) from refused
 
 

@@ -32,14 +32,14 @@ def catalog(folder: Path | None) -> Catalog:
         StartFailure: a file or an override can't be used; names file, key and the nearest known one.
     """
     from sparkfuse_rules.catalog import load_catalog
+    from sparkfuse_rules.errors import RuleError
     from sparkfuse_rules.owners import read_owners
-    from sparkfuse_rules.refusal import RuleRefused
 
     configuration = Settings.from_environment(os.environ).config_file
     try:
         read_owners(configuration)
         return load_catalog(folder, configuration)
-    except RuleRefused as refused:
+    except RuleError as refused:
         raise StartFailure(str(refused), USAGE) from refused
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkfuse_collectors.facts.record import BULK, RESERVED, News, whole_number
 from sparkfuse_contracts.generated.fact_pb2 import SqlEnded, SqlMetrics, SqlPlan, SqlPlanMetric, SqlStarted
-from sparkfuse_rules.knowledge.plan_conditions import condition, has_condition
+from sparkfuse_rules.knowledge.plan_operators import condition, has_condition
 from sparkfuse_rules.knowledge.scrubbing import scrub, scrub_query, shortened
 
 Event = Mapping[str, Any]

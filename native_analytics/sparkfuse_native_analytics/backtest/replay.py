@@ -15,7 +15,7 @@ from sparkfuse_native_analytics.offline.causes import told
 from sparkfuse_native_analytics.offline.judge import SEVERITIES, Finding
 from sparkfuse_rules.compiled import CompiledRule
 from sparkfuse_rules.compiler import needed_columns, undecidable_columns
-from sparkfuse_rules.knowledge.training_samples import COMPLETE, gated
+from sparkfuse_rules.knowledge.training_samples import COMPLETE, capped_severity
 from sparkfuse_rules.rule import Rule
 
 # Runs whose rows are asked about at once.
@@ -188,7 +188,7 @@ def _rank(finding: Finding) -> int:
 
 def _finding(rule: Rule, verdict: Verdict) -> Finding:
     severity = verdict.severity or ""
-    capped = severity if rule.absence else gated(severity, verdict.completeness)
+    capped = severity if rule.absence else capped_severity(severity, verdict.completeness)
     asked = CompiledRule(rule.id, rule.view, rule.summary, rule.description, rule.runbook, "", (), (), rule.inhibits)
     row = {} if verdict.stage is None else {"stage_id": verdict.stage[0]}
     return Finding(asked, capped, row, {}, verdict.completeness)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_native_analytics.fuse_controller.keys import KeyUnusableError, load_private_key
 from sparkfuse_native_analytics.fuse_controller.policy_reload import PolicyFile
-from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.errors import RuleError
 
 USAGE = 2
 UNAVAILABLE = 3
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         settings = Settings.from_environment()
         file = PolicyFile(settings, options.catalog)
         key = load_private_key(settings.signing_key_file) if settings.signing_key_file else None
-    except (SettingError, RuleRefused, KeyUnusableError) as error:
+    except (SettingError, RuleError, KeyUnusableError) as error:
         return _fail(str(error), USAGE)
     return _watch(settings, file, key, stop)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
-from sparkfuse_rules import reading
+from sparkfuse_rules import strict_yaml
+from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.overrides import read_list, read_section
-from sparkfuse_rules.refusal import RuleRefused
 
 HOUR_MS = 3_600_000
 
@@ -65,11 +65,11 @@ class Policy:
 
 
 def read_policy(path: Path | None) -> Policy:
-    """Read the keys ``fuse`` and ``holds`` of a sparkfuse.yaml; defaults without one. Raises RuleRefused."""
+    """Read the keys ``fuse`` and ``holds`` of a sparkfuse.yaml; defaults without one. Raises RuleError."""
     if path is None:
         return Policy()
     place = f"{path}: fuse"
-    content = reading.mapping(place, read_section(path, "fuse"), ("budget", "cool_down", "quiet", "big_picture"))
+    content = strict_yaml.mapping(place, read_section(path, "fuse"), ("budget", "cool_down", "quiet", "big_picture"))
     times = Times()
     return Policy(
         budget=_budget(f"{place}.budget", content.get("budget") or {}),
@@ -83,37 +83,37 @@ def read_policy(path: Path | None) -> Policy:
 
 
 def _duration(place: str, value: object, default: int) -> int:
-    return default if value is None else reading.duration_ms(place, value)
+    return default if value is None else strict_yaml.duration_ms(place, value)
 
 
 def _budget(place: str, value: object) -> Budget:
-    content = reading.mapping(place, value, ("job_per_hour", "tenant_per_hour", "global_per_hour"))
+    content = strict_yaml.mapping(place, value, ("job_per_hour", "tenant_per_hour", "global_per_hour"))
     return Budget(**{name: _count(f"{place}.{name}", each) for name, each in content.items()})
 
 
 def _count(place: str, value: object) -> int:
-    found = reading.number(place, value)
+    found = strict_yaml.number(place, value)
     if not isinstance(found, int) or found < 0:
-        raise RuleRefused(f"{place}: must be a whole number, 0 or more, is {value!r}")
+        raise RuleError(f"{place}: must be a whole number, 0 or more, is {value!r}")
     return found
 
 
 def _big_picture(place: str, value: object) -> BigPicture:
-    content = reading.mapping(place, value, ("share", "applications"))
+    content = strict_yaml.mapping(place, value, ("share", "applications"))
     default = BigPicture()
-    share = float(reading.number(f"{place}.share", content.get("share", default.share)))
+    share = float(strict_yaml.number(f"{place}.share", content.get("share", default.share)))
     if not 0 < share <= 1:
-        raise RuleRefused(f"{place}.share: must be above 0 and at most 1, is {share!r}")
+        raise RuleError(f"{place}.share: must be above 0 and at most 1, is {share!r}")
     return BigPicture(share, _count(f"{place}.applications", content.get("applications", default.applications)))
 
 
 def _hold(place: str, value: object) -> Hold:
-    content: Mapping[str, Any] = reading.mapping(place, value, ("reason", "rule", "job", "app", "until"))
+    content: Mapping[str, Any] = strict_yaml.mapping(place, value, ("reason", "rule", "job", "app", "until"))
     patterns = {
-        name: reading.text(f"{place}.{name}", content[name]) for name in ("rule", "job", "app") if name in content
+        name: strict_yaml.text(f"{place}.{name}", content[name]) for name in ("rule", "job", "app") if name in content
     }
     until_ms = _until(f"{place}.until", content["until"]) if content.get("until") is not None else None
-    return Hold(reading.text(f"{place}.reason", content.get("reason")), **patterns, until_ms=until_ms)
+    return Hold(strict_yaml.text(f"{place}.reason", content.get("reason")), **patterns, until_ms=until_ms)
 
 
 def _until(place: str, value: object) -> int:
@@ -122,9 +122,9 @@ def _until(place: str, value: object) -> int:
         try:
             value = datetime.fromisoformat(value)
         except ValueError as error:
-            raise RuleRefused(f"{place}: must be a date or time like 2026-11-30T06:00Z, is {value!r}") from error
+            raise RuleError(f"{place}: must be a date or time like 2026-11-30T06:00Z, is {value!r}") from error
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time.max)
     if not isinstance(value, datetime):
-        raise RuleRefused(f"{place}: must be a date or time like 2026-11-30T06:00Z, is {value!r}")
+        raise RuleError(f"{place}: must be a date or time like 2026-11-30T06:00Z, is {value!r}")
     return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000)

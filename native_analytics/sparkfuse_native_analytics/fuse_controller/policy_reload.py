@@ -10,7 +10,7 @@ from pathlib import Path
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.fuse_controller.policy import Policy, read_policy
 from sparkfuse_rules.catalog import load_catalog
-from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.rule import Rule
 
 OFF = "off"
@@ -57,7 +57,7 @@ def _alone(rule: Rule) -> Rule:
 def read_controller_policy(settings: Settings, catalog: Path | None = None) -> ControllerPolicy:
     """The rules with a fuse, the default mode and the policy.
 
-    Raises RuleRefused for what is wrong in the rules or in sparkfuse.yaml, and when a mode that signs has no key.
+    Raises RuleError for what is wrong in the rules or in sparkfuse.yaml, and when a mode that signs has no key.
     """
     rules = load_catalog(catalog, settings.config_file)
     armed = {rule.id: rule for rule in rules.with_fuse()}
@@ -65,7 +65,7 @@ def read_controller_policy(settings: Settings, catalog: Path | None = None) -> C
     signing = [rule for rule in orders.settings() if orders.mode(rule) in SIGNING_MODES]
     if signing and settings.signing_key_file is None:
         names = ", ".join(dict.fromkeys(rule.id for rule in signing))
-        raise RuleRefused(
+        raise RuleError(
             f"the fuse of {names} is in mode {orders.mode(signing[0])}, which signs, "
             "but SPARKFUSE_SIGNING_KEY names no private key (sparkfuse up makes one)"
         )
@@ -76,7 +76,7 @@ class PolicyFile:
     """The orders, as the file on disk has them now."""
 
     def __init__(self, settings: Settings, catalog: Path | None = None) -> None:
-        """Raises RuleRefused when the orders cannot be read at the start."""
+        """Raises RuleError when the orders cannot be read at the start."""
         self._settings, self._catalog = settings, catalog
         self._stamp = self._now()
         self.orders = read_controller_policy(settings, catalog)
@@ -89,7 +89,7 @@ class PolicyFile:
         self._stamp = stamp
         try:
             self.orders = read_controller_policy(self._settings, self._catalog)
-        except RuleRefused as error:
+        except RuleError as error:
             _log.error("the old orders hold: %s", error)
             return None
         _log.info("%s was read again", self._settings.config_file)

@@ -13,9 +13,9 @@ from sparkfuse_kernel.event_logs.log import Log, UnreadableLogError
 from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
 from sparkfuse_native_analytics.offline import application_row, stage_rows
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
-from sparkfuse_rules.knowledge.python_operators import runs_python
+from sparkfuse_rules.knowledge.plan_operators import runs_python
 from sparkfuse_rules.knowledge.scrubbing import scrub_query
-from sparkfuse_rules.knowledge.stage_graph import KnownStage, WholeRun, fingerprint_in_run
+from sparkfuse_rules.knowledge.stage_graph import CompleteRun, StartedStageOfRun, fingerprint_in_run
 from sparkfuse_rules.knowledge.training_samples import ended_well
 
 PROPERTIES = "Spark Properties"
@@ -196,15 +196,15 @@ def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]])
     """The fingerprint of each row of stages; attempts of one stage have one."""
     columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id", "depth", "submitted_ms"]
     rows = tables["stages"].select(columns).to_pylist()
-    known: dict[int, KnownStage] = {}
+    known: dict[int, StartedStageOfRun] = {}
     for row in rows:  # by id and attempt, so that the first attempt's start counts
         if row["name"] is not None and row["stage_id"] not in known:
             scopes, parents = row["scope_names"] or (), row["parent_stage_ids"] or ()
-            known[row["stage_id"]] = KnownStage(
+            known[row["stage_id"]] = StartedStageOfRun(
                 row["name"], tuple(scopes), tuple(parents), row["sql_execution_id"],
                 depth=row["depth"], submitted_ms=row["submitted_ms"],
             )  # fmt: skip
-    run = WholeRun(known, plans)
+    run = CompleteRun(known, plans)
     return [fingerprint_in_run(row["stage_id"], row["name"], run) for row in rows]
 
 

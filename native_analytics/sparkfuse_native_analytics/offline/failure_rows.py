@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sparkfuse_native_analytics.offline.application import Application
-from sparkfuse_rules.knowledge.causes import first_cause
 from sparkfuse_rules.knowledge.failures import classify
+from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "failure_live"
 _AS_THEY_ARE = (

@@ -9,9 +9,17 @@ from typing import Any
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
 from sparkfuse_native_analytics.offline.stage_rows import held
-from sparkfuse_rules.knowledge.causes import first_cause
-from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
-from sparkfuse_rules.knowledge.job_ends import CANCELLED, FAILED, QUERY_FAILED, harming, on_purpose
+from sparkfuse_rules.knowledge.failures import (
+    CANCELLED,
+    FAILED,
+    QUERY_FAILED,
+    UNKNOWN,
+    Failure,
+    as_harmful,
+    classify,
+    ended_on_purpose,
+)
+from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "job_live"
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
@@ -53,7 +61,7 @@ def _query_row(query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], told
     execution, reason = query["sql_execution_id"], query["failure_reason"]
     of_query = [job["job_id"] for job in jobs if job["sql_execution_id"] == execution]
     what = classify(None, reason)
-    if not of_query or told & {execution, query["root_execution_id"]} or on_purpose(what):
+    if not of_query or told & {execution, query["root_execution_id"]} or ended_on_purpose(what):
         return None
     return {
         "job_id": max(of_query),
@@ -61,7 +69,7 @@ def _query_row(query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], told
         "status": QUERY_FAILED,
         "elapsed_ms": _elapsed(query["started_ms"], query["ended_ms"]),
         "failure_reason": reason,
-        **_told(harming(what), reason),
+        **_told(as_harmful(what), reason),
         "failed_stage_id": None,
     }
 
@@ -84,7 +92,7 @@ def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names:
     of_job = set(job["stage_ids"])
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
     reason, what = _why(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
-    status = CANCELLED if on_purpose(what) else FAILED
+    status = CANCELLED if ended_on_purpose(what) else FAILED
     # What Spark's own pages call a job that its user calls nothing.
     last_stage = max(of_job & names.keys(), default=None)
     return {
@@ -93,7 +101,7 @@ def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names:
         "status": status,
         "elapsed_ms": _elapsed(job["submitted_ms"], job["completed_ms"]),
         "failure_reason": reason or None,
-        **_told(harming(what) if status == FAILED else what, reason),
+        **_told(as_harmful(what) if status == FAILED else what, reason),
         "failed_stage_id": _failed_stage(stage, reason) if status == FAILED else None,
     }
 

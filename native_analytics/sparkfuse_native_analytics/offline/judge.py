@@ -9,7 +9,7 @@ from typing import Any
 
 from sparkfuse_rules.compiled import CompiledRule
 from sparkfuse_rules.describe import render
-from sparkfuse_rules.knowledge.training_samples import gated
+from sparkfuse_rules.knowledge.training_samples import capped_severity
 
 SEVERITIES = ("critical", "warning", "info")
 # A name may be as long as a log; a reader of findings needs its beginning.
@@ -109,7 +109,7 @@ def _findings(
     for number, rule in enumerate(rules):
         if severity := held[f"rule_{number}"]:
             evidence = {name: _shown(row[name]) for name in rule.evidence if row[name] is not None}
-            yield Finding(rule, gated(severity, share), row, evidence, share)
+            yield Finding(rule, capped_severity(severity, share), row, evidence, share)
 
 
 def _held(

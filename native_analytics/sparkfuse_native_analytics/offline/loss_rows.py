@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sparkfuse_native_analytics.offline.application import Application
-from sparkfuse_rules.knowledge.losses import Left, Losses, goes_with, joined, left
+from sparkfuse_rules.knowledge.executor_losses import (
+    ExecutorLosses,
+    ExecutorRemoval,
+    executor_added,
+    executor_removed,
+    removed_with_application,
+)
 
 VIEW = "executor_loss"
 # The driver of a local application is an executor to Spark, and goes with the application.
@@ -22,13 +28,13 @@ def loss_rows(application: Application) -> list[dict[str, Any]]:
         return []
     rows = [row for row in executors.to_pylist() if row["executor_id"] not in _DRIVERS]
     ended_ms = application.ended_ms
-    losses, told = Losses(), []
+    losses, told = ExecutorLosses(), []
     for at_ms, leaves, row in sorted(_moves(rows), key=lambda move: move[:2]):
         if not leaves:
-            losses = joined(losses)
+            losses = executor_added(losses)
             continue
-        after, columns = left(losses, Left(at_ms, row["added_ms"], row["removed_reason"]))
-        if ended_ms is None or not goes_with(ended_ms, at_ms, columns["failure"]):
+        after, columns = executor_removed(losses, ExecutorRemoval(at_ms, row["added_ms"], row["removed_reason"]))
+        if ended_ms is None or not removed_with_application(ended_ms, at_ms, columns["failure"]):
             losses = after
             told.append(_row(row, columns))
     return sorted(told, key=lambda row: (-row["lost_alike"], -row["lost_executors"], -row["removed_ms"]))

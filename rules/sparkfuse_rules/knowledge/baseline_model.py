@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkfuse_rules.knowledge.driver_idle import Waits, fit_waits
+from sparkfuse_rules.knowledge.driver_idle import DriverIdle, fit_driver_idle
 from sparkfuse_rules.knowledge.robust import MAX_MS, median, prediction_factor, spread, theil_sen_slope
 from sparkfuse_rules.knowledge.work import BYTES, MEASURES, NONE, RECORDS, ROWS, Work
 
@@ -130,14 +130,14 @@ class Line:
 class Fit:
     """The lines of one stage for each measure of work that enough of its samples have; the empty one is for none.
 
-    ``waits`` is how long its driver waits, of an application of which enough runs told it.
+    ``driver_idle`` is how long its driver driver_idle, of an application of which enough runs told it.
     """
 
     runs: int
     wall: Mapping[str, Line]
     cpu: Mapping[str, Line]
     usual: Mapping[str, float]  # log of the median work
-    waits: Waits | None = None
+    driver_idle: DriverIdle | None = None
 
     def at(self, work: Work, running: bool = False) -> Expectation:
         """The expectation for this much work; of several measures the one that expects most.
@@ -220,9 +220,9 @@ def fit_lines(samples: Sequence[Sample], runs: int) -> Fit:
     return Fit(runs, wall, cpu, usual, _waits(samples))
 
 
-def _waits(samples: Sequence[Sample]) -> Waits | None:
+def _waits(samples: Sequence[Sample]) -> DriverIdle | None:
     told = [(each.wall_ms, each.between_jobs_ms) for each in samples if each.between_jobs_ms is not None]
-    return fit_waits(told, MIN_SCALE) if len(told) >= MIN_RUNS else None
+    return fit_driver_idle(told, MIN_SCALE) if len(told) >= MIN_RUNS else None
 
 
 def _steepest_wall(cpu: Line | None) -> float:

@@ -28,14 +28,14 @@ _DURATION = re.compile(
 )
 
 
-class DeadlineRefused(ValueError):
+class DeadlineError(ValueError):
     """The setting is no deadline; the text says what is wrong and what would be right, for the job's owner."""
 
 
 def deadline_ms(text: str, started_ms: int) -> int:
     """The moment that the setting names for an application that started at ``started_ms``; both ms since the epoch.
 
-    A time of day is the next one after the start. Raises DeadlineRefused for what is none of the three, lies not after
+    A time of day is the next one after the start. Raises DeadlineError for what is none of the three, lies not after
     the start, or more than a year behind it.
     """
     said = text.strip()
@@ -49,15 +49,15 @@ def deadline_ms(text: str, started_ms: int) -> int:
     if at is None:
         raise _refused(said)
     if not timedelta() < at - started <= MOST_AHEAD:
-        raise DeadlineRefused(
+        raise DeadlineError(
             f"{SETTING}={said!r} is not used: it must lie after the application's start ({started:%Y-%m-%dT%H:%MZ}), "
             f"at most {MOST_AHEAD.days} days"
         )
     return round(at.timestamp() * 1000)
 
 
-def _refused(said: str) -> DeadlineRefused:
-    return DeadlineRefused(f"{SETTING}={said[:MOST_CHARS]!r} is not used: it must be {RIGHT}")
+def _refused(said: str) -> DeadlineError:
+    return DeadlineError(f"{SETTING}={said[:MOST_CHARS]!r} is not used: it must be {RIGHT}")
 
 
 def _duration_after(said: str, started: datetime) -> datetime | None:

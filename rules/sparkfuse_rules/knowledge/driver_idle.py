@@ -18,7 +18,7 @@ FLOOR_MS = 2000.0
 
 
 @dataclass(frozen=True)
-class Waits:
+class DriverIdle:
     """What earlier runs tell: the bound of the share, and how long they usually took without their waiting [ms]."""
 
     share_p95: float
@@ -33,7 +33,7 @@ class Waits:
         return min(MAX_MS, max(0, math.ceil(self.share_p95 * (rest + FLOOR_MS) - FLOOR_MS)))
 
 
-def fit_waits(told: Sequence[tuple[int, int]], least_scale: float) -> Waits | None:
+def fit_driver_idle(told: Sequence[tuple[int, int]], least_scale: float) -> DriverIdle | None:
     """What runs tell of which the whole and the time between jobs are known [ms]; None without any.
 
     ``least_scale`` is that by which two healthy runs differ anyway, on the log scale.
@@ -44,7 +44,7 @@ def fit_waits(told: Sequence[tuple[int, int]], least_scale: float) -> Waits | No
     whole = [(max(0, elapsed), min(max(0, between), max(0, elapsed))) for elapsed, between in told]
     shares = [_log_share(elapsed, between) for elapsed, between in whole]
     bound = median(shares) + prediction_factor(len(told), 1) * max(spread(shares), least_scale)
-    return Waits(math.exp(bound), median([float(elapsed - between) for elapsed, between in whole]))
+    return DriverIdle(math.exp(bound), median([float(elapsed - between) for elapsed, between in whole]))
 
 
 def _log_share(elapsed_ms: int, between_ms: int) -> float:

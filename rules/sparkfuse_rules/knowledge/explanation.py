@@ -56,7 +56,7 @@ def explain(samples: Sequence[Sample], known_before_ms: int, work: Work | None =
         return Explanation(None, why_not, teaching, set_aside, ())
     growth = tuple(_growth(measure, line) for measure, line in fitted.wall.items() if measure)
     expected = fitted.at_usual() if work is None else fitted.at(work)
-    between_p95_ms = fitted.waits.bound_ms(0, 0) if fitted.waits else None
+    between_p95_ms = fitted.driver_idle.bound_ms(0, 0) if fitted.driver_idle else None
     return Explanation(expected, None, teaching, set_aside, growth, between_p95_ms)
 
 

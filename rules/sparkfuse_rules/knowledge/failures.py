@@ -28,10 +28,14 @@ class Failure:
 
 
 UNKNOWN = Failure("unknown", "unknown", "unknown")
+BENIGN = "benign"
+# The status of a job that did not succeed; QUERY_FAILED: its query failed although the job itself did not.
+FAILED, QUERY_FAILED, CANCELLED = "failed", "query_failed", "cancelled"
+_ON_PURPOSE = frozenset({"cancelled", "context_stopped"})
 
 
 @dataclass(frozen=True)
-class Known:
+class FailurePattern:
     """One entry of the table."""
 
     failure: Failure
@@ -41,7 +45,7 @@ class Known:
 
 
 @cache
-def known_failures() -> Sequence[Known]:
+def failure_patterns() -> Sequence[FailurePattern]:
     """The table, in its order. Raises ValueError for an entry that cannot be used, with its reason."""
     import yaml  # only who meets a failure pays for it
 
@@ -56,13 +60,23 @@ def classify(failure_class: str | None, failure_reason: str | None) -> Failure:
     particular before the general.
     """
     text = f"{failure_class or ''}: {failure_reason or ''}"[:MOST_CHARS]
-    return next((known.failure for known in known_failures() if known.pattern.search(text)), UNKNOWN)
+    return next((known.failure for known in failure_patterns() if known.pattern.search(text)), UNKNOWN)
 
 
-def _known(entry: dict[str, object]) -> Known:
+def ended_on_purpose(failure: Failure) -> bool:
+    """Return whether the failure means that somebody cancelled the job or query, or stopped its context."""
+    return failure.reason in _ON_PURPOSE
+
+
+def as_harmful(failure: Failure) -> Failure:
+    """Return the failure of a job that was not cancelled: a kind that is benign for a task has failed this job."""
+    return Failure("infrastructure", failure.reason, failure.retry) if failure.kind == BENIGN else failure
+
+
+def _known(entry: dict[str, object]) -> FailurePattern:
     kind, reason, retry = (str(entry[key]) for key in ("kind", "reason", "retry"))
     examples = entry["examples"]
     if kind not in KINDS or retry not in RETRIES or not isinstance(examples, list) or not examples:
         raise ValueError(f"failure_classes.yaml: {reason}: kind, retry or examples cannot be used")
     pattern = re.compile(str(entry["pattern"]))
-    return Known(Failure(kind, reason, retry), pattern, str(entry["source"]), tuple(map(str, examples)))
+    return FailurePattern(Failure(kind, reason, retry), pattern, str(entry["source"]), tuple(map(str, examples)))

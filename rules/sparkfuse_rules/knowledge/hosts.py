@@ -20,7 +20,7 @@ MAX_BYTES_RATIO = 2.0
 MIN_LOST_SHARE = 0.25
 MIN_LOST_MS = 30_000
 MIN_SUCCEEDED = 3
-# A task that stands still for so long in a call to storage waits for that storage (as task_stuck has it).
+# A task that stands still for so long in a call to storage driver_idle for that storage (as task_stuck has it).
 MIN_STALLED_MS = 60_000
 SLOW_TASK, STORAGE_STALLED, STORAGE_ERROR = "slow_task", "storage_stalled", "storage_error"
 _STORAGE_FAILURES = frozenset({"disk_full", "throttled"})
@@ -36,7 +36,7 @@ Columns = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Trouble:
+class HostProblem:
     """What was met on ``host``, in one word; ``failing``, ``slow`` and ``storage`` say which counts it belongs to."""
 
     host: str
@@ -47,7 +47,7 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Met:
+class HostObservations:
     """What one application met lately: hosts with when its tasks ran there last, and with when and what it met."""
 
     app_id: str
@@ -57,7 +57,7 @@ class Met:
     storage: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 
-def trouble_of_failure(failure: Columns) -> Trouble | None:
+def problem_of_failure(failure: Columns) -> HostProblem | None:
     """The trouble that failed tasks tell of, by their columns of failure_live."""
     host, kind, word = failure.get("host"), failure.get("failure_kind"), failure.get("failure") or "unknown"
     error = kind != "benign" and _STORAGE_ERROR.search(failure.get("failure_reason") or "") is not None
@@ -65,10 +65,10 @@ def trouble_of_failure(failure: Columns) -> Trouble | None:
     failing = kind == "infrastructure"
     if not host or not (failing or storage):
         return None
-    return Trouble(host, word if failing else STORAGE_ERROR, failing=failing, storage=storage)
+    return HostProblem(host, word if failing else STORAGE_ERROR, failing=failing, storage=storage)
 
 
-def trouble_of_loss(loss: Columns) -> Trouble | None:
+def problem_of_loss(loss: Columns) -> HostProblem | None:
     """The trouble that a lost executor tells of, by its columns of executor_loss.
 
     One that asked for more than its own container allows, or was asked to leave, says nothing of its host.
@@ -76,38 +76,40 @@ def trouble_of_loss(loss: Columns) -> Trouble | None:
     host = loss.get("host")
     if not host or loss.get("failure_kind") not in {"infrastructure", "unknown"}:
         return None
-    return Trouble(host, loss.get("failure") or "unknown", failing=True)
+    return HostProblem(host, loss.get("failure") or "unknown", failing=True)
 
 
-def trouble_of_stage(stage: Columns) -> Trouble | None:
+def problem_of_stage(stage: Columns) -> HostProblem | None:
     """The trouble that a stage's slowest task tells of, by its columns of stage_live."""
     host = stage.get("slowest_task_host")
     alike = (stage.get("slowest_task_bytes_ratio") or 1.0) < MAX_BYTES_RATIO
     lost_ms, share = stage.get("slowest_task_lost_ms") or 0, stage.get("slowest_task_lost_share") or 0.0
     enough = (stage.get("succeeded_tasks") or 0) >= MIN_SUCCEEDED
     if host and enough and alike and lost_ms >= MIN_LOST_MS and share >= MIN_LOST_SHARE:
-        return Trouble(host, SLOW_TASK, slow=True)
+        return HostProblem(host, SLOW_TASK, slow=True)
     return None
 
 
-def trouble_of_task(task: Columns) -> Trouble | None:
+def problem_of_task(task: Columns) -> HostProblem | None:
     """The trouble that a running task tells of, by its columns of task_live: it stands still in a call to storage."""
     host, stalled_ms = task.get("host"), task.get("stalled_ms") or 0
     if not host or task.get("activity") != "idle" or stalled_ms < MIN_STALLED_MS:
         return None
     if _STORAGE_FRAME.search(task.get("stack") or "") is None:
         return None
-    return Trouble(host, STORAGE_STALLED, storage=True)
+    return HostProblem(host, STORAGE_STALLED, storage=True)
 
 
-def met(before: Met, at_ms: int, ran: Iterable[str], troubles: Iterable[Trouble]) -> Met:
+def observe(
+    before: HostObservations, at_ms: int, ran: Iterable[str], troubles: Iterable[HostProblem]
+) -> HostObservations:
     """What the application met until ``at_ms``, without what is no longer lately."""
     found = list(troubles)
     places = dict.fromkeys([*ran, *(trouble.host for trouble in found)], at_ms)
     said = {name: {each.host: (at_ms, each.failure) for each in found if getattr(each, name)}
             for name in ("failing", "slow", "storage")}  # fmt: skip
-    return lately(
-        Met(
+    return recent_only(
+        HostObservations(
             before.app_id,
             _newest({**before.ran, **places}),
             _newest({**before.failing, **said["failing"]}),
@@ -118,7 +120,7 @@ def met(before: Met, at_ms: int, ran: Iterable[str], troubles: Iterable[Trouble]
     )
 
 
-def lately(known: Met, now_ms: int) -> Met:
+def recent_only(known: HostObservations, now_ms: int) -> HostObservations:
     """What of it is not older than ten minutes."""
     since = now_ms - WINDOW_MS
     if min(_times(known), default=now_ms) > since:
@@ -128,25 +130,25 @@ def lately(known: Met, now_ms: int) -> Met:
         return {host: said for host, said in told.items() if said[0] > since}
 
     ran = {host: at_ms for host, at_ms in known.ran.items() if at_ms > since}
-    return Met(known.app_id, ran, kept(known.failing), kept(known.slow), kept(known.storage))
+    return HostObservations(known.app_id, ran, kept(known.failing), kept(known.slow), kept(known.storage))
 
 
-def _times(known: Met) -> Iterator[int]:
+def _times(known: HostObservations) -> Iterator[int]:
     yield from known.ran.values()
     for told in (known.failing, known.slow, known.storage):
         for at_ms, _ in told.values():
             yield at_ms
 
 
-class Neighbours:
+class HostIndex:
     """All applications of a cluster, by the hosts that they ran on and met something on lately.
 
     Made once for all hosts that a window has news of: each application is looked at once, not once for each host.
     """
 
-    def __init__(self, applications: Iterable[Met]) -> None:
+    def __init__(self, applications: Iterable[HostObservations]) -> None:
         self.ran: Counter[str] = Counter()
-        self.suffering: dict[str, list[Met]] = defaultdict(list)
+        self.suffering: dict[str, list[HostObservations]] = defaultdict(list)
         self.sufferers = 0
         for each in applications:
             self.ran.update(each.ran.keys())
@@ -156,7 +158,7 @@ class Neighbours:
                 self.suffering[host].append(each)
 
 
-def host_columns(host: str, neighbours: Neighbours) -> dict[str, Any]:
+def host_columns(host: str, neighbours: HostIndex) -> dict[str, Any]:
     """The columns of host_live, from what all applications of its cluster met lately."""
     here = neighbours.suffering.get(host, [])
     only_here = sum({*each.failing, *each.slow, *each.storage} == {host} for each in here)
@@ -176,7 +178,7 @@ def host_columns(host: str, neighbours: Neighbours) -> dict[str, Any]:
     return columns
 
 
-def _words(known: Met, host: str) -> set[str]:
+def _words(known: HostObservations, host: str) -> set[str]:
     return {told[host][1] for told in (known.failing, known.storage, known.slow) if host in told}
 
 

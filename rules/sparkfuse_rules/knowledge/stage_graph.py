@@ -105,7 +105,7 @@ def _fingerprint(stage: StartedStage, parents: Sequence[str], run: StagesOfRun) 
 
 
 @dataclass(frozen=True)
-class KnownStage:
+class StartedStageOfRun:
     """A stage of a run that is held in memory as a whole."""
 
     name: str
@@ -118,13 +118,13 @@ class KnownStage:
 
 
 @dataclass(frozen=True)
-class WholeRun:
+class CompleteRun:
     """All stages of a run that is over or held as a whole, by stage id, and the plans by SQL execution."""
 
-    stages: dict[int, KnownStage]
+    stages: dict[int, StartedStageOfRun]
     plans: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
-    def started(self, stage_id: int) -> KnownStage | None:
+    def started(self, stage_id: int) -> StartedStageOfRun | None:
         """What the stage's start told; None when it was lost."""
         return self.stages.get(stage_id)
 

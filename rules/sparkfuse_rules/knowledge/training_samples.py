@@ -36,12 +36,12 @@ def application_sample(run_key: str, completeness: float, application: Columns, 
     return _sample(run_key, application, learned_ms)
 
 
-def waiting_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
+def driver_idle_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
     """The column of app_live that says how long its driver may have waited, where that is known."""
     elapsed_ms, between_ms = application.get("elapsed_ms"), application.get("between_jobs_ms")
-    if fitted.waits is None or elapsed_ms is None or between_ms is None:
+    if fitted.driver_idle is None or elapsed_ms is None or between_ms is None:
         return {}
-    return {"expected_between_p95_ms": fitted.waits.bound_ms(elapsed_ms, between_ms)}
+    return {"expected_between_p95_ms": fitted.driver_idle.bound_ms(elapsed_ms, between_ms)}
 
 
 def ended_well(failed_jobs: int | None, failed_stages: int) -> bool:
@@ -65,7 +65,7 @@ def expected_columns(expectation: Expectation, elapsed_ms: int | None, cpu_ms: i
     return columns
 
 
-def gated(severity: str, completeness: float) -> str:
+def capped_severity(severity: str, completeness: float) -> str:
     """The severity that evidence of this completeness may have: below 0.99 nothing is critical."""
     return "warning" if severity == "critical" and completeness < COMPLETE else severity
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import Catalog, load_catalog
+from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.owners import read_owners
-from sparkfuse_rules.refusal import RuleRefused
 from sparkfuse_stream_jobs.detect.alerts import RESEND_MS, RESOLVED_FOR_MS, SHORTEST_MS, Pace
 from sparkfuse_stream_jobs.detect.job import NAME, Options, build
 from sparkfuse_stream_jobs.detect.meters import meters
@@ -62,7 +62,7 @@ def _catalog(options: Options, settings: Settings) -> Catalog:
     try:
         read_owners(settings.config_file)  # refused here, not while the job runs
         return load_catalog(options.catalog, settings.config_file)
-    except RuleRefused as error:
+    except RuleError as error:
         raise StartError(str(error)) from error
 
 

@@ -14,7 +14,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
-from sparkfuse_rules.knowledge.training_samples import APPLICATION, expected_columns, waiting_columns
+from sparkfuse_rules.knowledge.training_samples import APPLICATION, driver_idle_columns, expected_columns
 from sparkfuse_rules.knowledge.work import Work, work_of
 from sparkfuse_stream_jobs.detect.fits import Fits
 from sparkfuse_stream_jobs.detect.learning import joined
@@ -90,7 +90,7 @@ def judge(row: LiveRow, memory: Memory) -> LiveRow:
     told = row.stage if row.HasField("stage") else row.application
     columns = expected_columns(expectation, elapsed_ms, cpu_ms)
     if row.HasField("application"):
-        columns |= waiting_columns(fitted, present(row.application))
+        columns |= driver_idle_columns(fitted, present(row.application))
     for name, value in columns.items():
         setattr(told, name, value)
     return row

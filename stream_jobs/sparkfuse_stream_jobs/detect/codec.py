@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from sparkfuse_rules.knowledge.hosts import Trouble
+from sparkfuse_rules.knowledge.hosts import HostProblem
 from sparkfuse_stream_jobs.detect.host_news import HostNews
 from sparkfuse_stream_jobs.detect.lifecycle import Holding, Unit
 
@@ -70,7 +70,7 @@ def news_codec() -> Codec[HostNews]:
 
     def decode(content: bytes) -> HostNews:
         values = _plain(content)
-        troubles = tuple(Trouble(**each) for each in values.pop("troubles"))
+        troubles = tuple(HostProblem(**each) for each in values.pop("troubles"))
         return HostNews(**values, troubles=troubles)
 
     def encode(news: HostNews) -> bytes:

@@ -11,11 +11,11 @@ from sparkfuse_rules.knowledge.hosts import (
     MIN_LOST_SHARE,
     MIN_STALLED_MS,
     MIN_SUCCEEDED,
-    Trouble,
-    trouble_of_failure,
-    trouble_of_loss,
-    trouble_of_stage,
-    trouble_of_task,
+    HostProblem,
+    problem_of_failure,
+    problem_of_loss,
+    problem_of_stage,
+    problem_of_task,
 )
 from sparkfuse_stream_jobs.detect.rows import Columns
 from sparkfuse_stream_jobs.detect.run_memory import Memory, application_of
@@ -23,10 +23,10 @@ from sparkfuse_stream_jobs.detect.run_memory import Memory, application_of
 # How often an application says on which hosts its tasks run: often enough for ten minutes that slide.
 TELL_EVERY_MS = 120_000
 _TROUBLE_OF = {
-    "failure": trouble_of_failure,
-    "executor_loss": trouble_of_loss,
-    "stage": trouble_of_stage,
-    "task": trouble_of_task,
+    "failure": problem_of_failure,
+    "executor_loss": problem_of_loss,
+    "stage": problem_of_stage,
+    "task": problem_of_task,
 }
 
 
@@ -39,7 +39,7 @@ class HostNews:
     app_id: str
     at_ms: int
     ran: tuple[str, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[HostProblem, ...] = ()
 
 
 def host_news(row: LiveRow, memory: Memory) -> Iterator[HostNews]:
@@ -61,7 +61,7 @@ def together(told: Iterable[HostNews]) -> Iterator[HostNews]:
         yield replace(several[0], ran=tuple(ran), troubles=tuple(troubles))
 
 
-def _trouble(row: LiveRow) -> Trouble | None:
+def _trouble(row: LiveRow) -> HostProblem | None:
     kind = row.WhichOneof("row") or ""
     return _TROUBLE_OF[kind](Columns(getattr(row, kind))) if kind in _TROUBLE_OF and not _is_fine(row) else None
 

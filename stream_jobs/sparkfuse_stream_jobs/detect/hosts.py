@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.hosts import WINDOW_MS, Met, Neighbours, host_columns, lately, met
+from sparkfuse_rules.knowledge.hosts import (
+    WINDOW_MS,
+    HostIndex,
+    HostObservations,
+    host_columns,
+    observe,
+    recent_only,
+)
 from sparkfuse_stream_jobs.detect.host_news import HostNews
 from sparkfuse_stream_jobs.detect.lifecycle import Wake
 from sparkfuse_stream_jobs.detect.memory import Cell, HeldCell, HeldShelf, Shelf
@@ -35,7 +42,7 @@ class News:
 class Memory:
     """What is remembered of one cluster: what each application met, and what is to be said."""
 
-    met: Shelf[Met]
+    met: Shelf[HostObservations]
     news: Cell[News]
 
 
@@ -50,7 +57,7 @@ def hear(told: HostNews, memory: Memory) -> Iterator[Wake]:
     count = news.applications + (known is None)
     if count > MAX_APPLICATIONS:
         return
-    memory.met.put(told.app_key, met(known or Met(told.app_id), told.at_ms, told.ran, told.troubles))
+    memory.met.put(told.app_key, observe(known or HostObservations(told.app_id), told.at_ms, told.ran, told.troubles))
     fresh = dict.fromkeys((*news.hosts, *(trouble.host for trouble in told.troubles)))
     memory.news.put(News(told.cluster, tuple(fresh)[:MAX_ROWS], count))
     if told.troubles:
@@ -64,7 +71,7 @@ def wake(now_ms: int, memory: Memory) -> Iterator[LiveRow]:
     if news is None:
         return
     everyone = _forget(now_ms, memory)
-    neighbours = Neighbours(everyone)
+    neighbours = HostIndex(everyone)
     for host in sorted(news.hosts):
         yield _row(news.cluster, host, now_ms, neighbours)
     if everyone:
@@ -73,11 +80,11 @@ def wake(now_ms: int, memory: Memory) -> Iterator[LiveRow]:
         memory.news.clear()
 
 
-def _forget(now_ms: int, memory: Memory) -> list[Met]:
+def _forget(now_ms: int, memory: Memory) -> list[HostObservations]:
     """Let go of what is no longer lately; gives what is left."""
     left = []
     for name, known in memory.met.items():
-        kept = lately(known, now_ms)
+        kept = recent_only(known, now_ms)
         if not kept.ran:  # whoever meets something on a host runs there
             memory.met.remove(name)
             continue
@@ -87,7 +94,7 @@ def _forget(now_ms: int, memory: Memory) -> list[Met]:
     return left
 
 
-def _row(cluster: str, host: str, now_ms: int, neighbours: Neighbours) -> LiveRow:
+def _row(cluster: str, host: str, now_ms: int, neighbours: HostIndex) -> LiveRow:
     return LiveRow(
         view=VIEW,
         cluster=cluster,

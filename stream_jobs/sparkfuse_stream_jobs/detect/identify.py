@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.fact_pb2 import StageEnded, StageStarted
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineRefused, deadline_ms
+from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineError, deadline_ms
 from sparkfuse_rules.knowledge.identity import identify
-from sparkfuse_rules.knowledge.python_operators import runs_python
+from sparkfuse_rules.knowledge.plan_operators import runs_python
 from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
 from sparkfuse_stream_jobs.detect import outlook, teaching, troubles
 from sparkfuse_stream_jobs.detect.host_news import HostNews, host_news
@@ -127,7 +127,7 @@ def _meet_application(row: LiveRow, memory: Memory) -> Iterator[Refused]:
         )
         try:
             found = replace(found, deadline_ms=_deadline_ms(properties, row.app_start_ms))
-        except DeadlineRefused as refused:
+        except DeadlineError as refused:
             yield Refused(f"{row.app_id} of {who.job_key}: {refused}")
     elif known is None:
         who = identify({}, row.app_id, row.app_id, row.app_attempt, row.app_start_ms)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.training_samples import gated
+from sparkfuse_rules.knowledge.training_samples import capped_severity
 from sparkfuse_stream_jobs.detect.memory import Cell, Shelf
 from sparkfuse_stream_jobs.detect.scopes import (
     APPLICATION,
@@ -318,7 +318,7 @@ def _is_news(before: Holding | None, after: Holding) -> bool:
 
 def _allowed(rule: RuleTimes, severity: str, row: LiveRow) -> str:
     """The severity that the row's evidence may have for the rule."""
-    return severity if rule.absence else gated(severity, row.completeness)
+    return severity if rule.absence else capped_severity(severity, row.completeness)
 
 
 def worst(*severities: str) -> str:

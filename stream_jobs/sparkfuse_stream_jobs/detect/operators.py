@@ -21,8 +21,8 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.catalog import Catalog
-from sparkfuse_rules.knowledge.hosts import Met
-from sparkfuse_rules.knowledge.losses import Losses
+from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
+from sparkfuse_rules.knowledge.hosts import HostObservations
 from sparkfuse_rules.owners import read_owners
 from sparkfuse_stream_jobs.detect import alerts, baselines, hosts, identify, lifecycle, run_memory
 from sparkfuse_stream_jobs.detect.codec import message_codec, news_codec, number_codec, record_codec, unit_codec
@@ -74,7 +74,7 @@ class Identify(KeyedProcessFunction):
             samples=kept.shelf("samples", message_codec(Baseline), held=False),
             jobs=kept.shelf("jobs", record_codec(run_memory.Job)),
             executors=kept.shelf("executors", record_codec(run_memory.Executor)),
-            losses=kept.cell("losses", record_codec(Losses)),
+            losses=kept.cell("losses", record_codec(ExecutorLosses)),
             progress=kept.cell("progress", record_codec(run_memory.Progress)),
         )
 
@@ -130,7 +130,8 @@ class AcrossRuns(KeyedProcessFunction):
         self._memory = baselines.Memory(learned, self._seeds)
         of_hosts = Kept(runtime_context, self._turns, "hosts", RUN_LIVES)
         self._hosts = hosts.Memory(
-            met=of_hosts.shelf("met", record_codec(Met)), news=of_hosts.cell("news", record_codec(hosts.News))
+            met=of_hosts.shelf("met", record_codec(HostObservations)),
+            news=of_hosts.cell("news", record_codec(hosts.News)),
         )
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
-from sparkfuse_rules.knowledge.losses import Losses
+from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
 from sparkfuse_stream_jobs.detect.memory import Cell, HeldCell, HeldShelf, Shelf
 
 
@@ -113,7 +113,7 @@ class Memory:
     samples: Shelf[Baseline]
     jobs: Shelf[Job]
     executors: Shelf[Executor]
-    losses: Cell[Losses]
+    losses: Cell[ExecutorLosses]
     progress: Cell[Progress]
 
 

@@ -8,10 +8,24 @@ from dataclasses import replace
 
 from sparkfuse_contracts.generated.fact_pb2 import JobEnded
 from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
-from sparkfuse_rules.knowledge.causes import first_cause
-from sparkfuse_rules.knowledge.failures import UNKNOWN, Failure, classify
-from sparkfuse_rules.knowledge.job_ends import CANCELLED, FAILED, QUERY_FAILED, harming, on_purpose
-from sparkfuse_rules.knowledge.losses import Left, Losses, goes_with, joined, left
+from sparkfuse_rules.knowledge.executor_losses import (
+    ExecutorLosses,
+    ExecutorRemoval,
+    executor_added,
+    executor_removed,
+    removed_with_application,
+)
+from sparkfuse_rules.knowledge.failures import (
+    CANCELLED,
+    FAILED,
+    QUERY_FAILED,
+    UNKNOWN,
+    Failure,
+    as_harmful,
+    classify,
+    ended_on_purpose,
+)
+from sparkfuse_rules.knowledge.first_cause import first_cause
 from sparkfuse_stream_jobs.detect.run_memory import Executor, Job, Memory, Plan, Stage, application_of, count
 
 JOB_LIVE, EXECUTOR_LOSS = "job_live", "executor_loss"
@@ -116,13 +130,13 @@ def queries_left(row: LiveRow, memory: Memory) -> Iterator[LiveRow]:
 def _failed_query(row: LiveRow, execution: int, plan: Plan, memory: Memory) -> Iterator[LiveRow]:
     """The row of a failed query; none where a failure in it has been told, and for what somebody cancelled."""
     root, found = _plan(plan.root_id, memory), classify(None, plan.failure_reason)
-    if plan.last_job_id is None or plan.told or (root and root.told) or on_purpose(found):
+    if plan.last_job_id is None or plan.told or (root and root.told) or ended_on_purpose(found):
         return
     _note_told(execution, memory)
     made = _row_like(row, JOB_LIVE)
     told = made.job
     told.job_id, told.status, told.failure_reason = plan.last_job_id, QUERY_FAILED, plan.failure_reason
-    _fill(told, harming(found), plan.failure_reason)
+    _fill(told, as_harmful(found), plan.failure_reason)
     if plan.description:
         told.description = plan.description
     if plan.started_ms is not None and plan.ended_ms is not None:
@@ -154,7 +168,7 @@ def remember_executor(row: LiveRow, memory: Memory) -> None:
     memory.application.put(replace(application, joined_at_ms=joined_at_ms, cores=application.cores + cores))
     if added.executor_id == "driver":
         return
-    memory.losses.put(joined(memory.losses.get() or Losses()))
+    memory.losses.put(executor_added(memory.losses.get() or ExecutorLosses()))
     added_ms = added.added_ms if added.HasField("added_ms") else None
     memory.executors.put(added.executor_id, Executor(added.host, added_ms, cores))
     count(memory, "executors", 1)
@@ -171,14 +185,14 @@ def lost_executor(row: LiveRow, memory: Memory) -> LiveRow | None:
     removed_ms = removed.removed_ms or row.window_end_ms
     if application.ended or removed.executor_id == "driver":
         return None
-    executor = Left(
+    executor = ExecutorRemoval(
         removed_ms=removed_ms,
         added_ms=known.added_ms if known else None,
         reason=removed.reason or None,
         exit_code=removed.exit_code if removed.HasField("exit_code") else None,
     )
-    after, columns = left(memory.losses.get() or Losses(), executor)
-    if application.ended_ms and goes_with(application.ended_ms, removed_ms, columns["failure"]):
+    after, columns = executor_removed(memory.losses.get() or ExecutorLosses(), executor)
+    if application.ended_ms and removed_with_application(application.ended_ms, removed_ms, columns["failure"]):
         return None
     memory.losses.put(after)
     made = _row_like(row, EXECUTOR_LOSS)
@@ -203,8 +217,8 @@ def _fill_job(made: LiveRow, ended: JobEnded, job: Job, memory: Memory) -> None:
         if not reason.strip() or by_stage != UNKNOWN:
             reason, found = failed[1].failure_reason, by_stage
     told.job_id = ended.job_id
-    told.status = CANCELLED if on_purpose(found) else FAILED
-    _fill(told, harming(found) if told.status == FAILED else found, reason)
+    told.status = CANCELLED if ended_on_purpose(found) else FAILED
+    _fill(told, as_harmful(found) if told.status == FAILED else found, reason)
     if reason:
         told.failure_reason = reason
     if description := job.description or _last_stage_name(job, memory):

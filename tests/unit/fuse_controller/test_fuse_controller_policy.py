@@ -8,7 +8,7 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
 from sparkfuse_native_analytics.fuse_controller.policy import BigPicture, Budget, Hold, Policy, read_policy
 from sparkfuse_native_analytics.fuse_controller.policy_reload import PolicyFile
-from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.errors import RuleError
 
 WHOLE = """
 fuse:
@@ -71,7 +71,7 @@ def test_without_a_file_the_defaults_hold():
 )
 def test_what_is_wrong_is_said_with_its_place(written, text, said):
     """A hold that would not hold is an error, not silence."""
-    with pytest.raises(RuleRefused) as caught:
+    with pytest.raises(RuleError) as caught:
         read_policy(written(text))
 
     assert all(part in str(caught.value) for part in said), caught.value
@@ -85,7 +85,7 @@ def test_a_mode_that_signs_needs_a_key(written):
     """Found at the start, not at the first runaway."""
     path = written("rules: {stage_runaway_spill: {fuse: {mode: act}}}")
 
-    with pytest.raises(RuleRefused, match="SPARKFUSE_SIGNING_KEY"):
+    with pytest.raises(RuleError, match="SPARKFUSE_SIGNING_KEY"):
         PolicyFile(settings_of(path))
 
 

@@ -8,7 +8,7 @@ import yaml
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiler import severity_sql
 from sparkfuse_rules.conditions import signal_conditions
-from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.rule import Condition
 
 GOOD = {
@@ -46,7 +46,7 @@ def folder(tmp_path: Path):
 
 
 def refusal(folder, overrides=None):
-    with pytest.raises(RuleRefused) as caught:
+    with pytest.raises(RuleError) as caught:
         load_catalog(folder, overrides)
     return str(caught.value)
 

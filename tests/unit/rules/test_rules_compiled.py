@@ -15,7 +15,7 @@ def test_ready_made_rules_are_the_compiled_ones():
 
 def test_a_changed_catalog_is_compiled_anew(monkeypatch):
     """A rule file that was edited a moment ago is what is asked, not what was generated before."""
-    monkeypatch.setattr(compiled, "made_of", lambda: "something else")
+    monkeypatch.setattr(compiled, "source_hash", lambda: "something else")
     monkeypatch.setattr(compiled, "compile_offline", lambda config_file: "compiled now")
 
     assert rules_offline() == "compiled now"

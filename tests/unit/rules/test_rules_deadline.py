@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_rules.knowledge.deadline import DeadlineRefused, deadline_ms
+from sparkfuse_rules.knowledge.deadline import DeadlineError, deadline_ms
 
 START = "2026-11-21T02:00:00+00:00"
 
@@ -79,7 +79,7 @@ def test_the_days_on_which_clocks_change(start: str, said: str, expected: str):
 )  # fmt: skip
 def test_anything_else_is_refused_with_what_would_be_right(said: str):
     """The owner reads what is wrong, and three examples of what is right; nothing else happens."""
-    with pytest.raises(DeadlineRefused, match=r"spark\.sparkfuse\.deadline=.* is not used: it must") as refused:
+    with pytest.raises(DeadlineError, match=r"spark\.sparkfuse\.deadline=.* is not used: it must") as refused:
         deadline_ms(said, at(START))
 
     assert "06:30 Europe/Berlin" in str(refused.value) or "after the application's start" in str(refused.value)
@@ -90,7 +90,7 @@ def test_anything_else_is_refused_with_what_would_be_right(said: str):
 @pytest.mark.parametrize("said", ["2000-01-01T00:00Z", "0h", "367d", "2026-11-21T02:00Z"])
 def test_a_moment_that_is_not_ahead_is_refused(said: str):
     """A deadline of last year would page at once, one in ten years never."""
-    with pytest.raises(DeadlineRefused, match="must lie after the application's start"):
+    with pytest.raises(DeadlineError, match="must lie after the application's start"):
         deadline_ms(said, at(START))
 
 
@@ -108,5 +108,5 @@ def test_no_text_and_no_start_is_anything_but_a_moment_or_refused(said: str, sta
     """Whatever somebody writes into a configuration."""
     try:
         assert deadline_ms(said, start) > start
-    except DeadlineRefused as refused:
+    except DeadlineError as refused:
         assert "spark.sparkfuse.deadline" in str(refused)  # noqa: PT017

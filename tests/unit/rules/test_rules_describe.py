@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkfuse_rules.describe import bind, placeholders, readable_bytes, readable_duration, render
-from sparkfuse_rules.refusal import RuleRefused
+from sparkfuse_rules.errors import RuleError
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_template_becomes_a_sentence(template, row, expected):
 )
 def test_a_broken_template_is_refused(template):
     """Formats that could blow up, or reach into objects, are refused before the first row."""
-    with pytest.raises(RuleRefused):
+    with pytest.raises(RuleError):
         placeholders(template)
 
 

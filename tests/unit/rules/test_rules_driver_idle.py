@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkfuse_rules.knowledge.baseline import Sample, fit
-from sparkfuse_rules.knowledge.driver_idle import fit_waits
+from sparkfuse_rules.knowledge.driver_idle import fit_driver_idle
 from sparkfuse_rules.knowledge.robust import MAX_MS
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
-from sparkfuse_rules.knowledge.training_samples import application_sample, waiting_columns
+from sparkfuse_rules.knowledge.training_samples import application_sample, driver_idle_columns
 
 # Two healthy runs differ by this much anyway.
 LEAST = math.log(1.15)
@@ -26,7 +26,7 @@ runs = st.lists(
 
 def bound(told: list[tuple[int, int]], elapsed_ms: int, between_ms: int) -> int:
     """What is the most that 19 of 20 runs would be without a job."""
-    waits = fit_waits(told, LEAST)
+    waits = fit_driver_idle(told, LEAST)
     assert waits is not None
     return waits.bound_ms(elapsed_ms, between_ms)
 
@@ -53,7 +53,7 @@ def test_the_order_of_the_runs_does_not_matter(told: list[tuple[int, int]], rest
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
 def test_the_longer_the_jobs_take_the_longer_the_driver_may_wait(told: list[tuple[int, int]], one: int, other: int):
-    """Neighbours and more rows make both longer."""
+    """HostIndex and more rows make both longer."""
     assert bound(told, min(one, other), 0) <= bound(told, max(one, other), 0)
 
 
@@ -121,12 +121,12 @@ def test_nothing_is_said_before_five_runs_told_it():
     little, enough = fit(old + new[:4], 100), fit(old + new, 100)
     row = {"elapsed_ms": 60_000, "between_jobs_ms": 5_000}
 
-    assert fit_waits([], LEAST) is None
+    assert fit_driver_idle([], LEAST) is None
     assert little is not None
     assert enough is not None
-    assert waiting_columns(little, row) == {}
-    assert waiting_columns(enough, {"elapsed_ms": 60_000}) == {}
-    assert waiting_columns(enough, row).keys() == {"expected_between_p95_ms"}
+    assert driver_idle_columns(little, row) == {}
+    assert driver_idle_columns(enough, {"elapsed_ms": 60_000}) == {}
+    assert driver_idle_columns(enough, row).keys() == {"expected_between_p95_ms"}
 
 
 def test_an_application_teaches_it_and_it_is_written_down():

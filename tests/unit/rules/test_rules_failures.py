@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_rules.knowledge.failures import KINDS, RETRIES, UNKNOWN, Failure, classify, known_failures
+from sparkfuse_rules.knowledge.failures import KINDS, RETRIES, UNKNOWN, Failure, classify, failure_patterns
 
 EXAMPLES = [
     pytest.param(known.failure, example, id=f"{known.failure.reason}-{number}")
-    for known in known_failures()
+    for known in failure_patterns()
     for number, example in enumerate(known.examples)
 ]
 
@@ -40,12 +40,12 @@ def test_the_same_text_within_a_failed_job_is_known_too(expected: Failure, examp
 
 def test_reasons_are_once_and_words_are_known() -> None:
     """A reason is a name that rules and people use."""
-    reasons = [known.failure.reason for known in known_failures()]
+    reasons = [known.failure.reason for known in failure_patterns()]
 
     assert len(reasons) == len(set(reasons))
-    assert {known.failure.kind for known in known_failures()} <= set(KINDS)
-    assert {known.failure.retry for known in known_failures()} <= set(RETRIES)
-    assert all(known.source for known in known_failures())
+    assert {known.failure.kind for known in failure_patterns()} <= set(KINDS)
+    assert {known.failure.retry for known in failure_patterns()} <= set(RETRIES)
+    assert all(known.source for known in failure_patterns())
 
 
 @pytest.mark.parametrize(("failure_class", "reason"), [(None, None), ("", ""), ("Success", ""), ("x", "y")])

@@ -6,16 +6,16 @@ import pytest
 
 from sparkfuse_rules.knowledge import hosts
 from sparkfuse_rules.knowledge.hosts import (
-    Met,
-    Neighbours,
-    Trouble,
+    HostIndex,
+    HostObservations,
+    HostProblem,
     host_columns,
-    lately,
-    met,
-    trouble_of_failure,
-    trouble_of_loss,
-    trouble_of_stage,
-    trouble_of_task,
+    observe,
+    problem_of_failure,
+    problem_of_loss,
+    problem_of_stage,
+    problem_of_task,
+    recent_only,
 )
 
 NOW = 1_795_226_400_000
@@ -33,8 +33,10 @@ TASK = {
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        pytest.param({}, Trouble("h1", "node_lost", failing=True), id="infrastructure"),
-        pytest.param({"failure": "disk_full"}, Trouble("h1", "disk_full", failing=True, storage=True), id="its disk"),
+        pytest.param({}, HostProblem("h1", "node_lost", failing=True), id="infrastructure"),
+        pytest.param(
+            {"failure": "disk_full"}, HostProblem("h1", "disk_full", failing=True, storage=True), id="its disk"
+        ),
         pytest.param({"failure_kind": "user_code"}, None, id="the job's own"),
         pytest.param({"failure_kind": "configuration"}, None, id="its memory"),
         pytest.param({"failure_kind": "benign"}, None, id="asked to leave"),
@@ -44,7 +46,7 @@ TASK = {
                 "failure": "unknown",
                 "failure_reason": "IOException: Input/output error",
             },
-            Trouble("h1", "storage_error", storage=True),
+            HostProblem("h1", "storage_error", storage=True),
             id="a read error that nobody knows better",
         ),
         pytest.param({"host": None}, None, id="nowhere"),
@@ -52,7 +54,7 @@ TASK = {
 )
 def test_failed_tasks_tell_of_a_host(change, expected):
     """Only what is of the infrastructure or of storage."""
-    assert trouble_of_failure({**FAILURE, **change}) == expected
+    assert problem_of_failure({**FAILURE, **change}) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,9 +62,9 @@ def test_failed_tasks_tell_of_a_host(change, expected):
 )
 def test_a_lost_executor_tells_of_a_host_unless_the_job_or_nobody_is_to_blame(kind, counts):
     """One killed for its own memory says nothing of the host."""
-    found = trouble_of_loss({"host": "h1", "failure_kind": kind, "failure": "process_killed"})
+    found = problem_of_loss({"host": "h1", "failure_kind": kind, "failure": "process_killed"})
 
-    assert found == (Trouble("h1", "process_killed", failing=True) if counts else None)
+    assert found == (HostProblem("h1", "process_killed", failing=True) if counts else None)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_a_lost_executor_tells_of_a_host_unless_the_job_or_nobody_is_to_blame(ki
 )
 def test_the_slowest_task_tells_of_a_host_with_the_data_of_its_siblings(change, counts):
     """Data is the job's, time on the same data may be the host's."""
-    assert (trouble_of_stage({**STAGE, **change}) == Trouble("h1", "slow_task", slow=True)) is counts
+    assert (problem_of_stage({**STAGE, **change}) == HostProblem("h1", "slow_task", slow=True)) is counts
 
 
 @pytest.mark.parametrize(
@@ -95,48 +97,50 @@ def test_the_slowest_task_tells_of_a_host_with_the_data_of_its_siblings(change, 
 )
 def test_a_task_that_stands_still_in_storage_tells_of_it(change, counts):
     """The stack says where it waits."""
-    assert (trouble_of_task({**TASK, **change}) == Trouble("h1", "storage_stalled", storage=True)) is counts
+    assert (problem_of_task({**TASK, **change}) == HostProblem("h1", "storage_stalled", storage=True)) is counts
 
 
-def failing(host: str, word: str = "node_lost") -> Trouble:
-    return Trouble(host, word, failing=True)
+def failing(host: str, word: str = "node_lost") -> HostProblem:
+    return HostProblem(host, word, failing=True)
 
 
 def test_a_host_is_counted_over_applications():
     """Each application once; who suffers elsewhere; the word of most of them; ids in their order, at most eight."""
     everyone = [
-        met(Met("app-1"), NOW, ["h1", "h2"], [failing("h1"), Trouble("h1", "slow_task", slow=True)]),
-        met(Met("app-2"), NOW, ["h1"], [Trouble("h1", "disk_full", failing=True, storage=True)]),
-        met(Met("app-3"), NOW, ["h1"], [failing("h1"), failing("h2")]),
-        met(Met("app-4"), NOW, ["h1"], [Trouble("h1", "slow_task", slow=True)]),
-        met(Met("app-5"), NOW, ["h1", "h3"], []),
-        met(Met("app-6"), NOW, ["h3"], [failing("h3")]),
+        observe(
+            HostObservations("app-1"), NOW, ["h1", "h2"], [failing("h1"), HostProblem("h1", "slow_task", slow=True)]
+        ),
+        observe(HostObservations("app-2"), NOW, ["h1"], [HostProblem("h1", "disk_full", failing=True, storage=True)]),
+        observe(HostObservations("app-3"), NOW, ["h1"], [failing("h1"), failing("h2")]),
+        observe(HostObservations("app-4"), NOW, ["h1"], [HostProblem("h1", "slow_task", slow=True)]),
+        observe(HostObservations("app-5"), NOW, ["h1", "h3"], []),
+        observe(HostObservations("app-6"), NOW, ["h3"], [failing("h3")]),
     ]
 
-    assert host_columns("h1", Neighbours(everyone)) == {
+    assert host_columns("h1", HostIndex(everyone)) == {
         "host": "h1", "applications": 5, "failing_applications": 3, "slow_applications": 1, "storage_applications": 1,
         "elsewhere_applications": 2, "failure": "node_lost", "application_ids": "app-1, app-2, app-3, app-4",
     }  # fmt: skip
-    assert host_columns("h9", Neighbours(everyone))["elsewhere_applications"] == 5
-    assert "failure" not in host_columns("h9", Neighbours(everyone))
-    many = [met(Met(f"app-{n:02}"), NOW, [], [failing("h1")]) for n in range(20)]
-    assert host_columns("h1", Neighbours(many))["application_ids"].count("app-") == 8
+    assert host_columns("h9", HostIndex(everyone))["elsewhere_applications"] == 5
+    assert "failure" not in host_columns("h9", HostIndex(everyone))
+    many = [observe(HostObservations(f"app-{n:02}"), NOW, [], [failing("h1")]) for n in range(20)]
+    assert host_columns("h1", HostIndex(many))["application_ids"].count("app-") == 8
 
 
 def test_ten_minutes_later_it_is_forgotten():
     """What is told again stays, the rest goes."""
-    early = met(Met("app-1"), NOW, ["h1"], [failing("h1")])
-    later = met(early, NOW + 599_999, ["h2"], [])
-    over = met(early, NOW + 600_000, ["h2"], [])
+    early = observe(HostObservations("app-1"), NOW, ["h1"], [failing("h1")])
+    later = observe(early, NOW + 599_999, ["h2"], [])
+    over = observe(early, NOW + 600_000, ["h2"], [])
 
     assert set(later.failing) == {"h1"}
     assert (set(over.failing), set(over.ran)) == (set(), {"h2"})
-    assert lately(over, NOW + 1_200_000).ran == {}
+    assert recent_only(over, NOW + 1_200_000).ran == {}
 
 
 def test_one_application_is_remembered_for_a_bounded_number_of_hosts(monkeypatch):
     """Whatever it tells; what it told last stays."""
     monkeypatch.setattr(hosts, "MOST_HOSTS", 3)
-    found = met(Met("app-1"), NOW, [f"h{n}" for n in range(9)], [failing(f"h{n}") for n in range(9)])
+    found = observe(HostObservations("app-1"), NOW, [f"h{n}" for n in range(9)], [failing(f"h{n}") for n in range(9)])
 
     assert list(found.ran) == list(found.failing) == ["h6", "h7", "h8"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_rules.identity_page import cases
+from sparkfuse_rules.documents import identity_cases
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, identify
 from sparkfuse_rules.knowledge.naming import without_varying_parts
 
@@ -48,7 +48,7 @@ def test_first_source_that_says_something_names_the_job(properties, name, expect
     assert actual == expected
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case["case"])
+@pytest.mark.parametrize("case", identity_cases(), ids=lambda case: case["case"])
 def test_real_property_sets(case):
     """What schedulers, platforms and shells set gives the job, owner and team that the page on identity says."""
     actual = identify(case["properties"], case["name"], "app-1", 0, 1000, case["user"])

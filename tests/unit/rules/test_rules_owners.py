@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sparkfuse_rules.errors import RuleError
 from sparkfuse_rules.owners import Owners, read_owners
-from sparkfuse_rules.refusal import RuleRefused
 
 MAPPING = """\
 owners:
@@ -57,6 +57,6 @@ def test_a_wrong_entry_is_refused_with_its_place(tmp_path, entry, said):
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(f"owners:\n  - {entry}\n")
 
-    with pytest.raises(RuleRefused, match=r"sparkfuse.yaml: owners\[0\]") as refused:
+    with pytest.raises(RuleError, match=r"sparkfuse.yaml: owners\[0\]") as refused:
         read_owners(path)
     assert said in str(refused.value)

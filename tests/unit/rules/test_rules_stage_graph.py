@@ -1,15 +1,15 @@
-from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY, KnownStage, WholeRun, fingerprint_in_run
+from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY, CompleteRun, StartedStageOfRun, fingerprint_in_run
 
 
-def run(offset: int, *, joined: str = "Join", plan: tuple[str, ...] = ()) -> WholeRun:
+def run(offset: int, *, joined: str = "Join", plan: tuple[str, ...] = ()) -> CompleteRun:
     """Two scans and a join, with stage ids that begin at ``offset``."""
     scan, other, join = offset, offset + 1, offset + 2
     stages = {
-        scan: KnownStage("scan at a.py:1", ("Scan orders",)),
-        other: KnownStage("scan at a.py:2", ("Scan customers",)),
-        join: KnownStage("count at a.py:3", (joined,), (scan, other), 4),
+        scan: StartedStageOfRun("scan at a.py:1", ("Scan orders",)),
+        other: StartedStageOfRun("scan at a.py:2", ("Scan customers",)),
+        join: StartedStageOfRun("count at a.py:3", (joined,), (scan, other), 4),
     }
-    return WholeRun(stages, {4: plan})
+    return CompleteRun(stages, {4: plan})
 
 
 def test_ids_do_not_matter_and_what_a_stage_does_matters():
@@ -31,15 +31,17 @@ def test_parents_are_part_of_it_and_are_kept():
 
 def test_a_stage_without_a_start_is_known_by_name_only():
     """Half of a fingerprint is marked, so that it mixes with no history."""
-    assert fingerprint_in_run(7, None, WholeRun({})).startswith(NAME_ONLY)
-    assert fingerprint_in_run(7, "a at b.py:1", WholeRun({})) == fingerprint_in_run(8, "a at b.py:9", WholeRun({}))
+    assert fingerprint_in_run(7, None, CompleteRun({})).startswith(NAME_ONLY)
+    assert fingerprint_in_run(7, "a at b.py:1", CompleteRun({})) == fingerprint_in_run(
+        8, "a at b.py:9", CompleteRun({})
+    )
 
 
 def test_parents_in_a_circle_end():
     """No list of parents, however wrong, runs for ever."""
-    circle = {number: KnownStage("a", (), (number - 1, number, number + 1)) for number in range(1, 3000)}
+    circle = {number: StartedStageOfRun("a", (), (number - 1, number, number + 1)) for number in range(1, 3000)}
 
-    assert not fingerprint_in_run(2999, None, WholeRun(circle)).startswith(NAME_ONLY)
+    assert not fingerprint_in_run(2999, None, CompleteRun(circle)).startswith(NAME_ONLY)
 
 
 def test_a_log_that_tells_more_than_the_plugin_gives_the_same_fingerprint():

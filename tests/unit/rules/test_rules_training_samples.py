@@ -5,9 +5,9 @@ import pytest
 from sparkfuse_rules.knowledge.baseline_model import Expectation, Sample
 from sparkfuse_rules.knowledge.training_samples import (
     application_sample,
+    capped_severity,
     ended_well,
     expected_columns,
-    gated,
     stage_sample,
 )
 
@@ -80,4 +80,8 @@ def test_an_expectation_becomes_columns():
 
 def test_incomplete_evidence_is_never_critical():
     """Below 0.99 the worst word is warning; what is less than that stays."""
-    assert [gated("critical", 0.99), gated("critical", 0.989), gated("info", 0.0)] == ["critical", "warning", "info"]
+    assert [capped_severity("critical", 0.99), capped_severity("critical", 0.989), capped_severity("info", 0.0)] == [
+        "critical",
+        "warning",
+        "info",
+    ]

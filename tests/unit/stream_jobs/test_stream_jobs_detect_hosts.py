@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.hosts import Trouble
+from sparkfuse_rules.knowledge.hosts import HostProblem
 from sparkfuse_stream_jobs.detect import codec, hosts
 from sparkfuse_stream_jobs.detect.host_news import HostNews, together
 
@@ -17,7 +17,7 @@ class Cluster:
         self.memory = hosts.held_memory()
         self.wakes: set[int] = set()
 
-    def tell(self, app: str, at: int, *troubles: Trouble, ran: tuple[str, ...] = ()) -> None:
+    def tell(self, app: str, at: int, *troubles: HostProblem, ran: tuple[str, ...] = ()) -> None:
         news = HostNews("prod-eu", app, app, at, ran, troubles)
         self.wakes |= {each.at_ms for each in hosts.hear(news, self.memory)}
 
@@ -29,8 +29,8 @@ class Cluster:
         return rows
 
 
-def node_lost(host: str) -> Trouble:
-    return Trouble(host, "node_lost", failing=True)
+def node_lost(host: str) -> HostProblem:
+    return HostProblem(host, "node_lost", failing=True)
 
 
 def test_a_host_that_several_applications_meet_something_on_gets_one_row_a_window():
@@ -39,7 +39,7 @@ def test_a_host_that_several_applications_meet_something_on_gets_one_row_a_windo
     for app in ("a", "b", "c"):
         cluster.tell(app, T, node_lost("h1"))
     cluster.tell("d", T, ran=("h1", "h2"))
-    cluster.tell("e", T, Trouble("h2", "slow_task", slow=True))
+    cluster.tell("e", T, HostProblem("h2", "slow_task", slow=True))
     first, second = cluster.until(T)
 
     assert (first.view, first.cluster, first.app_id, first.window_end_ms) == ("host_live", "prod-eu", "host/h1", T)
@@ -50,7 +50,7 @@ def test_a_host_that_several_applications_meet_something_on_gets_one_row_a_windo
 
 
 def test_no_news_no_row_and_news_of_one_window_slide_over_ten_minutes():
-    """Trouble of nine minutes ago still counts when somebody else meets it; that of eleven does not."""
+    """HostProblem of nine minutes ago still counts when somebody else meets it; that of eleven does not."""
     cluster = Cluster()
     cluster.tell("a", T, node_lost("h1"))
     cluster.tell("b", T, ran=("h1",))
@@ -95,7 +95,7 @@ def test_a_fleet_is_remembered_up_to_a_bound_that_frees_itself(monkeypatch):
 
 def test_news_travel_as_bytes():
     """From Identify to the step that keeps them."""
-    news = HostNews("prod-eu", "a@1", "a", T, ("h1",), (node_lost("h1"), Trouble("h2", "disk_full", storage=True)))
+    news = HostNews("prod-eu", "a@1", "a", T, ("h1",), (node_lost("h1"), HostProblem("h2", "disk_full", storage=True)))
     of_news = codec.news_codec()
 
     assert of_news.decode(of_news.encode(news)) == news
@@ -103,7 +103,7 @@ def test_news_travel_as_bytes():
 
 def test_what_an_application_tells_of_one_window_is_one_piece_of_news_and_means_the_same():
     """Twenty stages with a slow task each are no twenty turns to the cluster; another window is another piece."""
-    slow = Trouble("h2", "slow_task", slow=True)
+    slow = HostProblem("h2", "slow_task", slow=True)
     told = [
         HostNews("c", "a@1", "a", T, troubles=(node_lost("h1"),)),
         HostNews("c", "a@1", "a", T, troubles=(slow,)),

@@ -10,7 +10,7 @@ import pytest
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
-from sparkfuse_rules.owners import Owned, Owners
+from sparkfuse_rules.owners import OwnerEntry, Owners
 from sparkfuse_stream_jobs.detect import codec, lifecycle, meters, rows, rule_select, run_memory, worker_start
 from sparkfuse_stream_jobs.detect.findings import Writer, finding_id, text
 from tests.unit.stream_jobs.detect_rows import Run
@@ -18,7 +18,7 @@ from tests.unit.stream_jobs.detect_rows import Run
 T = 1_795_226_400_000
 
 
-OWNERS = Owners((Owned("jobs/*", "mapped@example.com", "mapped"),))
+OWNERS = Owners((OwnerEntry("jobs/*", "mapped@example.com", "mapped"),))
 WRITER = Writer.of(load_catalog(), "https://docs.sparkfuse.example", OWNERS)
 
 

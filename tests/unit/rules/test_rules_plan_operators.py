@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparkfuse_rules.knowledge.plan_conditions import LONGEST, condition, has_condition
+from sparkfuse_rules.knowledge.plan_operators import LONGEST, condition, has_condition
 
 
 @pytest.mark.parametrize(

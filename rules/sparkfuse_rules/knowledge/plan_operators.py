@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 LONGEST = 400
 MOST_CHARS = 20_000
@@ -12,6 +13,12 @@ _WORDS = frozenset({
     "AND", "Cross", "FullOuter", "IN", "INSET", "Inner", "LeftAnti", "LeftOuter", "LeftSemi", "LIKE", "NOT", "OR",
     "RightOuter", "isnotnull",
 })  # fmt: skip
+# ArrowEvalPython, BatchEvalPython, MapInPandas, MapInArrow, FlatMapGroupsInPandas, FlatMapCoGroupsInArrow,
+# AggregateInPandas, ArrowAggregatePython, WindowInPandas, ArrowWindowPython, PythonUDTF and their kin: Spark's
+# nodes that start Python workers all say so (org.apache.spark.sql.execution.python).
+_PYTHON = re.compile(r"Python|InPandas|InArrow")
+# Behind it stand columns and tables, which are called what users like.
+_FIRST_WORD = re.compile(r"[\s(]")
 
 
 def has_condition(node: str) -> bool:
@@ -31,3 +38,13 @@ def condition(text: str) -> str:
         if told and len(found) + len(part[0]) < LONGEST:
             found += f" {part[0]}" if found else part[0]
     return found
+
+
+def runs_python(scope_names: Iterable[str], plan_nodes: Iterable[str] = ()) -> bool:
+    """Whether one of the operators runs Python; the plan is asked only where no operator of the stage is known.
+
+    The plan is that of the whole query, so it says only that some stage of it does. RDDs of Python functions have no
+    scope of their own and cannot be told.
+    """
+    scopes = list(scope_names)
+    return any(_PYTHON.search(_FIRST_WORD.split(name, 1)[0]) for name in (scopes or plan_nodes))

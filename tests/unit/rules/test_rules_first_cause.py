@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_rules.knowledge.causes import MOST_CHARS, first_cause
+from sparkfuse_rules.knowledge.first_cause import MOST_CHARS, first_cause
 
 JAVA = (
     "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task 0.3 in stage "

@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sparkfuse_rules.knowledge.failures import Failure, classify
+from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify
 
 # How long a loss counts as lately.
 WINDOW_MS = 600_000
 # An application that loses more within that time is beyond every threshold anyway.
 MOST_REMEMBERED = 1_000
-BENIGN = "benign"
 _EXIT_CODE = re.compile(r"(?i)exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? ?(-?\d+)")
 # Spark ends the application first and its executors then; their clocks are not the same.
 CLOCK_SLACK_MS = 1_000
@@ -36,7 +35,7 @@ _BY_EXIT_CODE = {
 
 
 @dataclass(frozen=True)
-class Left:
+class ExecutorRemoval:
     """One executor that went away. Times are ms since the epoch; None for what is not known."""
 
     removed_ms: int
@@ -46,7 +45,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Losses:
+class ExecutorLosses:
     """The executors of one application: how many are there, how many were at most, and who was lost lately and why."""
 
     present: int = 0
@@ -54,23 +53,23 @@ class Losses:
     recent: tuple[tuple[int, str], ...] = ()
 
 
-def joined(losses: Losses) -> Losses:
+def executor_added(losses: ExecutorLosses) -> ExecutorLosses:
     """The state with one executor more."""
     return replace(losses, present=losses.present + 1, peak=max(losses.peak, losses.present + 1))
 
 
-def left(losses: Losses, executor: Left) -> tuple[Losses, dict[str, Any]]:
+def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple[ExecutorLosses, dict[str, Any]]:
     """The state with one executor less, and the columns of executor_loss that say why it went and who else did.
 
     One that was asked to leave is benign and counts for nobody. Columns: exit_code and lived_ms where known,
     failure_kind, failure, lost_executors, peak_executors, lost_alike.
     """
     exit_code = executor.exit_code if executor.exit_code is not None else exit_code_of(executor.reason)
-    failure = why(executor.reason, exit_code)
+    failure = classify_removal(executor.reason, exit_code)
     recent = tuple(each for each in losses.recent if each[0] > executor.removed_ms - WINDOW_MS)
     if failure.kind != BENIGN:
         recent = (*recent, (executor.removed_ms, failure.reason))[-MOST_REMEMBERED:]
-    after = Losses(max(0, losses.present - 1), max(losses.peak, 1), recent)
+    after = ExecutorLosses(max(0, losses.present - 1), max(losses.peak, 1), recent)
     columns: dict[str, Any] = {
         "failure_kind": failure.kind,
         "failure": failure.reason,
@@ -85,7 +84,7 @@ def left(losses: Losses, executor: Left) -> tuple[Losses, dict[str, Any]]:
     return after, columns
 
 
-def goes_with(ended_ms: int, removed_ms: int, failure: str) -> bool:
+def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bool:
     """Whether an executor that went at ``removed_ms`` of ``failure`` went because the application ended [ms, epoch].
 
     The last second before the end is the clocks', but for what an application may end by.
@@ -93,7 +92,7 @@ def goes_with(ended_ms: int, removed_ms: int, failure: str) -> bool:
     return removed_ms >= ended_ms - (0 if failure in _ENDS_APPLICATIONS else CLOCK_SLACK_MS)
 
 
-def why(reason: str | None, exit_code: int | None) -> Failure:
+def classify_removal(reason: str | None, exit_code: int | None) -> Failure:
     """What took the executor: by Spark's text, and by the exit code where that says only that it went."""
     failure = classify(None, reason)
     if failure.reason in _SAYS_NOTHING and exit_code in _BY_EXIT_CODE:

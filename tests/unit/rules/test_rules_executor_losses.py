@@ -6,14 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_rules.knowledge.losses import WINDOW_MS, Left, Losses, exit_code_of, joined, left, why
-from sparkfuse_rules.knowledge.python_operators import runs_python
+from sparkfuse_rules.knowledge.executor_losses import (
+    WINDOW_MS,
+    ExecutorLosses,
+    ExecutorRemoval,
+    classify_removal,
+    executor_added,
+    executor_removed,
+    exit_code_of,
+)
+from sparkfuse_rules.knowledge.plan_operators import runs_python
 
 
-def of(executors: int) -> Losses:
-    losses = Losses()
+def of(executors: int) -> ExecutorLosses:
+    losses = ExecutorLosses()
     for _ in range(executors):
-        losses = joined(losses)
+        losses = executor_added(losses)
     return losses
 
 
@@ -37,7 +45,7 @@ def of(executors: int) -> Losses:
 )  # fmt: skip
 def test_why_an_executor_went(reason: str | None, kind: str, failure: str, exit_code: int | None) -> None:
     """By Spark's text, and by the exit code where the text says nothing more."""
-    _, columns = left(of(2), Left(removed_ms=1_000, reason=reason))
+    _, columns = executor_removed(of(2), ExecutorRemoval(removed_ms=1_000, reason=reason))
 
     assert (columns["failure_kind"], columns["failure"], columns.get("exit_code")) == (kind, failure, exit_code)
 
@@ -45,10 +53,10 @@ def test_why_an_executor_went(reason: str | None, kind: str, failure: str, exit_
 def test_losses_count_for_ten_minutes_and_by_reason() -> None:
     """Those that were asked to leave count for nobody."""
     losses = of(4)
-    losses, _ = left(losses, Left(0, 0, "Command exited with code 52"))
-    losses, _ = left(losses, Left(1_000, 0, "Executor killed by driver."))
-    losses, second = left(losses, Left(2_000, 500, "Command exited with code 137"))
-    _, third = left(losses, Left(WINDOW_MS + 1, None, "Command exited with code 137"))
+    losses, _ = executor_removed(losses, ExecutorRemoval(0, 0, "Command exited with code 52"))
+    losses, _ = executor_removed(losses, ExecutorRemoval(1_000, 0, "Executor killed by driver."))
+    losses, second = executor_removed(losses, ExecutorRemoval(2_000, 500, "Command exited with code 137"))
+    _, third = executor_removed(losses, ExecutorRemoval(WINDOW_MS + 1, None, "Command exited with code 137"))
 
     assert (second["lost_executors"], second["lost_alike"], second["peak_executors"]) == (2, 1, 4)
     assert second["lived_ms"] == 1_500
@@ -60,8 +68,8 @@ def test_the_most_that_were_there_stays() -> None:
     """Executors that go and come are no more than there were at once."""
     losses = of(3)
     for _ in range(5):
-        losses, columns = left(losses, Left(1_000, 0, "preempted"))
-        losses = joined(losses)
+        losses, columns = executor_removed(losses, ExecutorRemoval(1_000, 0, "preempted"))
+        losses = executor_added(losses)
 
     assert columns["peak_executors"] == 3
 
@@ -69,9 +77,9 @@ def test_the_most_that_were_there_stays() -> None:
 @given(st.lists(st.tuples(st.integers(0, 10**13), st.text(max_size=60), st.integers(-(2**31), 2**31 - 1)), max_size=30))
 def test_any_order_and_text_has_an_answer(removals: list[tuple[int, str, int]]) -> None:
     """A clock that jumps, an executor that was never added, a reason of another language."""
-    losses = Losses()
+    losses = ExecutorLosses()
     for removed_ms, reason, exit_code in removals:
-        losses, columns = left(losses, Left(removed_ms, None, reason, exit_code))
+        losses, columns = executor_removed(losses, ExecutorRemoval(removed_ms, None, reason, exit_code))
         assert columns["lost_alike"] <= columns["lost_executors"]
         assert columns["peak_executors"] >= 1
 
@@ -81,7 +89,7 @@ def test_exit_codes_are_read_from_texts() -> None:
     assert exit_code_of("Exit status: -100. Diagnostics: Container released on a *lost* node") == -100
     assert exit_code_of("The executor with id 1 exited with exit code 143(SIGTERM)") == 143
     assert exit_code_of("no code") is None
-    assert why("Executor Process Lost", 134).reason == "process_crashed"
+    assert classify_removal("Executor Process Lost", 134).reason == "process_crashed"
 
 
 @pytest.mark.parametrize(

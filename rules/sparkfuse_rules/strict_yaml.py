@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from sparkfuse_rules.refusal import RuleRefused, unknown
+from sparkfuse_rules.errors import RuleError, unknown_name
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -34,28 +34,28 @@ _StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _m
 
 
 def read_mapping(path: Path) -> Mapping[str, Any]:
-    """Read a YAML file that is one mapping; an empty file is an empty one. Raises RuleRefused."""
+    """Read a YAML file that is one mapping; an empty file is an empty one. Raises RuleError."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  a safe loader
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise RuleRefused(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
+        raise RuleError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
     return mapping(str(path), {} if content is None else content)
 
 
 def mapping(place: str, value: object, keys: Collection[str] | None = None) -> Mapping[str, Any]:
-    """``value`` when it is a mapping with text keys, all of them among ``keys``. Raises RuleRefused."""
+    """``value`` when it is a mapping with text keys, all of them among ``keys``. Raises RuleError."""
     if not isinstance(value, Mapping):
-        raise RuleRefused(f"{place}: must be a mapping of keys to values, is {value!r}")
+        raise RuleError(f"{place}: must be a mapping of keys to values, is {value!r}")
     for key in value:
         if keys is not None and key not in keys:
-            raise unknown(place, "key", key, keys)
+            raise unknown_name(place, "key", key, keys)
     return {str(key): each for key, each in value.items()}
 
 
 def text(place: str, value: object) -> str:
-    """``value`` when it is text that says something. Raises RuleRefused."""
+    """``value`` when it is text that says something. Raises RuleError."""
     if not isinstance(value, str) or not value.strip():
-        raise RuleRefused(f"{place}: must be text, is {value!r}")
+        raise RuleError(f"{place}: must be text, is {value!r}")
     return value.strip()
 
 
@@ -66,13 +66,13 @@ def number(place: str, value: object) -> int | float:
     except ValueError:
         read = None
     if isinstance(read, bool) or not isinstance(read, int | float) or not math.isfinite(read):
-        raise RuleRefused(f"{place}: must be a number, is {value!r}")
+        raise RuleError(f"{place}: must be a number, is {value!r}")
     return int(read) if isinstance(read, float) and read.is_integer() and abs(read) < 2**63 else read
 
 
 def duration_ms(place: str, value: object) -> int:
-    """Milliseconds of a duration like 0s, 90s, 10m, 1h. Raises RuleRefused."""
+    """Milliseconds of a duration like 0s, 90s, 10m, 1h. Raises RuleError."""
     found = _DURATION.fullmatch(str(value).strip())
     if not found:
-        raise RuleRefused(f"{place}: must be a duration like 0s, 90s, 10m or 1h, is {value!r}")
+        raise RuleError(f"{place}: must be a duration like 0s, 90s, 10m or 1h, is {value!r}")
     return int(found[1]) * _UNIT_MS[found[2]]
