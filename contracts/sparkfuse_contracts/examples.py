@@ -17,6 +17,7 @@ MODULES: Mapping[str, str] = {
     "Action": "action_pb2",
     "Baseline": "baseline_pb2",
     "DeadLetter": "dead_letter_pb2",
+    "DisplayName": "names_pb2",
     "Fact": "fact_pb2",
     "Finding": "finding_pb2",
     "HistoryRow": "history_pb2",

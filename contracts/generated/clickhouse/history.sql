@@ -99,6 +99,8 @@ CREATE TABLE IF NOT EXISTS history (
   `stage_runs_python` Nullable(Bool),
   `stage_operator_rows_max` Nullable(Int64),
   `stage_work_measure` Nullable(String),
+  `stage_stage_name` Nullable(String),
+  `stage_stage_title` Nullable(String),
   `application_name` Nullable(String),
   `application_status` Nullable(String),
   `application_ended_ms` Nullable(Int64),

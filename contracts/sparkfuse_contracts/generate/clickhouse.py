@@ -49,6 +49,14 @@ SHAPES: Mapping[str, Shape] = {
         400,
         ("ifNull(stage_stage_id, -1)", "ifNull(stage_stage_attempt, -1)"),
     ),
+    # One row for each query and each stage; the latest name replaces the earlier one.
+    "names": Shape(
+        "DisplayName",
+        ("app_id", "app_start_ms", "app_attempt", "kind"),
+        "updated_ms",
+        400,
+        ("if(kind = 'query', ifNull(query_id, -1), -1)", "ifNull(stage_id, -1)"),
+    ),
     "findings": Shape("Finding", ("finding_id", "updated_ms"), None, 400),
     "baselines": Shape(
         "Baseline",

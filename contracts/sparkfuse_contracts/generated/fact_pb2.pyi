@@ -154,18 +154,20 @@ class JobEnded(_message.Message):
     def __init__(self, job_id: _Optional[int] = ..., completed_ms: _Optional[int] = ..., succeeded: bool = ..., failure_reason: _Optional[str] = ...) -> None: ...
 
 class SqlStarted(_message.Message):
-    __slots__ = ("sql_execution_id", "started_ms", "description", "plan_nodes", "root_execution_id")
+    __slots__ = ("sql_execution_id", "started_ms", "description", "plan_nodes", "root_execution_id", "call_site")
     SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
     STARTED_MS_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     PLAN_NODES_FIELD_NUMBER: _ClassVar[int]
     ROOT_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
+    CALL_SITE_FIELD_NUMBER: _ClassVar[int]
     sql_execution_id: int
     started_ms: int
     description: str
     plan_nodes: _containers.RepeatedScalarFieldContainer[str]
     root_execution_id: int
-    def __init__(self, sql_execution_id: _Optional[int] = ..., started_ms: _Optional[int] = ..., description: _Optional[str] = ..., plan_nodes: _Optional[_Iterable[str]] = ..., root_execution_id: _Optional[int] = ...) -> None: ...
+    call_site: str
+    def __init__(self, sql_execution_id: _Optional[int] = ..., started_ms: _Optional[int] = ..., description: _Optional[str] = ..., plan_nodes: _Optional[_Iterable[str]] = ..., root_execution_id: _Optional[int] = ..., call_site: _Optional[str] = ...) -> None: ...
 
 class SqlEnded(_message.Message):
     __slots__ = ("sql_execution_id", "ended_ms", "failure_reason")
@@ -178,7 +180,7 @@ class SqlEnded(_message.Message):
     def __init__(self, sql_execution_id: _Optional[int] = ..., ended_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ...) -> None: ...
 
 class SqlPlan(_message.Message):
-    __slots__ = ("sql_execution_id", "plan_version", "node_names", "node_parents", "metrics", "left_out_nodes", "left_out_metrics")
+    __slots__ = ("sql_execution_id", "plan_version", "node_names", "node_parents", "metrics", "left_out_nodes", "left_out_metrics", "node_details")
     SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
     PLAN_VERSION_FIELD_NUMBER: _ClassVar[int]
     NODE_NAMES_FIELD_NUMBER: _ClassVar[int]
@@ -186,6 +188,7 @@ class SqlPlan(_message.Message):
     METRICS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_NODES_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_METRICS_FIELD_NUMBER: _ClassVar[int]
+    NODE_DETAILS_FIELD_NUMBER: _ClassVar[int]
     sql_execution_id: int
     plan_version: int
     node_names: _containers.RepeatedScalarFieldContainer[str]
@@ -193,7 +196,8 @@ class SqlPlan(_message.Message):
     metrics: _containers.RepeatedCompositeFieldContainer[SqlPlanMetric]
     left_out_nodes: int
     left_out_metrics: int
-    def __init__(self, sql_execution_id: _Optional[int] = ..., plan_version: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., node_parents: _Optional[_Iterable[int]] = ..., metrics: _Optional[_Iterable[_Union[SqlPlanMetric, _Mapping]]] = ..., left_out_nodes: _Optional[int] = ..., left_out_metrics: _Optional[int] = ...) -> None: ...
+    node_details: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, sql_execution_id: _Optional[int] = ..., plan_version: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., node_parents: _Optional[_Iterable[int]] = ..., metrics: _Optional[_Iterable[_Union[SqlPlanMetric, _Mapping]]] = ..., left_out_nodes: _Optional[int] = ..., left_out_metrics: _Optional[int] = ..., node_details: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SqlPlanMetric(_message.Message):
     __slots__ = ("node", "accumulator_id", "name", "type")
@@ -220,7 +224,7 @@ class SqlMetrics(_message.Message):
     def __init__(self, sql_execution_id: _Optional[int] = ..., accumulator_ids: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[int]] = ..., left_out: _Optional[int] = ...) -> None: ...
 
 class StageStarted(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "parent_stage_ids", "scope_names", "submitted_ms", "job_id", "sql_execution_id", "resource_profile_id", "depth")
+    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "parent_stage_ids", "scope_names", "submitted_ms", "job_id", "sql_execution_id", "resource_profile_id", "depth", "call_site")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -232,6 +236,7 @@ class StageStarted(_message.Message):
     SQL_EXECUTION_ID_FIELD_NUMBER: _ClassVar[int]
     RESOURCE_PROFILE_ID_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIELD_NUMBER: _ClassVar[int]
+    CALL_SITE_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     name: str
@@ -243,7 +248,8 @@ class StageStarted(_message.Message):
     sql_execution_id: int
     resource_profile_id: int
     depth: int
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., parent_stage_ids: _Optional[_Iterable[int]] = ..., scope_names: _Optional[_Iterable[str]] = ..., submitted_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., resource_profile_id: _Optional[int] = ..., depth: _Optional[int] = ...) -> None: ...
+    call_site: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., parent_stage_ids: _Optional[_Iterable[int]] = ..., scope_names: _Optional[_Iterable[str]] = ..., submitted_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., resource_profile_id: _Optional[int] = ..., depth: _Optional[int] = ..., call_site: _Optional[str] = ...) -> None: ...
 
 class StageEnded(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "num_tasks", "submitted_ms", "completed_ms", "succeeded", "failure_reason", "operator_rows_max")

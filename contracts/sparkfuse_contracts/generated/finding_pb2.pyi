@@ -48,7 +48,7 @@ class Finding(_message.Message):
     def __init__(self, finding_id: _Optional[str] = ..., rule: _Optional[str] = ..., severity: _Optional[str] = ..., state: _Optional[str] = ..., job_key: _Optional[str] = ..., scope: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., runbook_url: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., started_ms: _Optional[int] = ..., updated_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence_ms: _Optional[int] = ..., completeness: _Optional[float] = ..., runs: _Optional[_Iterable[_Union[FindingRun, _Mapping]]] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ...) -> None: ...
 
 class FindingRun(_message.Message):
-    __slots__ = ("run_key", "app_id", "app_attempt", "app_start_ms", "stage_id", "stage_attempt", "task_id", "executor_id", "state", "severity", "started_ms", "resolved_ms", "evidence")
+    __slots__ = ("run_key", "app_id", "app_attempt", "app_start_ms", "stage_id", "stage_attempt", "task_id", "executor_id", "state", "severity", "started_ms", "resolved_ms", "evidence", "query_id", "stage_name")
     class EvidenceEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +69,8 @@ class FindingRun(_message.Message):
     STARTED_MS_FIELD_NUMBER: _ClassVar[int]
     RESOLVED_MS_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     run_key: str
     app_id: str
     app_attempt: int
@@ -82,4 +84,6 @@ class FindingRun(_message.Message):
     started_ms: int
     resolved_ms: int
     evidence: _containers.ScalarMap[str, str]
-    def __init__(self, run_key: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., executor_id: _Optional[str] = ..., state: _Optional[str] = ..., severity: _Optional[str] = ..., started_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    query_id: int
+    stage_name: str
+    def __init__(self, run_key: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., task_id: _Optional[int] = ..., executor_id: _Optional[str] = ..., state: _Optional[str] = ..., severity: _Optional[str] = ..., started_ms: _Optional[int] = ..., resolved_ms: _Optional[int] = ..., evidence: _Optional[_Mapping[str, str]] = ..., query_id: _Optional[int] = ..., stage_name: _Optional[str] = ...) -> None: ...

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Opti
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class LiveRow(_message.Message):
-    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "stage", "task", "executor", "application", "failure", "job", "executor_loss", "host", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick")
+    __slots__ = ("view", "cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness", "job_key", "run_key", "owner", "team", "stage", "task", "executor", "application", "failure", "job", "executor_loss", "host", "query", "application_started", "application_ended", "job_started", "job_ended", "sql_started", "sql_ended", "stage_started", "stage_ended", "executor_added", "executor_removed", "tick", "sql_plan")
     VIEW_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -28,6 +28,7 @@ class LiveRow(_message.Message):
     JOB_FIELD_NUMBER: _ClassVar[int]
     EXECUTOR_LOSS_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_STARTED_FIELD_NUMBER: _ClassVar[int]
     APPLICATION_ENDED_FIELD_NUMBER: _ClassVar[int]
     JOB_STARTED_FIELD_NUMBER: _ClassVar[int]
@@ -39,6 +40,7 @@ class LiveRow(_message.Message):
     EXECUTOR_ADDED_FIELD_NUMBER: _ClassVar[int]
     EXECUTOR_REMOVED_FIELD_NUMBER: _ClassVar[int]
     TICK_FIELD_NUMBER: _ClassVar[int]
+    SQL_PLAN_FIELD_NUMBER: _ClassVar[int]
     view: str
     cluster: str
     tenant: str
@@ -60,6 +62,7 @@ class LiveRow(_message.Message):
     job: JobLive
     executor_loss: ExecutorLoss
     host: HostLive
+    query: QueryLive
     application_started: _fact_pb2.ApplicationStarted
     application_ended: _fact_pb2.ApplicationEnded
     job_started: _fact_pb2.JobStarted
@@ -71,10 +74,11 @@ class LiveRow(_message.Message):
     executor_added: _fact_pb2.ExecutorAdded
     executor_removed: _fact_pb2.ExecutorRemoved
     tick: _fact_pb2.Tick
-    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., failure: _Optional[_Union[FailureLive, _Mapping]] = ..., job: _Optional[_Union[JobLive, _Mapping]] = ..., executor_loss: _Optional[_Union[ExecutorLoss, _Mapping]] = ..., host: _Optional[_Union[HostLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ...) -> None: ...
+    sql_plan: _fact_pb2.SqlPlan
+    def __init__(self, view: _Optional[str] = ..., cluster: _Optional[str] = ..., tenant: _Optional[str] = ..., app_id: _Optional[str] = ..., app_attempt: _Optional[int] = ..., app_start_ms: _Optional[int] = ..., window_end_ms: _Optional[int] = ..., row_seq: _Optional[int] = ..., completeness: _Optional[float] = ..., job_key: _Optional[str] = ..., run_key: _Optional[str] = ..., owner: _Optional[str] = ..., team: _Optional[str] = ..., stage: _Optional[_Union[StageLive, _Mapping]] = ..., task: _Optional[_Union[TaskLive, _Mapping]] = ..., executor: _Optional[_Union[ExecutorLive, _Mapping]] = ..., application: _Optional[_Union[AppLive, _Mapping]] = ..., failure: _Optional[_Union[FailureLive, _Mapping]] = ..., job: _Optional[_Union[JobLive, _Mapping]] = ..., executor_loss: _Optional[_Union[ExecutorLoss, _Mapping]] = ..., host: _Optional[_Union[HostLive, _Mapping]] = ..., query: _Optional[_Union[QueryLive, _Mapping]] = ..., application_started: _Optional[_Union[_fact_pb2.ApplicationStarted, _Mapping]] = ..., application_ended: _Optional[_Union[_fact_pb2.ApplicationEnded, _Mapping]] = ..., job_started: _Optional[_Union[_fact_pb2.JobStarted, _Mapping]] = ..., job_ended: _Optional[_Union[_fact_pb2.JobEnded, _Mapping]] = ..., sql_started: _Optional[_Union[_fact_pb2.SqlStarted, _Mapping]] = ..., sql_ended: _Optional[_Union[_fact_pb2.SqlEnded, _Mapping]] = ..., stage_started: _Optional[_Union[_fact_pb2.StageStarted, _Mapping]] = ..., stage_ended: _Optional[_Union[_fact_pb2.StageEnded, _Mapping]] = ..., executor_added: _Optional[_Union[_fact_pb2.ExecutorAdded, _Mapping]] = ..., executor_removed: _Optional[_Union[_fact_pb2.ExecutorRemoved, _Mapping]] = ..., tick: _Optional[_Union[_fact_pb2.Tick, _Mapping]] = ..., sql_plan: _Optional[_Union[_fact_pb2.SqlPlan, _Mapping]] = ...) -> None: ...
 
 class StageLive(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "elapsed_ms", "job_id", "sql_execution_id", "failure_reason", "finished_tasks", "succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks", "finished_run_ms", "finished_cpu_ms", "finished_gc_ms", "finished_input_bytes", "finished_input_records", "finished_shuffle_read_bytes", "finished_shuffle_read_records", "finished_fetch_wait_ms", "finished_shuffle_write_bytes", "finished_shuffle_write_records", "finished_output_bytes", "finished_output_records", "finished_memory_spilled_bytes", "finished_disk_spilled_bytes", "finished_spilled_tasks", "finished_spilled_duration_ms", "finished_duration_ms", "fetch_failed_tasks", "lost_tasks", "resubmitted_tasks", "duration_p50_ms", "duration_p95_ms", "duration_max_ms", "task_bytes_p50", "task_bytes_p95", "task_bytes_max", "running_tasks", "running_input_bytes", "running_input_records", "running_shuffle_read_bytes", "running_shuffle_read_records", "running_shuffle_write_bytes", "running_output_bytes", "running_memory_spilled_bytes", "running_disk_spilled_bytes", "running_cpu_ms", "running_age_max_ms", "running_stalled_max_ms", "running_untracked_tasks", "since_finish_ms", "disk_spilled_bytes", "memory_spilled_bytes", "work_bytes", "work_records", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms", "bytes_ratio", "lost_ms", "lost_share", "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_executor_id", "slowest_task_host", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share", "slowest_task_gc_ms", "stage_fingerprint", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known", "projected_ms", "projected_p95_ms", "judged_ms", "runs_python", "operator_rows_max", "work_measure")
+    __slots__ = ("stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "elapsed_ms", "job_id", "sql_execution_id", "failure_reason", "finished_tasks", "succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks", "finished_run_ms", "finished_cpu_ms", "finished_gc_ms", "finished_input_bytes", "finished_input_records", "finished_shuffle_read_bytes", "finished_shuffle_read_records", "finished_fetch_wait_ms", "finished_shuffle_write_bytes", "finished_shuffle_write_records", "finished_output_bytes", "finished_output_records", "finished_memory_spilled_bytes", "finished_disk_spilled_bytes", "finished_spilled_tasks", "finished_spilled_duration_ms", "finished_duration_ms", "fetch_failed_tasks", "lost_tasks", "resubmitted_tasks", "duration_p50_ms", "duration_p95_ms", "duration_max_ms", "task_bytes_p50", "task_bytes_p95", "task_bytes_max", "running_tasks", "running_input_bytes", "running_input_records", "running_shuffle_read_bytes", "running_shuffle_read_records", "running_shuffle_write_bytes", "running_output_bytes", "running_memory_spilled_bytes", "running_disk_spilled_bytes", "running_cpu_ms", "running_age_max_ms", "running_stalled_max_ms", "running_untracked_tasks", "since_finish_ms", "disk_spilled_bytes", "memory_spilled_bytes", "work_bytes", "work_records", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms", "bytes_ratio", "lost_ms", "lost_share", "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_executor_id", "slowest_task_host", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share", "slowest_task_gc_ms", "stage_fingerprint", "baseline_runs", "expected_ms", "expected_p95_ms", "expected_cpu_ms", "expected_cpu_p95_ms", "moved", "work_known", "projected_ms", "projected_p95_ms", "judged_ms", "runs_python", "operator_rows_max", "work_measure", "stage_name", "stage_title")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -164,6 +168,8 @@ class StageLive(_message.Message):
     RUNS_PYTHON_FIELD_NUMBER: _ClassVar[int]
     OPERATOR_ROWS_MAX_FIELD_NUMBER: _ClassVar[int]
     WORK_MEASURE_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    STAGE_TITLE_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     name: str
@@ -253,7 +259,9 @@ class StageLive(_message.Message):
     runs_python: bool
     operator_rows_max: int
     work_measure: str
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., status: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., failure_reason: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., succeeded_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., killed_tasks: _Optional[int] = ..., speculative_tasks: _Optional[int] = ..., finished_run_ms: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., finished_gc_ms: _Optional[int] = ..., finished_input_bytes: _Optional[int] = ..., finished_input_records: _Optional[int] = ..., finished_shuffle_read_bytes: _Optional[int] = ..., finished_shuffle_read_records: _Optional[int] = ..., finished_fetch_wait_ms: _Optional[int] = ..., finished_shuffle_write_bytes: _Optional[int] = ..., finished_shuffle_write_records: _Optional[int] = ..., finished_output_bytes: _Optional[int] = ..., finished_output_records: _Optional[int] = ..., finished_memory_spilled_bytes: _Optional[int] = ..., finished_disk_spilled_bytes: _Optional[int] = ..., finished_spilled_tasks: _Optional[int] = ..., finished_spilled_duration_ms: _Optional[int] = ..., finished_duration_ms: _Optional[int] = ..., fetch_failed_tasks: _Optional[int] = ..., lost_tasks: _Optional[int] = ..., resubmitted_tasks: _Optional[int] = ..., duration_p50_ms: _Optional[float] = ..., duration_p95_ms: _Optional[float] = ..., duration_max_ms: _Optional[int] = ..., task_bytes_p50: _Optional[float] = ..., task_bytes_p95: _Optional[float] = ..., task_bytes_max: _Optional[int] = ..., running_tasks: _Optional[int] = ..., running_input_bytes: _Optional[int] = ..., running_input_records: _Optional[int] = ..., running_shuffle_read_bytes: _Optional[int] = ..., running_shuffle_read_records: _Optional[int] = ..., running_shuffle_write_bytes: _Optional[int] = ..., running_output_bytes: _Optional[int] = ..., running_memory_spilled_bytes: _Optional[int] = ..., running_disk_spilled_bytes: _Optional[int] = ..., running_cpu_ms: _Optional[int] = ..., running_age_max_ms: _Optional[int] = ..., running_stalled_max_ms: _Optional[int] = ..., running_untracked_tasks: _Optional[int] = ..., since_finish_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., biggest_task_index: _Optional[int] = ..., biggest_task_bytes: _Optional[int] = ..., biggest_task_ms: _Optional[int] = ..., bytes_ratio: _Optional[float] = ..., lost_ms: _Optional[int] = ..., lost_share: _Optional[float] = ..., slowest_task_index: _Optional[int] = ..., slowest_task_ms: _Optional[int] = ..., slowest_task_bytes: _Optional[int] = ..., slowest_task_executor_id: _Optional[str] = ..., slowest_task_host: _Optional[str] = ..., slowest_task_bytes_ratio: _Optional[float] = ..., slowest_task_lost_ms: _Optional[int] = ..., slowest_task_lost_share: _Optional[float] = ..., slowest_task_gc_ms: _Optional[int] = ..., stage_fingerprint: _Optional[str] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., expected_cpu_ms: _Optional[int] = ..., expected_cpu_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_known: bool = ..., projected_ms: _Optional[int] = ..., projected_p95_ms: _Optional[int] = ..., judged_ms: _Optional[int] = ..., runs_python: bool = ..., operator_rows_max: _Optional[int] = ..., work_measure: _Optional[str] = ...) -> None: ...
+    stage_name: str
+    stage_title: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., name: _Optional[str] = ..., num_tasks: _Optional[int] = ..., status: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., failure_reason: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., succeeded_tasks: _Optional[int] = ..., failed_tasks: _Optional[int] = ..., killed_tasks: _Optional[int] = ..., speculative_tasks: _Optional[int] = ..., finished_run_ms: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., finished_gc_ms: _Optional[int] = ..., finished_input_bytes: _Optional[int] = ..., finished_input_records: _Optional[int] = ..., finished_shuffle_read_bytes: _Optional[int] = ..., finished_shuffle_read_records: _Optional[int] = ..., finished_fetch_wait_ms: _Optional[int] = ..., finished_shuffle_write_bytes: _Optional[int] = ..., finished_shuffle_write_records: _Optional[int] = ..., finished_output_bytes: _Optional[int] = ..., finished_output_records: _Optional[int] = ..., finished_memory_spilled_bytes: _Optional[int] = ..., finished_disk_spilled_bytes: _Optional[int] = ..., finished_spilled_tasks: _Optional[int] = ..., finished_spilled_duration_ms: _Optional[int] = ..., finished_duration_ms: _Optional[int] = ..., fetch_failed_tasks: _Optional[int] = ..., lost_tasks: _Optional[int] = ..., resubmitted_tasks: _Optional[int] = ..., duration_p50_ms: _Optional[float] = ..., duration_p95_ms: _Optional[float] = ..., duration_max_ms: _Optional[int] = ..., task_bytes_p50: _Optional[float] = ..., task_bytes_p95: _Optional[float] = ..., task_bytes_max: _Optional[int] = ..., running_tasks: _Optional[int] = ..., running_input_bytes: _Optional[int] = ..., running_input_records: _Optional[int] = ..., running_shuffle_read_bytes: _Optional[int] = ..., running_shuffle_read_records: _Optional[int] = ..., running_shuffle_write_bytes: _Optional[int] = ..., running_output_bytes: _Optional[int] = ..., running_memory_spilled_bytes: _Optional[int] = ..., running_disk_spilled_bytes: _Optional[int] = ..., running_cpu_ms: _Optional[int] = ..., running_age_max_ms: _Optional[int] = ..., running_stalled_max_ms: _Optional[int] = ..., running_untracked_tasks: _Optional[int] = ..., since_finish_ms: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., work_bytes: _Optional[int] = ..., work_records: _Optional[int] = ..., biggest_task_index: _Optional[int] = ..., biggest_task_bytes: _Optional[int] = ..., biggest_task_ms: _Optional[int] = ..., bytes_ratio: _Optional[float] = ..., lost_ms: _Optional[int] = ..., lost_share: _Optional[float] = ..., slowest_task_index: _Optional[int] = ..., slowest_task_ms: _Optional[int] = ..., slowest_task_bytes: _Optional[int] = ..., slowest_task_executor_id: _Optional[str] = ..., slowest_task_host: _Optional[str] = ..., slowest_task_bytes_ratio: _Optional[float] = ..., slowest_task_lost_ms: _Optional[int] = ..., slowest_task_lost_share: _Optional[float] = ..., slowest_task_gc_ms: _Optional[int] = ..., stage_fingerprint: _Optional[str] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., expected_cpu_ms: _Optional[int] = ..., expected_cpu_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_known: bool = ..., projected_ms: _Optional[int] = ..., projected_p95_ms: _Optional[int] = ..., judged_ms: _Optional[int] = ..., runs_python: bool = ..., operator_rows_max: _Optional[int] = ..., work_measure: _Optional[str] = ..., stage_name: _Optional[str] = ..., stage_title: _Optional[str] = ...) -> None: ...
 
 class TaskLive(_message.Message):
     __slots__ = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "age_ms", "stalled_ms", "cpu_since_progress_ms", "activity", "work_bytes", "work_records", "disk_spilled_bytes", "stack", "stage_name", "stage_fingerprint", "outlived_ms")
@@ -542,3 +550,53 @@ class HostLive(_message.Message):
     failure: str
     application_ids: str
     def __init__(self, host: _Optional[str] = ..., applications: _Optional[int] = ..., failing_applications: _Optional[int] = ..., slow_applications: _Optional[int] = ..., storage_applications: _Optional[int] = ..., elsewhere_applications: _Optional[int] = ..., failure: _Optional[str] = ..., application_ids: _Optional[str] = ...) -> None: ...
+
+class QueryLive(_message.Message):
+    __slots__ = ("query_id", "root_query_id", "description", "call_site", "status", "started_ms", "ended_ms", "elapsed_ms", "failure_reason", "running_stages", "ended_stages", "failed_stages", "stage_ids", "finished_tasks", "running_tasks", "input_bytes", "output_bytes", "shuffle_read_bytes", "disk_spilled_bytes", "finished_cpu_ms", "query_name", "sources", "sink")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    ROOT_QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CALL_SITE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    ENDED_MS_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_STAGES_FIELD_NUMBER: _ClassVar[int]
+    ENDED_STAGES_FIELD_NUMBER: _ClassVar[int]
+    FAILED_STAGES_FIELD_NUMBER: _ClassVar[int]
+    STAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_TASKS_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_TASKS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_READ_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DISK_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_CPU_MS_FIELD_NUMBER: _ClassVar[int]
+    QUERY_NAME_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    SINK_FIELD_NUMBER: _ClassVar[int]
+    query_id: int
+    root_query_id: int
+    description: str
+    call_site: str
+    status: str
+    started_ms: int
+    ended_ms: int
+    elapsed_ms: int
+    failure_reason: str
+    running_stages: int
+    ended_stages: int
+    failed_stages: int
+    stage_ids: str
+    finished_tasks: int
+    running_tasks: int
+    input_bytes: int
+    output_bytes: int
+    shuffle_read_bytes: int
+    disk_spilled_bytes: int
+    finished_cpu_ms: int
+    query_name: str
+    sources: str
+    sink: str
+    def __init__(self, query_id: _Optional[int] = ..., root_query_id: _Optional[int] = ..., description: _Optional[str] = ..., call_site: _Optional[str] = ..., status: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., running_stages: _Optional[int] = ..., ended_stages: _Optional[int] = ..., failed_stages: _Optional[int] = ..., stage_ids: _Optional[str] = ..., finished_tasks: _Optional[int] = ..., running_tasks: _Optional[int] = ..., input_bytes: _Optional[int] = ..., output_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., finished_cpu_ms: _Optional[int] = ..., query_name: _Optional[str] = ..., sources: _Optional[str] = ..., sink: _Optional[str] = ...) -> None: ...

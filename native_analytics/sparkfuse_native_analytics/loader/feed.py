@@ -65,6 +65,7 @@ FEEDS = (
     Feed("facts", "facts", "Fact", choice="kind"),
     Feed("live", "live", "LiveRow", choice="row"),
     Feed("history", "history", "HistoryRow", choice="row"),
+    Feed("names", "names", "DisplayName"),
     Feed("findings", "findings", "Finding", to_protobuf=_json(finding_pb2.Finding)),
     Feed("actions", "actions", "Action", to_protobuf=_json(action_pb2.Action)),
     Feed("baselines", "baselines", "Baseline", to_protobuf=_json(baseline_pb2.Baseline)),

@@ -26,6 +26,8 @@ class FindingRun:
     started_ms: int | None = None
     resolved_ms: int | None = None
     evidence: dict[str, str] = field(default_factory=dict)
+    query_id: int | None = None
+    stage_name: str | None = None
 
 
 @dataclass(frozen=True)

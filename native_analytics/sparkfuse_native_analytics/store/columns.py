@@ -42,6 +42,12 @@ def column_list(table: str) -> str:
     return ",\n".join(f"  `{name}` {type_name}" for name, type_name in contract_column_types(table).items())
 
 
+def add_columns(table: str) -> str:
+    """The clauses of an ALTER TABLE that adds the columns of the contract which the table lacks."""
+    columns = contract_column_types(table).items()
+    return ",\n".join(f"  ADD COLUMN IF NOT EXISTS `{name}` {type_name}" for name, type_name in columns)
+
+
 def column_names(table: str) -> str:
     """Names of the columns that messages fill, as a list for SELECT."""
     return ", ".join(f"`{name}`" for name in contract_column_types(table))

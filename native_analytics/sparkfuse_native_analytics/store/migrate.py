@@ -20,13 +20,19 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import SettingError
 from sparkfuse_contracts.tables import tables
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
-from sparkfuse_native_analytics.store.columns import ENDED_STAGES, column_list, column_names, contract_column_types
+from sparkfuse_native_analytics.store.columns import (
+    ENDED_STAGES,
+    add_columns,
+    column_list,
+    column_names,
+    contract_column_types,
+)
 
 USAGE = 2
 UNAVAILABLE = 3
 _LIST_OF_PARTS = "Array(Tuple("
 _NUMBERED = re.compile(r"(\d{4})_\w+\.sql")
-_PLACEHOLDER = re.compile(r"\{(table|columns|names):(\w+)\}|\{(database)\}")
+_PLACEHOLDER = re.compile(r"\{(table|columns|names|missing):(\w+)\}|\{(database)\}")
 _JOURNAL = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
   file String,
@@ -133,6 +139,8 @@ def _written(found: re.Match[str], database: str) -> str:
         return tables()[table].ddl.strip().rstrip(";")
     if kind == "names":
         return column_names(table)
+    if kind == "missing":
+        return add_columns(table)
     return column_list(table) if kind == "columns" else f"`{database}`"
 
 

@@ -22,7 +22,7 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(600)
 TOPICS = {"facts": "facts", "live": "live", "findings": "findings", "baselines": "baselines", "actions": "actions",
-          "dead_letters": "dead-letters", "history": "history"}  # fmt: skip
+          "dead_letters": "dead-letters", "history": "history", "names": "names"}  # fmt: skip
 # The pipeline's clock says nothing about an application, and no collector sends what Flink's reader makes of junk.
 NOT_STORED = {"facts": {"tick", "undecodable"}, "live": {"tick"}}
 LOADING_SECONDS = 180

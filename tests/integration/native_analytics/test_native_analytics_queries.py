@@ -14,7 +14,7 @@ from google.protobuf import json_format
 from typer.testing import CliRunner
 
 from sparkfuse.commands.application import application
-from sparkfuse_contracts.generated import fact_pb2, history_pb2, live_pb2
+from sparkfuse_contracts.generated import fact_pb2, history_pb2, live_pb2, names_pb2
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics import queries
 from sparkfuse_native_analytics.loader.batch import Batch, Records, make_batch
@@ -23,9 +23,14 @@ from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
 
 FOLDERS = {"facts": "fact", "live": "live_row", "findings": "finding", "actions": "action", "baselines": "baseline",
-           "dead_letters": "dead_letter", "history": "history_row"}  # fmt: skip
+           "dead_letters": "dead_letter", "history": "history_row", "names": "display_name"}  # fmt: skip
 NOT_STORED = ("tick", "undecodable")
-CLASSES = {"facts": fact_pb2.Fact, "live": live_pb2.LiveRow, "history": history_pb2.HistoryRow}
+CLASSES = {
+    "facts": fact_pb2.Fact,
+    "live": live_pb2.LiveRow,
+    "history": history_pb2.HistoryRow,
+    "names": names_pb2.DisplayName,
+}
 
 
 def wire(feed: Feed, example: Path) -> bytes:

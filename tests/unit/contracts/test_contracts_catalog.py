@@ -106,7 +106,7 @@ def test_views_say_type_unit_and_tags() -> None:
     """Rules find each column of the views, in the order and with the types of the message."""
     assert set(columns.VIEWS) == {
         "stage_live", "task_live", "executor_live", "app_live", "failure_live", "job_live", "executor_loss",
-        "host_live",
+        "host_live", "query_live",
     }  # fmt: skip
     assert list(columns.VIEWS["stage_live"]) == [field.name for field in StageLive.DESCRIPTOR.fields]
     assert columns.VIEWS["stage_live"]["duration_p95_ms"] == columns.Column(
