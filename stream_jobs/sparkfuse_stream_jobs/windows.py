@@ -14,38 +14,38 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
 from sparkfuse_stream_jobs.process import run_job
-from sparkfuse_stream_jobs.tally import serve_metrics
 from sparkfuse_stream_jobs.ticks import Ticks, clock_names
 from sparkfuse_stream_jobs.topic_check import check_topics
+from sparkfuse_stream_jobs.windows_metrics import serve_metrics
 
 if TYPE_CHECKING:
     from pyflink.table import StatementSet, StreamTableEnvironment
 
 PACKAGE = "io.sparkfuse.windows"
 FUNCTIONS: Mapping[str, str] = {
-    "quantile_sketch": "QuantileSketch",
-    "biggest_task": "BiggestTaskOf",
-    "slowest_task": "SlowestTaskOf",
-    "failures_by_class": "FailuresByClass",
-    "running_tasks": "RunningTasks",
-    "latest_fact": "LatestOf",
-    "numbers_seen": "NumbersSeen",
-    "stage_fold": "StageFold",
-    "application_clock_of": "ApplicationClock",
-    "application_fold": "ApplicationFold",
+    "quantile_sketch": "aggregates.QuantileSketchAggregate",
+    "biggest_task": "aggregates.BiggestTaskAggregate",
+    "slowest_task": "aggregates.SlowestTaskAggregate",
+    "failures_by_class": "aggregates.FailuresAggregate",
+    "running_tasks": "aggregates.RunningTasksAggregate",
+    "latest_fact": "aggregates.LatestFactAggregate",
+    "sequence_numbers": "aggregates.SequenceNumbersAggregate",
+    "stage_fold": "stage.StageFold",
+    "application_clock_of": "clock.ApplicationClock",
+    "application_fold": "application.ApplicationFold",
 }
 TABLES = ("facts", "live_rows")
 # In the order of a fact's way; each file is named after the view that it defines.
 VIEWS = (
     "stage_facts",
     "stage_windows",
-    "stage_news",
+    "stage_updates",
     "application_facts",
     "application_windows",
-    "clock_news",
+    "application_clock_inputs",
     "application_clock",
-    "passed_facts",
-    "application_news",
+    "forwarded_facts",
+    "application_inputs",
 )
 # New statements go to the end: put before others they would take over their uids, and with these the wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")

@@ -3,7 +3,7 @@
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, rowtime AS happened_at, quiet, lanes, samples, pauses, health
 FROM application_clock_of(
-  input => TABLE clock_news PARTITION BY kafka_partition,
+  input => TABLE application_clock_inputs PARTITION BY kafka_partition,
   window_ms => CAST({window_ms} AS BIGINT),
   on_time => DESCRIPTOR(happened_at),
   uid => 'application-clock')

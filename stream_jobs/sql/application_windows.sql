@@ -2,7 +2,7 @@
 -- with the longest pause of the collector, and the last word of each collector on itself.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, kafka_partition, window_time AS happened_at,
-  numbers_seen(collector, lane, seq) AS lanes,
+  sequence_numbers(collector, lane, seq) AS lanes,
   latest_fact(executor_id, event_time_ms, sample) AS samples,
   latest_fact(executor_id, pause_ms, pause) AS pauses,
   latest_fact(collector, event_time_ms, health) AS health

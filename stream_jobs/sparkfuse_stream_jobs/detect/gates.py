@@ -18,11 +18,11 @@ from sparkfuse_stream_jobs.detect.rule_select import severities_sql
 # Views of which nothing is remembered across rows but by the lifecycle: on most of their rows no rule holds.
 FILTERED = ("task_live", "executor_live")
 FUNCTIONS: Mapping[str, str] = {
-    "window_end_of": "io.sparkfuse.detect.WindowEndOf",
-    "live_row_of": "io.sparkfuse.detect.LiveRowOf",
-    "parts_of": "io.sparkfuse.detect.PartsOf",
-    "live_gate": "io.sparkfuse.detect.LiveGate",
-    "finding_gate": "io.sparkfuse.detect.FindingGate",
+    "decode_window_end": "io.sparkfuse.detect.DecodeWindowEnd",
+    "decode_live_row": "io.sparkfuse.detect.DecodeLiveRow",
+    "split_frames": "io.sparkfuse.detect.SplitFrames",
+    "live_row_filter": "io.sparkfuse.detect.LiveRowFilter",
+    "finding_filter": "io.sparkfuse.detect.FindingFilter",
 }
 # What is taken of a row besides the rules' answers: news of hosts (host_news.py).
 _TAKEN_BESIDES: Mapping[str, str] = {"task_live": f"`task`.`stalled_ms` >= {MIN_STALLED_MS}"}
@@ -36,14 +36,14 @@ def read_sql(catalog: Catalog, window_ms: int) -> str:
         "SELECT `live_row`, `app_key`, `view`, `kind`, `unit`, `window_end_ms`, "
         f"COALESCE(CASE `kind` {holds} ELSE TRUE END, FALSE) AS `holds`, "
         f"{_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, `window_end` "
-        "FROM live_by_window, LATERAL TABLE(live_row_of(`live_row`)) AS decoded"
+        "FROM live_by_window, LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
     )
 
 
 def gated_sql(read: str) -> str:
     """The rows that detection looks at: (application attempt, encoded LiveRow)."""
     return (
-        f"SELECT `app_key`, `live_row`, `rowtime` AS `window_end` FROM live_gate(input => TABLE {read} "
+        f"SELECT `app_key`, `live_row`, `rowtime` AS `window_end` FROM live_row_filter(input => TABLE {read} "
         "PARTITION BY `app_key`, on_time => DESCRIPTOR(`window_end`), uid => 'live-gate')"
     )
 
@@ -57,14 +57,14 @@ def ruled_sql(catalog: Catalog, judged: str, window_ms: int) -> str:
         "COALESCE(`kind` IN ('stage_ended', 'executor_removed') OR `stage`.`status` IN ('succeeded', 'failed'), FALSE)"
         " AS `ends`, `window_end` "
         f"FROM (SELECT `payload`, `window_end` FROM {judged} WHERE `made` = 'rows') AS made_rows, "
-        "LATERAL TABLE(parts_of(`payload`)) AS made_parts, LATERAL TABLE(live_row_of(`part`)) AS decoded"
+        "LATERAL TABLE(split_frames(`payload`)) AS made_parts, LATERAL TABLE(decode_live_row(`part`)) AS decoded"
     )
 
 
 def watched_sql(ruled: str) -> str:
     """The rows that can begin, go on with or end a finding: (run, severities and encoded LiveRow as parts)."""
     return (
-        f"SELECT `run_key`, `watched`, `rowtime` AS `window_end` FROM finding_gate(input => TABLE {ruled}"
+        f"SELECT `run_key`, `watched`, `rowtime` AS `window_end` FROM finding_filter(input => TABLE {ruled}"
         " PARTITION BY `run_key`, on_time => DESCRIPTOR(`window_end`), uid => 'finding-gate')"
     )
 

@@ -29,7 +29,7 @@ NAME = "detect"
 _LIVE = """
 CREATE TABLE live_by_window (
   `live_row` BYTES,
-  `window_end` AS TO_TIMESTAMP_LTZ(window_end_of(`live_row`), 3),
+  `window_end` AS TO_TIMESTAMP_LTZ(decode_window_end(`live_row`), 3),
   WATERMARK FOR `window_end` AS `window_end` - INTERVAL '0.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -150,7 +150,7 @@ def _gathered(tables: StreamTableEnvironment, table: Table, name: str) -> KeyedS
     from pyflink.datastream import DataStream
     from pyflink.java_gateway import get_gateway
 
-    gather = get_gateway().jvm.io.sparkfuse.detect.GatherByKey()
+    gather = get_gateway().jvm.io.sparkfuse.detect.BatchByKey()
     with_key = Types.ROW([Types.STRING(), _bytes()]).get_java_type_info()
     rows = tables.to_data_stream(table)._j_data_stream.transform(name, with_key, gather)  # noqa: SLF001
     return _keyed(DataStream(rows).uid(name), _bytes())

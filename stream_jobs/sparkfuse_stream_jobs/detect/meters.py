@@ -1,6 +1,7 @@
 """The detect job's own metrics, in the process that runs its Python steps.
 
-Records are counted where they are read, in the JVM (io.sparkfuse.detect.LiveCounts), and fetched when Prometheus asks.
+The JVM counts records where it reads them (io.sparkfuse.detect.LiveRowCounters).
+The counts are fetched when Prometheus scrapes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ COMPONENT, TOPIC = "detect", "live"
 # An application that nothing was heard of for so long is no longer counted as running.
 FORGET_MS = 60_000
 MAX_REASONS = 100
-# Set by io.sparkfuse.detect.LiveCounts.
+# Set by io.sparkfuse.detect.LiveRowCounters.
 PROPERTY = "sparkfuse.detect.live"
 
 log = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ def read_counts() -> ReadCounts:
 
 
 def parse_counts(told: str) -> ReadCounts:
-    """Read what io.sparkfuse.detect.LiveCounts writes: three numbers, and ``view=rows`` for each view."""
+    """Read what io.sparkfuse.detect.LiveRowCounters writes: three numbers, and ``view=rows`` for each view."""
     records, refused, window_end_ms, *views = told.split(" ")
     rows = {view: int(count) for view, _, count in (each.rpartition("=") for each in views)}
     return ReadCounts(int(records), int(refused), int(window_end_ms), rows)

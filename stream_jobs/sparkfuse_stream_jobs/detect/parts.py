@@ -1,6 +1,6 @@
 """Several contents as one record: what PyFlink does for each record costs more than our steps do for a row.
 
-Each stands behind its length in four bytes, the highest first; io.sparkfuse.detect.Parts writes the same.
+Each stands behind its length in four bytes, the highest first; io.sparkfuse.detect.FrameBuffer writes the same.
 """
 
 from __future__ import annotations

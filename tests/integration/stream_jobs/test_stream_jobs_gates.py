@@ -42,7 +42,7 @@ def read(repository: Path):
     found = jars(repository / "build" / "flink-libs")
     tables.get_config().set("pipeline.jars", ";".join(jar.as_uri() for jar in found))
     tables.execute_sql(
-        f"CREATE TEMPORARY SYSTEM FUNCTION live_row_of AS '{gates.FUNCTIONS['live_row_of']}' LANGUAGE JAVA"
+        f"CREATE TEMPORARY SYSTEM FUNCTION decode_live_row AS '{gates.FUNCTIONS['decode_live_row']}' LANGUAGE JAVA"
     )
     rows = [*(row_of(rule, case) for rule, case in CASES), *EXAMPLES]
     type_of_rows = DataTypes.ROW([DataTypes.FIELD("place", DataTypes.INT()), DataTypes.FIELD("row", DataTypes.BYTES())])
@@ -53,7 +53,7 @@ def read(repository: Path):
     )
     sql = (
         f"SELECT place, {severities_sql(CATALOG)}, COALESCE(CASE `kind` {holds} END, FALSE), `app_key`, `kind`, `unit` "
-        "FROM encoded, LATERAL TABLE(live_row_of(`row`))"
+        "FROM encoded, LATERAL TABLE(decode_live_row(`row`))"
     )
     with tables.execute_sql(sql).collect() as answers:
         told = {answer[0]: tuple(answer)[1:] for answer in answers}
@@ -112,7 +112,7 @@ def test_what_comes_together_of_a_key_travels_together_and_nothing_is_lost(repos
     columns = Types.ROW([Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE())])
     sent = [(f"key-{number % 3}", f"{number}".encode() * (number % 50)) for number in range(5_000)]
     stream = environment.from_collection([(key, bytearray(content)) for key, content in sent], columns)
-    gather = get_gateway().jvm.io.sparkfuse.detect.GatherByKey()
+    gather = get_gateway().jvm.io.sparkfuse.detect.BatchByKey()
     gathered = stream._j_data_stream.transform("gather", columns.get_java_type_info(), gather)
     with DataStream(gathered).execute_and_collect() as records:
         came = [(record[0], bytes(byte & 0xFF for byte in record[1])) for record in records]  # Java's have a sign

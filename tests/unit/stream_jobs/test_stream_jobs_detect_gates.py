@@ -76,7 +76,7 @@ def test_a_thing_lingers_for_the_longest_that_a_rule_of_its_view_fires_on():
 
 @dataclass
 class Attention:
-    """What io.sparkfuse.detect.Attention does for one thing."""
+    """What io.sparkfuse.detect.LingerFilter does for one thing."""
 
     linger_ms: int
     until_ms: int | None = field(default=None)

@@ -2,7 +2,7 @@ package io.sparkfuse.detect;
 
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.contracts.LiveTypes;
-import io.sparkfuse.windows.MessageReader;
+import io.sparkfuse.windows.facts.MessageReader;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;

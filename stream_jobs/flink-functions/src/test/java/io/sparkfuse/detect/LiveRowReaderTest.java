@@ -131,7 +131,7 @@ class LiveRowReaderTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("ends")
   void theEndOfTheWindowIsReadFromTheBytesAlone(String name, byte[] value, long expected) {
-    assertEquals(expected, new WindowEndOf().eval(value));
+    assertEquals(expected, new DecodeWindowEnd().eval(value));
   }
 
   @Test

@@ -1,0 +1,111 @@
+package io.sparkfuse.windows.aggregates;
+
+import io.sparkfuse.windows.wire.LaneSequence;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The numbers seen of one lane, as runs without a hole: exact whatever comes twice or late.
+ *
+ * <p>Bounded: when there are too many holes the oldest run is settled, that is counted and no
+ * longer told apart, and what comes late below it does not count; so completeness errs to the low
+ * side.
+ */
+final class SequenceRanges {
+  static final int MAX_RUNS = 256;
+
+  private final TreeMap<Long, Long> runs = new TreeMap<>();
+  private long settled;
+  private long settledBelow;
+  private long newestFirst = -1;
+  private long newestLast = -2;
+
+  void add(long number) {
+    if (number == newestLast + 1 && newestFirst >= 0) {
+      newestLast = number;
+      return;
+    }
+    if (number >= 0) {
+      close();
+      insert(number, number);
+      Map.Entry<Long, Long> newest = runs.pollLastEntry();
+      newestFirst = newest.getKey();
+      newestLast = newest.getValue();
+    }
+  }
+
+  void merge(SequenceRanges other) {
+    close();
+    other.close();
+    settled += other.settled;
+    settledBelow = Math.max(settledBelow, other.settledBelow);
+    other.runs.forEach(this::insert);
+  }
+
+  long seen() {
+    close();
+    long seen = settled;
+    for (Map.Entry<Long, Long> run : runs.entrySet()) {
+      seen += run.getValue() - run.getKey() + 1;
+    }
+    return seen;
+  }
+
+  /** Numbers that were given out so far, as far as one can know: the highest and one. */
+  long expected() {
+    close();
+    return runs.isEmpty() ? settledBelow : runs.lastEntry().getValue() + 1;
+  }
+
+  void save(LaneSequence.Builder lane) {
+    close();
+    lane.setSettled(settled);
+    runs.forEach((first, last) -> lane.addFirsts(first).addLasts(last));
+  }
+
+  static SequenceRanges restore(LaneSequence lane) {
+    SequenceRanges ranges = new SequenceRanges();
+    ranges.settled = lane.getSettled();
+    for (int run = 0; run < lane.getFirstsCount(); run++) {
+      ranges.runs.put(lane.getFirsts(run), lane.getLasts(run));
+    }
+    if (ranges.settled > 0 && !ranges.runs.isEmpty()) {
+      ranges.settledBelow = ranges.runs.firstKey();
+    }
+    return ranges;
+  }
+
+  private void close() {
+    if (newestFirst >= 0) {
+      long first = newestFirst;
+      newestFirst = -1;
+      insert(first, newestLast);
+      newestLast = -2;
+    }
+  }
+
+  private void insert(long first, long last) {
+    long from = Math.max(first, settledBelow);
+    if (last < from) {
+      return;
+    }
+    Map.Entry<Long, Long> before = runs.floorEntry(from);
+    if (before != null && before.getValue() >= from - 1) {
+      from = before.getKey();
+      last = Math.max(last, before.getValue());
+      runs.remove(before.getKey());
+    }
+    Map.Entry<Long, Long> after = runs.ceilingEntry(from);
+    while (after != null && after.getKey() <= last + 1) {
+      last = Math.max(last, after.getValue());
+      runs.remove(after.getKey());
+      after = runs.ceilingEntry(from);
+    }
+    runs.put(from, last);
+    if (runs.size() > MAX_RUNS) {
+      Map.Entry<Long, Long> oldest = runs.pollFirstEntry();
+      settled += oldest.getValue() - oldest.getKey() + 1;
+      settledBelow = runs.firstKey();
+    }
+  }
+}

@@ -1,0 +1,139 @@
+package io.sparkfuse.windows.application;
+
+import static org.apache.flink.table.annotation.ArgumentTrait.REQUIRE_ON_TIME;
+import static org.apache.flink.table.annotation.ArgumentTrait.SET_SEMANTIC_TABLE;
+
+import com.google.protobuf.CodedOutputStream;
+import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.windows.JobCounters;
+import io.sparkfuse.windows.clock.ApplicationClock;
+import io.sparkfuse.windows.rows.Envelopes;
+import io.sparkfuse.windows.wire.ApplicationState;
+import io.sparkfuse.windows.wire.WaitingRow;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.Map;
+import org.apache.flink.table.annotation.ArgumentHint;
+import org.apache.flink.table.annotation.DataTypeHint;
+import org.apache.flink.table.annotation.StateHint;
+import org.apache.flink.table.api.dataview.MapView;
+import org.apache.flink.table.functions.ProcessTableFunction;
+import org.apache.flink.types.Row;
+
+/**
+ * Collects all that a window says of one application and, at the window's end, sends it as encoded
+ * LiveRows.
+ *
+ * <p>Rows wait in state until the watermark has passed the window's end: by then every partial of
+ * the window is there, so what is sent depends on the facts alone. A window in which nothing came
+ * of the application has a row too, as long as {@link ApplicationClock} tells of it.
+ */
+@DataTypeHint("ROW<live_row BYTES>")
+public final class ApplicationFold extends ProcessTableFunction<Row> {
+  private static final long serialVersionUID = 1L;
+  private static final String FORGET = "forget";
+
+  /** Columns that hold the encoded value of a field, and the field's number. */
+  private static final Map<String, Integer> ENCODED =
+      Map.of(
+          "fact", WaitingRow.FACT_FIELD_NUMBER,
+          "stage_update", WaitingRow.STAGE_FIELD_NUMBER,
+          "lanes", WaitingRow.LANES_FIELD_NUMBER,
+          "samples", WaitingRow.SAMPLES_FIELD_NUMBER,
+          "health", WaitingRow.HEALTH_FIELD_NUMBER,
+          "pauses", WaitingRow.PAUSES_FIELD_NUMBER);
+
+  /** An encoded ApplicationState and the envelope of its rows, an encoded LiveRow. */
+  public static final class Memory {
+    public byte[] state = new byte[0];
+    public byte[] envelope = new byte[0];
+  }
+
+  public void eval(
+      Context context,
+      @StateHint(ttl = "7 d") Memory memory,
+      @StateHint(ttl = "7 d") MapView<Long, Integer> waitingCounts,
+      @StateHint(ttl = "7 d") MapView<Long, byte[]> waiting,
+      @ArgumentHint(
+              name = "input",
+              value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
+          Row row,
+      @ArgumentHint(name = "window_ms") Long windowMs)
+      throws Exception {
+    TimeContext<Long> time = context.timeContext(Long.class);
+    long windowEndMs = Math.floorDiv(time.time(), windowMs) * windowMs + windowMs;
+    Integer before = waitingCounts.get(windowEndMs);
+    int place = before == null ? 0 : before;
+    waiting.put(place(windowEndMs, place), waitingRow(row, windowMs));
+    waitingCounts.put(windowEndMs, place + 1);
+    if (place == 0) {
+      time.registerOnTime(windowEndMs - 1);
+    }
+    if (memory.envelope.length == 0) {
+      memory.envelope = Envelopes.of(row).toByteArray();
+    }
+  }
+
+  public void onTimer(
+      OnTimerContext context,
+      Memory memory,
+      MapView<Long, Integer> waitingCounts,
+      MapView<Long, byte[]> waiting)
+      throws Exception {
+    TimeContext<Long> time = context.timeContext(Long.class);
+    if (FORGET.equals(context.currentTimer())) {
+      ApplicationState saved = ApplicationState.parseFrom(memory.state);
+      memory.state = Application.forgotten(saved).toByteArray();
+      return;
+    }
+    long windowEndMs = time.time() + 1;
+    Integer count = waitingCounts.get(windowEndMs);
+    if (count == null) {
+      return;
+    }
+    Application application =
+        Application.restore(ApplicationState.parseFrom(memory.state), windowEndMs);
+    ApplicationRows rows =
+        new ApplicationRows(application, LiveRow.parseFrom(memory.envelope), windowEndMs);
+    for (int place = 0; place < count; place++) {
+      long key = place(windowEndMs, place);
+      rows.add(WaitingRow.parseFrom(waiting.get(key)));
+      waiting.remove(key);
+    }
+    waitingCounts.remove(windowEndMs);
+    for (LiveRow row : rows.build()) {
+      collect(Row.of((Object) row.toByteArray()));
+    }
+    JobCounters.windowSent(windowEndMs);
+    memory.state = application.save().toByteArray();
+    if (application.forgetAtMs() > 0) {
+      time.registerOnTime(FORGET, application.forgetAtMs());
+    }
+  }
+
+  /**
+   * One key for each waiting row: times leave room for a million rows of a window until the year
+   * 2250.
+   */
+  private static long place(long windowEndMs, int place) {
+    return (windowEndMs << 20) | place;
+  }
+
+  /** An encoded WaitingRow, made of what is encoded already. */
+  private static byte[] waitingRow(Row row, long windowMs) throws IOException {
+    ByteArrayOutputStream encoded = new ByteArrayOutputStream();
+    CodedOutputStream fields = CodedOutputStream.newInstance(encoded);
+    for (Map.Entry<String, Integer> column : ENCODED.entrySet()) {
+      byte[] content = row.getFieldAs(column.getKey());
+      if (content != null) {
+        fields.writeByteArray(column.getValue(), content);
+      }
+    }
+    if (Boolean.TRUE.equals(row.getField("quiet"))) {
+      fields.writeBool(WaitingRow.QUIET_FIELD_NUMBER, true);
+    }
+    fields.writeInt64(WaitingRow.WINDOW_MS_FIELD_NUMBER, windowMs);
+    fields.flush();
+    return encoded.toByteArray();
+  }
+}

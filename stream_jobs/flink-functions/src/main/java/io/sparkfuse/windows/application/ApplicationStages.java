@@ -1,0 +1,148 @@
+package io.sparkfuse.windows.application;
+
+import io.sparkfuse.contracts.AppLive;
+import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.windows.stage.Stage;
+import io.sparkfuse.windows.wire.ApplicationState;
+import io.sparkfuse.windows.wire.StageTotals;
+import io.sparkfuse.windows.wire.StageTotalsOrBuilder;
+import io.sparkfuse.windows.wire.StageUpdate;
+import java.util.Iterator;
+import java.util.TreeMap;
+
+/** The last numbers of each stage of an application; stages that ended long ago are one sum. */
+final class ApplicationStages {
+  private final TreeMap<Long, StageTotals> stages = new TreeMap<>();
+  private StageTotals forgotten = StageTotals.getDefaultInstance();
+
+  static ApplicationStages restore(ApplicationState saved) {
+    ApplicationStages stages = new ApplicationStages();
+    saved
+        .getStagesList()
+        .forEach(
+            stage -> stages.stages.put(key(stage.getStageId(), stage.getStageAttempt()), stage));
+    stages.forgotten = saved.getForgotten();
+    return stages;
+  }
+
+  void save(ApplicationState.Builder state) {
+    state.addAllStages(stages.values()).setForgotten(forgotten);
+  }
+
+  /**
+   * Replaces what was known of the stage: a stage's row is its whole truth. Says whether anything
+   * of the stage moved: a task ended, a counter of a running one rose, or one uses CPU.
+   */
+  boolean see(StageUpdate news, long windowEndMs) {
+    forgetBefore(windowEndMs - Stage.GRACE_MS);
+    StageLive row = news.getStage();
+    StageTotals.Builder totals =
+        StageTotals.newBuilder()
+            .setStageId(row.getStageId())
+            .setStageAttempt(row.getStageAttempt())
+            .setRunning("running".equals(row.getStatus()))
+            .setRunningTasks(row.getRunningTasks())
+            .setFinishedTasks(row.getFinishedTasks())
+            .setFailedTasks(row.getFailedTasks())
+            .setDiskSpilledBytes(row.getDiskSpilledBytes())
+            .setFinishedCpuNs(news.getFinishedCpuNs())
+            .setWorkBytes(row.getFinishedInputBytes() + row.getFinishedShuffleReadBytes())
+            .setWorkRecords(row.getFinishedInputRecords() + row.getFinishedShuffleReadRecords())
+            .setRunningCounters(runningCounters(row))
+            .setStages(1);
+    if (totals.getWorkBytes() == 0 && totals.getWorkRecords() == 0) {
+      totals.setOperatorRows(row.getOperatorRowsMax());
+    }
+    if (!totals.getRunning()) {
+      totals.setEndedAtMs(windowEndMs);
+    }
+    StageTotals before = stages.put(key(row.getStageId(), row.getStageAttempt()), totals.build());
+    return totals.getRunning() && (moved(before, totals) || anyIsActive(news));
+  }
+
+  boolean anyRuns() {
+    return stages.values().stream().anyMatch(StageTotals::getRunning);
+  }
+
+  /** Tasks that started and did not end, also those of stages that are over. */
+  long runningTasks() {
+    return forgotten.getRunningTasks()
+        + stages.values().stream().mapToLong(StageTotals::getRunningTasks).sum();
+  }
+
+  private static boolean moved(StageTotals before, StageTotalsOrBuilder now) {
+    return before == null
+        || before.getFinishedTasks() != now.getFinishedTasks()
+        || before.getRunningCounters() != now.getRunningCounters();
+  }
+
+  /** By its executor's word, which knows the CPU of the task's thread and its Python workers. */
+  private static boolean anyIsActive(StageUpdate news) {
+    return news.getTasksList().stream()
+        .anyMatch(task -> task.hasActivity() && !task.getActivity().equals("idle"));
+  }
+
+  private static long runningCounters(StageLive row) {
+    return row.getRunningInputBytes()
+        + row.getRunningInputRecords()
+        + row.getRunningShuffleReadBytes()
+        + row.getRunningShuffleReadRecords()
+        + row.getRunningShuffleWriteBytes()
+        + row.getRunningOutputBytes()
+        + row.getRunningMemorySpilledBytes()
+        + row.getRunningDiskSpilledBytes();
+  }
+
+  void fill(AppLive.Builder row) {
+    StageTotals all = forgotten;
+    long running = 0;
+    for (StageTotals stage : stages.values()) {
+      all = sum(all, stage);
+      running += stage.getRunning() ? 1 : 0;
+    }
+    row.setRunningStages(running)
+        .setEndedStages(all.getStages() - running)
+        .setRunningTasks(all.getRunningTasks())
+        .setFinishedTasks(all.getFinishedTasks())
+        .setFailedTasks(all.getFailedTasks())
+        .setDiskSpilledBytes(all.getDiskSpilledBytes())
+        .setFinishedCpuMs(all.getFinishedCpuNs() / 1_000_000)
+        .setWorkBytes(all.getWorkBytes())
+        .setWorkRecords(all.getWorkRecords());
+    if (all.getOperatorRows() > 0) {
+      row.setOperatorRows(all.getOperatorRows());
+    }
+  }
+
+  /**
+   * StageFold forgets at the same moment: what still comes of such a stage is counted from 0 there.
+   */
+  private void forgetBefore(long endedMs) {
+    Iterator<StageTotals> all = stages.values().iterator();
+    while (all.hasNext()) {
+      StageTotals stage = all.next();
+      if (stage.hasEndedAtMs() && stage.getEndedAtMs() <= endedMs) {
+        forgotten = sum(forgotten, stage);
+        all.remove();
+      }
+    }
+  }
+
+  private static StageTotals sum(StageTotals one, StageTotals other) {
+    return StageTotals.newBuilder()
+        .setRunningTasks(one.getRunningTasks() + other.getRunningTasks())
+        .setFinishedTasks(one.getFinishedTasks() + other.getFinishedTasks())
+        .setFailedTasks(one.getFailedTasks() + other.getFailedTasks())
+        .setDiskSpilledBytes(one.getDiskSpilledBytes() + other.getDiskSpilledBytes())
+        .setFinishedCpuNs(one.getFinishedCpuNs() + other.getFinishedCpuNs())
+        .setWorkBytes(one.getWorkBytes() + other.getWorkBytes())
+        .setWorkRecords(one.getWorkRecords() + other.getWorkRecords())
+        .setOperatorRows(one.getOperatorRows() + other.getOperatorRows())
+        .setStages(one.getStages() + other.getStages())
+        .build();
+  }
+
+  private static long key(int stage, int attempt) {
+    return ((long) stage << 32) | (attempt & 0xffffffffL);
+  }
+}

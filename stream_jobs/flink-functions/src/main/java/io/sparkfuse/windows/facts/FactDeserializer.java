@@ -1,0 +1,57 @@
+package io.sparkfuse.windows.facts;
+
+import io.sparkfuse.windows.JobCounters;
+import org.apache.flink.api.common.serialization.DeserializationSchema;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.types.logical.RowType;
+
+/** Flink's edge of {@link FactReader}; counts what could not be read. */
+final class FactDeserializer implements DeserializationSchema<RowData> {
+  private static final long serialVersionUID = 1L;
+
+  private final RowType columns;
+  private final TypeInformation<RowData> produced;
+  private transient FactReader reader;
+
+  FactDeserializer(RowType columns, TypeInformation<RowData> produced) {
+    this.columns = columns;
+    this.produced = produced;
+  }
+
+  @Override
+  public void open(InitializationContext context) {
+    reader = new FactReader(columns);
+  }
+
+  @Override
+  public RowData deserialize(byte[] value) {
+    JobCounters.record();
+    try {
+      return reader.read(value);
+    } catch (UndecodableException reason) {
+      JobCounters.undecodable();
+      return reader.undecodable(value, reason.getMessage());
+    }
+  }
+
+  @Override
+  public boolean isEndOfStream(RowData next) {
+    return false;
+  }
+
+  @Override
+  public TypeInformation<RowData> getProducedType() {
+    return produced;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof FactDeserializer that && columns.equals(that.columns);
+  }
+
+  @Override
+  public int hashCode() {
+    return columns.hashCode();
+  }
+}

@@ -1,0 +1,62 @@
+package io.sparkfuse.windows.facts;
+
+import java.util.Set;
+import org.apache.flink.api.common.serialization.DeserializationSchema;
+import org.apache.flink.configuration.ConfigOption;
+import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.table.connector.ChangelogMode;
+import org.apache.flink.table.connector.format.DecodingFormat;
+import org.apache.flink.table.connector.source.DynamicTableSource;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.factories.DeserializationFormatFactory;
+import org.apache.flink.table.factories.DynamicTableFactory;
+import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.flink.table.types.DataType;
+import org.apache.flink.table.types.logical.RowType;
+
+/**
+ * Format {@code sparkfuse-fact}: reads facts and never fails on a record.
+ *
+ * <p>A table declares the columns of a Fact that it uses, at any depth; what is not declared is not
+ * converted. Two columns may be declared besides: {@code kind} STRING, the name of the fact's kind,
+ * and {@code value} BYTES, the record as it came. A record that is no fact becomes a row with only
+ * {@code undecodable} set.
+ */
+public final class FactFormatFactory implements DeserializationFormatFactory {
+  @Override
+  public DecodingFormat<DeserializationSchema<RowData>> createDecodingFormat(
+      DynamicTableFactory.Context context, ReadableConfig options) {
+    FactoryUtil.validateFactoryOptions(this, options);
+    return new FactFormat();
+  }
+
+  @Override
+  public String factoryIdentifier() {
+    return "sparkfuse-fact";
+  }
+
+  @Override
+  public Set<ConfigOption<?>> requiredOptions() {
+    return Set.of();
+  }
+
+  @Override
+  public Set<ConfigOption<?>> optionalOptions() {
+    return Set.of();
+  }
+
+  private static final class FactFormat implements DecodingFormat<DeserializationSchema<RowData>> {
+    @Override
+    public DeserializationSchema<RowData> createRuntimeDecoder(
+        DynamicTableSource.Context context, DataType columns) {
+      RowType row = (RowType) columns.getLogicalType();
+      FactReader.check(row);
+      return new FactDeserializer(row, context.createTypeInformation(columns));
+    }
+
+    @Override
+    public ChangelogMode getChangelogMode() {
+      return ChangelogMode.insertOnly();
+    }
+  }
+}

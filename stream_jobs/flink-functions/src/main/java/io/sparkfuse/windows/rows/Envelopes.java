@@ -1,0 +1,38 @@
+package io.sparkfuse.windows.rows;
+
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import io.sparkfuse.contracts.LiveRow;
+import java.util.List;
+import org.apache.flink.types.Row;
+
+/** The columns that say whose a row is: cluster, tenant, application, attempt and start. */
+public final class Envelopes {
+  private static final List<FieldDescriptor> COLUMNS =
+      List.of("cluster", "tenant", "app_id", "app_attempt", "app_start_ms").stream()
+          .map(LiveRow.getDescriptor()::findFieldByName)
+          .toList();
+
+  private Envelopes() {}
+
+  /** A LiveRow of these columns only; what is NULL stays absent. */
+  public static LiveRow of(Row row) {
+    LiveRow.Builder envelope = LiveRow.newBuilder();
+    for (FieldDescriptor column : COLUMNS) {
+      Object value = row.getField(column.getName());
+      if (value != null) {
+        envelope.setField(column, value);
+      }
+    }
+    return envelope.build();
+  }
+
+  /** One text for each application; absent and empty are two. */
+  public static String key(LiveRow envelope) {
+    StringBuilder key = new StringBuilder();
+    for (FieldDescriptor column : COLUMNS) {
+      String value = envelope.hasField(column) ? "=" + envelope.getField(column) : "";
+      key.append(value.length()).append(':').append(value);
+    }
+    return key.toString();
+  }
+}

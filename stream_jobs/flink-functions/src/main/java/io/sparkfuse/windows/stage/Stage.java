@@ -1,0 +1,225 @@
+package io.sparkfuse.windows.stage;
+
+import com.datadoghq.sketch.ddsketch.DDSketch;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.windows.aggregates.BiggestTaskAggregate;
+import io.sparkfuse.windows.aggregates.Failures;
+import io.sparkfuse.windows.aggregates.Sketches;
+import io.sparkfuse.windows.aggregates.SlowestTaskAggregate;
+import io.sparkfuse.windows.wire.BiggestTask;
+import io.sparkfuse.windows.wire.SlowestTask;
+import io.sparkfuse.windows.wire.StageState;
+import io.sparkfuse.windows.wire.StageUpdate;
+
+/** One stage attempt so far: what StageFold remembers, and how a window changes it. */
+public final class Stage {
+  /** Task ends and progress still follow the end of their stage for a while. [ms] */
+  public static final long GRACE_MS = 600_000;
+
+  final StageLive.Builder soFar;
+  final StageTasks tasks;
+  final DDSketch durations;
+  final DDSketch taskBytes;
+  final Failures failures;
+  BiggestTask biggest;
+  SlowestTask slowest;
+  Long lastFinishedMs;
+  private Long endedAtMs;
+  private long cpuNs;
+  private long firstSuccesses;
+  private long forgetAtMs;
+
+  Stage() {
+    this(StageState.getDefaultInstance());
+  }
+
+  private Stage(StageState saved) {
+    soFar = saved.getSoFar().toBuilder();
+    tasks = StageTasks.restore(saved);
+    durations = Sketches.decode(saved.getDurations().toByteArray());
+    taskBytes = Sketches.decode(saved.getTaskBytes().toByteArray());
+    failures = Failures.restore(saved.getFailures());
+    slowest = saved.hasSlowest() ? saved.getSlowest() : null;
+    endedAtMs = saved.hasEndedAtMs() ? saved.getEndedAtMs() : null;
+    biggest = saved.hasBiggest() ? saved.getBiggest() : null;
+    lastFinishedMs = saved.hasLastFinishedMs() ? saved.getLastFinishedMs() : null;
+    cpuNs = saved.getFinishedCpuNs();
+    firstSuccesses = saved.getFirstSuccesses();
+    forgetAtMs = saved.getForgetAtMs();
+  }
+
+  /** The stage as it was saved, or a new one when it is past its grace at {@code nowMs}. */
+  static Stage restore(StageState saved, long nowMs) {
+    // The timer that forgets fires with the watermark, which is ahead or behind by chance: time
+    // decides.
+    boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
+    return forgotten ? new Stage() : new Stage(saved);
+  }
+
+  StageState save() {
+    StageState.Builder state =
+        StageState.newBuilder()
+            .setSoFar(soFar)
+            .setFinishedCpuNs(cpuNs)
+            .setFirstSuccesses(firstSuccesses);
+    tasks.save(state);
+    if (!durations.isEmpty()) {
+      state.setDurations(ByteString.copyFrom(Sketches.encode(durations)));
+    }
+    if (!taskBytes.isEmpty()) {
+      state.setTaskBytes(ByteString.copyFrom(Sketches.encode(taskBytes)));
+    }
+    if (biggest != null) {
+      state.setBiggest(biggest);
+    }
+    if (slowest != null) {
+      state.setSlowest(slowest);
+    }
+    if (!failures.isEmpty()) {
+      state.setFailures(failures.save());
+    }
+    if (endedAtMs != null) {
+      state.setEndedAtMs(endedAtMs);
+    }
+    if (lastFinishedMs != null) {
+      state.setLastFinishedMs(lastFinishedMs);
+    }
+    if (forgetAtMs > 0) {
+      state.setForgetAtMs(forgetAtMs);
+    }
+    return state.build();
+  }
+
+  /** Adds a window and says what it made of the stage. */
+  StageUpdate fold(StageWindow window) {
+    soFar.setStageId(window.stageId()).setStageAttempt(window.stageAttempt());
+    add(window);
+    start(window.started());
+    end(window.ended(), window.endMs());
+    tasks.fold(window.tasks(), window.endMs());
+    if (hasEnded()) {
+      tasks.forgetSilent(window.endMs());
+    }
+    // A stage whose start never came is a remnant: it goes when nothing more is heard of it.
+    boolean known = soFar.hasSubmittedMs() && !hasEnded();
+    forgetAtMs = known ? 0 : window.endMs() + GRACE_MS;
+    return new StageRows(this, window).news();
+  }
+
+  /** From when on the stage is to be forgotten; 0 while it runs. [ms since epoch] */
+  long forgetAtMs() {
+    return forgetAtMs;
+  }
+
+  boolean hasEnded() {
+    return soFar.hasCompletedMs();
+  }
+
+  /**
+   * How long ago the stage ended, by the broker's clock alone, since the driver's may be far from
+   * it; null while it runs. [ms]
+   */
+  Long outlivedMs(long windowEndMs) {
+    return endedAtMs == null ? null : Math.max(0, windowEndMs - endedAtMs);
+  }
+
+  /** CPU of its ended tasks. [ns] */
+  long cpuNs() {
+    return cpuNs;
+  }
+
+  /** More tasks ended well than there are: the same events were told twice. */
+  boolean isOvercounted() {
+    return soFar.hasNumTasks() && firstSuccesses > soFar.getNumTasks();
+  }
+
+  /**
+   * Of a stage that ended well: the share of its tasks whose end was seen; null while it runs or
+   * failed.
+   */
+  Double endedShare() {
+    if (!"succeeded".equals(soFar.getStatus()) || soFar.getNumTasks() == 0) {
+      return null;
+    }
+    return Math.min(1.0, (double) soFar.getSucceededTasks() / soFar.getNumTasks());
+  }
+
+  private void add(StageWindow window) {
+    if (!soFar.hasFinishedTasks()) {
+      soFar.mergeFrom(StageWindow.NOTHING);
+    }
+    for (FieldDescriptor sum : StageWindow.SUMS) {
+      if (window.sums().hasField(sum)) {
+        soFar.setField(sum, (Long) soFar.getField(sum) + (Long) window.sums().getField(sum));
+      }
+    }
+    cpuNs += window.cpuNs();
+    soFar.setFinishedCpuMs(cpuNs / 1_000_000);
+    firstSuccesses += window.firstSuccesses();
+    if (window.durationMaxMs() != null) {
+      soFar.setDurationMaxMs(Math.max(soFar.getDurationMaxMs(), window.durationMaxMs()));
+    }
+    if (window.taskBytesMax() != null) {
+      soFar.setTaskBytesMax(Math.max(soFar.getTaskBytesMax(), window.taskBytesMax()));
+    }
+    if (window.durations() != null) {
+      durations.mergeWith(window.durations());
+    }
+    if (window.taskBytes() != null) {
+      taskBytes.mergeWith(window.taskBytes());
+    }
+    biggest = BiggestTaskAggregate.bigger(biggest, window.biggest());
+    slowest = SlowestTaskAggregate.slower(slowest, window.slowest());
+    failures.add(window.failures());
+    if (window.lastFinishedMs() != null) {
+      lastFinishedMs =
+          lastFinishedMs == null
+              ? window.lastFinishedMs()
+              : Math.max(lastFinishedMs, window.lastFinishedMs());
+    }
+  }
+
+  private void start(StageStarted started) {
+    if (!soFar.hasStatus()) {
+      soFar.setStatus("running");
+    }
+    if (started == null) {
+      return;
+    }
+    soFar.setNumTasks(started.getNumTasks()).setSubmittedMs(started.getSubmittedMs());
+    if (started.hasName()) {
+      soFar.setName(started.getName());
+    }
+    if (started.hasJobId()) {
+      soFar.setJobId(started.getJobId());
+    }
+    if (started.hasSqlExecutionId()) {
+      soFar.setSqlExecutionId(started.getSqlExecutionId());
+    }
+  }
+
+  private void end(StageEnded ended, long windowEndMs) {
+    if (ended == null) {
+      return;
+    }
+    endedAtMs = windowEndMs;
+    soFar.setStatus(ended.getSucceeded() ? "succeeded" : "failed");
+    soFar.setCompletedMs(ended.getCompletedMs());
+    if (ended.hasNumTasks()) {
+      soFar.setNumTasks(ended.getNumTasks());
+    }
+    if (ended.hasSubmittedMs()) {
+      soFar.setSubmittedMs(ended.getSubmittedMs());
+    }
+    if (ended.hasFailureReason()) {
+      soFar.setFailureReason(ended.getFailureReason());
+    }
+    if (ended.hasOperatorRowsMax()) {
+      soFar.setOperatorRowsMax(ended.getOperatorRowsMax());
+    }
+  }
+}

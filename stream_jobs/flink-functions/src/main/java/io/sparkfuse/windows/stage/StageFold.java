@@ -1,0 +1,56 @@
+package io.sparkfuse.windows.stage;
+
+import static org.apache.flink.table.annotation.ArgumentTrait.REQUIRE_ON_TIME;
+import static org.apache.flink.table.annotation.ArgumentTrait.SET_SEMANTIC_TABLE;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.sparkfuse.windows.wire.StageState;
+import org.apache.flink.table.annotation.ArgumentHint;
+import org.apache.flink.table.annotation.DataTypeHint;
+import org.apache.flink.table.annotation.StateHint;
+import org.apache.flink.table.functions.ProcessTableFunction;
+import org.apache.flink.types.Row;
+
+/**
+ * Folds the windows of one stage attempt into its whole truth so far; one encoded StageUpdate for
+ * each.
+ *
+ * <p>Keeps a stage for {@link Stage#GRACE_MS} after its end. A stage of which nothing is heard goes
+ * with its TTL.
+ */
+@DataTypeHint("ROW<stage_update BYTES>")
+public final class StageFold extends ProcessTableFunction<Row> {
+  private static final long serialVersionUID = 1L;
+  private static final String FORGET = "forget";
+
+  /** An encoded StageState, empty before the first window. */
+  public static final class Memory {
+    public byte[] state = new byte[0];
+  }
+
+  public void eval(
+      Context context,
+      @StateHint(ttl = "2 d") Memory memory,
+      @ArgumentHint(
+              name = "input",
+              value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
+          Row partial)
+      throws InvalidProtocolBufferException {
+    TimeContext<Long> time = context.timeContext(Long.class);
+    // The time of a window's row is its last millisecond.
+    long windowEndMs = time.time() + 1;
+    Stage stage = Stage.restore(StageState.parseFrom(memory.state), windowEndMs);
+    byte[] news = stage.fold(StageWindow.of(partial, windowEndMs)).toByteArray();
+    memory.state = stage.save().toByteArray();
+    if (stage.forgetAtMs() > 0) {
+      time.registerOnTime(FORGET, stage.forgetAtMs());
+    } else {
+      time.clearTimer(FORGET);
+    }
+    collect(Row.of((Object) news));
+  }
+
+  public void onTimer(OnTimerContext context, Memory memory) {
+    context.clearAll();
+  }
+}

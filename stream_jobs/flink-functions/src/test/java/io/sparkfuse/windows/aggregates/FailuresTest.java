@@ -1,0 +1,148 @@
+package io.sparkfuse.windows.aggregates;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.TaskEnded;
+import io.sparkfuse.windows.wire.FailedTasks;
+import io.sparkfuse.windows.wire.FailuresOfClass;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class FailuresTest {
+  private final FailuresAggregate function = new FailuresAggregate();
+
+  /** Attempts of a class are one row: how many, where, how often one task, and the last of them. */
+  @Test
+  void countsAttemptsByClass() {
+    Failures failures = new Failures();
+    failures.add(failed("IOException", 4, 10).setHost("h1").setFailureReason("disk").build());
+    failures.add(failed("IOException", 4, 30).setHost("h2").setFailureReason("full").build());
+    failures.add(failed("IOException", 7, 20).setHost("h1").build());
+    failures.add(failed("Oops", 1, 90).build());
+    FailuresOfClass io = failures.save().getClasses(0);
+
+    assertEquals("IOException", io.getFailureClass());
+    assertEquals(3, io.getFailedTasks());
+    assertEquals(List.of("h1", "h2"), io.getHostsList());
+    assertEquals(List.of(4, 7), io.getTaskIndexesList());
+    assertEquals(List.of(2L, 1L), io.getTaskFailuresList());
+    assertEquals("full", io.getFailureReason());
+    assertEquals(4, io.getTaskIndex());
+    assertEquals("h2", io.getHost());
+    assertEquals(2, failures.save().getClassesCount());
+  }
+
+  /** A failed fetch names whose block it was; its own host counts among the hosts. */
+  @Test
+  void aFailedFetchNamesTheOtherSide() {
+    Failures failures = new Failures();
+    failures.add(
+        failed("FetchFailed", 4, 10)
+            .setExecutorId("1")
+            .setHost("h1")
+            .setFetchFailedExecutorId("8")
+            .setFetchFailedHost("h8")
+            .build());
+    FailuresOfClass fetch = failures.save().getClasses(0);
+
+    assertEquals("8", fetch.getExecutorId());
+    assertEquals("h8", fetch.getHost());
+    assertEquals(List.of("h1"), fetch.getHostsList());
+  }
+
+  /** Beyond all bounds the answer is still one, whatever came first and however partials merge. */
+  @Test
+  void isBoundedAndTheSameInAnyOrder() throws Exception {
+    List<byte[]> ends = new ArrayList<>();
+    for (int attempt = 0; attempt < 6_000; attempt++) {
+      TaskEnded.Builder end =
+          failed("Class" + attempt % 12, attempt % 2_400, attempt / 100)
+              .setHost("host-" + attempt % 100)
+              .setFailureReason("é".repeat(attempt % 3 * 2_000));
+      ends.add(Fact.newBuilder().setTaskEnded(end).build().toByteArray());
+    }
+    FailedTasks expected = null;
+    for (int round = 0; round < 4; round++) {
+      Collections.shuffle(ends, new Random(round));
+      Failures first = new Failures();
+      Failures second = new Failures();
+      ends.subList(0, 2_500).forEach(end -> function.accumulate(first, end));
+      ends.subList(2_500, 6_000).forEach(end -> function.accumulate(second, end));
+      Failures whole = Failures.restore(second.save());
+      function.merge(whole, List.of(first));
+      FailedTasks saved = FailedTasks.parseFrom(function.getValue(whole));
+      expected = expected == null ? saved : expected;
+
+      assertEquals(expected, saved);
+    }
+    assertEquals(Failures.MAX_CLASSES, expected.getClassesCount());
+    for (FailuresOfClass one : expected.getClassesList()) {
+      assertEquals(500, one.getFailedTasks(), "counted from the first attempt on");
+      assertTrue(one.getHostsCount() <= Failures.MAX_HOSTS);
+      assertTrue(one.getTaskIndexesCount() <= Failures.MAX_TASKS);
+    }
+  }
+
+  /** Thousands of tasks and hosts of one class stay within the bounds. */
+  @Test
+  void boundsTasksAndHosts() {
+    Failures failures = new Failures();
+    for (int task = 5_000; task > 0; task--) {
+      failures.add(failed("Oops", task, task).setHost("host-" + task).build());
+    }
+    FailuresOfClass one = failures.save().getClasses(0);
+
+    assertEquals(5_000, one.getFailedTasks());
+    assertEquals(Failures.MAX_TASKS, one.getTaskIndexesCount());
+    assertEquals(Failures.MAX_HOSTS, one.getHostsCount());
+  }
+
+  /** Long texts are cut to 2 kB, never within a character. */
+  @Test
+  void cutsTextsBetweenCharacters() {
+    String emoji = "x" + "\uD83D\uDD25".repeat(1_000);
+
+    assertEquals("short", Failures.capped("short"));
+    assertEquals("a".repeat(2_048), Failures.capped("a".repeat(9_000)));
+    assertEquals("x" + "\uD83D\uDD25".repeat(511), Failures.capped(emoji));
+    assertTrue(Failures.capped(emoji).getBytes(StandardCharsets.UTF_8).length <= 2_048);
+  }
+
+  /** No failure, no answer; a failure without a class has the one that Spark gives it. */
+  @Test
+  void saysNothingOfNothing() {
+    Failures failures = new Failures();
+    function.accumulate(failures, null);
+    byte[] nothing = function.getValue(failures);
+    failures.add(TaskEnded.getDefaultInstance());
+
+    assertNull(nothing);
+    assertFalse(failures.isEmpty());
+    assertEquals("UnknownReason", failures.save().getClasses(0).getFailureClass());
+  }
+
+  /** A record that is broken where no column looks is passed over and stops nothing. */
+  @Test
+  void passesOverWhatIsBrokenInside() {
+    Failures failures = new Failures();
+    // Field 36 (sql_plan) of two bytes that are no message.
+    function.accumulate(failures, new byte[] {(byte) 0xA2, 0x02, 0x02, 0x0A, 0x7F});
+
+    assertTrue(failures.isEmpty());
+  }
+
+  private static TaskEnded.Builder failed(String failureClass, int index, long finishedMs) {
+    return TaskEnded.newBuilder()
+        .setFailureClass(failureClass)
+        .setTaskIndex(index)
+        .setFinishedMs(finishedMs);
+  }
+}

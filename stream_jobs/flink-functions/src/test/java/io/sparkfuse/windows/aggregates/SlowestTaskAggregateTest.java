@@ -1,0 +1,84 @@
+package io.sparkfuse.windows.aggregates;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.sparkfuse.windows.wire.SlowestTask;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.apache.flink.core.memory.DataInputDeserializer;
+import org.apache.flink.core.memory.DataOutputSerializer;
+import org.apache.flink.table.data.StringData;
+import org.junit.jupiter.api.Test;
+
+class SlowestTaskAggregateTest {
+  private final SlowestTaskAggregate function = new SlowestTaskAggregate();
+
+  private record Told(Integer index, Long ms, Long bytes, Long gcMs, String executor) {}
+
+  /** The longest wins and of equals the lower index, in any order and however partials merge. */
+  @Test
+  void isTheSameInAnyOrder() throws Exception {
+    List<Told> told =
+        new ArrayList<>(
+            List.of(
+                new Told(5, 900L, null, null, "9"),
+                new Told(4, 900L, 7L, 3L, "2"),
+                new Told(4, 900L, 7L, 3L, "1"),
+                new Told(4, 900L, 6L, 99L, "8"),
+                new Told(1, 899L, 1_000_000L, 5L, "3"),
+                new Told(0, null, 4L, 5L, "4"),
+                new Told(null, 1_000L, 4L, 5L, "5")));
+    for (int round = 0; round < 50; round++) {
+      Collections.shuffle(told, new Random(round));
+      SlowestTaskAggregate.Slowest first = function.createAccumulator();
+      SlowestTaskAggregate.Slowest second = function.createAccumulator();
+      told.subList(0, 3).forEach(one -> add(first, one));
+      told.subList(3, 7).forEach(one -> add(second, one));
+      SlowestTaskAggregate.Slowest whole = saved(first);
+      function.merge(whole, List.of(saved(second)));
+
+      assertEquals(
+          SlowestTask.newBuilder()
+              .setTaskIndex(4)
+              .setMs(900)
+              .setBytes(7)
+              .setGcMs(3)
+              .setExecutorId("2")
+              .setHost("h2")
+              .build(),
+          SlowestTaskAggregate.decode(function.getValue(whole)));
+    }
+  }
+
+  /** No task that ended well, no answer, before and behind a checkpoint. */
+  @Test
+  void saysNothingOfNothing() throws Exception {
+    SlowestTaskAggregate.Slowest nothing = function.createAccumulator();
+
+    assertNull(function.getValue(nothing));
+    assertNull(function.getValue(saved(nothing)));
+    assertNull(SlowestTaskAggregate.decode(null));
+  }
+
+  private void add(SlowestTaskAggregate.Slowest slowest, Told one) {
+    function.accumulate(
+        slowest,
+        one.index,
+        one.ms,
+        one.bytes,
+        one.gcMs,
+        StringData.fromString(one.executor),
+        StringData.fromString("h" + one.executor));
+  }
+
+  private static SlowestTaskAggregate.Slowest saved(SlowestTaskAggregate.Slowest slowest)
+      throws Exception {
+    SlowestTaskAggregate.Serializer serializer = new SlowestTaskAggregate.Serializer();
+    DataOutputSerializer out = new DataOutputSerializer(64);
+    serializer.serialize(slowest, out);
+    return serializer.deserialize(new DataInputDeserializer(out.getCopyOfBuffer()));
+  }
+}

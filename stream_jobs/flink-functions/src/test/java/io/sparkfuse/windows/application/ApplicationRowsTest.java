@@ -1,0 +1,283 @@
+package io.sparkfuse.windows.application;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import io.sparkfuse.contracts.AppLive;
+import io.sparkfuse.contracts.ApplicationEnded;
+import io.sparkfuse.contracts.CollectorHealth;
+import io.sparkfuse.contracts.ExecutorSample;
+import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.FailureLive;
+import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.contracts.StageEnded;
+import io.sparkfuse.contracts.StageLive;
+import io.sparkfuse.contracts.StageStarted;
+import io.sparkfuse.contracts.TaskLive;
+import io.sparkfuse.contracts.Tick;
+import io.sparkfuse.windows.aggregates.LaneSequences;
+import io.sparkfuse.windows.stage.Stage;
+import io.sparkfuse.windows.wire.ApplicationState;
+import io.sparkfuse.windows.wire.LatestFact;
+import io.sparkfuse.windows.wire.LatestFacts;
+import io.sparkfuse.windows.wire.StageUpdate;
+import io.sparkfuse.windows.wire.WaitingRow;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+class ApplicationRowsTest {
+  private static final long END_MS = 5000;
+  private static final LiveRow ENVELOPE = LiveRow.newBuilder().setAppId("app-1").build();
+
+  /** Rows of different things have one order, whatever the order in which they came. */
+  @Test
+  void ordersRowsByWhatTheyAre() throws Exception {
+    List<WaitingRow> waiting =
+        new ArrayList<>(
+            List.of(
+                passed(
+                    Fact.newBuilder().setApplicationEnded(ApplicationEnded.getDefaultInstance())),
+                passed(Fact.newBuilder().setStageEnded(StageEnded.getDefaultInstance())),
+                passed(Fact.newBuilder().setStageStarted(StageStarted.newBuilder().setStageId(9))),
+                passed(Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setSucceeded(true))),
+                stage(4, false, null),
+                stage(2, false, null),
+                failing(3),
+                sample("2"),
+                sample("1"),
+                passed(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(1))),
+                WaitingRow.newBuilder().setQuiet(true).build(),
+                numbers(0, 1, 2)));
+    List<LiveRow> first = rows(waiting, ApplicationState.getDefaultInstance());
+    for (int round = 0; round < 20; round++) {
+      Collections.shuffle(waiting, new Random(round));
+
+      assertEquals(first, rows(waiting, ApplicationState.getDefaultInstance()));
+    }
+    assertEquals(
+        List.of(
+            "stage_started",
+            "executor_live",
+            "executor_live",
+            "stage_live",
+            "stage_live",
+            "task_live",
+            "stage_live",
+            "failure_live",
+            "failure_live",
+            "app_live",
+            "stage_ended",
+            "job_ended",
+            "application_ended",
+            "tick"),
+        first.stream().map(LiveRow::getView).toList());
+    assertEquals(
+        LongStream.rangeClosed(1, 14).boxed().toList(),
+        first.stream().map(LiveRow::getRowSeq).toList());
+    assertEquals(2, first.get(3).getStage().getStageId());
+  }
+
+  /**
+   * A hole lowers the completeness of every row; when the missing fact comes late it is whole
+   * again.
+   */
+  @Test
+  void lateFactsMakeItWholeAgain() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    LiveRow holed = last(application, List.of(numbers(0, 1, 3)));
+    LiveRow whole = last(Application.restore(application.save(), END_MS), List.of(numbers(2)));
+
+    assertEquals(0.75, holed.getCompleteness());
+    assertEquals(1.0, whole.getCompleteness());
+    assertEquals(4, whole.getApplication().getFactsSeen());
+  }
+
+  /** What Spark dropped before it could be numbered leaves no hole, and still counts as missing. */
+  @Test
+  void whatSparkDroppedCounts() throws Exception {
+    CollectorHealth health =
+        CollectorHealth.newBuilder().setSparkDroppedEvents(1).setDroppedBulk(5).build();
+    LatestFact told =
+        LatestFact.newBuilder()
+            .setFact(
+                Fact.newBuilder()
+                    .setCollector("driver-1")
+                    .setCollectorHealth(health)
+                    .build()
+                    .toByteString())
+            .build();
+    WaitingRow waiting =
+        WaitingRow.newBuilder().setHealth(LatestFacts.newBuilder().addLatest(told)).build();
+    LiveRow row =
+        last(
+            Application.restore(ApplicationState.getDefaultInstance(), END_MS),
+            List.of(numbers(0, 1, 2), waiting));
+
+    assertEquals(0.75, row.getCompleteness());
+    assertEquals(3, row.getApplication().getFactsSeen());
+    assertEquals(4, row.getApplication().getFactsExpected());
+    assertEquals(6, row.getApplication().getFactsDropped());
+  }
+
+  /** The row of a stage that ended with ends missing says so, though every numbered fact came. */
+  @Test
+  void aStageIsNoMoreCompleteThanItsEnds() throws Exception {
+    List<LiveRow> rows =
+        rows(List.of(numbers(0, 1), stage(1, false, 0.5)), ApplicationState.getDefaultInstance());
+
+    assertEquals(0.5, rows.get(0).getCompleteness());
+    assertEquals(1.0, rows.get(1).getCompleteness());
+  }
+
+  /** What was counted twice is no evidence, now and for the rest of the application. */
+  @Test
+  void doubleCountsSpoilTheApplication() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    last(application, List.of(numbers(0), stage(1, true, 1.0)));
+    LiveRow later = last(Application.restore(application.save(), END_MS), List.of(numbers(1)));
+
+    assertEquals(0.0, later.getCompleteness());
+  }
+
+  /** Of the ticks of a window one passes, and no row of an application is made for the clock. */
+  @Test
+  void oneTickAWindow() throws Exception {
+    List<WaitingRow> waiting = new ArrayList<>();
+    for (long sentMs : new long[] {2000, 1000, 3000}) {
+      waiting.add(passed(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(sentMs))));
+    }
+    List<LiveRow> rows = rows(waiting, ApplicationState.getDefaultInstance());
+
+    assertEquals(1, rows.size());
+    assertEquals(3000, rows.get(0).getTick().getSentMs());
+  }
+
+  /**
+   * After its grace an application is forgotten but for the number of its rows, which never start
+   * over.
+   */
+  @Test
+  void rowNumbersOutliveTheApplication() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    LiveRow last =
+        last(
+            application,
+            List.of(
+                passed(
+                    Fact.newBuilder().setApplicationEnded(ApplicationEnded.getDefaultInstance()))));
+    Application later = Application.restore(application.save(), application.forgetAtMs());
+    LiveRow next = last(later, List.of(numbers(0)));
+
+    assertEquals(last.getRowSeq() + 1, next.getRowSeq());
+    assertEquals("running", next.getApplication().getStatus());
+  }
+
+  /**
+   * Rows of operators count where a stage read neither bytes nor records, also once it is
+   * forgotten.
+   */
+  @Test
+  void sumsTheRowsOfStagesThatReadNothing() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    StageLive.Builder first = ended(1).setOperatorRowsMax(1_000);
+    StageLive.Builder second = ended(2).setOperatorRowsMax(20);
+    StageLive.Builder bytes = ended(3).setOperatorRowsMax(7_000).setFinishedInputBytes(1);
+    StageLive.Builder records = ended(4).setOperatorRowsMax(7_000).setFinishedShuffleReadRecords(1);
+    AppLive sum = last(application, news(first, second, bytes, records)).getApplication();
+    long later = END_MS + Stage.GRACE_MS;
+    Application restored = Application.restore(application.save(), later);
+    ApplicationRows rows = new ApplicationRows(restored, ENVELOPE, later);
+    news(ended(5).setOperatorRowsMax(3)).forEach(rows::add);
+    List<LiveRow> next = rows.build();
+
+    assertEquals(1_020, sum.getOperatorRows());
+    assertEquals(1_023, next.get(next.size() - 1).getApplication().getOperatorRows());
+  }
+
+  /** An application all of whose stages read is not measured by rows. */
+  @Test
+  void saysNothingOfRowsWhereAllWasRead() throws Exception {
+    Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
+    StageLive.Builder read = ended(1).setOperatorRowsMax(9).setFinishedInputRecords(9);
+
+    assertFalse(last(application, news(read)).getApplication().hasOperatorRows());
+  }
+
+  private static StageLive.Builder ended(int id) {
+    return StageLive.newBuilder().setStageId(id).setStatus("succeeded");
+  }
+
+  private static List<WaitingRow> news(StageLive.Builder... stages) {
+    return Arrays.stream(stages)
+        .map(stage -> StageUpdate.newBuilder().setStage(stage))
+        .map(news -> WaitingRow.newBuilder().setStage(news).build())
+        .toList();
+  }
+
+  private static List<LiveRow> rows(List<WaitingRow> waiting, ApplicationState state)
+      throws Exception {
+    return rows(waiting, Application.restore(state, END_MS));
+  }
+
+  private static List<LiveRow> rows(List<WaitingRow> waiting, Application application)
+      throws Exception {
+    ApplicationRows rows = new ApplicationRows(application, ENVELOPE, END_MS);
+    for (WaitingRow row : waiting) {
+      rows.add(row);
+    }
+    return rows.build();
+  }
+
+  private static LiveRow last(Application application, List<WaitingRow> waiting) throws Exception {
+    List<LiveRow> rows = rows(waiting, application);
+    return rows.get(rows.size() - 1);
+  }
+
+  private static WaitingRow passed(Fact.Builder fact) {
+    return WaitingRow.newBuilder().setFact(fact.build().toByteString()).build();
+  }
+
+  private static WaitingRow stage(int id, boolean overcounted, Double endedShare) {
+    StageUpdate.Builder news =
+        StageUpdate.newBuilder()
+            .setStage(StageLive.newBuilder().setStageId(id).setStatus("running"))
+            .setOvercounted(overcounted);
+    if (endedShare != null) {
+      news.setEndedShare(endedShare);
+    }
+    return WaitingRow.newBuilder().setStage(news).build();
+  }
+
+  private static WaitingRow failing(int id) {
+    StageUpdate.Builder news =
+        StageUpdate.newBuilder()
+            .setStage(StageLive.newBuilder().setStageId(id).setStatus("running"))
+            .addTasks(TaskLive.newBuilder().setStageId(id).setTaskId(1))
+            .addFailures(FailureLive.newBuilder().setStageId(id).setFailureClass("A"))
+            .addFailures(FailureLive.newBuilder().setStageId(id).setFailureClass("B"));
+    return WaitingRow.newBuilder().setStage(news).build();
+  }
+
+  private static WaitingRow sample(String executor) {
+    Fact fact =
+        Fact.newBuilder()
+            .setExecutorSample(ExecutorSample.newBuilder().setExecutorId(executor))
+            .build();
+    LatestFact told = LatestFact.newBuilder().setFact(fact.toByteString()).build();
+    return WaitingRow.newBuilder().setSamples(LatestFacts.newBuilder().addLatest(told)).build();
+  }
+
+  private static WaitingRow numbers(long... numbers) {
+    LaneSequences lanes = new LaneSequences();
+    for (long number : numbers) {
+      lanes.add("driver-1", "bulk", number);
+    }
+    return WaitingRow.newBuilder().setLanes(lanes.save()).build();
+  }
+}

@@ -1,0 +1,89 @@
+package io.sparkfuse.windows.executors;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.sparkfuse.contracts.ApplicationStarted;
+import io.sparkfuse.contracts.ResourceProfileAdded;
+import io.sparkfuse.windows.wire.ApplicationState;
+import org.junit.jupiter.api.Test;
+
+class MemoryLimitsTest {
+  private static final long GIB = 1L << 30;
+  private static final long MIB = 1L << 20;
+
+  /** A tenth of the heap beside it, and no less than Spark's least. */
+  @Test
+  void reckonsTheOverheadAsSparkDoes() {
+    MemoryLimits limits = on("yarn", null);
+    limits.see(profile(0, GIB).build());
+    limits.see(profile(1, 10 * GIB).build());
+
+    assertEquals(GIB + 384 * MIB, limits.bytes(0));
+    assertEquals(11 * GIB, limits.bytes(1));
+  }
+
+  /** All that a profile names is part of the limit; an overhead that it names is taken as it is. */
+  @Test
+  void addsUpTheProfile() {
+    MemoryLimits limits = on("k8s://https://cluster", null);
+    limits.see(
+        profile(3, 4 * GIB)
+            .setMemoryOverheadBytes(MIB)
+            .setPysparkMemoryBytes(2 * GIB)
+            .setOffHeapMemoryBytes(GIB)
+            .build());
+
+    assertEquals(7 * GIB + MIB, limits.bytes(3));
+  }
+
+  /** Python on Kubernetes asks for four tenths; a factor that is none changes nothing. */
+  @Test
+  void takesTheFactorOfTheApplication() {
+    MemoryLimits python = on("k8s://c", "0.4");
+    python.see(profile(0, 10 * GIB).build());
+    MemoryLimits broken = on("k8s://c", "much");
+    broken.see(profile(0, 10 * GIB).build());
+
+    assertEquals(14 * GIB, python.bytes(0));
+    assertEquals(11 * GIB, broken.bytes(0));
+  }
+
+  /** Where Spark sets no limit, or nobody told, there is none. */
+  @Test
+  void saysNothingWhereThereIsNoLimit() {
+    for (String master :
+        new String[] {"local[4]", "local-cluster[2,1,1024]", "spark://h:7077", ""}) {
+      MemoryLimits limits = on(master, null);
+      limits.see(profile(0, GIB).build());
+
+      assertNull(limits.bytes(0), master);
+    }
+    assertNull(on("yarn", null).bytes(0));
+  }
+
+  /** Profiles, master and factor are kept in a checkpoint. */
+  @Test
+  void outlivesARestart() {
+    MemoryLimits limits = on("k8s://c", "0.4");
+    limits.see(profile(0, 10 * GIB).build());
+    ApplicationState.Builder state = ApplicationState.newBuilder();
+    limits.save(state);
+
+    assertEquals(14 * GIB, MemoryLimits.restore(state.build()).bytes(0));
+  }
+
+  private static MemoryLimits on(String master, String factor) {
+    MemoryLimits limits = MemoryLimits.restore(ApplicationState.getDefaultInstance());
+    ApplicationStarted.Builder started = ApplicationStarted.newBuilder().setMaster(master);
+    if (factor != null) {
+      started.putConfiguration("spark.kubernetes.memoryOverheadFactor", factor);
+    }
+    limits.see(started.build());
+    return limits;
+  }
+
+  private static ResourceProfileAdded.Builder profile(int id, long heap) {
+    return ResourceProfileAdded.newBuilder().setProfileId(id).setExecutorMemoryBytes(heap);
+  }
+}

@@ -1,0 +1,71 @@
+"""The windows job's metrics: counted in the JVM window by window, served by the launcher when Prometheus asks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from sparkfuse_contracts import metric_names
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_stream_jobs.errors import MissingPartError
+
+# Set by io.sparkfuse.windows.JobCounters.
+PROPERTY = "sparkfuse.windows.counters"
+
+
+class Counts(NamedTuple):
+    """Records read and undecodable since the JVM started, and the end of the last window [ms since epoch]."""
+
+    records: int
+    undecodable: int
+    last_window_end_ms: int
+
+
+class JvmCounters:
+    """Asks the JVM at each scrape; says nothing before the first window."""
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics of this moment."""
+        try:
+            counts = _counts()
+        except Exception:  # the JVM is gone: the process's end tells it, and an alert on its absence
+            return
+        if counts is None:
+            return
+        labels = ("component", "topic")
+        for metric, value in (
+            (metric_names.RECORDS_READ, counts.records),
+            (metric_names.DEAD_LETTERS, counts.undecodable),
+        ):
+            family = CounterMetricFamily(metric.name, metric.help, labels=labels)
+            family.add_metric(["windows", "facts"], value)
+            yield family
+        delay = time.time() - counts.last_window_end_ms / 1000
+        yield GaugeMetricFamily(metric_names.WINDOW_DELAY.name, metric_names.WINDOW_DELAY.help, value=delay)
+
+
+def serve_metrics(settings: Settings) -> Counter:
+    """Serve the metrics on the port of the settings, if any, and give the counter of sent ticks.
+
+    Raises MissingPartError when the port is taken.
+    """
+    registry = CollectorRegistry()
+    ticks = Counter(metric_names.TICKS_SENT.name, metric_names.TICKS_SENT.help, registry=registry)
+    registry.register(JvmCounters())
+    if settings.metrics_port:
+        try:
+            start_http_server(settings.metrics_port, addr=settings.metrics_address, registry=registry)
+        except OSError as error:
+            raise MissingPartError(f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error}") from error
+    return ticks
+
+
+def _counts() -> Counts | None:
+    from pyflink.java_gateway import get_gateway
+
+    told = get_gateway().jvm.java.lang.System.getProperty(PROPERTY)
+    return Counts(*map(int, str(told).split())) if told else None

@@ -1,7 +1,0 @@
--- The whole truth of each stage attempt that had news in a window, with its running tasks: encoded StageNews.
-SELECT cluster, tenant, app_id, app_attempt, app_start_ms, rowtime AS happened_at, news
-FROM stage_fold(
-  input => TABLE stage_windows
-    PARTITION BY (cluster, tenant, app_id, app_attempt, app_start_ms, stage_id, stage_attempt),
-  on_time => DESCRIPTOR(happened_at),
-  uid => 'stage-fold')

@@ -1,0 +1,7 @@
+-- The whole truth of each stage attempt that had stage_update in a window, with its running tasks: encoded StageUpdate.
+SELECT cluster, tenant, app_id, app_attempt, app_start_ms, rowtime AS happened_at, stage_update
+FROM stage_fold(
+  input => TABLE stage_windows
+    PARTITION BY (cluster, tenant, app_id, app_attempt, app_start_ms, stage_id, stage_attempt),
+  on_time => DESCRIPTOR(happened_at),
+  uid => 'stage-fold')
