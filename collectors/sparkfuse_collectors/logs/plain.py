@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sparkfuse_collectors.logs.files import Files
-from sparkfuse_kernel import Unpacker
+from sparkfuse_kernel import Decompressor
 
 PLAIN_PIECE = 256 * 1024
 # A packed piece may hold a thousand times its size.
@@ -36,7 +36,7 @@ class PlainFile:
         self._files, self.path = files, path
         self._wanted = offset
         self._begin = begin or Bookmark("", 0, 0)
-        self._unpacker = Unpacker(codec=begin.codec) if begin else Unpacker()
+        self._decompressor = Decompressor(codec=begin.codec) if begin else Decompressor()
         self.packed_at, self._plain_at = self._begin.packed, self._begin.plain
         self._bookmarks: list[Bookmark] = []
 
@@ -48,7 +48,7 @@ class PlainFile:
     @property
     def must_begin_anew(self) -> bool:
         """Whether to go on later means to unpack all from the beginning, because the codec has no boundaries."""
-        return self._unpacker.codec in {"zstd", "gzip"}
+        return self._decompressor.codec in {"zstd", "gzip"}
 
     def read(self) -> bytes:
         """The next plain bytes; none when there are no more now. Raises BrokenFile and OSError."""
@@ -58,7 +58,7 @@ class PlainFile:
             if not packed:
                 return b""
             try:
-                plain = self._unpacker.feed(packed)
+                plain = self._decompressor.feed(packed)
             except ValueError as error:
                 raise BrokenFile(str(error)) from error
             self.packed_at += len(packed)
@@ -69,12 +69,12 @@ class PlainFile:
 
     def bookmark(self, offset: int) -> Bookmark | None:
         """Where a later reader that wants the plain bytes from ``offset`` on can best begin."""
-        if self._unpacker.codec == "plain":
+        if self._decompressor.codec == "plain":
             return Bookmark("plain", offset, offset)
         return next((mark for mark in reversed(self._bookmarks) if mark.plain <= offset), None)
 
     def _piece(self) -> int:
-        codec = self._unpacker.codec
+        codec = self._decompressor.codec
         if codec is None:
             return MAGIC
         if codec == "plain" and self._plain_at < self._wanted:
@@ -82,9 +82,9 @@ class PlainFile:
         return PLAIN_PIECE if codec == "plain" else PACKED_PIECE
 
     def _mark(self) -> None:
-        packed, plain = self._unpacker.boundary
-        if packed and self._unpacker.codec not in {None, "plain"}:
-            mark = Bookmark(str(self._unpacker.codec), self._begin.packed + packed, self._begin.plain + plain)
+        packed, plain = self._decompressor.boundary
+        if packed and self._decompressor.codec not in {None, "plain"}:
+            mark = Bookmark(str(self._decompressor.codec), self._begin.packed + packed, self._begin.plain + plain)
             self._bookmarks.append(mark)
 
     def _fresh(self, plain: bytes) -> bytes:

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, ListArray, MapArray, StructArray, new_null_array};
 use arrow_schema::DataType;
 
-use crate::places::{Places, last_end, presence};
+use crate::row_selection::{RowSelection, last_end, presence};
 use crate::schema::{Kind, Nested, Shape, Slot, entries_field, entry_fields, item_field};
-use crate::values::{Room, Spans, Values, offsets};
-use crate::wire::{Fault, Reader, WireType};
+use crate::values::{Capacity, Spans, Values, offsets};
+use crate::wire::{Reader, WireError, WireType};
 
-/// Builds one column. Places are written in rising order; the one being written may be written again or taken back.
+/// Builds one column. RowSelection are written in rising order; the one being written may be written again or taken back.
 #[derive(Debug)]
 pub enum Builder {
     Scalar {
@@ -46,19 +46,19 @@ pub enum Builder {
 
 impl Builder {
     /// What the column holds now.
-    pub fn room(&self) -> Room {
+    pub fn capacity(&self) -> Capacity {
         match self {
-            Builder::Scalar { values, .. } => values.room(),
-            _ => Room::default(),
+            Builder::Scalar { values, .. } => values.capacity(),
+            _ => Capacity::default(),
         }
     }
 
-    pub fn new(shape: &Shape, room: Room) -> Builder {
+    pub fn new(shape: &Shape, capacity: Capacity) -> Builder {
         match *shape {
             Shape::Scalar(kind) => Builder::Scalar {
                 kind,
                 wire_type: wire_type_of(kind),
-                values: Values::with_room(kind, room),
+                values: Values::with_capacity(kind, capacity),
                 sparse: None,
             },
             Shape::List(kind) => Builder::List {
@@ -78,7 +78,7 @@ impl Builder {
                 columns: nested
                     .columns
                     .iter()
-                    .map(|column| Builder::new(&column.shape, Room::default()))
+                    .map(|column| Builder::new(&column.shape, Capacity::default()))
                     .collect(),
                 rows: 0,
             },
@@ -87,7 +87,13 @@ impl Builder {
 
     /// Reads one field into `place`; a wire type that the field cannot have is skipped, as Protobuf wants it.
     #[inline(always)]
-    pub fn read(&mut self, place: usize, number: u32, wire_type: WireType, reader: &mut Reader) -> Result<(), Fault> {
+    pub fn read(
+        &mut self,
+        place: usize,
+        number: u32,
+        wire_type: WireType,
+        reader: &mut Reader,
+    ) -> Result<(), WireError> {
         match self {
             Builder::Scalar {
                 kind,
@@ -96,7 +102,7 @@ impl Builder {
                 sparse,
             } if wire_type == *own => {
                 if sparse.is_some() || values.len() != place {
-                    make_room(values, sparse, place);
+                    prepare_position(values, sparse, place);
                 }
                 values.push(*kind, reader)?;
                 if let Some(places) = sparse {
@@ -156,7 +162,7 @@ impl Builder {
             ..
         } = self
         {
-            make_room(values, sparse, place);
+            prepare_position(values, sparse, place);
             if let Values::Spans(spans) = values {
                 spans.push(text.as_bytes());
             }
@@ -169,7 +175,7 @@ impl Builder {
     /// Takes back everything from `place` on.
     pub fn truncate(&mut self, place: usize) {
         match self {
-            Builder::Scalar { values, sparse, .. } => take_back(values, sparse, place),
+            Builder::Scalar { values, sparse, .. } => discard_from(values, sparse, place),
             Builder::List { ends, items, .. } => {
                 ends.truncate(place);
                 items.truncate(last_end(ends));
@@ -190,7 +196,7 @@ impl Builder {
     }
 
     /// The finished column, with a row for each of the batch's.
-    pub fn finish(self, places: &Places, nulls: &mut Nulls) -> ArrayRef {
+    pub fn finish(self, places: &RowSelection, nulls: &mut Nulls) -> ArrayRef {
         match self {
             Builder::Scalar {
                 kind, values, sparse, ..
@@ -208,7 +214,7 @@ impl Builder {
                 columns,
                 rows: items,
             } => {
-                let within = Places::all(items);
+                let within = RowSelection::all(items);
                 let columns = columns
                     .into_iter()
                     .map(|column| column.finish(&within, nulls))
@@ -222,7 +228,13 @@ impl Builder {
     }
 }
 
-fn finish_scalar(kind: Kind, values: Values, sparse: Option<Vec<u32>>, places: &Places, nulls: &mut Nulls) -> ArrayRef {
+fn finish_scalar(
+    kind: Kind,
+    values: Values,
+    sparse: Option<Vec<u32>>,
+    places: &RowSelection,
+    nulls: &mut Nulls,
+) -> ArrayRef {
     let count = values.len();
     if count == 0 {
         return nulls.column(kind.arrow(), places.count);
@@ -256,15 +268,15 @@ impl Nulls {
 
 /// Prepares for a value in `place`: one that is there is forgotten, and a column with gaps notes its places from now on.
 #[inline(never)]
-fn make_room(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
-    take_back(values, sparse, place);
+fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
+    discard_from(values, sparse, place);
     if sparse.is_none() && values.len() < place {
         *sparse = Some((0..values.len() as u32).collect());
     }
 }
 
 /// Forgets the values from `place` on; only the last value can be of such a place.
-fn take_back(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
+fn discard_from(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     match sparse {
         None => values.truncate(place),
         Some(places) => {
@@ -288,7 +300,7 @@ fn close_row(ends: &mut [i32], items: usize) {
     }
 }
 
-fn read_nested(nested: &Nested, columns: &mut [Builder], row: usize, body: &[u8]) -> Result<(), Fault> {
+fn read_nested(nested: &Nested, columns: &mut [Builder], row: usize, body: &[u8]) -> Result<(), WireError> {
     let mut reader = Reader::new(body);
     while !reader.is_empty() {
         let (number, wire_type) = reader.tag()?;
@@ -300,7 +312,7 @@ fn read_nested(nested: &Nested, columns: &mut [Builder], row: usize, body: &[u8]
     Ok(())
 }
 
-fn map_entry(bytes: &[u8]) -> Result<(&str, &str), Fault> {
+fn map_entry(bytes: &[u8]) -> Result<(&str, &str), WireError> {
     let (mut key, mut value) = ("", "");
     let mut reader = Reader::new(bytes);
     while !reader.is_empty() {

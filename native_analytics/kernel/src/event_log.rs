@@ -1,33 +1,35 @@
-//! Spark's event logs: any version, any container, torn or whole, to Arrow.
+//! Spark's event logs: every version and container, whole or truncated, read into Arrow tables.
 //!
-//! `codec` unpacks, `decoder` cuts bytes into lines, `reader` reads the values of one; `shape` and `events` read the
-//! frequent events into a `row`, `walk` and `rare` the others. `tally` adds the task ends of a stage up, `failures`
-//! tells the failed ones apart, `tables` keeps the rest, `arrow` hands all of it over; `read` does it for whole logs on
-//! several threads. `picked` keeps events as they are, for a reader of growing logs that wants their order. `evidence`
-//! says what was read and what was not.
+//! Modules, from the lowest to the highest; a module uses only modules above it in this list:
+//!
+//! - `timestamp`, `task_id_set`, `json`: parsing of values, of JSON lines, and a compact set of task ids.
+//! - `task_events`, `task_columns`: task starts and ends, which are nearly all events of a log.
+//! - `stage_aggregates`, `failures`: what the task ends of one stage attempt add up to.
+//! - `tables`, `options`, `evidence`: the rows of all other tables, the caller's request, and what was read.
+//! - `codec`: containers and compression.
+//! - `infrequent_events`: readers of all events that are not task starts or ends.
+//! - `log`: the result of reading one log.
+//! - `arrow`, `log_tables`: conversion of the result to Arrow.
+//! - `raw_events`, `decoder`: bytes to lines, and lines to rows or raw events.
+//! - `read`: whole logs, read by several threads.
+//!
+//! `tests/unit/repository/test_repository_kernel_modules.py` checks that modules do not use each other in a circle.
 
 pub mod arrow;
 pub mod codec;
 pub mod decoder;
-pub mod events;
 pub mod evidence;
 pub mod failures;
-pub mod fault;
-pub mod ids;
+pub mod infrequent_events;
+pub mod json;
+pub mod log;
 pub mod log_tables;
 pub mod options;
-pub mod picked;
-pub mod rare;
+pub mod raw_events;
 pub mod read;
-pub mod reader;
-pub mod row;
-pub mod scan;
-#[cfg(target_arch = "x86_64")]
-pub mod scan_avx2;
-pub mod shape;
+pub mod stage_aggregates;
 pub mod tables;
-pub mod tally;
-pub mod tasks;
-pub mod text;
+pub mod task_columns;
+pub mod task_events;
+pub mod task_id_set;
 pub mod timestamp;
-pub mod walk;

@@ -6,10 +6,10 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use thiserror::Error;
 
 use crate::columns::{Builder, Nulls};
-use crate::places::Places;
+use crate::row_selection::RowSelection;
 use crate::schema::{Plan, SchemaError, Slot};
-use crate::values::Room;
-use crate::wire::{Fault, Reader, WireType};
+use crate::values::Capacity;
+use crate::wire::{Reader, WireError, WireType};
 
 /// Most bytes in one batch: Arrow counts text in 32 bits, and the choice columns add to what came in.
 pub const MAX_BYTES: usize = 1 << 30;
@@ -18,9 +18,9 @@ pub const MAX_RECORDS: usize = 1 << 22;
 
 /// Why a record was set aside.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Reason {
+pub enum RecordError {
     #[error("not a {message}: {fault}")]
-    Fault { message: Arc<str>, fault: Fault },
+    Wire { message: Arc<str>, fault: WireError },
     #[error("the record has no value")]
     NoValue,
 }
@@ -28,7 +28,7 @@ pub enum Reason {
 /// Why a batch was refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{records} records of {bytes} bytes are too many for one batch: at most {MAX_RECORDS} and {MAX_BYTES}")]
-pub struct TooLarge {
+pub struct BatchTooLargeError {
     records: usize,
     bytes: usize,
 }
@@ -39,7 +39,7 @@ pub struct Decoded {
     /// One row for each record that decoded, in their order.
     pub batch: RecordBatch,
     /// Index and reason of each record that did not.
-    pub rejected: Vec<(usize, Reason)>,
+    pub rejected: Vec<(usize, RecordError)>,
 }
 
 /// Decodes batches of one message.
@@ -48,7 +48,7 @@ pub struct Decoder {
     plan: Plan,
     message: Arc<str>,
     /// What each column of the last batch held.
-    rooms: Mutex<Vec<Room>>,
+    capacities: Mutex<Vec<Capacity>>,
 }
 
 impl Decoder {
@@ -56,10 +56,10 @@ impl Decoder {
     pub fn new(descriptor_set: &[u8], message: &str) -> Result<Decoder, SchemaError> {
         let plan = Plan::compile(descriptor_set, message)?;
         let short_name = message.rsplit('.').next().unwrap_or(message);
-        let rooms = Mutex::new(vec![Room::default(); plan.columns.len()]);
+        let capacities = Mutex::new(vec![Capacity::default(); plan.columns.len()]);
         Ok(Decoder {
             plan,
-            rooms,
+            capacities,
             message: Arc::from(short_name),
         })
     }
@@ -69,37 +69,37 @@ impl Decoder {
     }
 
     /// Decodes `records`; `None` is a record without a value.
-    pub fn decode<R: AsRef<[u8]>>(&self, records: &[Option<R>]) -> Result<Decoded, TooLarge> {
+    pub fn decode<R: AsRef<[u8]>>(&self, records: &[Option<R>]) -> Result<Decoded, BatchTooLargeError> {
         let bytes = records.iter().flatten().map(|record| record.as_ref().len()).sum();
         if records.len() > MAX_RECORDS || bytes > MAX_BYTES {
-            return Err(TooLarge {
+            return Err(BatchTooLargeError {
                 records: records.len(),
                 bytes,
             });
         }
-        let rooms = self.rooms().clone();
-        let mut table = Table::new(&self.plan, &rooms);
+        let capacities = self.capacities().clone();
+        let mut table = Table::new(&self.plan, &capacities);
         let mut rejected = Vec::new();
         for (index, record) in records.iter().enumerate() {
             if let Err(reason) = self.decode_one(record.as_ref().map(AsRef::as_ref), &mut table) {
-                table.take_back();
+                table.discard_from();
                 rejected.push((index, reason));
             }
         }
-        *self.rooms() = table.builders.iter().map(Builder::room).collect();
+        *self.capacities() = table.builders.iter().map(Builder::capacity).collect();
         Ok(Decoded {
             batch: table.finish(),
             rejected,
         })
     }
 
-    fn rooms(&self) -> MutexGuard<'_, Vec<Room>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    fn capacities(&self) -> MutexGuard<'_, Vec<Capacity>> {
+        self.capacities.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn decode_one(&self, record: Option<&[u8]>, table: &mut Table) -> Result<(), Reason> {
-        let bytes = record.ok_or(Reason::NoValue)?;
-        table.read(bytes).map_err(|fault| Reason::Fault {
+    fn decode_one(&self, record: Option<&[u8]>, table: &mut Table) -> Result<(), RecordError> {
+        let bytes = record.ok_or(RecordError::NoValue)?;
+        table.read(bytes).map_err(|fault| RecordError::Wire {
             message: self.message.clone(),
             fault,
         })?;
@@ -120,11 +120,11 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(plan: &'a Plan, rooms: &[Room]) -> Self {
+    fn new(plan: &'a Plan, capacities: &[Capacity]) -> Self {
         let shapes = plan.columns.iter().map(|column| &column.shape);
         let builders = shapes
-            .zip(rooms)
-            .map(|(shape, room)| Builder::new(shape, *room))
+            .zip(capacities)
+            .map(|(shape, capacity)| Builder::new(shape, *capacity))
             .collect();
         Table {
             plan,
@@ -135,7 +135,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn read(&mut self, record: &[u8]) -> Result<(), Fault> {
+    fn read(&mut self, record: &[u8]) -> Result<(), WireError> {
         self.chosen.fill(None);
         let mut reader = Reader::new(record);
         while !reader.is_empty() {
@@ -150,13 +150,13 @@ impl<'a> Table<'a> {
     }
 
     /// A member that comes again is merged; another one of the same oneof takes its place.
-    fn read_member(&mut self, index: usize, body: &[u8]) -> Result<(), Fault> {
+    fn read_member(&mut self, index: usize, body: &[u8]) -> Result<(), WireError> {
         let plan = self.plan;
         let member = &plan.members[index];
         let before = self.chosen[member.choice].replace(index);
         if before != Some(index) {
             if let Some(before) = before {
-                self.unchoose(before);
+                self.unselect(before);
             }
             self.places[index].push(self.rows as u32);
             self.builders[plan.choices[member.choice]].set_text(self.rows, &member.name);
@@ -174,7 +174,7 @@ impl<'a> Table<'a> {
     }
 
     /// Forgets what the record in hand said of a member.
-    fn unchoose(&mut self, index: usize) {
+    fn unselect(&mut self, index: usize) {
         self.places[index].pop();
         let place = self.places[index].len();
         for builder in &mut self.builders[self.plan.members[index].columns.clone()] {
@@ -183,10 +183,10 @@ impl<'a> Table<'a> {
     }
 
     /// Forgets the record in hand.
-    fn take_back(&mut self) {
+    fn discard_from(&mut self) {
         for choice in 0..self.chosen.len() {
             if let Some(member) = self.chosen[choice].take() {
-                self.unchoose(member);
+                self.unselect(member);
             }
         }
         for column in self.plan.outer_columns() {
@@ -196,11 +196,11 @@ impl<'a> Table<'a> {
 
     fn finish(self) -> RecordBatch {
         let mut nulls = Nulls::default();
-        let outer = Places::all(self.rows);
-        let members: Vec<Places> = self
+        let outer = RowSelection::all(self.rows);
+        let members: Vec<RowSelection> = self
             .places
             .into_iter()
-            .map(|rows| Places::of(rows, self.rows))
+            .map(|rows| RowSelection::of(rows, self.rows))
             .collect();
         let columns = self
             .builders

@@ -7,9 +7,9 @@
 pub mod columns;
 pub mod event_log;
 pub mod facts;
-pub mod places;
 #[cfg(feature = "python")]
 mod python;
+pub mod row_selection;
 pub mod schema;
 pub mod values;
 pub mod wire;

@@ -134,7 +134,7 @@ fn kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<event_log::EventLogs>()?;
     module.add_class::<event_log::EventLogStream>()?;
     module.add_class::<event_log::EventLogDecoder>()?;
-    module.add_class::<event_log::Unpacker>()?;
+    module.add_class::<event_log::Decompressor>()?;
     module.add_function(wrap_pyfunction!(event_log::read_event_log, module)?)?;
     module.add_function(wrap_pyfunction!(event_log::read_event_logs, module)?)?;
     module.add_function(wrap_pyfunction!(event_log::open_event_log, module)?)?;

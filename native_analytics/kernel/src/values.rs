@@ -6,19 +6,19 @@ use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type
 use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
-use crate::places::{last_end, spread_ends};
+use crate::row_selection::{last_end, spread_ends};
 use crate::schema::Kind;
-use crate::wire::{Fault, Piece, Reader};
+use crate::wire::{Piece, Reader, WireError};
 
 /// How much a column held: the next batch is likely to need as much, and growing costs a copy each time.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Room {
+pub struct Capacity {
     values: usize,
     bytes: usize,
 }
 
 /// One batch of huge texts is no reason to set as much aside for the next.
-const MOST_ROOM: usize = 16 << 20;
+const MAX_CAPACITY_BYTES: usize = 16 << 20;
 
 /// Values of one type, one behind the other.
 #[derive(Debug)]
@@ -51,29 +51,29 @@ macro_rules! of_any_type {
 
 impl Values {
     pub fn new(kind: Kind) -> Values {
-        Values::with_room(kind, Room::default())
+        Values::with_capacity(kind, Capacity::default())
     }
 
-    pub fn with_room(kind: Kind, room: Room) -> Values {
+    pub fn with_capacity(kind: Kind, capacity: Capacity) -> Values {
         match kind {
-            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => Values::Int32(Vec::with_capacity(room.values)),
-            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => Values::Int64(Vec::with_capacity(room.values)),
-            Kind::Uint32 | Kind::Fixed32 => Values::Uint32(Vec::with_capacity(room.values)),
-            Kind::Uint64 | Kind::Fixed64 => Values::Uint64(Vec::with_capacity(room.values)),
-            Kind::Float => Values::Float(Vec::with_capacity(room.values)),
-            Kind::Double => Values::Double(Vec::with_capacity(room.values)),
-            Kind::Bool => Values::Bool(Vec::with_capacity(room.values)),
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => Values::Int32(Vec::with_capacity(capacity.values)),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => Values::Int64(Vec::with_capacity(capacity.values)),
+            Kind::Uint32 | Kind::Fixed32 => Values::Uint32(Vec::with_capacity(capacity.values)),
+            Kind::Uint64 | Kind::Fixed64 => Values::Uint64(Vec::with_capacity(capacity.values)),
+            Kind::Float => Values::Float(Vec::with_capacity(capacity.values)),
+            Kind::Double => Values::Double(Vec::with_capacity(capacity.values)),
+            Kind::Bool => Values::Bool(Vec::with_capacity(capacity.values)),
             Kind::Text | Kind::Binary => Values::Spans(Spans {
-                ends: Vec::with_capacity(room.values),
-                bytes: Vec::with_capacity(room.bytes),
+                ends: Vec::with_capacity(capacity.values),
+                bytes: Vec::with_capacity(capacity.bytes),
             }),
         }
     }
 
-    pub fn room(&self) -> Room {
-        Room {
+    pub fn capacity(&self) -> Capacity {
+        Capacity {
             values: self.len(),
-            bytes: of_any_type!(self, _vector => 0, spans => spans.bytes.len().min(MOST_ROOM)),
+            bytes: of_any_type!(self, _vector => 0, spans => spans.bytes.len().min(MAX_CAPACITY_BYTES)),
         }
     }
 
@@ -100,7 +100,7 @@ impl Values {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, kind: Kind, reader: &mut Reader) -> Result<(), Fault> {
+    pub fn push(&mut self, kind: Kind, reader: &mut Reader) -> Result<(), WireError> {
         match self {
             // Protobuf keeps the low 32 bits of a longer number.
             Values::Int32(values) => values.push(match kind {

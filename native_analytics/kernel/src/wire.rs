@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 100;
 
 /// Why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Fault {
+pub enum WireError {
     #[error("the record ends in the middle of a field")]
     Truncated,
     #[error("a number is longer than 10 bytes")]
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
     }
 
     #[inline(always)]
-    pub fn varint(&mut self) -> Result<u64, Fault> {
+    pub fn varint(&mut self) -> Result<u64, WireError> {
         match self.rest {
             [first, rest @ ..] if *first < 0x80 => {
                 self.rest = rest;
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
 
     /// Seven bits of each byte; most numbers end within one word, which is read at once.
     #[inline]
-    fn long_varint(&mut self) -> Result<u64, Fault> {
+    fn long_varint(&mut self) -> Result<u64, WireError> {
         let Some((word, _)) = self.rest.split_first_chunk() else {
             return self.varint_bytewise();
         };
@@ -125,29 +125,29 @@ impl<'a> Reader<'a> {
     }
 
     #[cold]
-    fn varint_bytewise(&mut self) -> Result<u64, Fault> {
+    fn varint_bytewise(&mut self) -> Result<u64, WireError> {
         let mut value = 0u64;
         for (index, byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * index);
             if *byte < 0x80 {
                 if index == 9 && *byte > 1 {
-                    return Err(Fault::Varint);
+                    return Err(WireError::Varint);
                 }
                 self.rest = &self.rest[index + 1..];
                 return Ok(value);
             }
         }
         Err(if self.rest.len() < 10 {
-            Fault::Truncated
+            WireError::Truncated
         } else {
-            Fault::Varint
+            WireError::Varint
         })
     }
 
     /// The next field's number and layout.
     #[inline(always)]
-    pub fn tag(&mut self) -> Result<(u32, WireType), Fault> {
-        let tag = u32::try_from(self.varint()?).map_err(|_| Fault::Tag)?;
+    pub fn tag(&mut self) -> Result<(u32, WireType), WireError> {
+        let tag = u32::try_from(self.varint()?).map_err(|_| WireError::Tag)?;
         let wire_type = match tag & 7 {
             0 => WireType::Varint,
             1 => WireType::Fixed64,
@@ -155,83 +155,83 @@ impl<'a> Reader<'a> {
             3 => WireType::StartGroup,
             4 => WireType::EndGroup,
             5 => WireType::Fixed32,
-            _ => return Err(Fault::WireType),
+            _ => return Err(WireError::WireType),
         };
         if tag >> 3 == 0 {
-            Err(Fault::Tag)
+            Err(WireError::Tag)
         } else {
             Ok((tag >> 3, wire_type))
         }
     }
 
     #[inline]
-    pub fn fixed32(&mut self) -> Result<[u8; 4], Fault> {
-        let (head, rest) = self.rest.split_first_chunk().ok_or(Fault::Truncated)?;
+    pub fn fixed32(&mut self) -> Result<[u8; 4], WireError> {
+        let (head, rest) = self.rest.split_first_chunk().ok_or(WireError::Truncated)?;
         self.rest = rest;
         Ok(*head)
     }
 
     #[inline]
-    pub fn fixed64(&mut self) -> Result<[u8; 8], Fault> {
-        let (head, rest) = self.rest.split_first_chunk().ok_or(Fault::Truncated)?;
+    pub fn fixed64(&mut self) -> Result<[u8; 8], WireError> {
+        let (head, rest) = self.rest.split_first_chunk().ok_or(WireError::Truncated)?;
         self.rest = rest;
         Ok(*head)
     }
 
     /// The bytes of a length-delimited field.
     #[inline]
-    pub fn bytes(&mut self) -> Result<&'a [u8], Fault> {
-        let length = usize::try_from(self.varint()?).map_err(|_| Fault::Truncated)?;
-        let (head, rest) = self.rest.split_at_checked(length).ok_or(Fault::Truncated)?;
+    pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
+        let length = usize::try_from(self.varint()?).map_err(|_| WireError::Truncated)?;
+        let (head, rest) = self.rest.split_at_checked(length).ok_or(WireError::Truncated)?;
         self.rest = rest;
         Ok(head)
     }
 
     /// The text of a length-delimited field.
     #[inline]
-    pub fn text(&mut self) -> Result<&'a str, Fault> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Utf8)
+    pub fn text(&mut self) -> Result<&'a str, WireError> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| WireError::Utf8)
     }
 
     /// The bytes of a length-delimited field, and with them what lies behind them in the record.
     #[inline]
-    pub fn piece(&mut self) -> Result<Piece<'a>, Fault> {
-        let length = usize::try_from(self.varint()?).map_err(|_| Fault::Truncated)?;
+    pub fn piece(&mut self) -> Result<Piece<'a>, WireError> {
+        let length = usize::try_from(self.varint()?).map_err(|_| WireError::Truncated)?;
         let all = self.rest;
-        self.rest = all.get(length..).ok_or(Fault::Truncated)?;
+        self.rest = all.get(length..).ok_or(WireError::Truncated)?;
         Ok(Piece { all, length })
     }
 
     /// The same of a text.
     #[inline(always)]
-    pub fn text_piece(&mut self) -> Result<Piece<'a>, Fault> {
+    pub fn text_piece(&mut self) -> Result<Piece<'a>, WireError> {
         let piece = self.piece()?;
         if !piece.is_ascii() && std::str::from_utf8(piece.bytes()).is_err() {
-            return Err(Fault::Utf8);
+            return Err(WireError::Utf8);
         }
         Ok(piece)
     }
 
     /// Passes over the value of a field that nobody reads.
-    pub fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), Fault> {
+    pub fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), WireError> {
         match wire_type {
             WireType::Varint => self.varint().map(drop),
             WireType::Fixed64 => self.fixed64().map(drop),
             WireType::Fixed32 => self.fixed32().map(drop),
             WireType::Bytes => self.bytes().map(drop),
             WireType::StartGroup => self.skip_group(number),
-            WireType::EndGroup => Err(Fault::Group),
+            WireType::EndGroup => Err(WireError::Group),
         }
     }
 
-    fn skip_group(&mut self, number: u32) -> Result<(), Fault> {
+    fn skip_group(&mut self, number: u32) -> Result<(), WireError> {
         let mut open = vec![number];
         while let Some(innermost) = open.last().copied() {
             match self.tag()? {
                 (inner, WireType::StartGroup) if open.len() < MAX_DEPTH => open.push(inner),
-                (_, WireType::StartGroup) => return Err(Fault::Depth),
+                (_, WireType::StartGroup) => return Err(WireError::Depth),
                 (inner, WireType::EndGroup) if inner == innermost => drop(open.pop()),
-                (_, WireType::EndGroup) => return Err(Fault::Group),
+                (_, WireType::EndGroup) => return Err(WireError::Group),
                 (inner, wire_type) => self.skip(inner, wire_type)?,
             }
         }
@@ -254,11 +254,11 @@ mod tests {
             ),
             (
                 &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02],
-                Err(Fault::Varint),
+                Err(WireError::Varint),
             ),
-            (&[0xff; 11], Err(Fault::Varint)),
-            (&[0x80], Err(Fault::Truncated)),
-            (&[], Err(Fault::Truncated)),
+            (&[0xff; 11], Err(WireError::Varint)),
+            (&[0x80], Err(WireError::Truncated)),
+            (&[], Err(WireError::Truncated)),
         ] {
             assert_eq!(Reader::new(bytes).varint(), expected, "{bytes:x?}");
         }
@@ -279,10 +279,10 @@ mod tests {
     fn wrong_groups_are_faults() {
         let deep = [0x0bu8; 200];
         for (bytes, expected) in [
-            (&[0x0bu8, 0x14][..], Fault::Group),
-            (&[0x0c], Fault::Group),
-            (&deep, Fault::Depth),
-            (&[0x0b], Fault::Truncated),
+            (&[0x0bu8, 0x14][..], WireError::Group),
+            (&[0x0c], WireError::Group),
+            (&deep, WireError::Depth),
+            (&[0x0b], WireError::Truncated),
         ] {
             let mut reader = Reader::new(bytes);
             let (number, wire_type) = reader.tag().unwrap();

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.topics import topics
-from sparkfuse_kernel import Unpacker
+from sparkfuse_kernel import Decompressor
 
 ROOT = Path(__file__).parents[3]
 LOGS = ROOT / "tests" / "logs"
@@ -22,9 +22,9 @@ LOGS = ROOT / "tests" / "logs"
 
 def plain(log: Path) -> bytes:
     """A log of one file, unpacked."""
-    unpacker = Unpacker()
+    decompressor = Decompressor()
     content = log.read_bytes()
-    return b"".join(unpacker.feed(content[at : at + 16_384]) for at in range(0, len(content), 16_384))
+    return b"".join(decompressor.feed(content[at : at + 16_384]) for at in range(0, len(content), 16_384))
 
 
 class Template:

@@ -6,22 +6,23 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use sparkfuse_kernel::event_log::options::{Limits, Options};
-use sparkfuse_kernel::event_log::read::{Kept, Source, read_log};
+use sparkfuse_kernel::event_log::log::{Source, TaskBatches};
+use sparkfuse_kernel::event_log::read::read_log;
 
-const MOST_PLAIN: u64 = 4 << 20;
+const MAX_PLAIN: u64 = 4 << 20;
 
 fuzz_target!(|bytes: &[u8]| {
     let options = Arc::new(Options {
         limits: Limits {
-            plain_bytes: MOST_PLAIN,
+            plain_bytes: MAX_PLAIN,
             ..Limits::default()
         },
         ..Options::default()
     });
     let read = |threads| {
         let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
-        let log = read_log(vec![source], &options, threads, &mut Kept::default()).expect("a reader never fails to open");
-        assert!(log.evidence.plain_bytes() <= MOST_PLAIN + (1 << 20));
+        let log = read_log(vec![source], &options, threads, &mut TaskBatches::default()).expect("a reader never fails to open");
+        assert!(log.evidence.plain_bytes() <= MAX_PLAIN + (1 << 20));
         let file = &log.evidence.files[0];
         (
             log.evidence.events,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use sparkfuse_kernel::event_log::decoder::Decoder;
 use sparkfuse_kernel::event_log::log_tables::LogTables;
-use sparkfuse_kernel::event_log::options::{Allowed, Options};
+use sparkfuse_kernel::event_log::options::{AllowedKeys, Options};
 
 fn read(bytes: &[u8], piece: usize) -> LogTables {
     let mut options = Options {
         tasks: true,
         task_starts: true,
-        environment: Allowed::new(["*"]),
+        environment: AllowedKeys::new(["*"]),
         ..Options::default()
     };
     // Small enough that the fuzzer meets it.
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     for ((name, one), (_, other)) in whole.tables.iter().zip(&pieces.tables) {
         assert_eq!(one.batches, other.batches, "{name}");
     }
-    let (one, other) = (&whole.report, &pieces.report);
+    let (one, other) = (&whole.evidence, &pieces.evidence);
     assert_eq!((one.events, one.malformed, one.truncated), (other.events, other.malformed, other.truncated));
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace)).count();
     assert_eq!(one.events + one.malformed + u64::from(one.truncated), lines as u64);

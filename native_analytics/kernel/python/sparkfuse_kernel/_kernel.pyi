@@ -48,7 +48,7 @@ class Readable(Protocol):
 
     def read(self, size: int, /) -> bytes: ...
 
-Piece: TypeAlias = str | os.PathLike[str] | tuple[str, Readable]
+LogFile: TypeAlias = str | os.PathLike[str] | tuple[str, Readable]
 
 class EventLog:
     """What one event log says, as Arrow tables; times are ms since 1970-01-01 UTC, absent is null.
@@ -209,7 +209,7 @@ class EventLogDecoder:
     def pending_bytes(self) -> int:
         """Bytes behind `resume_at` that were fed already."""
 
-class Unpacker:
+class Decompressor:
     """Unpacks one file as it grows: packed bytes in pieces of any size, plain bytes out; half a frame waits.
 
     The codec is told by the first bytes: plain, zstd, gzip, lz4, snappy, lzf. With `codec` it begins behind a boundary
@@ -229,7 +229,7 @@ class Unpacker:
         """Packed and plain bytes, from where it began, that a later one need not read again; (0, 0) without any."""
 
 def read_event_log(
-    pieces: Sequence[Piece],
+    files: Sequence[LogFile],
     *,
     threads: int = 2,
     tables: Sequence[str] = (),
@@ -247,7 +247,7 @@ def read_event_log(
     """
 
 def read_event_logs(
-    logs: Sequence[Sequence[Piece]],
+    logs: Sequence[Sequence[LogFile]],
     *,
     threads: int = 2,
     tables: Sequence[str] = (),
@@ -258,7 +258,7 @@ def read_event_logs(
     """Reads many logs side by side; arguments as of `read_event_log`."""
 
 def open_event_log(
-    pieces: Sequence[Piece],
+    files: Sequence[LogFile],
     *,
     threads: int = 2,
     environment: Sequence[str] = (),

@@ -4,16 +4,15 @@ mod columns;
 
 use arrow_array::RecordBatch;
 
-use super::failures::Failure;
-use super::rare::METRICS;
-use super::tables::*;
-use super::tally::{DISTRIBUTIONS, SUMS, Slowest, Summary};
-use super::timestamp;
-use columns::{Columns, Known};
+use crate::event_log::failures::Failure;
+use crate::event_log::stage_aggregates::{DISTRIBUTIONS, SUMS, SlowestTask, Summary};
+use crate::event_log::tables::*;
+use crate::event_log::timestamp;
+use columns::{Columns, TableCache};
 
 pub fn applications(rows: &[Application]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -24,13 +23,13 @@ pub fn applications(rows: &[Application]) -> RecordBatch {
     table.texts("spark_version", rows.iter().map(|row| row.spark_version.as_ref()));
     table.numbers("started_ms", rows.iter().map(|row| row.started_ms));
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 pub fn jobs(rows: &[Job]) -> RecordBatch {
     let stage_ids: Vec<Vec<Option<i64>>> = rows.iter().map(|row| some(&row.stage_ids)).collect();
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -43,7 +42,7 @@ pub fn jobs(rows: &[Job]) -> RecordBatch {
     table.texts("description", rows.iter().map(|row| row.description.as_ref()));
     table.texts("job_group", rows.iter().map(|row| row.job_group.as_ref()));
     table.numbers("sql_execution_id", rows.iter().map(|row| row.sql_execution_id));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 /// One row a stage attempt, by id and attempt; `first_job` says which job lists a stage first, `depth` how deep it lies.
@@ -55,7 +54,7 @@ pub fn stages(
     rows.sort_by_key(|row| row.key);
     let summaries: Vec<[Summary; DISTRIBUTIONS.len()]> = rows
         .iter_mut()
-        .map(|row| row.tally.values.each_mut().map(|values| values.summary()))
+        .map(|row| row.aggregates.values.each_mut().map(|values| values.summary()))
         .collect();
     let rows: &[Stage] = rows;
     let nothing = StageInfo::default();
@@ -65,8 +64,8 @@ pub fn stages(
         .iter()
         .map(|info| info.scopes.iter().map(Some).collect())
         .collect();
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -90,58 +89,70 @@ pub fn stages(
     table.texts("job_group", infos.iter().map(|info| info.job_group.as_ref()));
     table.numbers("resource_profile_id", infos.iter().map(|info| info.resource_profile_id));
     table.numbers("started_tasks", rows.iter().map(|row| Some(row.started_tasks)));
-    table.numbers("tasks", rows.iter().map(|row| Some(row.tally.tasks)));
-    table.numbers("succeeded", rows.iter().map(|row| Some(row.tally.succeeded)));
-    table.numbers("failed", rows.iter().map(|row| Some(row.tally.failed)));
-    table.numbers("killed", rows.iter().map(|row| Some(row.tally.killed)));
-    table.numbers("speculative", rows.iter().map(|row| Some(row.tally.speculative)));
+    table.numbers("tasks", rows.iter().map(|row| Some(row.aggregates.tasks)));
+    table.numbers("succeeded", rows.iter().map(|row| Some(row.aggregates.succeeded)));
+    table.numbers("failed", rows.iter().map(|row| Some(row.aggregates.failed)));
+    table.numbers("killed", rows.iter().map(|row| Some(row.aggregates.killed)));
+    table.numbers("speculative", rows.iter().map(|row| Some(row.aggregates.speculative)));
     table.numbers(
         "without_metrics",
-        rows.iter().map(|row| Some(row.tally.without_metrics)),
+        rows.iter().map(|row| Some(row.aggregates.without_metrics)),
     );
     for (place, (name, _)) in SUMS.iter().enumerate() {
-        table.numbers(name, rows.iter().map(|row| Some(row.tally.sums[place])));
+        table.numbers(name, rows.iter().map(|row| Some(row.aggregates.sums[place])));
     }
     for (place, name) in DISTRIBUTIONS.iter().enumerate() {
         let column: Vec<Summary> = summaries.iter().map(|summary| summary[place]).collect();
         table.summaries(name, &column);
     }
-    table.numbers("spilled_tasks", rows.iter().map(|row| Some(row.tally.spilled_tasks)));
+    table.numbers(
+        "spilled_tasks",
+        rows.iter().map(|row| Some(row.aggregates.spilled_tasks)),
+    );
     table.numbers(
         "spilled_wall_ms",
-        rows.iter().map(|row| Some(row.tally.spilled_wall_ms)),
+        rows.iter().map(|row| Some(row.aggregates.spilled_wall_ms)),
     );
-    table.numbers("ended_wall_ms", rows.iter().map(|row| Some(row.tally.ended_wall_ms)));
-    table.numbers("first_launched_ms", rows.iter().map(|row| row.tally.first_launched_ms));
-    table.numbers("last_finished_ms", rows.iter().map(|row| row.tally.last_finished_ms));
+    table.numbers(
+        "ended_wall_ms",
+        rows.iter().map(|row| Some(row.aggregates.ended_wall_ms)),
+    );
+    table.numbers(
+        "first_launched_ms",
+        rows.iter().map(|row| row.aggregates.first_launched_ms),
+    );
+    table.numbers(
+        "last_finished_ms",
+        rows.iter().map(|row| row.aggregates.last_finished_ms),
+    );
     table.numbers(
         "biggest_task_index",
-        rows.iter().map(|row| row.tally.biggest.and_then(|task| task.2)),
+        rows.iter().map(|row| row.aggregates.biggest.and_then(|task| task.2)),
     );
     table.numbers(
         "biggest_task_bytes",
-        rows.iter().map(|row| row.tally.biggest.map(|task| task.0)),
+        rows.iter().map(|row| row.aggregates.biggest.map(|task| task.0)),
     );
     table.numbers(
         "biggest_task_ms",
-        rows.iter().map(|row| row.tally.biggest.and_then(|task| task.1)),
+        rows.iter().map(|row| row.aggregates.biggest.and_then(|task| task.1)),
     );
     slowest_tasks(&mut table, rows);
-    table.numbers("fetch_failed", rows.iter().map(|row| Some(row.tally.fetch_failed)));
-    table.numbers("lost", rows.iter().map(|row| Some(row.tally.lost)));
-    table.numbers("resubmitted", rows.iter().map(|row| Some(row.tally.resubmitted)));
+    table.numbers("fetch_failed", rows.iter().map(|row| Some(row.aggregates.fetch_failed)));
+    table.numbers("lost", rows.iter().map(|row| Some(row.aggregates.lost)));
+    table.numbers("resubmitted", rows.iter().map(|row| Some(row.aggregates.resubmitted)));
     table.numbers("operator_rows_max", infos.iter().map(|info| info.operator_rows_max));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 fn slowest_tasks(table: &mut Columns, rows: &[Stage]) {
-    let slowest: Vec<Option<&Slowest>> = rows.iter().map(|row| row.tally.slowest.as_deref()).collect();
-    let numbers = |pick: fn(&Slowest) -> Option<i64>| slowest.iter().map(move |task| task.and_then(pick));
+    let slowest: Vec<Option<&SlowestTask>> = rows.iter().map(|row| row.aggregates.slowest.as_deref()).collect();
+    let numbers = |pick: fn(&SlowestTask) -> Option<i64>| slowest.iter().map(move |task| task.and_then(pick));
     table.numbers("slowest_task_index", numbers(|task| task.index));
     table.numbers("slowest_task_ms", numbers(|task| Some(task.wall_ms)));
     table.numbers("slowest_task_bytes", numbers(|task| task.bytes));
     table.numbers("slowest_task_gc_ms", numbers(|task| task.gc_ms));
-    let texts = |pick: fn(&Slowest) -> Option<&String>| slowest.iter().map(move |task| task.and_then(pick));
+    let texts = |pick: fn(&SlowestTask) -> Option<&String>| slowest.iter().map(move |task| task.and_then(pick));
     table.texts("slowest_task_executor_id", texts(|task| task.executor_id.as_ref()));
     table.texts("slowest_task_host", texts(|task| task.host.as_ref()));
 }
@@ -152,8 +163,8 @@ pub fn failures(stages: &[Stage]) -> RecordBatch {
         .iter()
         .flat_map(|stage| stage.failures.rows().iter().map(move |failure| (stage.key, failure)))
         .collect();
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(&rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(&rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -168,7 +179,7 @@ pub fn failures(stages: &[Stage]) -> RecordBatch {
     table.numbers("hosts", rows.iter().map(|(_, row)| Some(row.hosts())));
     table.numbers("failing_tasks", rows.iter().map(|(_, row)| Some(row.failing_tasks())));
     table.numbers("attempts_max", rows.iter().map(|(_, row)| Some(row.attempts_max())));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 fn status(info: &StageInfo) -> &'static str {
@@ -180,8 +191,8 @@ fn status(info: &StageInfo) -> &'static str {
 }
 
 pub fn executors(rows: &[Executor]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -192,12 +203,12 @@ pub fn executors(rows: &[Executor]) -> RecordBatch {
     table.numbers("removed_ms", rows.iter().map(|row| row.removed_ms));
     table.texts("removed_reason", rows.iter().map(|row| row.removed_reason.as_ref()));
     table.numbers("storage_memory_bytes", rows.iter().map(|row| row.storage_memory_bytes));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -208,12 +219,12 @@ pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
     table.texts("failure_reason", rows.iter().map(|row| row.failure_reason.as_ref()));
     table.numbers("plan_versions", rows.iter().map(|row| Some(row.plan_versions)));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -226,12 +237,12 @@ pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
     table.number_lists("metric_ids", rows.iter().map(|row| row.metric_ids.as_slice()));
     table.text_lists("metric_names", rows.iter().map(|row| row.metric_names.as_slice()));
     table.text_lists("metric_types", rows.iter().map(|row| row.metric_types.as_slice()));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 pub fn accumulators(rows: &[Accumulator]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -241,27 +252,27 @@ pub fn accumulators(rows: &[Accumulator]) -> RecordBatch {
     table.numbers("accumulator_id", rows.iter().map(|row| row.id));
     table.texts("name", rows.iter().map(|row| row.name.as_ref()));
     table.numbers("value", rows.iter().map(|row| row.value));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 pub fn executor_metrics(rows: &[ExecutorMetrics]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
     table.texts("executor_id", rows.iter().map(|row| row.executor_id.as_ref()));
     table.numbers("stage_id", rows.iter().map(|row| row.stage_id));
     table.numbers("stage_attempt", rows.iter().map(|row| row.stage_attempt));
-    for (place, (_, name)) in METRICS.iter().enumerate() {
+    for (place, (_, name)) in EXECUTOR_METRICS.iter().enumerate() {
         table.numbers(name, rows.iter().map(|row| row.peaks[place]));
     }
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 pub fn streaming_progress(rows: &[StreamingProgress]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
@@ -291,19 +302,19 @@ pub fn streaming_progress(rows: &[StreamingProgress]) -> RecordBatch {
         rows.iter()
             .map(|row| timestamp::milliseconds(row.watermark.as_deref()?)),
     );
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 pub fn environment(rows: &[Property]) -> RecordBatch {
-    static KNOWN: Known = Known::new();
-    if let Some(table) = KNOWN.empty(rows) {
+    static CACHE: TableCache = TableCache::new();
+    if let Some(table) = CACHE.empty(rows) {
         return table;
     }
     let mut table = Columns::default();
     table.texts("section", rows.iter().map(|row| Some(row.section)));
     table.texts("key", rows.iter().map(|row| Some(&row.key)));
     table.texts("value", rows.iter().map(|row| Some(&row.value)));
-    table.finish(&KNOWN)
+    table.finish(&CACHE)
 }
 
 fn some(numbers: &[i64]) -> Vec<Option<i64>> {

@@ -1,21 +1,21 @@
 //! Bytes of a log in pieces of any size, tables out. Whole logs and growing ones go through this one decoder.
 
-mod event;
-mod task_event;
+mod dispatch;
+mod tasks;
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::evidence::{BadLine, Evidence, FileEvidence};
-use super::fault::{self, Fault};
-use super::log_tables::{LogTables, Report};
-use super::options::Options;
-use super::picked::Picked;
-use super::read::{Kept, Log};
-use super::row::Row;
-use super::tables::Tables;
-use super::tasks::TaskColumns;
+use crate::event_log::evidence::{BadLine, Evidence, FileEvidence};
+use crate::event_log::json::error::{self, LineError};
+use crate::event_log::json::row::Row;
+use crate::event_log::log::{Log, TaskBatches};
+use crate::event_log::log_tables::{EvidenceSummary, LogTables};
+use crate::event_log::options::Options;
+use crate::event_log::raw_events::RawEvents;
+use crate::event_log::tables::Tables;
+use crate::event_log::task_columns::TaskColumns;
 
 /// Reads the lines of one file, or of a part of it that begins and ends at a line.
 pub struct Decoder {
@@ -28,7 +28,7 @@ pub struct Decoder {
     pub task_batches: Vec<RecordBatch>,
     pub task_start_batches: Vec<RecordBatch>,
     /// Instead of tables: the events themselves, in their order.
-    picked: Option<Picked>,
+    raw_events: Option<RawEvents>,
     /// The beginning of a line whose end is still to come.
     carry: Vec<u8>,
     /// The line is over the limit: its bytes are counted, not kept.
@@ -53,7 +53,7 @@ impl Decoder {
             task_starts: options.task_starts.then(TaskColumns::starts),
             task_batches: Vec::new(),
             task_start_batches: Vec::new(),
-            picked: None,
+            raw_events: None,
             carry: Vec::new(),
             overlong: false,
             overlong_bytes: 0,
@@ -67,14 +67,14 @@ impl Decoder {
     /// A decoder that makes no tables but hands out these events as they are, in their order.
     pub fn of_events(options: Arc<Options>, offset: u64, wanted: Vec<String>) -> Decoder {
         Decoder {
-            picked: Some(Picked::new(wanted)),
+            raw_events: Some(RawEvents::new(wanted)),
             ..Decoder::new(options, offset)
         }
     }
 
-    /// The events that were picked since this was asked last.
+    /// The events that were raw_events since this was asked last.
     pub fn take_events(&mut self) -> Vec<(&str, Vec<u8>)> {
-        self.picked.as_mut().map(Picked::take).unwrap_or_default()
+        self.raw_events.as_mut().map(RawEvents::take).unwrap_or_default()
     }
 
     /// Reads the next piece.
@@ -112,7 +112,7 @@ impl Decoder {
         if std::mem::take(&mut self.overlong) {
             let length = std::mem::take(&mut self.overlong_bytes);
             self.lines += 1;
-            self.tell(&Fault::new(0, fault::TOO_LONG));
+            self.record_malformed(&LineError::new(0, error::TOO_LONG));
             self.offset += length + 1;
             return;
         }
@@ -157,7 +157,7 @@ impl Decoder {
     /// What came since this was asked last; the evidence is of all so far.
     pub fn take(&mut self, wants_tasks: bool, wants_starts: bool) -> LogTables {
         self.flush();
-        let kept = Kept {
+        let kept = TaskBatches {
             ends: std::mem::take(&mut self.task_batches),
             starts: std::mem::take(&mut self.task_start_batches),
         };
@@ -173,9 +173,9 @@ impl Decoder {
             tables: std::mem::take(&mut self.tables),
             evidence: std::mem::take(&mut self.evidence),
         };
-        let report = Report::of(&mut log.evidence);
+        let evidence = EvidenceSummary::of(&mut log.evidence);
         self.evidence = std::mem::take(&mut log.evidence);
-        LogTables::with_report(log, kept, wants_tasks, wants_starts, report)
+        LogTables::with_report(log, kept, wants_tasks, wants_starts, evidence)
     }
 
     /// Where a later reader goes on: the beginning of the first line that was not read.
@@ -200,18 +200,18 @@ impl Decoder {
     fn read_line(&mut self, line: &[u8]) {
         self.lines += 1;
         if line.len() > self.options.limits.line_bytes as usize {
-            return self.tell(&Fault::new(0, fault::TOO_LONG));
+            return self.record_malformed(&LineError::new(0, error::TOO_LONG));
         }
         match self.event(line) {
             Ok(()) => self.evidence.events += 1,
             Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-            Err(fault) => self.tell(&fault),
+            Err(fault) => self.record_malformed(&fault),
         }
     }
 
     #[cold]
-    fn tell(&mut self, fault: &Fault) {
-        self.evidence.tell_bad_line(BadLine {
+    fn record_malformed(&mut self, fault: &LineError) {
+        self.evidence.record_bad_line(BadLine {
             file: 0,
             line: self.lines,
             offset: self.offset,

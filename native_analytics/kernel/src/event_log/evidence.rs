@@ -2,16 +2,16 @@
 
 use foldhash::HashMap;
 
-use super::ids::Ids;
+use crate::event_log::task_id_set::TaskIdSet;
 
 /// Bad lines that are told one by one; the rest is counted.
-pub const MOST_TOLD: usize = 1000;
+pub const MAX_BAD_LINES: usize = 1000;
 /// Kinds of events that are told apart; a log that invents more has them counted as `OTHER_KINDS`.
-const MOST_KINDS: usize = 1000;
-const LONGEST_KIND: usize = 200;
+const MAX_KINDS: usize = 1000;
+const MAX_KIND_BYTES: usize = 200;
 pub const OTHER_KINDS: &str = "(further kinds)";
 /// Task ids of a hostile log may lie far apart; beyond this many pages (256 MiB) they are not told apart any more.
-const MOST_PAGES: usize = 1 << 19;
+const MAX_PAGES: usize = 1 << 19;
 
 /// A line that is no event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +51,8 @@ pub struct Evidence {
     pub bad_lines: Vec<BadLine>,
     pub odd_values: u64,
     pub application_ended: bool,
-    pub started: Ids,
-    pub ended: Ids,
+    pub started: TaskIdSet,
+    pub ended: TaskIdSet,
     pub duplicate_task_ends: u64,
     /// Rows that found no room in a table, see `Limits::table_bytes`.
     pub left_out: u64,
@@ -64,7 +64,7 @@ impl Evidence {
             *count += 1;
             return;
         }
-        let fits = self.kinds.len() < MOST_KINDS && name.len() <= LONGEST_KIND;
+        let fits = self.kinds.len() < MAX_KINDS && name.len() <= MAX_KIND_BYTES;
         let name = if fits { name } else { OTHER_KINDS.as_bytes() };
         *self.kinds.entry(name.into()).or_default() += 1;
     }
@@ -78,7 +78,7 @@ impl Evidence {
         let mut kinds: Vec<(String, u64)> = self
             .kinds
             .iter()
-            .map(|(name, count)| (super::text::text(name), *count))
+            .map(|(name, count)| (crate::event_log::json::text::text(name), *count))
             .collect();
         kinds.extend(
             tasks
@@ -92,22 +92,22 @@ impl Evidence {
 
     #[inline]
     pub fn start_task(&mut self, id: i64) {
-        if self.started.pages() < MOST_PAGES {
+        if self.started.pages() < MAX_PAGES {
             self.started.insert(id);
         }
     }
 
     #[inline]
     pub fn end_task(&mut self, id: i64) {
-        if self.ended.pages() < MOST_PAGES && !self.ended.insert(id) {
+        if self.ended.pages() < MAX_PAGES && !self.ended.insert(id) {
             self.duplicate_task_ends += 1;
         }
     }
 
     #[cold]
-    pub fn tell_bad_line(&mut self, line: BadLine) {
+    pub fn record_bad_line(&mut self, line: BadLine) {
         self.malformed += 1;
-        if self.bad_lines.len() < MOST_TOLD {
+        if self.bad_lines.len() < MAX_BAD_LINES {
             self.bad_lines.push(line);
         }
     }
@@ -135,7 +135,7 @@ impl Evidence {
         }
         self.unknown_events += later.unknown_events;
         self.malformed += later.malformed;
-        let room = MOST_TOLD.saturating_sub(self.bad_lines.len());
+        let room = MAX_BAD_LINES.saturating_sub(self.bad_lines.len());
         self.bad_lines.extend(later.bad_lines.into_iter().take(room));
         self.odd_values += later.odd_values;
         self.application_ended |= later.application_ended;

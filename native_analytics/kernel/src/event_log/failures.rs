@@ -3,16 +3,16 @@
 
 use foldhash::HashMap;
 
-use super::events::*;
-use super::row::Row;
-use super::tasks::{failure_class, failure_reason};
-use super::text::text;
+use crate::event_log::json::row::Row;
+use crate::event_log::json::text::text;
+use crate::event_log::task_columns::{failure_class, failure_reason};
+use crate::event_log::task_events::*;
 
 /// Classes that are told apart in one stage attempt; failures of further ones find no room and are counted.
-pub const MOST_CLASSES: usize = 32;
+pub const MAX_CLASSES: usize = 32;
 /// Different hosts and tasks that are told apart within a class, as the live view has it.
-const MOST_HOSTS: usize = 32;
-const MOST_TASKS: usize = 1_000;
+const MAX_HOSTS: usize = 32;
+const MAX_TASKS: usize = 1_000;
 const NO_CLASS: &str = "UnknownReason";
 
 /// Failed attempts with one class; texts and places are those of the last one in the log.
@@ -68,7 +68,7 @@ impl Failures {
         if let Some(place) = self.rows.iter().position(|known| known.class == class) {
             return Some(place);
         }
-        if self.rows.len() == MOST_CLASSES {
+        if self.rows.len() == MAX_CLASSES {
             return None;
         }
         self.rows.push(Failure {
@@ -129,7 +129,7 @@ impl Failure {
     }
 
     fn meet(&mut self, host: String) {
-        if self.hosts.len() < MOST_HOSTS && !self.hosts.contains(&host) {
+        if self.hosts.len() < MAX_HOSTS && !self.hosts.contains(&host) {
             self.hosts.push(host);
         }
     }
@@ -138,7 +138,7 @@ impl Failure {
         let place = self.tasks.len();
         match self.tasks.get_mut(&index) {
             Some((_, known)) => *known += attempts,
-            None if place < MOST_TASKS => {
+            None if place < MAX_TASKS => {
                 self.tasks.insert(index, (place, attempts));
             }
             None => {}

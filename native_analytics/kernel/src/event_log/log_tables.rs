@@ -5,11 +5,11 @@ use foldhash::HashMap;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::arrow;
-use super::evidence::{BadLine, Evidence, FileEvidence};
-use super::read::{Kept, Log};
-use super::tables::Tables;
-use super::tasks::TaskColumns;
+use crate::event_log::arrow;
+use crate::event_log::evidence::{BadLine, Evidence, FileEvidence};
+use crate::event_log::log::{Log, TaskBatches};
+use crate::event_log::tables::Tables;
+use crate::event_log::task_columns::TaskColumns;
 
 /// Record batches of one schema.
 pub struct Table {
@@ -28,7 +28,7 @@ impl From<RecordBatch> for Table {
 
 /// The evidence as plain values.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct EvidenceSummary {
     pub files: Vec<FileEvidence>,
     pub plain_bytes: u64,
     pub events: u64,
@@ -44,9 +44,9 @@ pub struct Report {
     pub left_out: u64,
 }
 
-impl Report {
-    pub fn of(evidence: &mut Evidence) -> Report {
-        Report {
+impl EvidenceSummary {
+    pub fn of(evidence: &mut Evidence) -> EvidenceSummary {
+        EvidenceSummary {
             plain_bytes: evidence.plain_bytes(),
             events: evidence.events,
             kinds: evidence.kinds(),
@@ -68,16 +68,22 @@ impl Report {
 pub struct LogTables {
     /// By name, in the order of the documentation.
     pub tables: Vec<(&'static str, Table)>,
-    pub report: Report,
+    pub evidence: EvidenceSummary,
 }
 
 impl LogTables {
-    pub fn of(mut log: Log, kept: Kept, wants_tasks: bool, wants_starts: bool) -> LogTables {
-        let report = Report::of(&mut log.evidence);
-        LogTables::with_report(log, kept, wants_tasks, wants_starts, report)
+    pub fn of(mut log: Log, kept: TaskBatches, wants_tasks: bool, wants_starts: bool) -> LogTables {
+        let evidence = EvidenceSummary::of(&mut log.evidence);
+        LogTables::with_report(log, kept, wants_tasks, wants_starts, evidence)
     }
 
-    pub fn with_report(mut log: Log, kept: Kept, wants_tasks: bool, wants_starts: bool, report: Report) -> LogTables {
+    pub fn with_report(
+        mut log: Log,
+        kept: TaskBatches,
+        wants_tasks: bool,
+        wants_starts: bool,
+        evidence: EvidenceSummary,
+    ) -> LogTables {
         let mut tables = small_tables(&mut log.tables);
         if wants_tasks {
             tables.push(("tasks", task_table(TaskColumns::schema_of_ends(), kept.ends)));
@@ -85,7 +91,7 @@ impl LogTables {
         if wants_starts {
             tables.push(("task_starts", task_table(TaskColumns::schema_of_starts(), kept.starts)));
         }
-        LogTables { tables, report }
+        LogTables { tables, evidence }
     }
 }
 

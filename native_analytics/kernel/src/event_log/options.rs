@@ -2,7 +2,7 @@
 
 use foldhash::HashSet;
 
-use super::tables::StageKey;
+use crate::event_log::tables::StageKey;
 
 /// Bounds that hold whatever a log says.
 #[derive(Debug, Clone, Copy)]
@@ -36,15 +36,15 @@ impl Default for Limits {
 
 /// Configuration keys that may be kept; all others may hold secrets.
 #[derive(Debug, Clone, Default)]
-pub struct Allowed {
+pub struct AllowedKeys {
     keys: HashSet<Vec<u8>>,
     prefixes: Vec<Vec<u8>>,
 }
 
-impl Allowed {
+impl AllowedKeys {
     /// A pattern that ends in `*` is a prefix.
-    pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Allowed {
-        let mut allowed = Allowed::default();
+    pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> AllowedKeys {
+        let mut allowed = AllowedKeys::default();
         for pattern in patterns {
             match pattern.as_ref().strip_suffix('*') {
                 Some(prefix) => allowed.prefixes.push(prefix.as_bytes().to_vec()),
@@ -56,7 +56,7 @@ impl Allowed {
         allowed
     }
 
-    pub fn holds(&self, key: &[u8]) -> bool {
+    pub fn contains(&self, key: &[u8]) -> bool {
         self.keys.contains(key) || self.prefixes.iter().any(|prefix| key.starts_with(prefix))
     }
 }
@@ -69,7 +69,7 @@ pub struct Options {
     /// Only of these stage attempts.
     pub tasks_of: Option<HashSet<StageKey>>,
     pub task_starts: bool,
-    pub environment: Allowed,
+    pub environment: AllowedKeys,
     pub limits: Limits,
     /// Rows in one Arrow batch.
     pub batch_rows: usize,
@@ -81,7 +81,7 @@ impl Default for Options {
             tasks: false,
             tasks_of: None,
             task_starts: false,
-            environment: Allowed::default(),
+            environment: AllowedKeys::default(),
             limits: Limits::default(),
             batch_rows: 64 << 10,
         }

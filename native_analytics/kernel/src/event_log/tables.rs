@@ -4,8 +4,8 @@ use foldhash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::failures::Failures;
-use super::tally::Tally;
+use crate::event_log::failures::Failures;
+use crate::event_log::stage_aggregates::StageAggregates;
 
 pub type StageKey = (i64, i64);
 
@@ -58,7 +58,7 @@ pub struct Stage {
     pub key: StageKey,
     pub info: Option<Box<StageInfo>>,
     pub started_tasks: i64,
-    pub tally: Tally,
+    pub aggregates: StageAggregates,
     pub failures: Failures,
 }
 
@@ -106,7 +106,20 @@ pub struct Accumulator {
     pub value: Option<i64>,
 }
 
-/// Peaks in `METRICS`' order of `rare::METRICS`.
+/// Names of an executor's peak metrics: Spark's name, and the name of our column.
+pub const EXECUTOR_METRICS: [(&str, &str); 9] = [
+    ("JVMHeapMemory", "jvm_heap_bytes"),
+    ("JVMOffHeapMemory", "jvm_off_heap_bytes"),
+    ("OnHeapExecutionMemory", "on_heap_execution_bytes"),
+    ("OffHeapExecutionMemory", "off_heap_execution_bytes"),
+    ("OnHeapStorageMemory", "on_heap_storage_bytes"),
+    ("OffHeapStorageMemory", "off_heap_storage_bytes"),
+    ("ProcessTreeJVMRSSMemory", "jvm_rss_bytes"),
+    ("ProcessTreePythonRSSMemory", "python_rss_bytes"),
+    ("TotalGCTime", "total_gc_ms"),
+];
+
+/// Peak metrics of one executor in one stage attempt, in the order of `EXECUTOR_METRICS`.
 #[derive(Debug, Clone, Default)]
 pub struct ExecutorMetrics {
     pub executor_id: Option<String>,
@@ -165,8 +178,8 @@ pub struct Tables {
 }
 
 /// Names longer than this, or beyond this many, are hostile; each is kept by itself.
-const LONGEST_WORD: usize = 256;
-const MOST_WORDS: usize = 10_000;
+const MAX_WORD_BYTES: usize = 256;
+const MAX_WORDS: usize = 10_000;
 
 macro_rules! by_key {
     ($method:ident, $rows:ident, $places:ident, $row:ident, $field:ident, $key:ty, $size:expr) => {
@@ -238,7 +251,7 @@ impl Tables {
             return known.clone();
         }
         let word: Arc<str> = text.into();
-        if word.len() <= LONGEST_WORD && self.words.len() < MOST_WORDS {
+        if word.len() <= MAX_WORD_BYTES && self.words.len() < MAX_WORDS {
             self.words.insert(word.clone());
         } else {
             self.bytes += word.len();
@@ -256,34 +269,34 @@ impl Tables {
     }
 
     /// Adds what a later part of the log said; gives how many rows of details and failures found no room.
-    pub fn append(&mut self, later: Tables, most_details: usize) -> u64 {
+    pub fn append(&mut self, later: Tables, max_detail_bytes: usize) -> u64 {
         self.bytes += later.bytes;
         let mut left_out = 0;
         self.append_applications(later.applications);
         for job in later.jobs {
-            self.job(job.job_id).complete(job);
+            self.job(job.job_id).merge(job);
         }
         for stage in later.stages {
             let ours = self.stage(stage.key);
             ours.started_tasks += stage.started_tasks;
-            ours.tally.append(stage.tally);
+            ours.aggregates.append(stage.aggregates);
             left_out += ours.failures.append(stage.failures);
             if let Some(theirs) = stage.info {
                 match &mut ours.info {
-                    Some(info) => info.complete(*theirs),
+                    Some(info) => info.merge(*theirs),
                     None => ours.info = Some(theirs),
                 }
             }
         }
         for executor in later.executors {
-            self.executor(executor.executor_id.clone()).complete(executor);
+            self.executor(executor.executor_id.clone()).merge(executor);
         }
         // Plans are numbered within their part; here they are numbered on.
         let mut before = HashMap::default();
         for execution in later.sql_executions {
             let ours = self.sql_execution(execution.id);
             before.insert(execution.id, ours.plan_versions);
-            ours.complete(execution);
+            ours.merge(execution);
         }
         let mut nodes = later.plan_nodes;
         for node in &mut nodes {
@@ -291,7 +304,7 @@ impl Tables {
         }
         self.streaming_progress.extend(later.streaming_progress);
         self.environment.extend(later.environment);
-        let fits = self.detail_bytes + later.detail_bytes <= most_details;
+        let fits = self.detail_bytes + later.detail_bytes <= max_detail_bytes;
         if fits {
             self.detail_bytes += later.detail_bytes;
             self.accumulators.extend(later.accumulators);
@@ -315,7 +328,7 @@ impl Tables {
                 .last()
                 .is_some_and(|ours| ours.app_id.is_none() && ours.started_ms.is_none());
             if (goes_on || waits) && !self.applications.is_empty() {
-                self.application().complete(application);
+                self.application().merge(application);
             } else {
                 self.applications.push(application);
             }
@@ -334,14 +347,14 @@ macro_rules! renew {
 }
 
 impl Application {
-    pub fn complete(&mut self, later: Application) {
+    pub fn merge(&mut self, later: Application) {
         fill!(self, later, app_id, attempt, name, user_name, spark_version, started_ms);
         renew!(self, later, ended_ms);
     }
 }
 
 impl Job {
-    pub fn complete(&mut self, later: Job) {
+    pub fn merge(&mut self, later: Job) {
         fill!(self, later, submitted_ms, description, job_group, sql_execution_id);
         renew!(self, later, completed_ms, result, failure_reason);
         if self.stage_ids.is_empty() {
@@ -354,7 +367,7 @@ impl Job {
 }
 
 impl StageInfo {
-    pub fn complete(&mut self, later: StageInfo) {
+    pub fn merge(&mut self, later: StageInfo) {
         fill!(
             self,
             later,
@@ -384,14 +397,14 @@ impl StageInfo {
 }
 
 impl Executor {
-    pub fn complete(&mut self, later: Executor) {
+    pub fn merge(&mut self, later: Executor) {
         fill!(self, later, host, cores, added_ms, storage_memory_bytes);
         renew!(self, later, removed_ms, removed_reason);
     }
 }
 
 impl SqlExecution {
-    fn complete(&mut self, later: SqlExecution) {
+    fn merge(&mut self, later: SqlExecution) {
         fill!(self, later, root_id, description, started_ms);
         renew!(self, later, ended_ms, failure_reason);
         self.plan_versions += later.plan_versions;

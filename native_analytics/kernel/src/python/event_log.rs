@@ -1,9 +1,9 @@
-//! Event logs for Python: whole, many at once, as a stream of tasks, and piece by piece.
+//! Event logs for Python: read_tables, many at once, as a stream of tasks, and piece by piece.
 
-mod asked;
-mod growing;
-mod many;
-mod stream;
+mod incremental;
+mod multi_log;
+mod request;
+mod task_stream;
 
 use std::collections::HashSet;
 use std::io;
@@ -14,20 +14,21 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::Batches;
-use crate::event_log::log_tables::{LogTables, Report};
+use crate::event_log::log::{Source, TaskBatches};
+use crate::event_log::log_tables::{EvidenceSummary, LogTables};
 use crate::event_log::options::Options;
-use crate::event_log::read::{Kept, Source, read_log};
-use asked::{Piece, asked};
-pub use growing::{EventLogDecoder, Unpacker};
-pub use many::{EventLogs, read_event_logs};
-pub use stream::{EventLogStream, open_event_log};
+use crate::event_log::read::read_log;
+use crate::python::Batches;
+pub use incremental::{Decompressor, EventLogDecoder};
+pub use multi_log::{EventLogs, read_event_logs};
+use request::{LogFile, parse_options};
+pub use task_stream::{EventLogStream, open_event_log};
 
 /// What one log says.
 #[pyclass(frozen, module = "sparkfuse_kernel")]
 pub struct EventLog {
     tables: Vec<(&'static str, Py<Batches>)>,
-    report: Report,
+    evidence: EvidenceSummary,
 }
 
 impl EventLog {
@@ -39,7 +40,7 @@ impl EventLog {
             .collect::<PyResult<_>>()?;
         Ok(EventLog {
             tables,
-            report: log.report,
+            evidence: log.evidence,
         })
     }
 }
@@ -59,9 +60,9 @@ impl EventLog {
 
     #[getter]
     fn evidence<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let report = &self.report;
+        let summary = &self.evidence;
         let files = PyList::empty(py);
-        for file in &report.files {
+        for file in &summary.files {
             let entry = PyDict::new(py);
             entry.set_item("name", &file.name)?;
             entry.set_item("codec", &file.codec)?;
@@ -73,38 +74,38 @@ impl EventLog {
             files.append(entry)?;
         }
         let bad_lines = PyList::empty(py);
-        for bad in &report.bad_lines {
+        for bad in &summary.bad_lines {
             let entry = PyDict::new(py);
-            entry.set_item("file", report.files.get(bad.file).map_or("", |file| &file.name))?;
+            entry.set_item("file", summary.files.get(bad.file).map_or("", |file| &file.name))?;
             entry.set_item("line", bad.line)?;
             entry.set_item("offset", bad.offset)?;
             entry.set_item("reason", &bad.reason)?;
             bad_lines.append(entry)?;
         }
         let kinds = PyDict::new(py);
-        for (name, count) in &report.kinds {
+        for (name, count) in &summary.kinds {
             kinds.set_item(name, count)?;
         }
         let evidence = PyDict::new(py);
         evidence.set_item("files", files)?;
-        evidence.set_item("plain_bytes", report.plain_bytes)?;
-        evidence.set_item("events", report.events)?;
+        evidence.set_item("plain_bytes", summary.plain_bytes)?;
+        evidence.set_item("events", summary.events)?;
         evidence.set_item("events_by_kind", kinds)?;
-        evidence.set_item("malformed", report.malformed)?;
+        evidence.set_item("malformed", summary.malformed)?;
         evidence.set_item("malformed_lines", bad_lines)?;
-        evidence.set_item("truncated", report.truncated)?;
-        evidence.set_item("complete", report.complete)?;
-        evidence.set_item("unfinished_tasks", report.unfinished_tasks)?;
-        evidence.set_item("duplicate_task_ends", report.duplicate_task_ends)?;
-        evidence.set_item("odd_values", report.odd_values)?;
-        evidence.set_item("unknown_events", report.unknown_events)?;
-        evidence.set_item("left_out", report.left_out)?;
+        evidence.set_item("truncated", summary.truncated)?;
+        evidence.set_item("complete", summary.complete)?;
+        evidence.set_item("unfinished_tasks", summary.unfinished_tasks)?;
+        evidence.set_item("duplicate_task_ends", summary.duplicate_task_ends)?;
+        evidence.set_item("odd_values", summary.odd_values)?;
+        evidence.set_item("unknown_events", summary.unknown_events)?;
+        evidence.set_item("left_out", summary.left_out)?;
         Ok(evidence)
     }
 }
 
 /// Runs the reading; a fault of ours becomes an error that `except Exception` catches.
-fn guarded<T>(work: impl FnOnce() -> io::Result<T>) -> PyResult<T> {
+fn catch_panics<T>(work: impl FnOnce() -> io::Result<T>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(PyOSError::new_err(error.to_string())),
@@ -114,18 +115,18 @@ fn guarded<T>(work: impl FnOnce() -> io::Result<T>) -> PyResult<T> {
     }
 }
 
-fn whole(sources: Vec<Source>, options: &Arc<Options>, threads: usize) -> io::Result<LogTables> {
-    let mut kept = Kept::default();
+fn read_tables(sources: Vec<Source>, options: &Arc<Options>, threads: usize) -> io::Result<LogTables> {
+    let mut kept = TaskBatches::default();
     let log = read_log(sources, options, threads, &mut kept)?;
     Ok(LogTables::of(log, kept, options.tasks, options.task_starts))
 }
 
 #[pyfunction]
-#[pyo3(signature = (pieces, *, threads=2, tables=vec![], environment=vec![], limits=None, tasks_of=None, batch_rows=65536))]
+#[pyo3(signature = (files, *, threads=2, tables=vec![], environment=vec![], limits=None, tasks_of=None, batch_rows=65536))]
 #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 pub fn read_event_log(
     py: Python<'_>,
-    pieces: Vec<Piece>,
+    files: Vec<LogFile>,
     threads: usize,
     tables: Vec<String>,
     environment: Vec<String>,
@@ -133,8 +134,8 @@ pub fn read_event_log(
     tasks_of: Option<HashSet<(i64, i64)>>,
     batch_rows: usize,
 ) -> PyResult<EventLog> {
-    let options = asked(&tables, &environment, limits, tasks_of, batch_rows)?;
-    let sources = pieces.into_iter().map(Source::from).collect();
-    let log = py.detach(|| guarded(|| whole(sources, &options, threads)))?;
+    let options = parse_options(&tables, &environment, limits, tasks_of, batch_rows)?;
+    let sources = files.into_iter().map(Source::from).collect();
+    let log = py.detach(|| catch_panics(|| read_tables(sources, &options, threads)))?;
     EventLog::new(py, log)
 }

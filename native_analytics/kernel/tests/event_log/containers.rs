@@ -2,8 +2,8 @@
 
 use sparkfuse_kernel::event_log::options::{Limits, Options};
 
-use crate::log::{LOG, batches, options, read, read_by, read_with};
-use crate::packs::{PACKS, Pack, gzip, lz4, zstd};
+use crate::compression::{COMPRESSIONS, Compress, gzip, lz4, zstd};
+use crate::sample_log::{LOG, batches, options, read, read_with_options, read_with_threads};
 
 #[test]
 fn every_container_holds_the_same_log() {
@@ -11,17 +11,17 @@ fn every_container_holds_the_same_log() {
     for times in [40, 2000] {
         let plain = LOG.repeat(times);
         let wanted = batches(&read(plain.as_bytes()));
-        for (name, pack) in PACKS {
-            let packed = pack(plain.as_bytes());
+        for (name, compress) in COMPRESSIONS {
+            let compressed = compress(plain.as_bytes());
             for threads in [1, 2] {
-                let log = read_by(&packed, options(), threads);
+                let log = read_with_threads(&compressed, options(), threads);
                 assert_eq!(batches(&log), wanted, "{name}");
                 assert_eq!(
-                    (log.report.files[0].codec.as_str(), log.report.truncated),
+                    (log.evidence.files[0].codec.as_str(), log.evidence.truncated),
                     (name, false)
                 );
-                assert_eq!(log.report.plain_bytes, plain.len() as u64, "{name}");
-                assert_eq!(log.report.files[0].bytes, packed.len() as u64, "{name}");
+                assert_eq!(log.evidence.plain_bytes, plain.len() as u64, "{name}");
+                assert_eq!(log.evidence.files[0].bytes, compressed.len() as u64, "{name}");
             }
         }
     }
@@ -30,14 +30,17 @@ fn every_container_holds_the_same_log() {
 #[test]
 fn what_is_before_a_broken_block_counts_whoever_unpacks() {
     let plain = LOG.repeat(2000);
-    for (name, pack) in PACKS.into_iter().filter(|(name, _)| ["lz4", "snappy"].contains(name)) {
-        let mut packed = pack(plain.as_bytes());
-        let half = packed.len() / 2;
-        packed[half..half + 64].fill(0xff);
-        let logs = [1, 2].map(|threads| read_by(&packed, options(), threads));
+    for (name, compress) in COMPRESSIONS
+        .into_iter()
+        .filter(|(name, _)| ["lz4", "snappy"].contains(name))
+    {
+        let mut compressed = compress(plain.as_bytes());
+        let half = compressed.len() / 2;
+        compressed[half..half + 64].fill(0xff);
+        let logs = [1, 2].map(|threads| read_with_threads(&compressed, options(), threads));
         let [alone, helped] = logs.each_ref().map(|log| {
-            let file = &log.report.files[0];
-            (log.report.events, file.plain_bytes, file.error.clone())
+            let file = &log.evidence.files[0];
+            (log.evidence.events, file.plain_bytes, file.error.clone())
         });
         assert_eq!(alone, helped, "{name}");
         assert!(alone.0 > 9000 && alone.2.is_some(), "{name} {alone:?}");
@@ -47,10 +50,10 @@ fn what_is_before_a_broken_block_counts_whoever_unpacks() {
 #[test]
 fn blocks_that_hold_nothing_are_passed_over() {
     let mark = &lz4(b"")[..21];
-    let packed = [&mark.repeat(50_000), &lz4(LOG.as_bytes())[..]].concat();
+    let compressed = [&mark.repeat(50_000), &lz4(LOG.as_bytes())[..]].concat();
     for threads in [1, 2] {
-        let log = read_by(&packed, options(), threads);
-        assert_eq!((log.report.events, log.report.truncated), (13, false));
+        let log = read_with_threads(&compressed, options(), threads);
+        assert_eq!((log.evidence.events, log.evidence.truncated), (13, false));
     }
 }
 
@@ -63,9 +66,9 @@ fn who_reads_no_further_leaves_no_thread_behind() {
         },
         ..options()
     };
-    for (name, pack) in PACKS {
-        let file = &read_by(&pack(LOG.repeat(4000).as_bytes()), bounded.clone(), 2)
-            .report
+    for (name, compress) in COMPRESSIONS {
+        let file = &read_with_threads(&compress(LOG.repeat(4000).as_bytes()), bounded.clone(), 2)
+            .evidence
             .files[0];
         assert_eq!(
             file.error.as_deref(),
@@ -77,41 +80,41 @@ fn who_reads_no_further_leaves_no_thread_behind() {
 
 #[test]
 fn joined_streams_are_one_log() {
-    for (name, pack) in &PACKS[..5] {
+    for (name, compress) in &COMPRESSIONS[..5] {
         let (first, second) = LOG.as_bytes().split_at(500);
-        let log = read(&[pack(first), pack(second)].concat());
-        assert_eq!((log.report.events, log.report.truncated), (13, false), "{name}");
+        let log = read(&[compress(first), compress(second)].concat());
+        assert_eq!((log.evidence.events, log.evidence.truncated), (13, false), "{name}");
     }
 }
 
 #[test]
 fn a_container_that_is_cut_anywhere_gives_what_is_before_the_cut() {
-    for (name, pack) in PACKS {
-        let packed = pack(LOG.repeat(3).as_bytes());
+    for (name, compress) in COMPRESSIONS {
+        let compressed = compress(LOG.repeat(3).as_bytes());
         let mut before = 0;
-        for cut in (17..packed.len()).step_by(13) {
-            let log = read(&packed[..cut]);
-            assert!(log.report.events >= before, "{name} at {cut}");
-            before = log.report.events;
+        for cut in (17..compressed.len()).step_by(13) {
+            let log = read(&compressed[..cut]);
+            assert!(log.evidence.events >= before, "{name} at {cut}");
+            before = log.evidence.events;
         }
     }
 }
 
 #[test]
 fn a_container_cut_in_its_first_block_still_has_its_name() {
-    for (name, pack) in PACKS {
-        let packed = pack(LOG.as_bytes());
-        let file = &read(&packed[..17]).report.files[0];
+    for (name, compress) in COMPRESSIONS {
+        let compressed = compress(LOG.as_bytes());
+        let file = &read(&compressed[..17]).evidence.files[0];
         assert!(name.starts_with(&file.codec) && file.truncated, "{name} {file:?}");
     }
 }
 
 #[test]
 fn a_broken_block_is_told() {
-    let mut packed = lz4(LOG.repeat(40).as_bytes());
-    let place = packed.len() - 60;
-    packed[place] ^= 1;
-    let file = &read(&packed).report.files[0];
+    let mut compressed = lz4(LOG.repeat(40).as_bytes());
+    let place = compressed.len() - 60;
+    compressed[place] ^= 1;
+    let file = &read(&compressed).evidence.files[0];
     assert!(file.truncated);
     assert_eq!(file.error.as_deref(), Some("lz4: wrong checksum"));
 }
@@ -124,9 +127,9 @@ fn a_bomb_ends_at_its_bounds() {
         ratio_from: 1 << 20,
         ..Limits::default()
     };
-    for pack in [zstd as Pack, gzip, lz4] {
-        let bomb = pack(&vec![b'\n'; 8 << 20]);
-        let file = &read_with(&bomb, bounded.clone()).report.files[0];
+    for compress in [zstd as Compress, gzip, lz4] {
+        let bomb = compress(&vec![b'\n'; 8 << 20]);
+        let file = &read_with_options(&bomb, bounded.clone()).evidence.files[0];
         assert!(file.truncated && file.plain_bytes < 6 << 20, "{file:?}");
         assert_eq!(file.error.as_deref(), Some("unpacks to more than 50 times its size"));
     }
@@ -134,7 +137,9 @@ fn a_bomb_ends_at_its_bounds() {
         plain_bytes: 1 << 20,
         ..Limits::default()
     };
-    let file = &read_with(&zstd(LOG.repeat(1000).as_bytes()), bounded).report.files[0];
+    let file = &read_with_options(&zstd(LOG.repeat(1000).as_bytes()), bounded)
+        .evidence
+        .files[0];
     assert_eq!(file.error.as_deref(), Some("unpacks to more than 1048576 bytes"));
 }
 
@@ -161,7 +166,7 @@ fn a_block_that_lies_about_its_length_allocates_nothing() {
         vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff, 0, 0, 0],
     ];
     for lie in lies {
-        let file = &read(&lie).report.files[0];
+        let file = &read(&lie).evidence.files[0];
         assert!(file.truncated && file.error.is_some(), "{file:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sparkfuse_kernel::event_log::decoder::Decoder;
 
-use crate::log::{options, read, read_with, table};
+use crate::sample_log::{options, read, read_with_options, table};
 
 #[test]
 fn deep_nesting_costs_no_stack() {
@@ -20,7 +20,7 @@ fn deep_nesting_costs_no_stack() {
         "]}".repeat(100_000)
     );
     let log = read(format!("{deep}\n{open}\n{plan}\n").as_bytes());
-    assert_eq!((log.report.events, log.report.malformed), (2, 1));
+    assert_eq!((log.evidence.events, log.evidence.malformed), (2, 1));
     assert_eq!(table(&log, "plan_nodes").num_rows(), 401);
 }
 
@@ -29,10 +29,10 @@ fn a_line_over_the_limit_is_passed_over() {
     let mut options = options();
     options.limits.line_bytes = 1000;
     let long = format!("{{\"Event\":\"X\",\"a\":\"{}\"}}", "x".repeat(5000));
-    let log = read_with(format!("{long}\n{{\"Event\":\"Y\"}}\n").as_bytes(), options.clone());
-    assert_eq!((log.report.events, log.report.malformed), (1, 1));
+    let log = read_with_options(format!("{long}\n{{\"Event\":\"Y\"}}\n").as_bytes(), options.clone());
+    assert_eq!((log.evidence.events, log.evidence.malformed), (1, 1));
     assert_eq!(
-        log.report.bad_lines[0].reason,
+        log.evidence.bad_lines[0].reason,
         "longer than the limit for a line at byte 0"
     );
     let mut decoder = Decoder::new(Arc::new(options), 0);
@@ -54,10 +54,10 @@ fn tables_of_rare_events_stay_within_their_room() {
     let jobs: String = (0..1000)
         .map(|id| format!("{{\"Event\":\"SparkListenerJobStart\",\"Job ID\":{id},\"Stage IDs\":[1,2,3]}}\n"))
         .collect();
-    let log = read_with(jobs.as_bytes(), options);
+    let log = read_with_options(jobs.as_bytes(), options);
     let rows = table(&log, "jobs").num_rows() as u64;
     assert!(rows > 0 && rows < 20, "{rows}");
-    assert_eq!((log.report.left_out, log.report.events), (1000 - rows, 1000));
+    assert_eq!((log.evidence.left_out, log.evidence.events), (1000 - rows, 1000));
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn details_never_take_the_room_of_stages() {
         .collect();
     let mut options = options();
     options.limits.detail_bytes = 100_000;
-    let log = read_with(stages.as_bytes(), options);
+    let log = read_with_options(stages.as_bytes(), options);
     let rows = table(&log, "accumulators").num_rows() as u64;
     assert_eq!(table(&log, "stages").num_rows(), 300);
     assert!(rows > 0 && rows < 300 * 51, "{rows}");
-    assert_eq!(log.report.left_out, 300 * 51 - rows);
+    assert_eq!(log.evidence.left_out, 300 * 51 - rows);
 }

@@ -3,18 +3,25 @@
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 
-use crate::log::{LOG, number, read, table};
+use crate::sample_log::{LOG, number, read, table};
 
 #[test]
 fn the_evidence_counts_everything() {
-    let report = read(LOG.as_bytes()).report;
-    assert_eq!((report.events, report.malformed, report.unknown_events), (13, 0, 1));
-    assert!(report.complete && !report.truncated);
+    let evidence = read(LOG.as_bytes()).evidence;
     assert_eq!(
-        (report.unfinished_tasks, report.duplicate_task_ends, report.odd_values),
+        (evidence.events, evidence.malformed, evidence.unknown_events),
+        (13, 0, 1)
+    );
+    assert!(evidence.complete && !evidence.truncated);
+    assert_eq!(
+        (
+            evidence.unfinished_tasks,
+            evidence.duplicate_task_ends,
+            evidence.odd_values
+        ),
         (0, 0, 0)
     );
-    assert_eq!(report.plain_bytes, LOG.len() as u64);
+    assert_eq!(evidence.plain_bytes, LOG.len() as u64);
 }
 
 #[test]
@@ -22,7 +29,7 @@ fn a_task_that_ends_twice_is_counted_twice_and_told() {
     let end = LOG.lines().find(|line| line.contains("TaskEnd")).unwrap();
     let log = read(format!("{end}\n{end}\n").as_bytes());
     assert_eq!(number(&log, "stages", "tasks", 0), Some(2));
-    assert_eq!(log.report.duplicate_task_ends, 1);
+    assert_eq!(log.evidence.duplicate_task_ends, 1);
 }
 
 #[test]
@@ -33,18 +40,18 @@ fn bad_lines_are_told_and_the_rest_counts() {
     lines.insert(7, b"\xff\xfe{\"Event\":1}");
     lines.insert(8, b"");
     let log = read(&lines.join(&b'\n'));
-    let places: Vec<u64> = log.report.bad_lines.iter().map(|bad| bad.line).collect();
+    let places: Vec<u64> = log.evidence.bad_lines.iter().map(|bad| bad.line).collect();
     assert_eq!(places, [4, 6, 8]);
-    assert_eq!((log.report.malformed, log.report.events), (3, 13));
-    assert_eq!(log.report.bad_lines[1].reason, "no readable \"Stage ID\" at byte 0");
+    assert_eq!((log.evidence.malformed, log.evidence.events), (3, 13));
+    assert_eq!(log.evidence.bad_lines[1].reason, "no readable \"Stage ID\" at byte 0");
     assert_eq!(number(&log, "stages", "tasks", 0), Some(2));
 }
 
 #[test]
 fn a_torn_last_line_is_torn_and_not_malformed() {
-    let whole = read(&LOG.as_bytes()[..LOG.len() - 1]).report;
+    let whole = read(&LOG.as_bytes()[..LOG.len() - 1]).evidence;
     assert_eq!((whole.events, whole.truncated), (13, false));
-    let torn = read(&LOG.as_bytes()[..LOG.len() - 2]).report;
+    let torn = read(&LOG.as_bytes()[..LOG.len() - 2]).evidence;
     assert_eq!(
         (torn.events, torn.malformed, torn.truncated, torn.complete),
         (12, 0, true, false)
@@ -64,7 +71,7 @@ fn other_writers_are_read() {
     let wanted = read(format!("{line}\n").as_bytes());
     for other in [spaced, renamed, reordered] {
         let log = read(format!("{other}\n").as_bytes());
-        assert_eq!(log.report.malformed, 0, "{other}");
+        assert_eq!(log.evidence.malformed, 0, "{other}");
         for name in ["stages", "tasks"] {
             assert_eq!(table(&log, name), table(&wanted, name), "{other}");
         }
@@ -87,11 +94,11 @@ fn numbers_that_are_none_are_null_and_counted() {
         let log = read(line.replace("Run Time\":40", &format!("Run Time\":{value}")).as_bytes());
         assert_eq!(number(&log, "tasks", "run_ms", 0), kept, "{value}");
         assert_eq!(
-            log.report.odd_values,
+            log.evidence.odd_values,
             u64::from(kept.is_none() && value != "null"),
             "{value}"
         );
-        assert_eq!(log.report.malformed, 0, "{value}");
+        assert_eq!(log.evidence.malformed, 0, "{value}");
     }
 }
 
@@ -100,8 +107,8 @@ fn lines_that_ran_into_each_other_are_no_event() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
     let cuts = (1..line.len()).step_by(3).filter(|cut| {
         let joined = format!("{}{line}\n", &line[..*cut]);
-        let report = read(joined.as_bytes()).report;
-        (report.events, report.malformed, report.odd_values) != (0, 1, 0)
+        let evidence = read(joined.as_bytes()).evidence;
+        (evidence.events, evidence.malformed, evidence.odd_values) != (0, 1, 0)
     });
     assert_eq!(cuts.collect::<Vec<usize>>(), Vec::<usize>::new());
 }
@@ -130,7 +137,7 @@ fn flags_are_what_the_log_says() {
 fn an_empty_log_says_nothing() {
     let log = read(b"");
     assert_eq!(
-        (log.report.events, log.report.truncated, log.report.complete),
+        (log.evidence.events, log.evidence.truncated, log.evidence.complete),
         (0, false, false)
     );
     assert_eq!(

@@ -1,10 +1,10 @@
-//! Event logs whole, torn, packed and hostile.
+//! Event logs whole, torn, compressed and hostile.
 
+mod compression;
 mod containers;
+mod incremental;
 mod limits;
 mod lines;
-mod log;
-mod packs;
-mod pieces;
+mod sample_log;
+mod sources;
 mod stages;
-mod ways;

@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 
-use crate::log::{LOG, number, read, table, text};
+use crate::sample_log::{LOG, number, read, table, text};
 
 #[test]
 fn a_stage_is_the_sum_of_its_task_ends() {
@@ -183,7 +183,7 @@ fn failures_stay_within_their_room() {
         [1_200, 32, 1_000, 1].map(Some)
     );
     assert_eq!(number(&log, "stages", "failed", 0), Some(1_500));
-    assert_eq!(log.report.left_out, 300 - 31);
+    assert_eq!(log.evidence.left_out, 300 - 31);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn members_stand_in_any_order() {
     assert_ne!(spark, other);
     for text in [spark, other.as_str()] {
         let log = read(text.as_bytes());
-        assert_eq!(log.report.malformed, 0, "{text}");
+        assert_eq!(log.evidence.malformed, 0, "{text}");
         let stage = |column| number(&log, "stages", column, 0);
         assert_eq!(
             [stage("depth"), stage("operator_rows_max")],
@@ -246,7 +246,7 @@ fn members_stand_in_any_order() {
 #[test]
 fn half_an_object_behind_the_last_wanted_member_is_a_fault() {
     let log = read(b"{\"Event\":\"SparkListenerJobStart\",\"Job ID\":0,\"Stage Infos\":[{\"Stage ID\":0,\"Parent IDs\":[],\"x\":1]}\n");
-    assert_eq!(log.report.malformed, 1);
+    assert_eq!(log.evidence.malformed, 1);
 }
 
 #[test]

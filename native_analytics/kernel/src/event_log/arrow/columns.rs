@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, Struct
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{Field, Fields, Schema, SchemaRef};
 
-use super::super::tally::Summary;
+use crate::event_log::stage_aggregates::Summary;
 
 /// A table that is made column by column.
 #[derive(Default)]
@@ -18,14 +18,14 @@ pub(super) struct Columns {
 
 /// What is the same for every log, and as dear to make as the columns of a small one: a table's schema, and the table
 /// without rows, which most logs have some of.
-pub(super) struct Known {
+pub(super) struct TableCache {
     schema: OnceLock<SchemaRef>,
     empty: OnceLock<RecordBatch>,
 }
 
-impl Known {
-    pub(super) const fn new() -> Known {
-        Known {
+impl TableCache {
+    pub(super) const fn new() -> TableCache {
+        TableCache {
             schema: OnceLock::new(),
             empty: OnceLock::new(),
         }
@@ -135,8 +135,8 @@ impl Columns {
         self.push(name, Arc::new(StructArray::new(fields, arrays, None::<NullBuffer>)));
     }
 
-    pub(super) fn finish(self, known: &Known) -> RecordBatch {
-        let schema = known
+    pub(super) fn finish(self, cache: &TableCache) -> RecordBatch {
+        let schema = cache
             .schema
             .get_or_init(|| Arc::new(Schema::new(fields(&self.names, &self.arrays))));
         let batch = match RecordBatch::try_new(schema.clone(), self.arrays) {
@@ -144,7 +144,7 @@ impl Columns {
             Err(never) => unreachable!("each column has a value for each row: {never}"),
         };
         if batch.num_rows() == 0 {
-            known.empty.get_or_init(|| batch.clone());
+            cache.empty.get_or_init(|| batch.clone());
         }
         batch
     }

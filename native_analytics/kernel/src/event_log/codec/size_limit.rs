@@ -1,0 +1,63 @@
+//! Holds what a compressed file may unpack to: a few kilobytes can claim to be terabytes.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::event_log::codec::corrupt;
+use crate::event_log::options::Limits;
+
+/// Counts what goes through.
+pub struct CountingReader<R> {
+    source: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for CountingReader<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(into)?;
+        self.count.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// `source`, and the count of what went through it.
+pub fn counting<R: Read>(source: R) -> (CountingReader<R>, Arc<AtomicU64>) {
+    let count = Arc::new(AtomicU64::new(0));
+    let counting = CountingReader {
+        source,
+        count: count.clone(),
+    };
+    (counting, count)
+}
+
+/// Holds unpacked bytes against what compressed bytes can honestly hold.
+pub struct SizeLimit {
+    compressed: Arc<AtomicU64>,
+    limits: Limits,
+}
+
+impl SizeLimit {
+    /// `compressed` counts what is unpacked.
+    pub fn new(compressed: Arc<AtomicU64>, limits: Limits) -> SizeLimit {
+        SizeLimit { compressed, limits }
+    }
+
+    /// Fails when `plain` bytes are more than there can be.
+    pub fn check(&self, plain: u64) -> io::Result<()> {
+        let Limits {
+            plain_bytes,
+            ratio,
+            ratio_from,
+            ..
+        } = self.limits;
+        if plain > plain_bytes {
+            return Err(corrupt(format!("unpacks to more than {plain_bytes} bytes")));
+        }
+        let honest = self.compressed.load(Ordering::Relaxed).saturating_mul(ratio);
+        if plain > ratio_from && plain > honest {
+            return Err(corrupt(format!("unpacks to more than {ratio} times its size")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! Jobs and stages: starts, ends, whose they are and what they are made of.
+
+use std::collections::BTreeMap;
+
+use super::{VisitResult, Writer, text_of};
+use crate::event_log::json::error::LineError;
+use crate::event_log::json::reader::Reader;
+use crate::event_log::tables::{Accumulator, Job, StageInfo, Tables};
+
+/// As the plugin caps them, so that a stage has one fingerprint live and offline.
+const MAX_STAGES: usize = 4096;
+const MAX_RDDS: usize = 256;
+const MAX_SCOPES: usize = 64;
+/// Spark's name of the metric that nearly every SQL operator has (SQLMetrics of the operators' own classes).
+const OUTPUT_ROWS: &str = "number of output rows";
+
+impl Writer<'_> {
+    pub fn job_start(&mut self, reader: &mut Reader<'_>) -> VisitResult {
+        let mut found = Job::default();
+        let mut id = None;
+        let mut properties = Properties::default();
+        reader.each_member_of_line(|value, key| {
+            match key {
+                b"Job ID" => id = value.number(self.odd)?,
+                b"Submission Time" => found.submitted_ms = value.number(self.odd)?,
+                b"Stage IDs" => found.stage_ids = value.numbers(self.odd)?,
+                b"Stage Infos" => found.depths = depths(parents(value, self.odd)?),
+                b"Properties" => properties.read(value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if let Some(id) = id {
+            found.description = properties.description;
+            found.job_group = properties.group;
+            found.sql_execution_id = properties.sql_execution_id;
+            self.tables.bytes += 8 * found.stage_ids.len() + 16 * found.depths.len();
+            self.tables.job(id).merge(found);
+        }
+        Ok(())
+    }
+
+    pub fn job_end(&mut self, reader: &mut Reader<'_>) -> VisitResult {
+        let mut found = Job::default();
+        let mut id = None;
+        reader.each_member_of_line(|value, key| {
+            match key {
+                b"Job ID" => id = value.number(self.odd)?,
+                b"Completion Time" => found.completed_ms = value.number(self.odd)?,
+                b"Job Result" => value.each_member(|value, key| {
+                    match key {
+                        b"Result" => found.result = value.text_value()?,
+                        b"Exception" => value.each_member(|value, key| {
+                            if key == b"Message" {
+                                found.failure_reason = value.text_value()?;
+                            }
+                            Ok(())
+                        })?,
+                        _ => {}
+                    }
+                    Ok(())
+                })?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if let Some(id) = id {
+            self.tables.job(id).merge(found);
+        }
+        Ok(())
+    }
+
+    pub fn stage(&mut self, reader: &mut Reader<'_>, completed: bool) -> VisitResult {
+        let mut found = StageInfo {
+            completed,
+            ..StageInfo::default()
+        };
+        let (mut id, mut attempt) = (None, None);
+        let mut accumulators = Vec::new();
+        let mut properties = Properties::default();
+        let odd = &mut *self.odd;
+        reader.each_member_of_line(|value, key| match key {
+            b"Stage Info" => value.each_member(|value, key| {
+                match key {
+                    b"Stage ID" => id = value.number(odd)?,
+                    b"Stage Attempt ID" => attempt = value.number(odd)?,
+                    b"Stage Name" => found.name = value.text_value()?,
+                    b"Number of Tasks" => found.num_tasks = value.number(odd)?,
+                    b"RDD Info" => found.scopes = scopes(value)?,
+                    b"Parent IDs" => found.parents = value.numbers(odd)?,
+                    b"Submission Time" => found.submitted_ms = value.number(odd)?,
+                    b"Completion Time" => found.completed_ms = value.number(odd)?,
+                    b"Failure Reason" => found.failure_reason = value.text_value()?,
+                    b"Resource Profile Id" => found.resource_profile_id = value.number(odd)?,
+                    b"Accumulables" if completed => value.each_element(|value| {
+                        let accumulator = accumulable(value, odd, self.tables)?;
+                        if accumulator.name.as_deref() == Some(OUTPUT_ROWS) {
+                            found.operator_rows_max = found.operator_rows_max.max(accumulator.value);
+                        }
+                        accumulators.push(accumulator);
+                        Ok(())
+                    })?,
+                    _ => {}
+                }
+                Ok(())
+            }),
+            b"Properties" => properties.read(value),
+            _ => Ok(()),
+        })?;
+        let Some(id) = id else { return Ok(()) };
+        let stage = (id, attempt.unwrap_or(0));
+        found.job_description = properties.description;
+        found.job_group = properties.group;
+        found.sql_execution_id = properties.sql_execution_id;
+        self.tables.bytes += found.scopes.iter().map(|scope| scope.len() + 24).sum::<usize>();
+        self.tables.accumulators.reserve(accumulators.len());
+        for mut accumulator in accumulators {
+            accumulator.stage = Some(stage);
+            self.push_accumulator(accumulator);
+        }
+        let ours = &mut self.tables.stage(stage).info;
+        ours.get_or_insert_default().merge(found);
+        Ok(())
+    }
+}
+
+/// The stages that a job names, and what each reads from.
+fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i64>>, LineError> {
+    let mut found = BTreeMap::new();
+    reader.each_element(|value| {
+        let (mut id, mut parents) = (None, Vec::new());
+        value.each_member(|value, key| {
+            match key {
+                b"Stage ID" => id = value.number(odd)?,
+                b"Parent IDs" => {
+                    parents = value.numbers(odd)?;
+                    // Spark writes the id before, and behind it only what is long and not wanted here.
+                    if id.is_some() {
+                        value.skip_remaining_members()?;
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if let Some(id) = id
+            && found.len() < MAX_STAGES
+        {
+            found.insert(id, parents);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// How deep each stage lies. Spark numbers parents before their children, so they are met first.
+fn depths(parents: BTreeMap<i64, Vec<i64>>) -> Vec<(i64, i64)> {
+    let mut found: BTreeMap<i64, i64> = BTreeMap::new();
+    for (stage, parents) in parents {
+        let deepest = parents.iter().filter_map(|parent| found.get(parent)).max();
+        found.insert(stage, deepest.map_or(0, |depth| depth + 1));
+    }
+    found.into_iter().collect()
+}
+
+/// The local properties of a job or stage that say whose it is.
+#[derive(Default)]
+struct Properties {
+    description: Option<String>,
+    group: Option<String>,
+    sql_execution_id: Option<i64>,
+}
+
+impl Properties {
+    fn read(&mut self, reader: &mut Reader<'_>) -> VisitResult {
+        reader.each_member(|value, key| {
+            match key {
+                b"spark.job.description" => self.description = value.text_value()?,
+                b"spark.jobGroup.id" => self.group = value.text_value()?,
+                // Set by users too, so what is no number is nothing odd.
+                b"spark.sql.execution.id" => {
+                    self.sql_execution_id = value.whole_value()?;
+                }
+                _ => {}
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Names of the scopes (operators) of a stage's RDDs, each once, without the numbers that code generation gives.
+/// A scope is a JSON object within a JSON string.
+fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, LineError> {
+    let mut names: Vec<String> = Vec::new();
+    let mut rdds = 0;
+    reader.each_element(|value| {
+        rdds += 1;
+        if rdds > MAX_RDDS {
+            return Ok(());
+        }
+        value.each_member(|value, key| {
+            if key != b"Scope" {
+                return Ok(());
+            }
+            let Some(scope) = value.borrowed_text()? else {
+                return value.skip_remaining_members();
+            };
+            let mut inner = Reader {
+                line: scope.as_bytes(),
+                at: 0,
+            };
+            // A scope that is no JSON is no reason to lose the stage.
+            if let Ok(Some(name)) = text_of(&mut inner, b"name") {
+                let name = without_codegen_id(&name);
+                if names.len() < MAX_SCOPES && !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+            value.skip_remaining_members()
+        })
+    })?;
+    Ok(names)
+}
+
+/// `WholeStageCodegen (3)` is `WholeStageCodegen`.
+fn without_codegen_id(name: &str) -> &str {
+    let stripped = name.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
+    match stripped {
+        Some((operator, digits)) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+            operator.trim_end()
+        }
+        _ => name,
+    }
+}
+
+fn accumulable(reader: &mut Reader<'_>, odd: &mut u64, tables: &mut Tables) -> Result<Accumulator, LineError> {
+    let mut found = Accumulator::default();
+    reader.each_member(|value, key| {
+        match key {
+            b"ID" => found.id = value.number(odd)?,
+            b"Name" => found.name = value.borrowed_text()?.map(|name| tables.word(&name)),
+            // Users' accumulators hold anything.
+            b"Value" => {
+                found.value = value.whole_value()?;
+                // Spark writes these two before; who does not, is read to the end.
+                if found.id.is_some() && found.name.is_some() {
+                    value.skip_remaining_members()?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}

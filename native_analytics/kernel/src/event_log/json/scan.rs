@@ -1,0 +1,122 @@
+//! Passes over JSON without reading it: a string or a container is skipped by its quotes and brackets.
+//!
+//! Only brackets of the container's own kind are counted, so that the objects inside an array cost nothing.
+//! What is passed over is checked for balance, not for grammar.
+
+/// The index just behind the bracket that closes the container whose content starts at `at`.
+#[inline]
+pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if crate::event_log::json::scan_avx2::available() {
+        return crate::event_log::json::scan_avx2::skip_container(text, at, open, close);
+    }
+    skip_container_scalar(text, at, open, close)
+}
+
+/// The same, byte by byte, for processors without AVX2.
+pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) -> Option<usize> {
+    let mut depth = 1usize;
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        if byte == b'"' {
+            at = skip_string(text, at)?;
+        } else if byte == b'\\' {
+            // No JSON has one here; the wide scan takes it for an escape, and all processors must answer alike.
+            at += usize::from(matches!(text.get(at), Some(b'"' | b'\\')));
+        } else if byte == open {
+            depth += 1;
+        } else if byte == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+/// The index just behind the quote that closes the string whose content starts at `at`.
+#[inline]
+pub fn skip_string(text: &[u8], at: usize) -> Option<usize> {
+    string_end(text, at).map(|(end, _)| end)
+}
+
+/// The place of the first quote or backslash from `at` on.
+#[inline]
+fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if crate::event_log::json::scan_avx2::available() {
+        return crate::event_log::json::scan_avx2::quote_or_backslash(text, at);
+    }
+    memchr::memchr2(b'"', b'\\', text.get(at..)?).map(|place| at + place)
+}
+
+/// The same, and whether anything in the string is escaped.
+#[inline]
+pub fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
+    let mut escaped = false;
+    loop {
+        at = quote_or_backslash(text, at)?;
+        if text[at] == b'"' {
+            return Some((at + 1, escaped));
+        }
+        escaped = true;
+        at += 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn json_like() -> impl Strategy<Value = String> {
+        let token = prop::sample::select(vec![
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            ":",
+            "12",
+            "\"a\"",
+            "\"\\\\\"",
+            "\"\\\"]\"",
+            "\"}{[\\\\\\\"\"",
+            " ",
+            "null",
+            "\\",
+            "\"a text that is longer than one step of the scan, with ] and } in it and no escapes\"",
+        ]);
+        prop::collection::vec(token, 0..80).prop_map(|tokens| tokens.concat())
+    }
+
+    proptest! {
+        /// A string ends at its first quote that nothing escapes, wherever it lies.
+        #[test]
+        fn finds_the_end_of_a_string(text in r#"[a-c\x7f\x80"\\ ]{0,80}"#, from in 0usize..10) {
+            let bytes = text.as_bytes();
+            let mut at = from;
+            let mut escaped = false;
+            while let Some(byte) = bytes.get(at).filter(|byte| **byte != b'"') {
+                let is_escape = *byte == b'\\';
+                escaped |= is_escape;
+                at += 1 + usize::from(is_escape);
+            }
+            let expected = bytes.get(at).map(|_| (at + 1, escaped));
+            prop_assert_eq!(string_end(bytes, from), expected);
+        }
+
+        /// The wide and the scalar scan agree on every text, whole or cut anywhere.
+        #[test]
+        fn wide_equals_scalar(text in json_like(), cut in 0usize..400) {
+            let text = &text.as_bytes()[..cut.min(text.len())];
+            for (open, close) in [(b'[', b']'), (b'{', b'}')] {
+                prop_assert_eq!(
+                    skip_container(text, 0, open, close),
+                    skip_container_scalar(text, 0, open, close)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! One event log: its files, where its task rows go, and the result of reading it.
+
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+
+use crate::event_log::codec::Bytes;
+use crate::event_log::evidence::Evidence;
+use crate::event_log::tables::Tables;
+
+/// One file of a log.
+pub enum Source {
+    Path(PathBuf),
+    /// A name for messages, and the bytes.
+    Reader(String, Bytes),
+}
+
+/// Receives the rows of the task tables while a log is read, in the log's order.
+pub trait TaskSink {
+    /// Adds batches of task ends and task starts. Returns false when the receiver wants no further rows.
+    fn put(&mut self, ends: Vec<RecordBatch>, starts: Vec<RecordBatch>) -> bool;
+}
+
+/// A sink that keeps all task rows in memory.
+#[derive(Default)]
+pub struct TaskBatches {
+    pub ends: Vec<RecordBatch>,
+    pub starts: Vec<RecordBatch>,
+}
+
+impl TaskSink for TaskBatches {
+    fn put(&mut self, ends: Vec<RecordBatch>, starts: Vec<RecordBatch>) -> bool {
+        self.ends.extend(ends);
+        self.starts.extend(starts);
+        true
+    }
+}
+
+/// Everything read from a log except the rows of its task tables.
+#[derive(Default)]
+pub struct Log {
+    pub tables: Tables,
+    pub evidence: Evidence,
+}

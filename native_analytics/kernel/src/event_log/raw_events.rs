@@ -1,0 +1,132 @@
+//! Events as they are, in their order: what a shipper makes facts of, which must not lose what came before what.
+
+use crate::event_log::json::error::LineError;
+use crate::event_log::json::reader::Reader;
+
+const NOTHING: &[u8] = b"null";
+
+/// The events of some kinds, whole lines in their order.
+pub struct RawEvents {
+    /// Names without package and without `SparkListener`.
+    wanted: Vec<String>,
+    lines: Vec<(usize, Vec<u8>)>,
+}
+
+impl RawEvents {
+    pub fn new(wanted: Vec<String>) -> RawEvents {
+        RawEvents {
+            wanted,
+            lines: Vec::new(),
+        }
+    }
+
+    /// Keeps the line when its event is wanted and it is whole; a line that is not whole is a fault in any case.
+    pub fn collect(&mut self, line: &[u8], name: &[u8]) -> Result<(), LineError> {
+        let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
+        let mut reader = Reader { line, at: start };
+        reader.skip_line()?;
+        if let Some(place) = self.wanted.iter().position(|wanted| wanted.as_bytes() == name) {
+            let kept = match name {
+                b"TaskEnd" => without(line, start, &task_details(line, start)?),
+                _ => line[start..reader.at].to_vec(),
+            };
+            self.lines.push((place, kept));
+        }
+        Ok(())
+    }
+
+    /// What was raw_events since this was asked last.
+    pub fn take(&mut self) -> Vec<(&str, Vec<u8>)> {
+        let lines = std::mem::take(&mut self.lines);
+        let wanted = &self.wanted;
+        lines
+            .into_iter()
+            .map(|(place, line)| (wanted[place].as_str(), line))
+            .collect()
+    }
+}
+
+/// Where the long lists of a TaskEnd lie, of which no fact is made: most of its bytes.
+fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineError> {
+    let mut places = Vec::new();
+    let mut reader = Reader { line, at: start };
+    reader.each_member(|value, key| {
+        let list: &[u8] = match key {
+            b"Task Info" => b"Accumulables",
+            b"Task Metrics" => b"Updated Blocks",
+            b"Task Executor Metrics" => {
+                let from = value.at;
+                value.skip()?;
+                places.push((from, value.at));
+                return Ok(());
+            }
+            b"Task End Reason" => b"Accumulator Updates",
+            _ => return Ok(()),
+        };
+        value.each_member(|value, key| {
+            if key == list {
+                let from = value.at;
+                value.skip()?;
+                places.push((from, value.at));
+            }
+            Ok(())
+        })
+    })?;
+    Ok(places)
+}
+
+/// The line with null in these places.
+fn without(line: &[u8], start: usize, places: &[(usize, usize)]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(line.len());
+    let mut from = start;
+    for (cut, behind) in places {
+        kept.extend_from_slice(&line[from..*cut]);
+        kept.extend_from_slice(NOTHING);
+        from = *behind;
+    }
+    kept.extend_from_slice(&line[from..]);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw_events(wanted: &[&str], name: &str, line: &str) -> Result<Vec<String>, String> {
+        let mut raw_events = RawEvents::new(wanted.iter().map(|name| (*name).to_owned()).collect());
+        raw_events
+            .collect(line.as_bytes(), name.as_bytes())
+            .map_err(|fault| fault.to_string())?;
+        Ok(raw_events
+            .take()
+            .into_iter()
+            .map(|(name, line)| format!("{name} {}", String::from_utf8_lossy(&line)))
+            .collect())
+    }
+
+    #[test]
+    fn keeps_what_is_wanted() {
+        let line = r#"{"Event":"SparkListenerJobEnd","Job ID":1}"#;
+        assert_eq!(
+            raw_events(&["JobStart", "JobEnd"], "JobEnd", line),
+            Ok(vec![format!("JobEnd {line}")])
+        );
+        assert_eq!(raw_events(&["JobStart"], "JobEnd", line), Ok(vec![]));
+    }
+
+    #[test]
+    fn cuts_the_long_lists_of_a_task_end() {
+        let line = r#"{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Info":{"Task ID":3,"Accumulables":[{"ID":1,"Value":"]"}]},"Task Executor Metrics":{"a":1},"Task Metrics":{"JVM GC Time":2,"Updated Blocks":[]}}"#;
+        let kept = r#"{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Info":{"Task ID":3,"Accumulables":null},"Task Executor Metrics":null,"Task Metrics":{"JVM GC Time":2,"Updated Blocks":null}}"#;
+        assert_eq!(
+            raw_events(&["TaskEnd"], "TaskEnd", line),
+            Ok(vec![format!("TaskEnd {kept}")])
+        );
+    }
+
+    #[test]
+    fn half_a_line_is_a_fault() {
+        assert!(raw_events(&["JobEnd"], "JobEnd", r#"{"Event":"SparkListenerJobEnd","Job ID":"#).is_err());
+        assert!(raw_events(&[], "JobEnd", r#"{"Event":"SparkListenerJobEnd"}{"#).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! Many logs in one call, read side by side.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::{EventLog, catch_panics, read_tables};
+use crate::event_log::log::Source;
+use crate::event_log::log_tables::LogTables;
+use crate::python::event_log::request::{LogFile, parse_options};
+
+/// Logs that are read side by side, in their order.
+#[pyclass(module = "sparkfuse_kernel")]
+pub struct EventLogs {
+    arrived: Mutex<mpsc::Receiver<(usize, PyResult<LogTables>)>>,
+    waiting: BTreeMap<usize, PyResult<LogTables>>,
+    next: usize,
+    count: usize,
+}
+
+#[pymethods]
+impl EventLogs {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<EventLog>> {
+        if self.next == self.count {
+            return Ok(None);
+        }
+        while !self.waiting.contains_key(&self.next) {
+            let arrived = &self.arrived;
+            let one = py.detach(|| arrived.lock().unwrap_or_else(PoisonError::into_inner).recv());
+            let (place, log) = one.map_err(|_| PyRuntimeError::new_err("a reading thread failed"))?;
+            self.waiting.insert(place, log);
+        }
+        let log = self.waiting.remove(&self.next);
+        // Also behind one that failed, so that the next call gives the next log.
+        self.next += 1;
+        log.transpose()?.map(|log| EventLog::new(py, log)).transpose()
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (logs, *, threads=2, tables=vec![], environment=vec![], limits=None, batch_rows=65536))]
+pub fn read_event_logs(
+    logs: Vec<Vec<LogFile>>,
+    threads: usize,
+    tables: Vec<String>,
+    environment: Vec<String>,
+    limits: Option<Bound<'_, PyDict>>,
+    batch_rows: usize,
+) -> PyResult<EventLogs> {
+    let options = parse_options(&tables, &environment, limits, None, batch_rows)?;
+    let count = logs.len();
+    let threads = threads.clamp(1, count.max(1));
+    let inner = if count >= threads { 1 } else { threads };
+    let logs: Arc<Vec<Mutex<Option<Vec<Source>>>>> = Arc::new(
+        logs.into_iter()
+            .map(|files| Mutex::new(Some(files.into_iter().map(Source::from).collect())))
+            .collect(),
+    );
+    let taken = Arc::new(AtomicUsize::new(0));
+    let (done, arrived) = mpsc::sync_channel(threads * 4);
+    for _ in 0..threads {
+        let (logs, taken, done, options) = (logs.clone(), taken.clone(), done.clone(), options.clone());
+        thread::spawn(move || {
+            loop {
+                let place = taken.fetch_add(1, Ordering::Relaxed);
+                let Some(log) = logs.get(place) else { return };
+                let sources = log
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take()
+                    .unwrap_or_default();
+                if done
+                    .send((place, catch_panics(|| read_tables(sources, &options, inner))))
+                    .is_err()
+                {
+                    return;
+                }
+            }
+        });
+    }
+    Ok(EventLogs {
+        arrived: Mutex::new(arrived),
+        waiting: BTreeMap::new(),
+        next: 0,
+        count,
+    })
+}

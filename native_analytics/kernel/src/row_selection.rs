@@ -1,0 +1,79 @@
+//! Where the values of a column go: the rows of a batch that its group has places for.
+
+use arrow_buffer::{BooleanBuffer, MutableBuffer, NullBuffer, bit_util};
+
+/// The rows of the batch that a group of columns has places for.
+pub struct RowSelection {
+    /// The row of each place; none when the places are the rows.
+    pub rows: Option<Vec<u32>>,
+    /// Which rows have a place.
+    pub presence: Option<NullBuffer>,
+    pub count: usize,
+}
+
+impl RowSelection {
+    /// Every row.
+    pub fn all(count: usize) -> RowSelection {
+        RowSelection {
+            rows: None,
+            presence: None,
+            count,
+        }
+    }
+
+    /// These rows of `count`, in rising order.
+    pub fn of(rows: Vec<u32>, count: usize) -> RowSelection {
+        if rows.len() == count {
+            return RowSelection::all(count);
+        }
+        let presence = presence(&rows, count);
+        RowSelection {
+            rows: Some(rows),
+            presence: Some(presence),
+            count,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.as_ref().map_or(self.count, Vec::len)
+    }
+
+    pub fn row(&self, place: usize) -> u32 {
+        self.rows.as_ref().map_or(place as u32, |rows| rows[place])
+    }
+
+    /// The ends of lists, one for each place, as ends for each row.
+    pub fn spread_ends(&self, mut ends: Vec<i32>) -> Vec<i32> {
+        ends.resize(self.len(), last_end(&ends) as i32);
+        match &self.rows {
+            None => ends,
+            Some(rows) => spread_ends(&ends, rows, self.count),
+        }
+    }
+}
+
+/// Which of the rows have a value.
+pub fn presence(filled: &[u32], rows: usize) -> NullBuffer {
+    let mut bits = MutableBuffer::from_len_zeroed(rows.div_ceil(8));
+    for row in filled {
+        bit_util::set_bit(&mut bits, *row as usize);
+    }
+    NullBuffer::new(BooleanBuffer::new(bits.into(), 0, rows))
+}
+
+/// Ends at the rows they belong to; a row between ends where the one before it does.
+pub fn spread_ends(ends: &[i32], filled: &[u32], rows: usize) -> Vec<i32> {
+    let mut all = Vec::with_capacity(rows);
+    let mut end = 0;
+    for (row, own_end) in filled.iter().zip(ends) {
+        all.resize(*row as usize, end);
+        end = *own_end;
+        all.push(end);
+    }
+    all.resize(rows, end);
+    all
+}
+
+pub fn last_end(ends: &[i32]) -> usize {
+    ends.last().map_or(0, |end| *end as usize)
+}
