@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
@@ -17,7 +17,7 @@ def main() -> int:
     settings = Settings.from_environment(os.environ)
     try:
         made = ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
-    except StartFailure as failure:
+    except StartError as failure:
         print(failure, file=sys.stderr)
         return failure.exit_code
     _private, public = ensure_key_pair(settings.home / "keys")

@@ -14,7 +14,7 @@ LOOPBACK = "127.0.0.1"
 DEBIAN_TEMPLATE = Path("/usr/share/prometheus/alertmanager/default.tmpl")
 
 
-class ProgramMissing(FileNotFoundError):
+class ProgramMissingError(FileNotFoundError):
     """A program is not installed; the text says how to get it."""
 
 
@@ -24,7 +24,7 @@ def alertmanager_command(
     """The command line of an Alertmanager on loopback that keeps its silences in ``storage``.
 
     Without ``cluster_port`` it stands alone; with it, it joins ``peers`` (``host:cluster_port``).
-    It is ready when ``GET /-/ready`` answers. Raises ProgramMissing.
+    It is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
     """
     storage.mkdir(parents=True, exist_ok=True)
     return [
@@ -43,7 +43,7 @@ def alertmanager_command(
 def prometheus_command(configuration: Path, storage: Path, port: int) -> list[str]:
     """The command line of a Prometheus on loopback that keeps its series in ``storage``, at most 512 MB of them.
 
-    It is ready when ``GET /-/ready`` answers. Raises ProgramMissing.
+    It is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
     """
     storage.mkdir(parents=True, exist_ok=True)
     return [
@@ -64,7 +64,7 @@ def _alertmanager() -> str:
     # Debian's name comes first: `alertmanager` may be anything.
     program = _program(("prometheus-alertmanager", "alertmanager"), "prometheus-alertmanager")
     if Path(program).name == "prometheus-alertmanager" and not DEBIAN_TEMPLATE.is_file():
-        raise ProgramMissing(
+        raise ProgramMissingError(
             f"{program} is Debian's, but its file {DEBIAN_TEMPLATE} is missing: "
             "run `apt-get install --reinstall prometheus-alertmanager`"
         )
@@ -76,7 +76,7 @@ def _program(names: Sequence[str], package: str) -> str:
         path = shutil.which(name)
         if path is not None:
             return path
-    raise ProgramMissing(
+    raise ProgramMissingError(
         f"{names[-1]} is not installed: run `apt-get install {package}`, "
         f"or put the program of its release on PATH as {' or '.join(names)}"
     )

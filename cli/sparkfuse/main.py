@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse_contracts.settings import SettingError
 
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
@@ -16,7 +16,7 @@ def main() -> None:
     """Run the command line; what a person can mend is one sentence and an exit code, without a trace."""
     try:
         _run(sys.argv[1:])
-    except StartFailure as failure:
+    except StartError as failure:
         _say(str(failure))
         sys.exit(failure.exit_code)
     except SettingError as refused:

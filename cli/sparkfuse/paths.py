@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
@@ -18,8 +18,8 @@ def require(path: Path) -> Path:
     """The path, which must be there.
 
     Raises:
-        StartFailure: it is not; the message says what makes it.
+        StartError: it is not; the message says what makes it.
     """
     if not path.exists():
-        raise StartFailure(f"{path.relative_to(ROOT)} is missing: run `make setup`")
+        raise StartError(f"{path.relative_to(ROOT)} is missing: run `make setup`")
     return path

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkfuse.analysis.engines import import_in_background
 from sparkfuse.analysis.progress import Progress
-from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 if TYPE_CHECKING:
     from sparkfuse_kernel.event_logs.log import Log
@@ -48,7 +48,7 @@ def analyze(arguments: Sequence[str]) -> int:
     """Judge the logs that ``arguments`` name, and print what was found; gives the exit code.
 
     Raises:
-        StartFailure: a rule, an option or the report's file cannot be used.
+        StartError: a rule, an option or the report's file cannot be used.
         SystemExit: for `--help` (0) and a wrong command line (2).
     """
     options = _parser().parse_args(spread_history(arguments))
@@ -58,7 +58,9 @@ def analyze(arguments: Sequence[str]) -> int:
     try:
         return _analyze(options)
     except ModuleNotFoundError as missing:
-        raise StartFailure(f"{missing.name} is not installed; the extra `sparkfuse[cli]` brings it") from missing
+        raise StartError(
+            f"{(missing.name or '').split('.')[0]} is not installed; the extra `sparkfuse[cli]` contains it"
+        ) from missing
     except (BrokenPipeError, SystemExit):  # rich ends the program with 1, which would say that something was found
         # Python would complain once more when it closes its output at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -123,7 +125,7 @@ def _analyze(options: argparse.Namespace) -> int:
     unreadable = Unreadable()
     logs, earlier = _found(options.paths, unreadable), _found(options.history, unreadable)
     if options.html and len(logs) > 1:
-        raise StartFailure(f"--html holds one application, but {len(logs)} logs were found; name one of them", USAGE)
+        raise StartError(f"--html holds one application, but {len(logs)} logs were found; name one of them", USAGE)
     rules = _rules()
     with Progress([log.size_bytes for log in (*earlier, *logs)]) as progress:
         named = {*options.paths, *options.history}
@@ -172,7 +174,7 @@ def _rules() -> tuple[CompiledRule, ...]:
     try:
         return rules_offline(Settings.from_environment(os.environ).config_file)
     except RuleError as refused:
-        raise StartFailure(str(refused), USAGE) from refused
+        raise StartError(str(refused), USAGE) from refused
 
 
 def _learned(logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]) -> History:
@@ -226,7 +228,7 @@ def _write_report(application: Application, analysis: dict[str, Any], path: Path
     try:
         write_report(analysis, read_tasks(application, worst_stages(analysis)), path)
     except OSError as error:
-        raise StartFailure(f"{path} cannot be written: {error.strerror or error}") from error
+        raise StartError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _tell(analyses: Iterator[dict[str, Any]], progress: Progress, as_json: bool, many: bool) -> list[str | None]:

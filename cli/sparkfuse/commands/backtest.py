@@ -13,7 +13,7 @@ import typer
 
 from sparkfuse.commands.history import ask, moment
 from sparkfuse.commands.output import print_json, print_table
-from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.errors import USAGE, StartError
 
 if TYPE_CHECKING:
     from sparkfuse_native_analytics.backtest import Backtest, JobResult, RuleResult
@@ -29,12 +29,12 @@ def run_backtest(known: Catalog, since: str, only: Sequence[str], job: str, home
     """Ask the store, and print what it says.
 
     Raises:
-        StartFailure: the time or a rule is unknown, no store answers, or it is empty or of an older version.
+        StartError: the time or a rule is unknown, no store answers, or it is empty or of an older version.
     """
     from sparkfuse_native_analytics.backtest import StoreOlderError, backtest
 
     if unknown := [name for name in only if name not in known]:
-        raise StartFailure(f"there is no rule {unknown[0]!r}; there are: {', '.join(known)}", USAGE)
+        raise StartError(f"there is no rule {unknown[0]!r}; there are: {', '.join(known)}", USAGE)
     until_ms = int(time.time() * 1000)
     since_ms = until_ms - _duration_ms(since)
     try:
@@ -43,7 +43,7 @@ def run_backtest(known: Catalog, since: str, only: Sequence[str], job: str, home
             lambda client: backtest(client, known.values(), since_ms, until_ms, job_key=job or None, only=only),
         )
     except StoreOlderError as error:
-        raise StartFailure(str(error)) from error
+        raise StartError(str(error)) from error
     if as_json:
         print_json(as_document(found))
     else:
@@ -114,5 +114,5 @@ def _cells(name: str, result: JobResult) -> tuple[Any, ...]:
 def _duration_ms(text: str) -> int:
     found = _SINCE.fullmatch(text.strip())
     if not found:
-        raise StartFailure(f"--since must be a time like 12h, 30d or 8w, is {text!r}", USAGE)
+        raise StartError(f"--since must be a time like 12h, 30d or 8w, is {text!r}", USAGE)
     return int(found[1]) * _UNIT_MS[found[2]]

@@ -12,7 +12,7 @@ import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, Home, Job, Limit, ask, duration, moment, size
 from sparkfuse.commands.output import Json, print_json, print_table
-from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.errors import USAGE, StartError
 
 if TYPE_CHECKING:
     from sparkfuse_native_analytics.queries.baselines import Baseline
@@ -68,7 +68,7 @@ def show(
     """Show what the next run of a job is expected to take, stage by stage, and what that rests on."""
     known = _known(home, job, MOST)
     if not known:
-        raise StartFailure(f"nothing is known of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
+        raise StartError(f"nothing is known of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
     explained = [(each, _explained(each, work_bytes, work_records, operator_rows)) for each in known]
     if as_json:
         print_json([_document(each, explanation) for each, explanation in explained])

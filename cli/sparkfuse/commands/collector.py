@@ -13,7 +13,7 @@ import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, Home, ask
 from sparkfuse.commands.output import Json, print_json
-from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 
@@ -86,7 +86,7 @@ def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, clust
     """The run as it was given, else the newest of that id in the store.
 
     Raises:
-        StartFailure: the store does not answer or does not know it.
+        StartError: the store does not answer or does not know it.
     """
     if started_ms is not None:
         return Target(app_id, attempt, started_ms, cluster)
@@ -94,7 +94,7 @@ def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, clust
 
     found = ask(home, lambda client: queries.run(client, app_id))
     if found is None:
-        raise StartFailure(f"the store knows no application {app_id!r}; or say --started-ms and --attempt", USAGE)
+        raise StartError(f"the store knows no application {app_id!r}; or say --started-ms and --attempt", USAGE)
     return Target(app_id, found.run.app_attempt, found.run.app_start_ms, found.run.cluster or "")
 
 
@@ -106,7 +106,7 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
     try:
         private = load_private_key(_key_file(key, settings, home))
     except KeyUnusableError as error:
-        raise StartFailure(str(error), USAGE) from error
+        raise StartError(str(error), USAGE) from error
     signal = make_switch(action, target, time.time_ns() // 1_000_000)
     answer = _send(settings, signal, sign(signal, private), wait)
     outcome = answer.outcome if answer else "unanswered"
@@ -115,7 +115,7 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
     elif answer:
         typer.echo(f"{target.app_id}: {outcome}, {answer.reason}")
     if answer is None:
-        raise StartFailure(
+        raise StartError(
             f"{target.app_id} did not answer within {wait:g} s: does it run, and has it the public key "
             "(spark.sparkfuse.fuse.publicKeys)?"
         )
@@ -151,7 +151,7 @@ def _send(settings: Settings, signal: Signal, signed: object, wait: float) -> Ac
         outputs.write("signals", signed, signal.app_id.encode())  # type: ignore[arg-type]
         return _receipt(consumer, signal.signal_id, wait)
     except (KafkaException, OSError) as error:
-        raise StartFailure(f"Kafka at {settings.kafka_bootstrap} cannot be used: {error}", MISSING) from error
+        raise StartError(f"Kafka at {settings.kafka_bootstrap} cannot be used: {error}", MISSING) from error
     finally:
         consumer.close()
 

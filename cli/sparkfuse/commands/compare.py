@@ -8,7 +8,7 @@ import typer
 
 from sparkfuse.analysis.engines import do_without_pandas
 from sparkfuse.commands.output import Json
-from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 if TYPE_CHECKING:
     from sparkfuse_kernel.event_logs.log import Log
@@ -54,9 +54,9 @@ def _log(path: str) -> Log:
     try:
         logs = find_logs(path).logs
     except UnreadableLogError as unreadable:
-        raise StartFailure(str(unreadable), MISSING) from unreadable
+        raise StartError(str(unreadable), MISSING) from unreadable
     if len(logs) > 1:
-        raise StartFailure(f"{path} holds {len(logs)} logs, and a run is one of them; name it", USAGE)
+        raise StartError(f"{path} holds {len(logs)} logs, and a run is one of them; name it", USAGE)
     return logs[0]
 
 
@@ -67,4 +67,4 @@ def _run(log: Log) -> Run:
     try:
         return read_run(log)
     except UnreadableLogError as unreadable:
-        raise StartFailure(str(unreadable), MISSING) from unreadable
+        raise StartError(str(unreadable), MISSING) from unreadable

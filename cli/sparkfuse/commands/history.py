@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from sparkfuse.commands.output import Json, print_json, print_table
-from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.describe import readable_bytes, readable_duration
@@ -40,7 +40,7 @@ def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
     """Ask the store that the environment names, else that of the stack that runs in `home`.
 
     Raises:
-        StartFailure: no store answers, or it is empty because no loader has ever run on it.
+        StartError: no store answers, or it is empty because no loader has ever run on it.
     """
     from sparkfuse_native_analytics.queries import StoreEmptyError
     from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
@@ -49,7 +49,7 @@ def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
     try:
         return question(connect(settings))
     except (StoreUnavailableError, StoreEmptyError) as error:
-        raise StartFailure(f"{error}; is `sparkfuse up` running?") from error
+        raise StartError(f"{error}; is `sparkfuse up` running?") from error
 
 
 def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: Json = False) -> None:
@@ -87,7 +87,7 @@ def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
 
     found = ask(home, lambda client: queries.run(client, app_id))
     if found is None:
-        raise StartFailure(f"the store knows no application {app_id!r}", USAGE)
+        raise StartError(f"the store knows no application {app_id!r}", USAGE)
     if as_json:
         print_json(dataclasses.asdict(found))
         return
@@ -124,7 +124,7 @@ def findings(
     from sparkfuse_native_analytics import queries
 
     if state not in STATES:
-        raise StartFailure(f"--state {state} is unknown: it is firing or resolved", USAGE)
+        raise StartError(f"--state {state} is unknown: it is firing or resolved", USAGE)
     found = ask(
         home,
         lambda client: queries.findings(client, limit, state=state or None, job_key=job or None, app_id=app or None),

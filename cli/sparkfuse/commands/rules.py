@@ -12,7 +12,7 @@ import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, Home
 from sparkfuse.commands.output import Json, print_json, print_table
-from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse_contracts.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def catalog(folder: Path | None) -> Catalog:
     """The rules with the overrides of sparkfuse.yaml.
 
     Raises:
-        StartFailure: a file or an override can't be used; names file, key and the nearest known one.
+        StartError: a file or an override can't be used; names file, key and the nearest known one.
     """
     from sparkfuse_rules.catalog import load_catalog
     from sparkfuse_rules.errors import RuleError
@@ -40,7 +40,7 @@ def catalog(folder: Path | None) -> Catalog:
         read_owners(configuration)
         return load_catalog(folder, configuration)
     except RuleError as refused:
-        raise StartFailure(str(refused), USAGE) from refused
+        raise StartError(str(refused), USAGE) from refused
 
 
 @commands.command("list")
@@ -68,7 +68,7 @@ def show(rule: str, folder: Folder = None, as_json: Json = False) -> None:
     """Show one rule: its condition, its thresholds with their reasons, and its runbook."""
     known = catalog(folder)
     if rule not in known:
-        raise StartFailure(f"there is no rule {rule!r}; there are: {', '.join(known)}", USAGE)
+        raise StartError(f"there is no rule {rule!r}; there are: {', '.join(known)}", USAGE)
     found = known[rule]
     params = [
         {"name": name, "value": param.value, "default": param.default, "unit": param.unit, "why": param.why}
@@ -139,7 +139,7 @@ def apply(home: Home = DEFAULT_HOME, seconds: Patience = 300.0) -> None:
 
     count = len(catalog(None))
     if not addresses_of_running_stack(home):
-        raise StartFailure(
+        raise StartError(
             f"no stack runs in {home}: where detection runs elsewhere, restart its Flink job from its last checkpoint"
         )
     request = Layout.from_environment(home, Ports()).asked / "detect"
@@ -148,9 +148,7 @@ def apply(home: Home = DEFAULT_HOME, seconds: Patience = 300.0) -> None:
     begun = time.monotonic()
     while request.exists():
         if time.monotonic() - begun > seconds:
-            raise StartFailure(
-                f"detection has not taken the rules up within {seconds:.0f} s; see {home}/logs/detect.log"
-            )
+            raise StartError(f"detection has not taken the rules up within {seconds:.0f} s; see {home}/logs/detect.log")
         time.sleep(POLL_SECONDS)
     typer.echo(f"detection asks {count} rules now; it took {time.monotonic() - begun:.0f} s, and its state was kept")
 

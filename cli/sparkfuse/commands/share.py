@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sparkfuse.commands.history import DEFAULT_HOME, ask
-from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.errors import USAGE, StartError
 
 TOKEN_VARIABLE = "SPARKFUSE_GRAFANA_TOKEN"  # noqa: S105 - the name of a variable, not its value
 Endpoint = Annotated[str, typer.Option("--endpoint", help="Address of an OpenTelemetry collector (OTLP over HTTP).")]
@@ -30,7 +30,7 @@ def trace(app_id: str, endpoint: Endpoint = "http://127.0.0.1:4318", home: Home 
     try:
         spans = ask(home, lambda client: export_trace(client, app_id, endpoint))
     except TraceExportError as error:
-        raise StartFailure(str(error)) from error
+        raise StartError(str(error)) from error
     typer.echo(f"sent {spans} spans of {app_id} to {endpoint}")
 
 
@@ -40,9 +40,9 @@ def dashboards(url: Grafana = "http://127.0.0.1:3000") -> None:
 
     token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
-        raise StartFailure(f"{TOKEN_VARIABLE} is not set: it is the token of a service account that may edit", USAGE)
+        raise StartError(f"{TOKEN_VARIABLE} is not set: it is the token of a service account that may edit", USAGE)
     try:
         for address in push(url.rstrip("/"), token):
             typer.echo(address)
     except PushError as error:
-        raise StartFailure(str(error)) from error
+        raise StartError(str(error)) from error

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from sparkfuse.commands.output import Json, print_json
-from sparkfuse.stack.failures import MISSING, USAGE, StartFailure
+from sparkfuse.stack.errors import MISSING, USAGE, StartError
 from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 
@@ -173,13 +173,13 @@ def _said_plainly(settings: Settings) -> Iterator[None]:
     try:
         yield
     except OptionRefused as refused:
-        raise StartFailure(str(refused), USAGE) from refused
+        raise StartError(str(refused), USAGE) from refused
     except (UnreadableLogError, Unavailable, BrokerLost) as error:
-        raise StartFailure(str(error), MISSING) from error
+        raise StartError(str(error), MISSING) from error
     except KafkaException as error:
-        raise StartFailure(why_no_kafka(settings.kafka_bootstrap, error), MISSING) from error
+        raise StartError(why_no_kafka(settings.kafka_bootstrap, error), MISSING) from error
     except Fenced as fenced:
-        raise StartFailure(str(fenced), FENCED) from fenced
+        raise StartError(str(fenced), FENCED) from fenced
     except Stopped as stopped:
         raise KeyboardInterrupt from stopped
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service
 
@@ -50,11 +50,11 @@ def require_java() -> str:
     """Path of the java command.
 
     Raises:
-        StartFailure: there is none.
+        StartError: there is none.
     """
     java = shutil.which("java")
     if java is None:
-        raise StartFailure("Java is missing: install a JDK 17, on Debian `apt-get install openjdk-17-jdk-headless`")
+        raise StartError("Java is missing: install a JDK 17, on Debian `apt-get install openjdk-17-jdk-headless`")
     return java
 
 
@@ -62,10 +62,10 @@ def require_libraries(folder: Path) -> Path:
     """Folder with the broker's jars.
 
     Raises:
-        StartFailure: it is not there or empty.
+        StartError: it is not there or empty.
     """
     if not any(folder.glob("kafka_*.jar")):
-        raise StartFailure(f"no Kafka jars in {folder}: run `make setup`")
+        raise StartError(f"no Kafka jars in {folder}: run `make setup`")
     return folder
 
 
@@ -91,7 +91,7 @@ class Broker:
         """Prepare the folder (once) and say how to run it.
 
         Raises:
-            StartFailure: a port is taken, or the storage can't be formatted.
+            StartError: a port is taken, or the storage can't be formatted.
         """
         require_free(self._layout.ports.kafka, "kafka")
         require_free(self._layout.ports.kafka_controller, "kafka's controller")
@@ -123,7 +123,7 @@ class Broker:
             [*tool, "format", "-t", identity, "-c", str(self._properties)], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise StartFailure(f"kafka's storage in {self._folder} can't be formatted: {done.stderr.strip()[-400:]}")
+            raise StartError(f"kafka's storage in {self._folder} can't be formatted: {done.stderr.strip()[-400:]}")
 
     def _answers(self) -> bool:
         from sparkfuse.stack.topics import broker_answers

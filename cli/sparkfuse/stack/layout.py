@@ -10,7 +10,7 @@ import secrets
 import socket
 from pathlib import Path
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 
 LOOPBACK = "127.0.0.1"
 GIVEN_BY_THE_KERNEL = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -69,14 +69,14 @@ def require_free(port: int, part: str) -> None:
     """Fail when something listens on the port already.
 
     Raises:
-        StartFailure: names the port, the part that needs it and the way out.
+        StartError: names the port, the part that needs it and the way out.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:
-            raise StartFailure(
+            raise StartError(
                 f"port {port} is in use, and {part} needs it: stop what listens there, "
                 "or start with --free-ports to pick other ports"
             ) from error

@@ -7,7 +7,7 @@ import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 
 
 @contextlib.contextmanager
@@ -15,12 +15,12 @@ def only_one(home: Path) -> Iterator[None]:
     """Hold the home folder, so that no second stack writes into it.
 
     Raises:
-        StartFailure: another stack runs there.
+        StartError: another stack runs there.
     """
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StartFailure(f"a stack runs in {home} already: stop it, or choose another --home") from error
+            raise StartError(f"a stack runs in {home} already: stop it, or choose another --home") from error
         yield

@@ -6,11 +6,11 @@ import dataclasses
 import os
 from pathlib import Path
 
-from sparkfuse.stack.failures import USAGE, StartFailure
+from sparkfuse.stack.errors import USAGE, StartError
 from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service
 from sparkfuse.stack.services import http_answers
-from sparkfuse_alertmanager.processes import ProgramMissing, alertmanager_command, prometheus_command
+from sparkfuse_alertmanager.processes import ProgramMissingError, alertmanager_command, prometheus_command
 from sparkfuse_alertmanager.render import DestinationRefused, Destinations, write_alertmanager, write_prometheus
 from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
 
@@ -19,7 +19,7 @@ def alertmanager(layout: Layout, webhook_url: str) -> Service:
     """Alertmanager with the room's configuration; Slack and pager where the environment names their key files.
 
     Raises:
-        StartFailure: the program is missing, its port is taken, or a destination can't be used.
+        StartError: the program is missing, its port is taken, or a destination can't be used.
     """
     require_free(layout.ports.alertmanager, "alertmanager")
     folder = layout.home / "alertmanager"
@@ -27,10 +27,10 @@ def alertmanager(layout: Layout, webhook_url: str) -> Service:
     try:
         configuration = write_alertmanager(folder, destinations)
         command = alertmanager_command(configuration, folder / "data", layout.ports.alertmanager)
-    except ProgramMissing as missing:
-        raise StartFailure(str(missing)) from missing
+    except ProgramMissingError as missing:
+        raise StartError(str(missing)) from missing
     except DestinationRefused as refused:
-        raise StartFailure(str(refused), USAGE) from refused
+        raise StartError(str(refused), USAGE) from refused
     ready = f"http://{LOOPBACK}:{layout.ports.alertmanager}/-/ready"
     return Service("alertmanager", command, ready=lambda: http_answers(ready))
 
@@ -39,7 +39,7 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
     """Prometheus that scrapes the pipeline's own processes and pages about them; the shipper too where it ``ships``.
 
     Raises:
-        StartFailure: the program is missing or its port is taken.
+        StartError: the program is missing or its port is taken.
     """
     require_free(layout.ports.prometheus, "prometheus")
     folder = layout.home / "prometheus"
@@ -56,8 +56,8 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
     try:
         configuration = write_prometheus(folder, addresses, layout.alertmanager_urls.split(","))
         command = prometheus_command(configuration, folder / "data", ports.prometheus)
-    except ProgramMissing as missing:
-        raise StartFailure(str(missing)) from missing
+    except ProgramMissingError as missing:
+        raise StartError(str(missing)) from missing
     ready = f"http://{LOOPBACK}:{ports.prometheus}/-/ready"
     return Service("prometheus", command, ready=lambda: http_answers(ready))
 

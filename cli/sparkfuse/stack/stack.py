@@ -47,7 +47,7 @@ def running(
         ships: folders of event logs that a shipper follows.
 
     Raises:
-        StartFailure: something stands in the way; what had started is stopped again.
+        StartError: something stands in the way; what had started is stopped again.
     """
     with only_one(layout.home):
         shutil.rmtree(layout.asked, ignore_errors=True)

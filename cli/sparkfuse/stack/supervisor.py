@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 from sparkfuse.stack.process import Process, Service
 
 POLL_SECONDS = 0.1
@@ -56,7 +56,7 @@ class Supervisor:
         """Start the services together and wait until each is ready.
 
         Raises:
-            StartFailure: one ended or did not become ready in its time; the end of its log is in the message.
+            StartError: one ended or did not become ready in its time; the end of its log is in the message.
         """
         for service in services:
             self._spawn(service)
@@ -76,9 +76,9 @@ class Supervisor:
             self._report(service.name, f"ready after {waited:.1f} s")
             return True
         if process.exit_code() is not None:
-            raise StartFailure(f"{service.name} ended with {process.exit_code()}:\n{process.last_lines()}")
+            raise StartError(f"{service.name} ended with {process.exit_code()}:\n{process.last_lines()}")
         if waited > service.ready_seconds:
-            raise StartFailure(
+            raise StartError(
                 f"{service.name} is not ready after {service.ready_seconds:.0f} s; see {process.log_file}:\n"
                 f"{process.last_lines()}"
             )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 from sparkfuse_contracts.topics import Topic, topic_name, topics
 
 TIMEOUT_SECONDS = 10.0
@@ -42,13 +42,13 @@ def ensure_topics(bootstrap: str, prefix: str) -> list[str]:
         Full names of the topics that were made.
 
     Raises:
-        StartFailure: the broker is unreachable, or a topic has a setting that would break what we promise.
+        StartError: the broker is unreachable, or a topic has a setting that would break what we promise.
     """
     admin = _admin(bootstrap)
     try:
         present = set(admin.list_topics(timeout=TIMEOUT_SECONDS).topics)
     except KafkaException as error:
-        raise StartFailure(f"no Kafka broker answers at {bootstrap}: {error.args[0].str()}") from error
+        raise StartError(f"no Kafka broker answers at {bootstrap}: {error.args[0].str()}") from error
     wanted = {topic_name(name, prefix): topic for name, topic in topics().items()}
     for name, topic in wanted.items():
         if name in present:
@@ -78,7 +78,7 @@ def _create(admin: AdminClient, wanted: dict[str, Topic]) -> None:
         try:
             future.result()
         except KafkaException as error:
-            raise StartFailure(f"topic {name} can't be made: {error.args[0].str()}") from error
+            raise StartError(f"topic {name} can't be made: {error.args[0].str()}") from error
     _wait_until_told(admin, wanted)
 
 
@@ -87,7 +87,7 @@ def _wait_until_told(admin: AdminClient, names: Iterable[str]) -> None:
     until = time.monotonic() + TOLD_SECONDS
     while left := [name for name in names if not _has_leaders(admin, name)]:
         if time.monotonic() > until:
-            raise StartFailure(f"topic {left[0]} was made, but the broker does not tell of it")
+            raise StartError(f"topic {left[0]} was made, but the broker does not tell of it")
         time.sleep(LOOK_SECONDS)
 
 
@@ -109,7 +109,7 @@ def _check(admin: AdminClient, name: str, topic: Topic) -> None:
     for setting, right in topic.config.items():
         value = actual[setting].value
         if setting in ESSENTIAL and value != right:
-            raise StartFailure(
+            raise StartError(
                 f"topic {name} has {setting}={value}, it must be {right}: "
                 f"set it with `kafka-configs --alter --topic {name} --add-config {setting}={right}`"
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from sparkfuse.stack.failures import MISSING, StartFailure
+from sparkfuse.stack.errors import MISSING, StartError
 from sparkfuse.stack.topics import broker_answers, ensure_topics
 
 
@@ -26,7 +26,7 @@ def test_a_topic_with_the_senders_clock_is_refused(kafka_bootstrap: str, topic_p
     topic = f"{topic_prefix}.facts"
     admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(60)
 
-    with pytest.raises(StartFailure) as refused:
+    with pytest.raises(StartError) as refused:
         ensure_topics(kafka_bootstrap, topic_prefix)
 
     assert refused.value.exit_code == MISSING
@@ -38,5 +38,5 @@ def test_a_broker_that_is_away_is_one_sentence(free_port: Callable[[], int]) -> 
     nowhere = f"127.0.0.1:{free_port()}"
 
     assert not broker_answers(nowhere)
-    with pytest.raises(StartFailure, match=f"no Kafka broker answers at {nowhere}"):
+    with pytest.raises(StartError, match=f"no Kafka broker answers at {nowhere}"):
         ensure_topics(nowhere, "sparkfuse")

@@ -1,7 +1,7 @@
 import pytest
 import requests
 
-from sparkfuse_alertmanager.processes import ProgramMissing, alertmanager_command, prometheus_command
+from sparkfuse_alertmanager.processes import ProgramMissingError, alertmanager_command, prometheus_command
 from sparkfuse_alertmanager.receiver import Receiver
 
 
@@ -48,7 +48,7 @@ def test_junk_is_answered_and_not_recorded(path, body, status):
 def test_a_missing_program_is_said_with_the_way_to_get_it(monkeypatch, tmp_path):
     """Without Alertmanager or Prometheus there is one sentence that says what to install."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ProgramMissing, match="apt-get install prometheus-alertmanager`"):
+    with pytest.raises(ProgramMissingError, match="apt-get install prometheus-alertmanager`"):
         alertmanager_command(tmp_path / "a.yml", tmp_path / "a", 1)
-    with pytest.raises(ProgramMissing, match="apt-get install prometheus`"):
+    with pytest.raises(ProgramMissingError, match="apt-get install prometheus`"):
         prometheus_command(tmp_path / "p.yml", tmp_path / "p", 1)

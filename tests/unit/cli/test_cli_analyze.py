@@ -241,7 +241,7 @@ def test_a_missing_package_is_one_sentence(healthy: Path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert done.returncode == 3
-    assert "sparkfuse_kernel is not installed; the extra `sparkfuse[cli]` brings it" in done.stderr
+    assert "sparkfuse_kernel is not installed; the extra `sparkfuse[cli]` contains it" in done.stderr
     assert "Traceback" not in done.stderr
 
 

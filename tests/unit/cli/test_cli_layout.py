@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 from sparkfuse.stack.layout import (
     GIVEN_BY_THE_KERNEL,
     LOWEST_FREE,
@@ -42,7 +42,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
         listener.listen()
         port = listener.getsockname()[1]
 
-        with pytest.raises(StartFailure, match=f"port {port} is in use, and kafka needs it: .*--free-ports"):
+        with pytest.raises(StartError, match=f"port {port} is in use, and kafka needs it: .*--free-ports"):
             require_free(port, "kafka")
 
 
@@ -66,7 +66,7 @@ def test_two_stacks_do_not_share_a_home(tmp_path: Path) -> None:
     """The second one says so and touches nothing."""
     with (
         only_one(tmp_path),
-        pytest.raises(StartFailure, match=r"a stack runs in .* already"),
+        pytest.raises(StartError, match=r"a stack runs in .* already"),
         only_one(tmp_path),
     ):
         pass

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkfuse.stack.failures import StartFailure
+from sparkfuse.stack.errors import StartError
 from sparkfuse.stack.process import Service
 from sparkfuse.stack.supervisor import Supervisor
 from tests.processes import alive
@@ -125,6 +125,6 @@ def test_a_start_that_fails_tells_the_end_of_the_log(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import sys; sys.exit('the disk is full')"]
     supervisor = Supervisor(tmp_path)
 
-    with pytest.raises(StartFailure, match=r"(?s)broken ended with 1:.*the disk is full"):
+    with pytest.raises(StartError, match=r"(?s)broken ended with 1:.*the disk is full"):
         supervisor.start(Service("broken", command, ready=lambda: False))
     supervisor.stop()

@@ -8,7 +8,7 @@ MISSING = 3
 """Exit code: a part that is needed is missing, unreachable or set up otherwise."""
 
 
-class StartFailure(Exception):
+class StartError(Exception):
     """Something stands in the way of the start; the message says what to do.
 
     Args:
