@@ -25,6 +25,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from sparkfuse.demo import spark_job
 from sparkfuse.stack import stack
+from sparkfuse.stack.job_properties import write_job_properties
 from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.supervisor import Supervisor
 from sparkfuse_alertmanager.receiver import Receiver
@@ -135,13 +136,14 @@ def run(name: str, layout: Layout, events: Path, up: Supervisor) -> list[str]:
     kept = {key: value for key, value in SETTINGS.items() if not key.startswith("spark.sql.warehouse")}
     settings = {
         **kept, **TABLES, **of.settings,
-        **spark_job.with_plugin(layout.kafka_bootstrap, job_of(name)),
+        "spark.sparkfuse.job": job_of(name),
         "spark.local.dir": str(layout.home / "local"),
         "spark.eventLog.dir": events.as_uri(),
     }  # fmt: skip
     print(f"{name} …", end=" ", flush=True)
     began = time.monotonic()
-    process = spark_job.start(f"job-{name}", Path(script), tuple(arguments), settings, {}, layout.logs)
+    properties = write_job_properties(layout)
+    process = spark_job.start(f"job-{name}", Path(script), tuple(arguments), properties, settings, {}, layout.logs)
     with hogs_of(of):
         while process.exit_code() is None and time.monotonic() - began < LONGEST_SECONDS:
             up.tend()

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from sparkfuse.demo import spark_job
-from sparkfuse.demo.events import pages
+from sparkfuse.demo.event_collector import pages
 from sparkfuse.demo.scenario import JOBS
 from sparkfuse.stack import stack
+from sparkfuse.stack.job_properties import write_job_properties
 from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.process import Process
 from sparkfuse.stack.supervisor import Supervisor
@@ -88,8 +89,9 @@ def test_kills_lose_nothing_and_say_nothing_twice(tmp_path: Path) -> None:
 
 
 def start(layout: Layout, name: str, script: str, *arguments: str) -> Process:
-    settings = {**spark_job.ON_ONE_MACHINE, **spark_job.with_plugin(layout.kafka_bootstrap, name)}
-    return spark_job.start(f"job-{name}", JOBS / script, arguments, settings, {}, layout.logs)
+    settings = {**spark_job.ON_ONE_MACHINE, "spark.sparkfuse.job": name}
+    properties = write_job_properties(layout)
+    return spark_job.start(f"job-{name}", JOBS / script, arguments, properties, settings, {}, layout.logs)
 
 
 def stuck(receiver: Receiver, status: str) -> int:

@@ -70,13 +70,10 @@ class RunningStack:
         )
 
     def start_job(self, name: str, script: Path, arguments: tuple[str, ...] = (), **settings: str) -> Process:
-        """Start a PySpark script with the plugin."""
-        configuration = {
-            **spark_job.ON_ONE_MACHINE,
-            **spark_job.with_plugin(self.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"], name),
-            **settings,
-        }
-        return spark_job.start(f"job-{name}", script, arguments, configuration, {}, self.home / "logs")
+        """Start a PySpark script with the properties file that `sparkfuse up` wrote."""
+        configuration = {**spark_job.ON_ONE_MACHINE, "spark.sparkfuse.job": name, **settings}
+        properties = self.home / "spark.properties"
+        return spark_job.start(f"job-{name}", script, arguments, properties, configuration, {}, self.home / "logs")
 
     def pages(self, job: str, rule: str, status: str = "firing") -> list[dict[str, Any]]:
         """Alerts about a job and rule that reached the webhook, one for each notification."""
@@ -138,10 +135,7 @@ def jobs(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Itera
     secrets.write_text(json.dumps(IN_CODE))
     event_logs.mkdir()
     logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_logs.as_uri()}
-    fuse = {
-        "spark.sparkfuse.fuse": "act",
-        "spark.sparkfuse.fuse.publicKeys": str(next(stack.home.glob("**/*public*.pem"))),
-    }
+    fuse = {"spark.sparkfuse.fuse": "act"}
     with contextlib.ExitStack() as parts:
 
         def start(name: str, script: Path, arguments: tuple[str, ...] = (), **settings: str) -> Process:

@@ -1,28 +1,68 @@
-"""All commands, as the one application that typer runs."""
+"""All commands, as one typer application."""
 
 from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
 from sparkfuse.commands import baselines, collector, compare, history, pipeline, rules, share, ship
 
+ALWAYS = {0: "success", 2: "the command line or the configuration is wrong", 3: "a required part is missing or failed"}
+# What else a command returns.
+MORE = {
+    "backfill": {1: "a log could not be read"},
+    "demo": {1: "an expected page is missing, or an unexpected one arrived"},
+    "off": {1: "the application refused"},
+    "on": {1: "the application refused"},
+    "ship": {4: "another shipper of the same name has taken over"},
+    "test": {1: "a case gave another result"},
+}
+
 application = typer.Typer(
     name="sparkfuse",
-    help="Watches running Spark jobs, pages about what goes wrong and stops what runs away.",
+    help="Watch Spark jobs while they run, report what goes wrong, and stop runaway jobs where you allow it.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sparkfuse {version('sparkfuse')}")
+        raise typer.Exit
+
+
+@application.callback()
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Watch Spark jobs while they run, report what goes wrong, and stop runaway jobs where you allow it."""
+
+
 @application.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 )
 def analyze(context: typer.Context) -> None:
-    """Judge Spark event logs by the rules, without a server; see `sparkfuse analyze --help`."""
+    """Evaluate Spark event logs with the rules, without a server; see `sparkfuse analyze --help`."""
     from sparkfuse.commands.analyze import analyze
 
     raise typer.Exit(analyze(context.args))
+
+
+def _list_exit_codes(commands: typer.Typer) -> None:
+    """Add the exit codes to the help of each command."""
+    for command in commands.registered_commands:
+        name = command.name or (command.callback.__name__.rstrip("_") if command.callback else "")
+        codes = dict(sorted({**ALWAYS, **MORE.get(name, {})}.items()))
+        command.epilog = "Exit codes: " + "; ".join(f"{code}: {meaning}" for code, meaning in codes.items()) + "."
+    for group in commands.registered_groups:
+        if group.typer_instance:
+            _list_exit_codes(group.typer_instance)
 
 
 compare.add_to(application)
@@ -33,3 +73,4 @@ ship.add_to(application)
 application.add_typer(baselines.commands, name="baselines")
 application.add_typer(rules.commands, name="rules")
 application.add_typer(collector.commands, name="collector")
+_list_exit_codes(application)

@@ -1,8 +1,7 @@
-"""`sparkfuse up`, `sparkfuse demo`: run the whole pipeline on this machine."""
+"""`sparkfuse up` and `sparkfuse demo`: run the whole pipeline on this machine."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import time
@@ -13,21 +12,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from sparkfuse.paths import PLUGIN_JAR
 from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.lock import only_one
 
 if TYPE_CHECKING:
     from sparkfuse_alertmanager.receiver import Receiver
 
-TEND_SECONDS = 0.2
+POLL_SECONDS = 0.2
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder for state and logs.")]
-FreePorts = Annotated[bool, typer.Option("--free-ports", help="Pick free ports instead of the usual ones.")]
-Webhook = Annotated[str, typer.Option("--webhook", help="Where to post notifications; they are shown here without it.")]
+FreePorts = Annotated[bool, typer.Option("--free-ports", help="Use free ports instead of the default ones.")]
+Webhook = Annotated[str, typer.Option("--webhook", help="Post notifications to this URL instead of showing them here.")]
 Ships = Annotated[
-    list[str] | None, typer.Option("--ship", help="Follow this folder of event logs, too; may be repeated.")
+    list[str] | None, typer.Option("--ship", help="Also follow this folder of event logs; may be repeated.")
 ]
-Only = Annotated[str, typer.Option("--only", help="Run just the cases whose title contains this.")]
+Only = Annotated[str, typer.Option("--only", help="Run only the cases whose title contains this text.")]
 
 
 def add_to(application: typer.Typer) -> None:
@@ -39,10 +37,10 @@ def add_to(application: typer.Typer) -> None:
 def up(
     home: Home = Path(".sparkfuse"), free_ports: FreePorts = False, webhook: Webhook = "", ships: Ships = None
 ) -> None:
-    """Start Kafka, the Flink jobs, the store, Alertmanager and the rest; Ctrl-C stops all.
+    """Start Kafka, the Flink jobs, the store, Alertmanager, Prometheus and our processes; Ctrl-C stops them.
 
-    A part whose address the environment gives (SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL,
-    SPARKFUSE_ALERTMANAGER_URLS) is used as it is and not started.
+    If SPARKFUSE_KAFKA_BOOTSTRAP, SPARKFUSE_CLICKHOUSE_URL or SPARKFUSE_ALERTMANAGER_URLS is set, that server is used
+    and none is started in its place.
     """
     from sparkfuse.stack import stack
     from sparkfuse_alertmanager.receiver import Receiver
@@ -58,30 +56,30 @@ def up(
         Receiver() as receiver,
         stack.running(layout, report, webhook or receiver.url, ships=ships or ()) as supervisor,
     ):
-        _say_how_to_use(console, layout)
+        _print_usage(console, layout)
         shown = -1
         while True:
             supervisor.tend()
             shown = _show_notifications(console, receiver, shown)
-            time.sleep(TEND_SECONDS)
+            time.sleep(POLL_SECONDS)
 
 
 def demo(
     home: Home = Path(".sparkfuse/demo"),
     only: Only = "",
 ) -> None:
-    """Run real Spark jobs that go wrong and show what the pipeline says of them, in about six minutes."""
+    """Run real Spark jobs that go wrong and show their findings; takes about four minutes."""
     from sparkfuse.demo.run import demonstrate
 
     _terminate_like_interrupt()
     if (home / "stack.json").exists() or (home / "lock").exists():
         with only_one(home):
-            shutil.rmtree(home)  # only state of an earlier demonstration: its baselines must not help this one
+            shutil.rmtree(home)  # state of an earlier demonstration, whose baselines would change this one
     raise typer.Exit(demonstrate(home, Console(), only))
 
 
 def _terminate_like_interrupt() -> None:
-    """SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that no process stays behind."""
+    """Handle SIGTERM and SIGHUP like Ctrl-C, so that every process is stopped."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -90,17 +88,14 @@ def _terminate_like_interrupt() -> None:
         signal.signal(number, interrupt)
 
 
-def _say_how_to_use(console: Console, layout: Layout) -> None:
-    from sparkfuse.stack.outputs import public_key_file
+def _print_usage(console: Console, layout: Layout) -> None:
+    from sparkfuse.stack.job_properties import submit_command, write_job_properties
 
-    jar = os.path.relpath(PLUGIN_JAR)
     console.print(
-        "\nSparkfuse is up. Run a job with it:\n"
-        f"  spark-submit --jars {jar} --conf spark.plugins=io.sparkfuse.spark.SparkfusePlugin \\\n"
-        f"    --conf spark.sparkfuse.kafka.bootstrap={layout.kafka_bootstrap} "
-        f"--conf spark.sparkfuse.fuse.publicKeys={public_key_file(layout)} your_job.py\n"
-        f"  Alertmanager: {layout.alertmanager_urls}   store: {layout.clickhouse_url}   logs: {layout.logs}\n"
-        "  Then: sparkfuse runs, sparkfuse findings. Ctrl-C stops everything.\n",
+        "\nSparkfuse is up. Run a job:\n"
+        f"  {submit_command(write_job_properties(layout))}\n"
+        f"Alertmanager: {layout.alertmanager_urls}   store: {layout.clickhouse_url}   logs: {layout.logs}\n"
+        "In another terminal: `sparkfuse runs`, `sparkfuse findings`. Ctrl-C stops everything.\n",
         markup=False,
         highlight=False,
         soft_wrap=True,

@@ -87,7 +87,7 @@ def show(rule: str, folder: Folder = None, as_json: Json = False) -> None:
 @commands.command()
 def check(folder: Folder = None) -> None:
     """Load and compile every rule with the overrides; say what is wrong with file, key and the nearest known name."""
-    typer.echo(f"{len(catalog(folder))} rules are well")
+    typer.echo(f"{len(catalog(folder))} rules valid")
 
 
 @commands.command()

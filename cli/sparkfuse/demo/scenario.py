@@ -1,4 +1,4 @@
-"""What the demonstration runs and what must come of it."""
+"""The cases of the demonstration and the findings that they must cause."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 JOBS = Path(__file__).parent / "jobs"
 HEALTHY_RUNS = 5
-"""As many as a baseline needs before it says anything."""
+"""A baseline needs five runs before it gives an expected value."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,20 +16,20 @@ class Case:
     """One run of one job.
 
     Attributes:
-        title: what the person sees.
+        title: name on the screen.
         script: file in the folder of jobs.
         expects: rule that must page; empty for a healthy run.
-        allows: rules that may page too, because they are true of this job as well.
+        allows: rules that may page too, because they also hold for this job.
         environment: variables of the job.
-        configuration: Spark settings of the job on top of the plugin's.
+        configuration: Spark settings of the job in addition to the plugin's.
         fuse: whether the fuse must stop it.
-        stop_when_paged: whether it is ended once its page came, because it would never end by itself.
-        lane: cases of one lane run one after the other, lanes run side by side.
+        stop_when_paged: whether it is stopped after its page, because it never ends by itself.
+        queue: cases of one queue run one after the other, the queues in parallel.
     """
 
     title: str
     script: str
-    lane: str
+    queue: str
     expects: str = ""
     allows: frozenset[str] = frozenset()
     arguments: tuple[str, ...] = ()
@@ -40,12 +40,12 @@ class Case:
 
     @property
     def job(self) -> str:
-        """Name of the job, the same for all its runs."""
+        """The name of the job, which all its runs share."""
         return self.script.removesuffix(".py")
 
 
 def cases() -> tuple[Case, ...]:
-    """All runs. The hung task needs no CPU and waits beside the others; the rest take turns on two lanes."""
+    """Return all runs. The hung task uses no CPU, so it runs beside the others, which share two queues."""
     healthy = tuple(
         Case(f"nightly orders, run {number}", "nightly_orders.py", "first") for number in range(1, HEALTHY_RUNS + 1)
     )
@@ -55,7 +55,7 @@ def cases() -> tuple[Case, ...]:
             "hung_lookup.py",
             "hung",
             expects="task_stuck",
-            # It is stopped in the middle of its job, which is told as information.
+            # It is stopped in the middle of its job, which `job_failed` reports as information.
             allows=frozenset({"job_failed"}),
             stop_when_paged=True,
         ),
@@ -65,7 +65,7 @@ def cases() -> tuple[Case, ...]:
             "nightly_orders.py",
             "first",
             expects="stage_slow",
-            # The whole run is late by its slow stage.
+            # The slow stage also delays the whole run.
             allows=frozenset({"application_slow"}),
             environment={"TAX_SERVICE_MS": "6000"},
         ),
@@ -84,7 +84,7 @@ def cases() -> tuple[Case, ...]:
 
 
 CONFIGURATION = """\
-# sparkfuse.yaml of the demonstration: the shipped rules, but a budget that a small machine reaches, and leave to act.
+# sparkfuse.yaml of the demonstration: the shipped rules with a spill budget that a small machine reaches, in mode act.
 rules:
   stage_runaway_spill:
     params: {budget_bytes: 2500000000, max_since_finish_ms: 20000}

@@ -1,40 +1,55 @@
-"""The demonstration on the screen: a live table where there is a terminal, plain lines elsewhere."""
+"""Shows the demonstration: a live view on a terminal of any size, one line per event elsewhere."""
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from collections.abc import Iterable
 from typing import Self
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
-RECENT_EVENTS = 8
-# So that a rule's name, which one may want to copy, stays in one piece.
-LONGEST_RULE = len("stage_runaway_spill")
-COLOURS = {"running": "cyan", "done": "green", "waiting": "bright_black"}
+WAITING, RUNNING, DONE = "waiting", "running", "done"
+COLOURS = {RUNNING: "cyan", DONE: "green"}
+# Lines of the live view that are not runs: heading, two summaries, a rule, and one spare line below the view.
+FIXED_LINES = 5
+FEWEST_EVENTS = 3
+
+
+@dataclasses.dataclass
+class Row:
+    """One run in the live view.
+
+    Attributes:
+        title: name of the run.
+        state: waiting, running or done.
+        page: the finding that paged, with its severity; empty without one.
+        seconds: from the evidence to the webhook; None without a page.
+    """
+
+    title: str
+    state: str = WAITING
+    page: str = ""
+    seconds: float | None = None
 
 
 class Screen:
-    """Shows the runs, what came of them, and what happened last.
+    """Shows the runs, their findings and the latest events.
 
     Args:
         console: where to draw.
-        titles: the runs in order of their table rows.
+        titles: the runs, in the order of the view.
     """
 
     def __init__(self, console: Console, titles: list[str]) -> None:
         self._console = console
-        self._rows = {title: ["waiting", "", "", ""] for title in titles}
+        self._rows = {title: Row(title) for title in titles}
         self._events: list[str] = []
-        self._began = time.monotonic()
-        self._progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
-        )
-        self._task = self._progress.add_task("starting the stack", total=len(titles))
-        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4)
+        self._phase = "starting the stack"
+        self._started = time.monotonic()
+        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -46,40 +61,68 @@ class Screen:
             self._live.stop()
 
     def phase(self, text: str) -> None:
-        """What goes on as a whole."""
-        self._progress.update(self._task, description=text)
+        """Show what the demonstration does at the moment."""
+        self._phase = text
         self.event(text)
 
     def run(self, title: str, state: str) -> None:
-        """A run waits, runs or is done."""
-        self._rows[title][0] = state
-        done = sum(row[0] == "done" for row in self._rows.values())
-        self._progress.update(self._task, completed=done)
+        """Show that a run waits, runs or is done."""
+        self._rows[title].state = state
         self.event(f"{title}: {state}")
 
-    def result(self, title: str, page: str, seconds: float | None, text: str) -> None:
-        """A page or an act that belongs to a run."""
-        self._rows[title][1:] = [page, "" if seconds is None else f"{seconds:.1f} s", text]
+    def result(self, title: str, page: str, seconds: float | None) -> None:
+        """Show the finding that paged about a run."""
+        self._rows[title].page, self._rows[title].seconds = page, seconds
 
     def event(self, text: str) -> None:
-        """One line of what happened."""
-        line = f"{time.monotonic() - self._began:6.1f} s  {text}"
+        """Add one event; without a terminal, print it."""
+        line = f"{time.monotonic() - self._started:6.1f} s  {text}"
         self._events.append(line)
         if not self._console.is_terminal:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def table(self) -> Table:
-        """All runs and what came of them."""
-        table = Table(expand=True, title="Sparkfuse demonstration")
-        table.add_column("run", ratio=2, overflow="fold")
-        table.add_column("state", no_wrap=True)
-        table.add_column("page", width=LONGEST_RULE)
-        table.add_column("evidence to webhook", width=len("evidence"))
-        table.add_column("said", ratio=3, overflow="fold")
-        for title, (state, page, seconds, text) in self._rows.items():
-            table.add_row(title, Text(state, style=COLOURS.get(state, "")), page, seconds, Text(text))
-        return table
+    def summary(self) -> list[str]:
+        """Return one line per run with its finding."""
+        return [row_line(row, self._console.width) for row in self._rows.values()]
 
-    def _draw(self) -> Group:
-        recent = Text("\n".join(self._events[-RECENT_EVENTS:]), style="bright_black")
-        return Group(self.table(), self._progress, recent)
+    def _draw(self) -> Text:
+        seconds = int(time.monotonic() - self._started)
+        heading = f"Sparkfuse demo: {self._phase} ({seconds // 60}:{seconds % 60:02d})"
+        size = self._console.size
+        lines = view(heading, self._rows.values(), self._events, size.width, size.height)
+        # The last column stays empty: some terminals wrap a line that fills the width.
+        return Text("\n").join(Text(text[: size.width - 1], style=style) for text, style in lines)
+
+
+def view(heading: str, rows: Iterable[Row], events: list[str], width: int, height: int) -> list[tuple[str, str]]:
+    """Return the lines of the live view with their styles; they fit into ``height`` lines of ``width`` characters.
+
+    Runs that are running or that have a finding get one line each, running ones first; the others are counted.
+    """
+    everything = list(rows)
+    running = [row for row in everything if row.state == RUNNING]
+    found = [row for row in everything if row.state == DONE and row.page]
+    shown = [*running, *found][: max(0, height - FIXED_LINES - FEWEST_EVENTS)]
+    waiting = [row for row in everything if row.state == WAITING]
+    quiet = [row for row in everything if row.state == DONE and not row.page]
+    lines = [(heading, "bold")]
+    lines += [(row_line(row, width), COLOURS.get(row.state, "")) for row in shown]
+    lines.append((_counted("waiting", waiting), "bright_black"))
+    lines.append((_counted("done without a finding", quiet), "bright_black"))
+    lines.append(("-" * (width - 1), "bright_black"))
+    recent = [line.replace("\n", " ") for line in events[-max(0, height - len(lines) - 1) :]]
+    return [*lines, *((line, "bright_black") for line in recent)]
+
+
+def row_line(row: Row, width: int) -> str:
+    """Return one line about a run: state, title, finding, seconds from evidence to webhook."""
+    seconds = "" if row.seconds is None else f"{row.seconds:5.1f} s"
+    page_width = len("stage_runaway_spill (critical)")
+    title_width = max(10, width - len(RUNNING) - page_width - len("999.9 s") - 4)
+    title = row.title if len(row.title) <= title_width else f"{row.title[: title_width - 1]}…"
+    return f"{row.state:<7} {title:<{title_width}} {row.page:<{page_width}} {seconds}".rstrip()
+
+
+def _counted(what: str, rows: list[Row]) -> str:
+    titles = ", ".join(row.title for row in rows)
+    return f"{len(rows)} {what}: {titles}" if rows else f"0 {what}"

@@ -1,4 +1,4 @@
-"""Runs a PySpark script as a user would: the plugin's jar, a few lines of configuration, nothing in the script."""
+"""Runs a PySpark script as a user does: with the properties file of `sparkfuse up` and an unchanged script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from sparkfuse.paths import PLUGIN_JAR, ROOT, SPARK_PYTHON, require
+from sparkfuse.paths import ROOT, SPARK_PYTHON, require
 from sparkfuse.stack.process import Process, Service
 
 ON_ONE_MACHINE = {
@@ -20,36 +20,34 @@ ON_ONE_MACHINE = {
 }
 
 
-def with_plugin(bootstrap: str, job: str) -> dict[str, str]:
-    """The configuration that Sparkfuse needs: a jar, the plugin's class, and where the broker is.
-
-    `spark.sparkfuse.job` names the job; without it the application's name does.
-    """
-    return {
-        "spark.jars": str(require(PLUGIN_JAR)),
-        "spark.plugins": "io.sparkfuse.spark.SparkfusePlugin",
-        "spark.sparkfuse.kafka.bootstrap": bootstrap,
-        "spark.sparkfuse.job": job,
-    }
-
-
 def start(
     name: str,
     script: Path,
     arguments: tuple[str, ...],
+    properties: Path,
     settings: Mapping[str, str],
-    more: Mapping[str, str],
+    variables: Mapping[str, str],
     logs: Path,
 ) -> Process:
-    """Start the script in the Spark environment; its output goes to a file in `logs`."""
+    """Start the script in the Spark environment and write its output to a file in `logs`.
+
+    Args:
+        name: name of the process and of its log file.
+        script: the job.
+        arguments: of the script.
+        properties: the properties file of `sparkfuse up`.
+        settings: Spark settings of this run, in addition to the file.
+        variables: environment variables of this run.
+        logs: folder of the log file.
+    """
     python = require(SPARK_PYTHON)
     options = " ".join(f"--conf {shlex.quote(f'{key}={value}')}" for key, value in settings.items())
     environment = {
-        **more,
-        "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell",
+        **variables,
+        "PYSPARK_SUBMIT_ARGS": f"--properties-file {shlex.quote(str(properties))} {options} pyspark-shell",
         "PYSPARK_PYTHON": str(python),
         "PYSPARK_DRIVER_PYTHON": str(python),
-        # Job code takes the hook from the checkout, as it would from the installed base distribution.
+        # Job code imports `sparkfuse` from the checkout instead of an installed distribution.
         "PYTHONPATH": os.pathsep.join([str(ROOT / "cli"), os.environ.get("PYTHONPATH", "")]),
     }
     command = [str(python), str(script), *arguments]
@@ -58,5 +56,5 @@ def start(
 
 
 def tail(process: Process) -> str:
-    """The end of a job's output, for a message about it."""
+    """Return the last lines of a job's output, for an error message."""
     return process.last_lines(15)

@@ -86,7 +86,7 @@ class Supervisor:
 
     def tend(self) -> None:
         """Look at every process once, start again what ended and what somebody asks for; call it often."""
-        self._look_offlinearted()
+        self._check_restarted()
         self._answer()
         now = time.monotonic()
         for name, process in list(self._processes.items()):
@@ -105,7 +105,7 @@ class Supervisor:
         self._spawn(process.service)
         self._again.add(name)
 
-    def _look_offlinearted(self) -> None:
+    def _check_restarted(self) -> None:
         """One that hangs while it starts has not ended: a full disk or a broker that is away may do that to it."""
         for name in sorted(self._again):
             process = self._processes[name]

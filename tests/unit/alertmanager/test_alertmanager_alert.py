@@ -62,8 +62,8 @@ def test_a_real_finding_becomes_this_alert():
         },
         "annotations": {
             "summary": "A running task has stood still",
-            "description": "Task 31 of stage 7 (q2: staged ⋈ customers → lake/orders) has read nothing for 48 s and used "
-            "20 ms of CPU.",
+            "description": "Task 31 of stage 7 (q2: staged ⋈ customers → lake/orders) has read nothing for 48 s "
+            "and used 20 ms of CPU.",
             "where": "stage 7.0, task 1055, executor 3",
             "owner": "orders-oncall@example.com",
             "run": "app-20261121020000-0042/1795226400000/1",

@@ -1,4 +1,4 @@
-"""The command line fails with one sentence and an exit code, and never with a trace."""
+"""Errors of the command line are one sentence and an exit code, never a stack trace."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,29 @@ def test_an_unknown_rule_key_names_file_key_and_the_nearest_known(tmp_path: Path
     assert str(configuration) in "".join(done.stderr.split())
 
 
-def test_every_case_of_every_shipped_rule_holds() -> None:
-    """`sparkfuse rules test` runs them and says so."""
+def test_version_is_printed() -> None:
+    """`sparkfuse --version` prints the version of the distribution."""
+    done = ask("--version")
+
+    assert done.returncode == 0
+    assert done.stdout == f"sparkfuse {version('sparkfuse')}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["up", "demo", "runs", "run", "findings", "actions", "trace", "ship", "backfill", "compare", "rules test"],
+)
+def test_help_lists_the_exit_codes(command: str) -> None:
+    """Whoever calls a command from a script finds its exit codes in its help."""
+    done = ask(*command.split(), "--help", COLUMNS="200")
+
+    assert done.returncode == 0
+    assert "Exit codes: 0: success;" in done.stdout
+    assert "3: a required part is missing or failed" in done.stdout
+
+
+def test_every_case_of_every_shipped_rule_passes() -> None:
+    """`sparkfuse rules test` runs all cases and reports their number."""
     done = ask("rules", "test")
 
     assert done.returncode == 0

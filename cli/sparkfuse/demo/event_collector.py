@@ -1,9 +1,8 @@
-"""What the pipeline said while the demonstration ran: pages at the webhook, findings and acts of the fuse on Kafka."""
+"""Collects the output of the pipeline: pages from the webhook, findings and acts of the fuse from Kafka."""
 
 from __future__ import annotations
 
 import dataclasses
-import time
 import uuid
 from typing import Any
 
@@ -19,14 +18,14 @@ POLL_SECONDS = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """A notification about one finding that reached the webhook.
+    """A notification about one finding that the webhook received.
 
     Attributes:
-        rule: id of the rule; the alert's name when it is about the pipeline itself.
-        job: the job it speaks of.
+        rule: id of the rule; the name of the alert if it is about the pipeline itself.
+        job: the job that it is about.
         severity: as on the alert.
         status: firing or resolved.
-        arrived_ms: when the webhook had it, by this machine's clock.
+        arrived_ms: when the webhook received it, by this machine's clock.
         text: the alert's description.
     """
 
@@ -39,7 +38,7 @@ class Page:
 
 
 def pages(delivery: Delivery) -> list[Page]:
-    """The pages in one delivery of Alertmanager's webhook format, version 4."""
+    """Return the pages in one delivery of Alertmanager's webhook format, version 4."""
     return [_page(alert, delivery.received_ms) for alert in delivery.payload.get("alerts", [])]
 
 
@@ -55,7 +54,7 @@ def _page(alert: dict[str, Any], arrived_ms: int) -> Page:
     )
 
 
-class Watch:
+class EventCollector:
     """Collects pages, findings and acts; call `poll` often.
 
     Args:
@@ -84,7 +83,7 @@ class Watch:
         self.evidence_ms: dict[tuple[str, str], int] = {}
 
     def poll(self) -> list[Page | action_pb2.Action]:
-        """What is new since the last call, oldest first within its source."""
+        """Return what arrived since the last call, oldest first within each source."""
         self._read_topics()
         new_pages = self._read_webhook()
         new_acts = self.acts[len(self.acts) - self._new_acts :] if self._new_acts else []
@@ -98,12 +97,12 @@ class Watch:
             if message.error() or value is None:
                 continue
             if message.topic() == self._findings_topic:
-                self._note_finding(from_json(finding_pb2.Finding, value))
+                self._record_finding(from_json(finding_pb2.Finding, value))
             else:
                 self.acts.append(from_json(action_pb2.Action, value))
                 self._new_acts += 1
 
-    def _note_finding(self, finding: finding_pb2.Finding) -> None:
+    def _record_finding(self, finding: finding_pb2.Finding) -> None:
         if finding.state == "firing":
             self.evidence_ms.setdefault((finding.rule, finding.job_key), finding.evidence_ms)
 
@@ -116,15 +115,10 @@ class Watch:
         return found
 
     def seconds_to_page(self, page: Page) -> float | None:
-        """From the end of the window with the evidence to the webhook, or None when the finding was not seen. [s]."""
+        """Return the seconds from the end of the window with the evidence to the webhook; None without a finding."""
         evidence = self.evidence_ms.get((page.rule, page.job))
         return None if evidence is None else (page.arrived_ms - evidence) / 1000
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the consumer."""
         self._consumer.close()
-
-
-def now_ms() -> int:
-    """The clock of this machine, in ms since the epoch."""
-    return time.time_ns() // 1_000_000

@@ -1,0 +1,49 @@
+"""Compares what the demonstration expected with what happened."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from sparkfuse.demo.scenario import Case
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How one case ended.
+
+    Attributes:
+        case: what was run.
+        exit_code: of its Spark job; None if the demonstration stopped it after its page.
+        paged: rules that paged about its job during the run or shortly after.
+        acted: whether the fuse acted on it.
+    """
+
+    case: Case
+    exit_code: int | None
+    paged: frozenset[str]
+    acted: bool
+
+
+def failures(outcomes: Iterable[Outcome], unexpected_pages: Sequence[str]) -> list[str]:
+    """Return a sentence for everything that is missing or unexpected; an empty list means success.
+
+    Args:
+        outcomes: one for each case.
+        unexpected_pages: pages about jobs that the demonstration did not run.
+    """
+    found = [sentence for outcome in outcomes for sentence in _failures_of(outcome)]
+    return [*found, *(f"unexpected page: {page}" for page in unexpected_pages)]
+
+
+def _failures_of(outcome: Outcome) -> list[str]:
+    case = outcome.case
+    found = []
+    if case.expects and case.expects not in outcome.paged:
+        found.append(f"{case.title}: no page of {case.expects}")
+    if outcome.exit_code not in (0, None):
+        found.append(f"{case.title}: its Spark job exited with {outcome.exit_code}")
+    if case.fuse and not outcome.acted:
+        found.append(f"{case.title}: the fuse did not act")
+    unexpected = sorted(outcome.paged - case.allows - {case.expects})
+    return [*found, *(f"{case.title}: unexpected page of {rule}" for rule in unexpected)]
