@@ -21,7 +21,7 @@ from sparkfuse.stack.errors import MISSING, USAGE, StartError
 if TYPE_CHECKING:
     from sparkfuse_kernel.event_logs.log import Log
     from sparkfuse_native_analytics.offline.application import Application
-    from sparkfuse_native_analytics.offline.history import History
+    from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
     from sparkfuse_rules.compiled import CompiledRule
 
 FOUND = 1
@@ -143,7 +143,7 @@ class Unreadable:
 
     def say(self, sentence: object, counts: bool = True) -> None:
         """One sentence; ``counts`` says whether it is a failure or only something that was passed over."""
-        from sparkfuse.analysis.text import readable
+        from sparkfuse.analysis.terminal_text import readable
 
         self.some = self.some or counts
         print(f"sparkfuse: {readable(str(sentence))}", file=sys.stderr)
@@ -177,27 +177,27 @@ def _rules() -> tuple[CompiledRule, ...]:
         raise StartError(str(refused), USAGE) from refused
 
 
-def _learned(logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]) -> History:
-    from sparkfuse_native_analytics.offline.history import History, lessons
+def _learned(logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]) -> EarlierRuns:
+    from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns, training_samples
 
-    known = History()
+    known = EarlierRuns()
     for application in _applications(logs, progress, unreadable, named):
-        known.add(lessons(application))
+        known.add(training_samples(application))
     return known
 
 
 def _analyses(
     logs: list[Log],
     rules: tuple[CompiledRule, ...],
-    known: History,
+    known: EarlierRuns,
     progress: Progress,
     unreadable: Unreadable,
     named: set[str],
     html: Path | None,
 ) -> Iterator[dict[str, Any]]:
-    from sparkfuse_native_analytics.offline.analysis import analyse_many
+    from sparkfuse_native_analytics.offline.analysis import analyze_all
 
-    for application, analysis in analyse_many(_applications(logs, progress, unreadable, named), rules, known):
+    for application, analysis in analyze_all(_applications(logs, progress, unreadable, named), rules, known):
         if html:
             _write_report(application, analysis, html)
         yield analysis
@@ -243,7 +243,7 @@ def _tell(analyses: Iterator[dict[str, Any]], progress: Progress, as_json: bool,
             # Escaped to ASCII: any terminal and pipe carries it, and no control character of a log gets through.
             print(json.dumps(analysis, allow_nan=False, separators=(",", ":")), flush=True)
         else:
-            from sparkfuse.analysis.screen import show
+            from sparkfuse.analysis.analysis_text import show
 
             show(analysis, briefly=many)
         worst.append(worst_severity(analysis))

@@ -15,7 +15,7 @@ from sparkfuse.commands.output import Json, print_json, print_table
 from sparkfuse.stack.errors import USAGE, StartError
 
 if TYPE_CHECKING:
-    from sparkfuse_native_analytics.queries.baselines import Baseline
+    from sparkfuse_native_analytics.queries.baseline_rows import Baseline
     from sparkfuse_rules.knowledge.explanation import Explanation
 
 MOST = 10_000

@@ -34,7 +34,7 @@ def compare(before: Before, after: After, as_json: Json = False) -> None:
     if as_json:
         print_compact(found)
         return
-    from sparkfuse.analysis.comparison_screen import show
+    from sparkfuse.analysis.comparison_text import show
 
     show(found)
 
@@ -62,7 +62,7 @@ def _log(path: str) -> Log:
 
 def _run(log: Log) -> Run:
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
-    from sparkfuse_native_analytics.compare.reading import read_run
+    from sparkfuse_native_analytics.compare.run_from_log import read_run
 
     try:
         return read_run(log)

@@ -39,7 +39,7 @@ def make(name: str, place: str, cluster: str, tenant: str) -> Made:
     from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_application
-    from sparkfuse_native_analytics.offline.history_rows import history_rows, lessons_of
+    from sparkfuse_native_analytics.offline.history_rows import history_rows
 
     try:
         logs = find_logs(place).logs
@@ -51,7 +51,7 @@ def make(name: str, place: str, cluster: str, tenant: str) -> Made:
     rows = tuple(row.SerializeToString() for row in history_rows(application, cluster, tenant))
     if not rows:
         return Made(name, failure=f"{place}: it does not say which application it is of, or when that began")
-    lessons = tuple(lesson.SerializeToString() for lesson in lessons_of(application, cluster, tenant))
+    lessons = tuple(lesson.SerializeToString() for lesson in baseline_messages(application, cluster, tenant))
     return Made(name, application.app_id or "", rows, lessons, ended=application.ended_ms is not None)
 
 

@@ -1,6 +1,6 @@
 """The rules over the store's history: what they would have paged and stopped."""
 
+from sparkfuse_native_analytics.backtest.ended_runs import StoreOlderError
 from sparkfuse_native_analytics.backtest.replay import Backtest, JobResult, RuleResult, backtest
-from sparkfuse_native_analytics.backtest.runs import StoreOlderError
 
 __all__ = ["Backtest", "JobResult", "RuleResult", "StoreOlderError", "backtest"]

@@ -8,11 +8,11 @@ from itertools import groupby
 
 from clickhouse_connect.driver.client import Client
 
-from sparkfuse_native_analytics.backtest.expected import ExpectedRun, expected_runs
-from sparkfuse_native_analytics.backtest.runs import Place, Run, ended_runs, stages_of
-from sparkfuse_native_analytics.backtest.verdicts import VIEWS_IN_HISTORY, Verdict, verdicts
-from sparkfuse_native_analytics.offline.causes import told
-from sparkfuse_native_analytics.offline.judge import SEVERITIES, Finding
+from sparkfuse_native_analytics.backtest.ended_runs import Place, Run, ended_runs, stages_of
+from sparkfuse_native_analytics.backtest.evaluation import VIEWS_IN_HISTORY, Evaluation, evaluate_rules
+from sparkfuse_native_analytics.backtest.expected_runs import ExpectedRun, expected_runs
+from sparkfuse_native_analytics.offline.evaluate import SEVERITIES, Finding
+from sparkfuse_native_analytics.offline.finding_groups import group_findings
 from sparkfuse_rules.compiled import CompiledRule
 from sparkfuse_rules.compiler import needed_columns, undecidable_columns
 from sparkfuse_rules.knowledge.training_samples import COMPLETE, capped_severity
@@ -42,7 +42,7 @@ class JobResult:
     stopped: int | None = None
 
     @property
-    def told(self) -> int:
+    def group_findings(self) -> int:
         """Runs in which the rule would have said something."""
         return self.critical + self.warning + self.info
 
@@ -143,19 +143,19 @@ def _of_job(
     asked = list(expected_runs(runs, stages_of(client, runs), since_ms))
     for first in range(0, len(asked), RUNS_AT_ONCE):
         some = asked[first : first + RUNS_AT_ONCE]
-        by_run: dict[Place, list[Verdict]] = {each.run.place: [] for each in some}
-        for verdict in verdicts(client, list(here.values()), some):
-            by_run[verdict.place].append(verdict)
+        by_run: dict[Place, list[Evaluation]] = {each.run.place: [] for each in some}
+        for evaluation in evaluate_rules(client, list(here.values()), some):
+            by_run[evaluation.place].append(evaluation)
         for each in some:
             _count(results, here, each, by_run[each.run.place])
     yield from results.items()
 
 
 def _count(
-    results: Mapping[str, JobResult], rules: Mapping[str, Rule], run: ExpectedRun, said: Sequence[Verdict]
+    results: Mapping[str, JobResult], rules: Mapping[str, Rule], run: ExpectedRun, said: Sequence[Evaluation]
 ) -> None:
-    judged = {verdict.rule for verdict in said}
-    worst, symptoms = _told(rules, [verdict for verdict in said if verdict.severity is not None])
+    judged = {evaluation.rule for evaluation in said}
+    worst, symptoms = _told(rules, [evaluation for evaluation in said if evaluation.severity is not None])
     for name, result in results.items():
         result.runs += 1
         result.judged += name in judged
@@ -163,18 +163,18 @@ def _count(
             setattr(result, severity, getattr(result, severity) + 1)
         elif name in symptoms:
             result.silenced += 1
-        of_rule = [verdict for verdict in said if verdict.rule == name and verdict.severity is not None]
-        result.stages += sum(verdict.stage is not None for verdict in of_rule)
+        of_rule = [evaluation for evaluation in said if evaluation.rule == name and evaluation.severity is not None]
+        result.stages += sum(evaluation.stage is not None for evaluation in of_rule)
         if result.stopped is not None:
-            result.stopped += any(_acts(rules[name], verdict, run) for verdict in of_rule)
+            result.stopped += any(_acts(rules[name], evaluation, run) for evaluation in of_rule)
 
 
-def _told(rules: Mapping[str, Rule], held: Sequence[Verdict]) -> tuple[Mapping[str, str], set[str]]:
+def _told(rules: Mapping[str, Rule], held: Sequence[Evaluation]) -> tuple[Mapping[str, str], set[str]]:
     """The worst severity that each rule would have told, and the rules that were symptoms at least once."""
     findings = sorted((_finding(rules[each.rule], each) for each in held), key=_rank)
     worst: dict[str, str] = {}
     symptoms = set()
-    for each in told(findings, {}):
+    for each in group_findings(findings, {}):
         if each.inhibited_by is not None:
             symptoms.add(each.finding.rule.id)
         else:
@@ -186,17 +186,17 @@ def _rank(finding: Finding) -> int:
     return SEVERITIES.index(finding.severity)
 
 
-def _finding(rule: Rule, verdict: Verdict) -> Finding:
-    severity = verdict.severity or ""
-    capped = severity if rule.absence else capped_severity(severity, verdict.completeness)
+def _finding(rule: Rule, evaluation: Evaluation) -> Finding:
+    severity = evaluation.severity or ""
+    capped = severity if rule.absence else capped_severity(severity, evaluation.completeness)
     asked = CompiledRule(rule.id, rule.view, rule.summary, rule.description, rule.runbook, "", (), (), rule.inhibits)
-    row = {} if verdict.stage is None else {"stage_id": verdict.stage[0]}
-    return Finding(asked, capped, row, {}, verdict.completeness)
+    row = {} if evaluation.stage is None else {"stage_id": evaluation.stage[0]}
+    return Finding(asked, capped, row, {}, evaluation.completeness)
 
 
-def _acts(rule: Rule, verdict: Verdict, run: ExpectedRun) -> bool:
+def _acts(rule: Rule, evaluation: Evaluation, run: ExpectedRun) -> bool:
     """Whether the fuse controller would have been asked: needs hold, time has come, evidence is complete."""
-    if rule.fuse is None or not verdict.stops or verdict.completeness < COMPLETE:
+    if rule.fuse is None or not evaluation.stops or evaluation.completeness < COMPLETE:
         return False
-    elapsed = run.run.row["elapsed_ms"] if verdict.stage is None else run.elapsed_ms.get(verdict.stage)
+    elapsed = run.run.row["elapsed_ms"] if evaluation.stage is None else run.elapsed_ms.get(evaluation.stage)
     return elapsed is not None and elapsed >= rule.fuse.after_ms

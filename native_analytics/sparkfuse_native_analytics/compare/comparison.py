@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sparkfuse_native_analytics.compare.causes import cause_of, ranked
-from sparkfuse_native_analytics.compare.configuration import Changed, changed
+from sparkfuse_native_analytics.compare.attribution import stage_parts
+from sparkfuse_native_analytics.compare.configuration_changes import Changed, changed
 from sparkfuse_native_analytics.compare.critical_path import OUTSIDE, Shares, shares
-from sparkfuse_native_analytics.compare.model import measure_of
-from sparkfuse_native_analytics.compare.parts import stage_parts
+from sparkfuse_native_analytics.compare.difference_causes import cause_of, ranked
 from sparkfuse_native_analytics.compare.run import Run, Stage
+from sparkfuse_native_analytics.compare.stage_time_model import measure_of
 
 SAME_VOLUME = 1.05
 """Bytes of the same rows differ by a few percent with their order and packing."""

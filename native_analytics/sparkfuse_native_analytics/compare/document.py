@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sparkfuse_native_analytics.compare.causes import CAUSES
+from sparkfuse_native_analytics.compare.attribution import PARTS
 from sparkfuse_native_analytics.compare.comparison import Comparison, StagePair
-from sparkfuse_native_analytics.compare.parts import PARTS
+from sparkfuse_native_analytics.compare.difference_causes import CAUSES
 from sparkfuse_native_analytics.compare.run import Run, Stage
 
 

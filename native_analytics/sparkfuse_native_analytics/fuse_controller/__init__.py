@@ -1,1 +1,1 @@
-"""The fuse controller: decides when the fuse blows, says so or acts by a signed signal, and writes down every step."""
+"""The fuse controller: decides whether to stop a runaway job, sends signed signals, and records each step."""

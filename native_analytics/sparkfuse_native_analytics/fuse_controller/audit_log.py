@@ -1,4 +1,4 @@
-"""What the fuse controller writes: the steps of the audit, and the signal that orders an act."""
+"""Builds the records that the fuse controller writes: actions of the audit log, and signals to the hook."""
 
 from __future__ import annotations
 
@@ -8,24 +8,30 @@ from sparkfuse_contracts.generated.action_pb2 import Action
 from sparkfuse_contracts.generated.signal_pb2 import Condition, Signal
 from sparkfuse_contracts.links import running_job_url
 from sparkfuse_native_analytics.fuse_controller.decision import Decision
-from sparkfuse_native_analytics.fuse_controller.findings import Witness
-from sparkfuse_native_analytics.fuse_controller.fuse_states import CONTROLLER, GENERATION, JOB_KEY
-from sparkfuse_native_analytics.fuse_controller.verdict import Verdict
+from sparkfuse_native_analytics.fuse_controller.finding_registry import Confirmation
+from sparkfuse_native_analytics.fuse_controller.fuse_registry import CONTROLLER, GENERATION, JOB_KEY
+from sparkfuse_native_analytics.fuse_controller.rule_match import RuleMatch
 from sparkfuse_rules.conditions import signal_conditions
 from sparkfuse_rules.describe import render
 from sparkfuse_rules.rule import Rule
 
-# The hook refuses what may live longer; a driver that answers later is in other trouble.
+# The hook rejects signals with a longer lifetime.
 SIGNAL_LIFE_MS = 120_000
 WARN = "warn"
 
 
 def make_signal(
-    rule: Rule, verdict: Verdict, witness: Witness, mode: str, generation: int, now_ms: int, dashboard_url: str
+    rule: Rule,
+    match: RuleMatch,
+    confirmation: Confirmation,
+    mode: str,
+    generation: int,
+    now_ms: int,
+    dashboard_url: str,
 ) -> Signal:
-    """The order to act on one stage: what must hold in the hook's own counters, until when, and how to override it."""
+    """Return the signal to act on one stage, with the conditions that the hook checks and its expiry."""
     assert rule.fuse is not None
-    run = verdict.scope.run
+    run = match.scope.run
     return Signal(
         signal_id=uuid.uuid4().hex,
         cluster=run.cluster,
@@ -35,15 +41,15 @@ def make_signal(
         generation=generation,
         rule=rule.id,
         action=WARN if mode == WARN else rule.fuse.action,
-        stage_id=verdict.scope.stage_id,
-        stage_attempt=verdict.scope.stage_attempt,
+        stage_id=match.scope.stage_id,
+        stage_attempt=match.scope.stage_attempt,
         predicate=[
             Condition(column=each.column, operator=each.operator, threshold=each.threshold)
             for each in signal_conditions(rule)
         ],
-        # The hook ends the sentence itself when it tells the user.
-        evidence=evidence(rule, verdict).rstrip("."),
-        finding_id=witness.finding.finding_id,
+        # The hook appends the period when it shows the sentence.
+        evidence=evidence(rule, match).rstrip("."),
+        finding_id=confirmation.finding.finding_id,
         issued_ms=now_ms,
         expires_ms=now_ms + SIGNAL_LIFE_MS,
         override_hint=override_hint(rule),
@@ -52,13 +58,19 @@ def make_signal(
 
 
 def make_action(
-    rule: Rule, verdict: Verdict, witness: Witness, mode: str, decision: Decision, now_ms: int, signal: Signal | None
+    rule: Rule,
+    match: RuleMatch,
+    confirmation: Confirmation,
+    mode: str,
+    decision: Decision,
+    now_ms: int,
+    signal: Signal | None,
 ) -> Action:
-    """One step of the audit, with the numbers that were looked at."""
+    """Return one action of the audit log, with the column values that were evaluated."""
     assert rule.fuse is not None
-    run = verdict.scope.run
-    observed = {name: str(value) for name, value in verdict.row.items() if value is not None}
-    observed |= {JOB_KEY: witness.finding.job_key}
+    run = match.scope.run
+    observed = {name: str(value) for name, value in match.row.items() if value is not None}
+    observed |= {JOB_KEY: confirmation.finding.job_key}
     if signal is not None:
         observed |= {GENERATION: str(signal.generation)}
     action = Action(
@@ -73,25 +85,25 @@ def make_action(
         mode=mode,
         outcome=decision.outcome,
         reason=decision.reason,
-        stage_id=verdict.scope.stage_id,
-        stage_attempt=verdict.scope.stage_attempt,
+        stage_id=match.scope.stage_id,
+        stage_attempt=match.scope.stage_attempt,
         at_ms=now_ms,
         observed=observed,
-        finding_id=witness.finding.finding_id,
+        finding_id=confirmation.finding.finding_id,
     )
     if signal is not None:
         action.signal_id = signal.signal_id
     return action
 
 
-def evidence(rule: Rule, verdict: Verdict) -> str:
-    """The rule's sentence with the numbers of the verdict."""
-    return render(rule.description, verdict.row)
+def evidence(rule: Rule, match: RuleMatch) -> str:
+    """Return the rule's description with the values of the match."""
+    return render(rule.description, match.row)
 
 
 def override_hint(rule: Rule) -> str:
-    """How the owner keeps the fuse from this job, in one sentence."""
+    """Return one sentence that explains how the owner exempts the job from the fuse."""
     return (
-        "to keep the fuse away from this job set spark.sparkfuse.fuse.hold=true, "
-        f"to change what is too much set rules.{rule.id}.params in sparkfuse.yaml (see docs/fuse.md)"
+        "to exempt this job from the fuse set spark.sparkfuse.fuse.hold=true, "
+        f"to change the threshold set rules.{rule.id}.params in sparkfuse.yaml (see docs/fuse.md)"
     )

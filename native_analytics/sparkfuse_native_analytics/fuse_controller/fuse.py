@@ -1,8 +1,8 @@
-"""The fuse of one application and rule: closed, open or half-open; pure, so that every transition is a line of a table.
+"""The state machine of the fuse of one application and rule. Pure functions, so that a table can test each transition.
 
-closed     nothing is wrong; blows at the first verdict.
-open       it has blown: no second act while the first one works and its receipt is on the way.
-half-open  the act had its time; blows again at the next verdict, and closes after a while without one.
+closed     no act is in progress; the next match blows the fuse.
+open       the fuse has blown; no second act while the first one takes effect and its receipt is on the way.
+half-open  the cool-down is over; the next match blows the fuse again, a quiet period closes it.
 Source of the states: Nygard, Release It!, and resilience4j.
 """
 
@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """Where the fuse stands."""
+    """The states of a fuse."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Times:
-    """How long the fuse rests after it blew, and how long it must stay quiet before it closes."""
+    """``cool_down_ms``: from an act to half-open. ``quiet_ms``: without a match, from half-open to closed."""
 
     cool_down_ms: int = 120_000
     quiet_ms: int = 60_000
@@ -30,30 +30,30 @@ class Times:
 
 @dataclass(frozen=True)
 class Fuse:
-    """The state, since when, and when it was last condemned."""
+    """The state, when it was entered, and when a rule last matched. Times are ms since the epoch."""
 
     state: State = State.CLOSED
     since_ms: int = 0
-    condemned_ms: int = 0
+    matched_ms: int = 0
 
 
 def blow(fuse: Fuse, now_ms: int) -> Fuse:
-    """The fuse after an act, or after an act was written down that a mode forbids; only ever from ready()."""
-    return replace(fuse, state=State.OPEN, since_ms=now_ms, condemned_ms=max(now_ms, fuse.condemned_ms))
+    """Return the fuse after an act, or after an act that the mode only recorded. Call it only if ready() is true."""
+    return replace(fuse, state=State.OPEN, since_ms=now_ms, matched_ms=max(now_ms, fuse.matched_ms))
 
 
 def ready(fuse: Fuse) -> bool:
-    """Whether a verdict may blow it."""
+    """Whether a match may blow the fuse."""
     return fuse.state is not State.OPEN
 
 
-def look(fuse: Fuse, condemned: bool, now_ms: int, times: Times) -> Fuse:
-    """The fuse after a look at the evidence; time passes, and a verdict is remembered, but nothing blows here."""
-    seen = replace(fuse, condemned_ms=now_ms) if condemned else fuse
+def advance(fuse: Fuse, matches: bool, now_ms: int, times: Times) -> Fuse:
+    """Return the fuse at ``now_ms``; ``matches`` states whether the rule matches now. Never blows the fuse."""
+    seen = replace(fuse, matched_ms=now_ms) if matches else fuse
     if seen.state is State.OPEN and now_ms - seen.since_ms >= times.cool_down_ms:
-        # Quiet is counted from here on: while it was open the act may have been what kept it quiet.
+        # The quiet period starts here: while the fuse was open, the act may have caused the quiet.
         return replace(seen, state=State.HALF_OPEN, since_ms=now_ms)
-    quiet_since_ms = max(seen.since_ms, seen.condemned_ms)
-    if seen.state is State.HALF_OPEN and not condemned and now_ms - quiet_since_ms >= times.quiet_ms:
+    quiet_since_ms = max(seen.since_ms, seen.matched_ms)
+    if seen.state is State.HALF_OPEN and not matches and now_ms - quiet_since_ms >= times.quiet_ms:
         return replace(seen, state=State.CLOSED, since_ms=now_ms)
     return seen

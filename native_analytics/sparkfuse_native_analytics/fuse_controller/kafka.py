@@ -1,4 +1,4 @@
-"""The fuse controller's edge towards Kafka: three topics in, by its own offsets, and two out."""
+"""Kafka input and output of the fuse controller: reads three topics without a group, writes two."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import record_key, to_json
 
 ANSWER_SECONDS = 10.0
-# A record that does not arrive within this time is told as failed: an order must not come late.
+# A record that is not stored within this time counts as failed: a signal must not arrive late.
 SEND_SECONDS = 10.0
 MOST_RECORDS = 5000
 CAUGHT_UP_SECONDS = 60.0
 MINUTE_MS = 60_000
-# How far back each topic is read at the start; what was before cannot change a decision of now.
-BEHIND_MS: Mapping[str, int] = {"live": 5 * MINUTE_MS, "findings": 5 * MINUTE_MS, "actions": 65 * MINUTE_MS}
-# The client tells its errors to error_cb; told again on stderr, they would stand behind the one clear sentence.
+# How far back each topic is read at the start; older records cannot change a decision.
+LOOKBACK_MS: Mapping[str, int] = {"live": 5 * MINUTE_MS, "findings": 5 * MINUTE_MS, "actions": 65 * MINUTE_MS}
+# The client reports its errors to error_cb; without this it would also print them.
 QUIET = 0
 ErrorSeen = Callable[[KafkaError], None]
 
 
 class TopicUnavailableError(RuntimeError):
-    """Kafka or a topic is not there; the text is one sentence."""
+    """Kafka or a topic is not available; the text is one sentence."""
 
 
 class Inputs:
-    """Reads live, findings and actions from some minutes back, without a group: each start makes the evidence anew."""
+    """Reads the topics live, findings and actions, starting some minutes back on each start of the process."""
 
     def __init__(self, bootstrap: str, prefix: str, on_error: ErrorSeen) -> None:
-        """Raises TopicUnavailableError when the broker or a topic is not there."""
-        self._topics = {topic_name(name, prefix): name for name in BEHIND_MS}
+        """Raises TopicUnavailableError if the broker or a topic is not available."""
+        self._topics = {topic_name(name, prefix): name for name in LOOKBACK_MS}
         self._consumer = Consumer({
             "bootstrap.servers": bootstrap,
             "client.id": "sparkfuse-fuse-controller",
             "log_level": QUIET,
-            "group.id": "sparkfuse-fuse-controller",  # the client wants one; nothing is ever committed to it
+            "group.id": "sparkfuse-fuse-controller",  # required by the client; nothing is ever committed to it
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
@@ -53,28 +53,28 @@ class Inputs:
             raise TopicUnavailableError(f"no Kafka broker answers at {bootstrap}: {error.args[0].str()}") from error
 
     def read(self, seconds: float) -> Mapping[str, Sequence[Message]]:
-        """What comes within ``seconds``, by the topic's name behind the prefix."""
+        """Return the messages that arrive within ``seconds``, by topic name without prefix."""
         found: dict[str, list[Message]] = {}
         for message in self._consumer.consume(MOST_RECORDS, seconds):
-            if message.error() is None:  # else the client has told on_error and goes on by itself
+            if message.error() is None:  # the client reports errors to on_error and recovers by itself
                 found.setdefault(self._topics[message.topic()], []).append(message)
         return found
 
     def caught_up(self) -> bool:
-        """Whether everything was read that the topics held at the start."""
+        """Whether all records were read that the topics contained at the start."""
         return all(position >= end for position, end in zip(self._positions(), self._ends, strict=True))
 
     def lag(self) -> int:
-        """Records that were not read yet, as far as the client knows."""
+        """The number of records not yet read, by the ends that the client has cached."""
         ends = (self._consumer.get_watermark_offsets(place, cached=True)[1] for place in self._places)
         return sum(max(0, end - position) for position, end in zip(self._positions(), ends, strict=True))
 
     def close(self) -> None:
-        """Let go of the broker."""
+        """Close the connection."""
         self._consumer.close()
 
     def _positions(self) -> list[int]:
-        """Where reading stands; a partition that gave nothing yet stands where it began."""
+        """The next offset of each partition; the start offset if nothing was read yet."""
         now = self._consumer.position(self._places)
         pairs = zip(now, self._places, strict=True)
         return [int(place.offset if place.offset >= 0 else began.offset) for place, began in pairs]
@@ -85,19 +85,19 @@ class Inputs:
     def _start_of(self, topic: str, bootstrap: str) -> list[TopicPartition]:
         metadata = self._consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
         if metadata.error is not None:
-            right = "start the stack, or create it as contracts/topics.yaml says"
+            right = "start the stack, or create it as contracts/topics.yaml describes"
             raise TopicUnavailableError(f"Kafka at {bootstrap} has no topic {topic}: {right}")
-        since_ms = time.time_ns() // 1_000_000 - BEHIND_MS[self._topics[topic]]
+        since_ms = time.time_ns() // 1_000_000 - LOOKBACK_MS[self._topics[topic]]
         wanted = [TopicPartition(topic, partition, since_ms) for partition in metadata.partitions]
         places = self._consumer.offsets_for_times(wanted, timeout=ANSWER_SECONDS)
         for place in places:
-            if place.offset < 0:  # nothing as young as that
+            if place.offset < 0:  # no record is that recent
                 place.offset = self._end_of(place)
         return list(places)
 
 
 class Outputs:
-    """Writes records and waits until the broker has them all."""
+    """Writes records and waits until the broker has stored them."""
 
     def __init__(self, bootstrap: str, prefix: str, on_error: ErrorSeen) -> None:
         self._prefix = prefix
@@ -107,16 +107,16 @@ class Outputs:
             "client.id": "sparkfuse-fuse-controller",
             "log_level": QUIET,
             "enable.idempotence": True,
-            "partitioner": "murmur2_random",  # as Java's: the hook finds its partition by its application's id
+            "partitioner": "murmur2_random",  # as Java's default: the hook finds its partition by the application id
             "message.timeout.ms": int(SEND_SECONDS * 1000),
             "linger.ms": 0,
             "error_cb": on_error,
         })  # fmt: skip
 
     def write(self, topic: str, message: ProtobufMessage, key: bytes | None = None) -> None:
-        """Write one message as JSON under its contract's key (or ``key``); returns once it is kept.
+        """Write one message as JSON under its contract's key (or ``key``); return when the broker has stored it.
 
-        Raises OSError when the broker did not take it in time.
+        Raises OSError if the broker did not store it in time.
         """
         self._failed.clear()
         try:

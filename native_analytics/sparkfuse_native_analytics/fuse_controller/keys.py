@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 
 PRIVATE_KEY_FILE = "fuse-private.pem"
 PUBLIC_KEY_FILE = "fuse-public.pem"
-# Nobody but the fuse controller's user may sign; every job's user verifies.
+# Only the fuse controller's user may sign; each job's user verifies.
 PRIVATE_MODE = 0o600
 PUBLIC_MODE = 0o644
 _PEM = serialization.Encoding.PEM
@@ -26,15 +26,15 @@ _INFO = serialization.PublicFormat.SubjectPublicKeyInfo
 
 
 class KeyUnusableError(ValueError):
-    """A key file cannot be used; the text names the file and what would be right."""
+    """A key file cannot be used; the text names the file and the expected content."""
 
 
 def ensure_key_pair(folder: Path) -> tuple[Path, Path]:
-    """The files of the private and the public key in ``folder``; a pair is made when there is none.
+    """Return the files of the private and the public key in ``folder``; generate a pair if there is none.
 
-    ECDSA over P-256, which every JVM since 8 verifies, in PEM (PKCS #8 and SubjectPublicKeyInfo).
-    Safe to call from several processes at once: the one that links its private key first wins.
-    Raises KeyUnusableError when what lies there is no such key.
+    ECDSA over P-256, which each JVM since 8 can verify, in PEM (PKCS #8 and SubjectPublicKeyInfo).
+    Safe to call from several processes at once: the first one that links its private key wins.
+    Raises KeyUnusableError if an existing file is not such a key.
     """
     folder.mkdir(parents=True, exist_ok=True)
     private, public = folder / PRIVATE_KEY_FILE, folder / PUBLIC_KEY_FILE
@@ -68,13 +68,13 @@ def load_public_key(path: Path) -> EllipticCurvePublicKey:
 
 
 def key_id(public: EllipticCurvePublicKey) -> str:
-    """The first 16 hex digits of the SHA-256 of the key's DER form: how the hook finds it among several."""
+    """Return the first 16 hex digits of the SHA-256 of the key in DER; the hook selects the key by it."""
     der = public.public_bytes(serialization.Encoding.DER, _INFO)
     return hashlib.sha256(der).hexdigest()[:16]
 
 
 def public_pem(public: EllipticCurvePublicKey) -> bytes:
-    """The public key as PEM, what spark.sparkfuse.fuse.publicKeys takes."""
+    """Return the public key in PEM, the format of spark.sparkfuse.fuse.publicKeys."""
     return public.public_bytes(_PEM, _INFO)
 
 
@@ -83,11 +83,11 @@ def _private_pem(key: EllipticCurvePrivateKey) -> bytes:
 
 
 def _put_if_absent(path: Path, content: bytes, mode: int) -> None:
-    """Write whole or not at all: another process must never read half a key."""
+    """Write the file atomically: another process must never read half a key."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-    with contextlib.suppress(FileExistsError):  # the other process's key holds
+    with contextlib.suppress(FileExistsError):  # another process was first; its key is used
         path.hardlink_to(draft)
     draft.unlink()

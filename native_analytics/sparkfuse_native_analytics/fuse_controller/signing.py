@@ -1,4 +1,4 @@
-"""Signed signals: what is signed is the payload's bytes, so that nothing has to be written the same way twice."""
+"""Signs signals. The signature covers the bytes of the payload, so both sides need no canonical encoding."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sparkfuse_native_analytics.fuse_controller.keys import key_id
 
 
 class SignatureRefusedError(ValueError):
-    """A signed signal is not what a known key signed."""
+    """The signature of a signal was not made by a known key."""
 
 
 def sign(signal: Signal, private: EllipticCurvePrivateKey) -> SignedSignal:
-    """Put the signal into its envelope: JSON text, ECDSA with SHA-256 over its UTF-8 bytes (DER, base64), key id."""
+    """Return the signal in an envelope: JSON text, key id, ECDSA with SHA-256 over its UTF-8 bytes (DER, base64)."""
     payload = to_json(signal)
     signature = private.sign(payload, ECDSA(SHA256()))
     return SignedSignal(
@@ -29,15 +29,15 @@ def sign(signal: Signal, private: EllipticCurvePrivateKey) -> SignedSignal:
 
 
 def verify(signed: SignedSignal, keys: Mapping[str, EllipticCurvePublicKey]) -> Signal:
-    """Give the signal out of its envelope when one of ``keys`` (by id; two while keys rotate) has signed it.
+    """Return the signal of an envelope that one of ``keys`` (by key id) signed.
 
-    Raises SignatureRefusedError for an unknown key or a wrong signature.
+    Raises SignatureRefusedError for an unknown key or an invalid signature.
     """
     public = keys.get(signed.key_id)
     if public is None:
-        raise SignatureRefusedError(f"no key {signed.key_id!r} is known")
+        raise SignatureRefusedError(f"the key {signed.key_id!r} is unknown")
     try:
         public.verify(base64.b64decode(signed.signature, validate=True), signed.payload.encode(), ECDSA(SHA256()))
     except (InvalidSignature, binascii.Error, UnicodeEncodeError) as error:
-        raise SignatureRefusedError(f"the signature is not that of key {signed.key_id}") from error
+        raise SignatureRefusedError(f"the signature does not match key {signed.key_id}") from error
     return from_json(Signal, signed.payload.encode())

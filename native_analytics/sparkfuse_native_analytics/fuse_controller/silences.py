@@ -1,4 +1,4 @@
-"""Whether somebody has silenced a finding's alert: who does not want the page does not want the act."""
+"""Asks Alertmanager whether a finding's alert is silenced. A silenced finding never leads to an act."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from urllib.request import urlopen
 ANSWER_SECONDS = 3.0
 
 
-class AlertmanagerSilentError(RuntimeError):
-    """No Alertmanager answered, so nobody knows whether the alert is silenced."""
+class SilenceUnknownError(RuntimeError):
+    """No Alertmanager answered, so it is unknown whether the alert is silenced."""
 
 
 def silenced(alertmanager_urls: Sequence[str], finding_id: str) -> bool:
-    """Ask the Alertmanagers whether the alert of ``finding_id`` is silenced; one yes is a yes.
+    """Whether at least one Alertmanager has silenced the alert of ``finding_id``.
 
-    Raises AlertmanagerSilentError when none answers.
+    Raises SilenceUnknownError if none answers.
     """
     query = urlencode({"filter": f'finding_id="{finding_id}"', "silenced": "true", "inhibited": "true"})
     answers = [_alerts(f"{url}/api/v2/alerts?{query}") for url in alertmanager_urls]
-    heard = [alerts for alerts in answers if alerts is not None]
-    if not heard:
-        raise AlertmanagerSilentError(f"none of {', '.join(alertmanager_urls)} answers")
-    return any(alert["status"]["silencedBy"] for alerts in heard for alert in alerts)
+    received = [alerts for alerts in answers if alerts is not None]
+    if not received:
+        raise SilenceUnknownError(f"no Alertmanager answers at {', '.join(alertmanager_urls)}")
+    return any(alert["status"]["silencedBy"] for alerts in received for alert in alerts)
 
 
 def _alerts(address: str) -> list[dict[str, Any]] | None:

@@ -1,4 +1,4 @@
-"""The controller's own view: the last minutes of stage rows as Arrow, and the rules as SQL over them in DataFusion."""
+"""The fuse controller's own view: recent stage rows as Arrow, and the rules as SQL over them in DataFusion."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from datafusion import SessionContext
 from sparkfuse_contracts.columns import VIEWS
 from sparkfuse_contracts.descriptors import descriptor_set
 from sparkfuse_kernel import Decoder
-from sparkfuse_native_analytics.fuse_controller.verdict import Run, Scope, Verdict
+from sparkfuse_native_analytics.fuse_controller.rule_match import RuleMatch, Run, Scope
 from sparkfuse_rules.compiler import columns, severity_sql
 from sparkfuse_rules.describe import placeholders
 from sparkfuse_rules.rule import Rule
 
 KEEP_MS = 300_000
-# An application that says nothing for so long does not count as running.
+# An application without a row for this long does not count as running.
 RUNNING_MS = 60_000
-# Not yet known of a stage row: the detect job adds it behind us.
 _ENVELOPE = ("cluster", "tenant", "app_id", "app_attempt", "app_start_ms", "window_end_ms", "row_seq", "completeness")
 _ALWAYS = ("stage_id", "stage_attempt", "name", "status", "elapsed_ms", "disk_spilled_bytes", "since_finish_ms")
 _RUN = ("cluster", "app_id", "app_attempt", "app_start_ms")
 _STAGE_ROW, _ENDED_ROW = "stage", "application_ended"
-# Neither is a word of the application itself: one is the pipeline's clock, the other comes of silent applications too.
-_SAY_NOTHING = ("tick", "application")
+# The windows job emits these rows also while the application is silent, so they do not show that it runs.
+_NOT_FROM_APPLICATION = ("tick", "application")
 
 
 class LiveView:
-    """Holds the latest row of every stage that had news within the last minutes. Not safe to share between threads."""
+    """Holds the latest row of each stage that changed in the last five minutes. Not safe to share between threads."""
 
     def __init__(self, rules: Sequence[Rule], fresh_ms: int) -> None:
-        """``rules``: settings of those with a controller, of view stage_live, none with variants.
+        """``rules``: rules with a fuse over the view stage_live, each variant on its own.
 
-        A row older than ``fresh_ms`` condemns nobody.
+        A row older than ``fresh_ms`` is not evaluated.
         """
         self._fresh_ms = fresh_ms
         self._decoder = Decoder(descriptor_set(), "sparkfuse.contracts.LiveRow")
@@ -45,7 +44,7 @@ class LiveView:
         self.use(rules)
 
     def use(self, rules: Sequence[Rule]) -> None:
-        """Judge by these rules from now on."""
+        """Replace the rules."""
         self._rules = tuple(rules)
         wanted = {name for rule in rules for name in (*columns(rule), *_described(rule))} | set(_ALWAYS)
         chosen = tuple(name for name in VIEWS["stage_live"] if name in wanted)
@@ -53,19 +52,18 @@ class LiveView:
             self._columns, self._stages = chosen, None
 
     def add(self, records: Sequence[bytes | None]) -> list[tuple[int, str]]:
-        """Take records of the topic live; the answer is the index and reason of each that is no LiveRow."""
+        """Add records of the topic ``live``; return index and reason of each record that is not a LiveRow."""
         decoded = self._decoder.decode(records)
         rows = pa.table(decoded.batches)
         self._note_applications(rows)
         stages = rows.filter(pc.equal(rows["row"], _STAGE_ROW))
         sources = {**{name: name for name in _ENVELOPE}, **{name: f"stage_{name}" for name in self._columns}}
-        # The kernel writes the stage's own id as stage_stage_id.
         added = pa.table({name: stages[source] for name, source in sources.items()})
         self._stages = added if self._stages is None else pa.concat_tables([self._stages, added])
         return list(decoded.rejected)
 
-    def condemned(self, now_ms: int) -> list[Verdict]:
-        """The running stages for which a rule holds now, by their latest row; one verdict for each setting."""
+    def matches(self, now_ms: int) -> list[RuleMatch]:
+        """Evaluate the rules on the latest row of each running stage; one match for each rule variant."""
         self._forget(now_ms)
         if self._stages is None or self._stages.num_rows == 0 or not self._rules:
             return []
@@ -75,27 +73,27 @@ class LiveView:
         if self._stages.num_rows == 0:
             return []
         context.register_record_batches("latest", [self._stages.combine_chunks().to_batches()])
-        rows = context.sql(self._policy_sql(now_ms)).to_pylist()
-        return [_verdict(row, self._rules[row["verdict_setting"]]) for row in rows]
+        rows = context.sql(self._rules_sql(now_ms)).to_pylist()
+        return [_rule_match(row, self._rules[row["rule_index"]]) for row in rows]
 
     def running_applications(self, now_ms: int) -> int:
-        """Runs of applications that said something within the last minute and have not ended."""
+        """The number of application attempts that sent a row within the last minute and have not ended."""
         return sum(1 for seen_ms in self._seen.values() if now_ms - seen_ms <= RUNNING_MS)
 
-    def _policy_sql(self, now_ms: int) -> str:
+    def _rules_sql(self, now_ms: int) -> str:
         return "\nUNION ALL\n".join(self._rule_sql(*numbered, now_ms) for numbered in enumerate(self._rules))
 
-    def _rule_sql(self, setting: int, rule: Rule, now_ms: int) -> str:
+    def _rule_sql(self, index: int, rule: Rule, now_ms: int) -> str:
         after_ms = rule.fuse.after_ms if rule.fuse else 0
         return (
-            f"SELECT * FROM (SELECT {setting} AS verdict_setting, {severity_sql(rule, 'datafusion')} AS verdict, *"
+            f"SELECT * FROM (SELECT {index} AS rule_index, {severity_sql(rule, 'datafusion')} AS severity_of_match, *"
             f" FROM latest WHERE status = 'running' AND window_end_ms >= {now_ms - self._fresh_ms}"
-            f" AND elapsed_ms >= {after_ms}) AS judged WHERE verdict IS NOT NULL"
+            f" AND elapsed_ms >= {after_ms}) AS judged WHERE severity_of_match IS NOT NULL"
         )
 
     def _note_applications(self, rows: pa.Table) -> None:
-        silent = pc.is_in(rows["row"], value_set=pa.array(_SAY_NOTHING))
-        named = rows.filter(pc.invert(silent)).select([*_RUN, "window_end_ms", "row"])
+        other = pc.is_in(rows["row"], value_set=pa.array(_NOT_FROM_APPLICATION))
+        named = rows.filter(pc.invert(other)).select([*_RUN, "window_end_ms", "row"])
         ended = pc.equal(named["row"], _ENDED_ROW)
         seen = named.filter(pc.invert(ended)).group_by(list(_RUN)).aggregate([("window_end_ms", "max")])
         for row in seen.to_pylist():
@@ -133,7 +131,7 @@ def _run(row: dict[str, object]) -> Run:
     )
 
 
-def _verdict(row: dict[str, object], rule: Rule) -> Verdict:
+def _rule_match(row: dict[str, object], rule: Rule) -> RuleMatch:
     scope = Scope(_run(row), rule.id, int(str(row["stage_id"])), int(str(row["stage_attempt"] or 0)))
-    evidence = {name: value for name, value in row.items() if name not in ("verdict_setting", "verdict")}
-    return Verdict(scope, rule, str(row["verdict"]), evidence)
+    evidence = {name: value for name, value in row.items() if name not in ("rule_index", "severity_of_match")}
+    return RuleMatch(scope, rule, str(row["severity_of_match"]), evidence)

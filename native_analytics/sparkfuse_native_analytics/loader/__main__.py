@@ -18,9 +18,9 @@ from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_native_analytics.loader.dead_letters import DeadLetterWriter
 from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
+from sparkfuse_native_analytics.loader.feed_worker import LoaderMetrics, Work, watch_lag
 from sparkfuse_native_analytics.loader.kafka import Topic, TopicReader, TopicUnavailableError, describe
 from sparkfuse_native_analytics.loader.sink import Sink
-from sparkfuse_native_analytics.loader.work import LoaderMetrics, Work, watch_lag
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_native_analytics.store.migrate import MigrationError, migrate
 

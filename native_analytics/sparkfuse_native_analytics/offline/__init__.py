@@ -1,1 +1,1 @@
-"""An application offline: what its event log says, as the rows that rules read, judged by the rules of the catalog."""
+"""Offline analysis: reads an event log, builds the views that rules read, and evaluates the rules."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from sparkfuse_native_analytics.offline import job_rows
 from sparkfuse_native_analytics.offline.application import Application
-from sparkfuse_native_analytics.offline.causes import Told, told
+from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
+from sparkfuse_native_analytics.offline.evaluate import Finding, evaluate, undecidable
 from sparkfuse_native_analytics.offline.expectations import application_expectation, stage_expectations
-from sparkfuse_native_analytics.offline.history import History
-from sparkfuse_native_analytics.offline.judge import Finding, Rows, judge, undecidable
-from sparkfuse_native_analytics.offline.views import rows_of
+from sparkfuse_native_analytics.offline.finding_groups import FindingGroup, group_findings
+from sparkfuse_native_analytics.offline.view_rows import ViewRows, view_rows
 from sparkfuse_rules.compiled import CompiledRule
 
 Object = dict[str, Any]
@@ -39,17 +39,17 @@ _WHERE = ("stage_id", "stage_attempt", "executor_id", "job_id")
 _WHY = ("failure_kind", "failure", "retry")
 
 
-def analyse(application: Application, rules: Sequence[CompiledRule], history: History | None = None) -> Object:
+def analyze(application: Application, rules: Sequence[CompiledRule], history: EarlierRuns | None = None) -> Object:
     """Judge an application by the rules and by what its earlier runs took; give the whole analysis."""
-    ((_, analysis),) = analyse_many([application], rules, history)
+    ((_, analysis),) = analyze_all([application], rules, history)
     return analysis
 
 
-def analyse_many(
-    applications: Iterable[Application], rules: Sequence[CompiledRule], history: History | None = None
+def analyze_all(
+    applications: Iterable[Application], rules: Sequence[CompiledRule], history: EarlierRuns | None = None
 ) -> Iterator[tuple[Application, Object]]:
     """The same for many applications, in their order; some of small logs are held and judged at once."""
-    known = History() if history is None else history
+    known = EarlierRuns() if history is None else history
     held: list[_Prepared] = []
     for application in applications:
         held.append(_prepared(application, known))
@@ -66,19 +66,19 @@ class _Prepared:
     application: Application
     of_stages: Sequence[Mapping[str, Any]]
     of_application: Mapping[str, Any]
-    rows: Rows
+    rows: ViewRows
 
 
-def _prepared(application: Application, history: History) -> _Prepared:
+def _prepared(application: Application, history: EarlierRuns) -> _Prepared:
     of_stages = stage_expectations(application, history)
     of_application = application_expectation(application, history)
-    return _Prepared(application, of_stages, of_application, rows_of(application, of_stages, of_application))
+    return _Prepared(application, of_stages, of_application, view_rows(application, of_stages, of_application))
 
 
 def _judged(held: Sequence[_Prepared], rules: Sequence[CompiledRule]) -> Iterator[tuple[Application, Object]]:
     if not held:
         return
-    for each, found in zip(held, judge(rules, [each.rows for each in held]), strict=True):
+    for each, found in zip(held, evaluate(rules, [each.rows for each in held]), strict=True):
         yield each.application, _analysis(each, found, rules)
 
 
@@ -90,7 +90,7 @@ def _analysis(of: _Prepared, found: Sequence[Finding], rules: Sequence[CompiledR
         "jobs": _jobs(of),
         "stages": _stages(of.application, of.of_stages),
         "executors": [{name: row[name] for name in _EXECUTOR} for row in tables["executors"].to_pylist()],
-        "findings": [_finding(each) for each in told(found, _stages_of_jobs(tables["jobs"]))],
+        "findings": [_finding(each) for each in group_findings(found, _stages_of_jobs(tables["jobs"]))],
         "not_decidable": [{"rule": each.rule.id, "reason": each.reason} for each in undecidable(rules, of.rows.views)],
     }
 
@@ -176,7 +176,7 @@ def _objects(distribution: Any) -> list[Object]:
     return [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
 
 
-def _finding(each: Told) -> Object:
+def _finding(each: FindingGroup) -> Object:
     found = each.finding
     return {
         "rule": found.rule.id,

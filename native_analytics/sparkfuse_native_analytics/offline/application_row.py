@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sparkfuse_native_analytics.offline.stage_rows import held
+from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
 from sparkfuse_rules.knowledge.work import operator_rows
 
 VIEW = "app_live"
@@ -38,8 +38,8 @@ def application_row(
         "name": application["name"],
         "status": "running" if ended_ms is None else "failed" if failed_jobs else "succeeded",
         "ended_ms": ended_ms,
-        "elapsed_ms": None if started_ms is None or end is None else held(max(0, end - started_ms)),
-        "between_jobs_ms": None if end is None else held(between_jobs_ms(tables["jobs"], end)),
+        "elapsed_ms": None if started_ms is None or end is None else clamp_int64(max(0, end - started_ms)),
+        "between_jobs_ms": None if end is None else clamp_int64(between_jobs_ms(tables["jobs"], end)),
         "running_jobs": sum(result is None for result in results),
         "succeeded_jobs": sum(result == SUCCEEDED for result in results),
         "failed_jobs": failed_jobs,
@@ -59,7 +59,7 @@ def application_row(
         "facts_seen": evidence["events"],
         "facts_expected": evidence["events"] + evidence["malformed"] + evidence["left_out"],
         "unfinished_tasks": evidence["unfinished_tasks"],
-        "log_silent_ms": None if until_ms is None or ended_ms is not None else held(max(0, now_ms - until_ms)),
+        "log_silent_ms": None if until_ms is None or ended_ms is not None else clamp_int64(max(0, now_ms - until_ms)),
     }
     return {name: value for name, value in row.items() if value is not None}
 
@@ -79,7 +79,7 @@ def _operator_rows(stages: Any) -> int | None:
     """The rows of the ended stages that read nothing; None where no stage is measured so."""
     told = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
     rows = (operator_rows(_work(dict(zip(told, row, strict=True)))) for row in zip(*told.values(), strict=True))
-    return held(sum(each for each in rows if each)) or None
+    return clamp_int64(sum(each for each in rows if each)) or None
 
 
 def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,4 +93,4 @@ def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sum(stages: Any, *names: str) -> int:
     """The sum of some columns."""
-    return held(sum(value for name in names for value in stages[name].to_pylist() if value is not None))
+    return clamp_int64(sum(value for name in names for value in stages[name].to_pylist() if value is not None))

@@ -1,4 +1,4 @@
-"""The view failure_live offline: the failed task attempts of a stage attempt by their class, as its log leaves them."""
+"""The view failure_live offline: failed task attempts of each stage attempt by failure class."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sparkfuse_rules.knowledge.failures import classify
 from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "failure_live"
-_AS_THEY_ARE = (
+_COPIED = (
     "stage_id", "stage_attempt", "failure_class", "failure_reason", "task_index", "executor_id", "host", "hosts",
     "failing_tasks", "attempts_max",
 )  # fmt: skip
 
 
 def failure_rows(application: Application) -> list[dict[str, Any]]:
-    """The columns of failure_live, a row for each class of each stage attempt, most failures first."""
+    """Return rows of failure_live, one for each class of each stage attempt, most failures first."""
     failures = application.tables["failures"].to_pylist()
     if not failures:
         return []
@@ -26,8 +26,8 @@ def failure_rows(application: Application) -> list[dict[str, Any]]:
 
 
 def _stages(application: Application) -> list[dict[str, Any]]:
-    """What a failure's row says of its stage."""
-    told: list[dict[str, Any]] = application.tables["stages"].select(["name", "tasks", "num_tasks"]).to_pylist()
+    """The columns of a failure row that come from its stage."""
+    rows: list[dict[str, Any]] = application.tables["stages"].select(["name", "tasks", "num_tasks"]).to_pylist()
     return [
         {
             "stage_name": stage["name"],
@@ -35,18 +35,18 @@ def _stages(application: Application) -> list[dict[str, Any]]:
             "finished_tasks": stage["tasks"],
             "num_tasks": stage["num_tasks"],
         }
-        for stage, fingerprint in zip(told, application.fingerprints, strict=True)
+        for stage, fingerprint in zip(rows, application.fingerprints, strict=True)
     ]
 
 
 def _row(failure: dict[str, Any], stage: dict[str, Any]) -> dict[str, Any]:
-    what = classify(failure["failure_class"], failure["failure_reason"])
+    cause = classify(failure["failure_class"], failure["failure_reason"])
     return {
-        **{name: failure[name] for name in _AS_THEY_ARE},
+        **{name: failure[name] for name in _COPIED},
         **stage,
         "failed_tasks": failure["failed"],
-        "failure_kind": what.kind,
-        "failure": what.reason,
-        "retry": what.retry,
+        "failure_kind": cause.kind,
+        "failure": cause.reason,
+        "retry": cause.retry,
         "first_cause": first_cause(failure["failure_reason"]),
     }

@@ -1,4 +1,4 @@
-"""An ended application as rows of history: what its log says of it and of its stages, for the store and baselines."""
+"""Converts an ended application into rows of the topic ``history`` and samples of the topic ``baselines``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.history_pb2 import HistoryRow
 from sparkfuse_contracts.generated.live_pb2 import AppLive, StageLive
 from sparkfuse_native_analytics.offline.application import Application
-from sparkfuse_native_analytics.offline.history import lessons
+from sparkfuse_native_analytics.offline.earlier_runs import training_samples
 from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.scrubbing import scrub
 from sparkfuse_rules.knowledge.training_samples import APPLICATION
@@ -21,7 +21,7 @@ _TEXTS = ("name", "failure_reason")
 
 
 def history_rows(application: Application, cluster: str, tenant: str) -> Iterator[HistoryRow]:
-    """The row of the application, then one for each stage attempt that ended. Nothing for one without id or start."""
+    """Yield the row of the application, then one for each ended stage attempt; nothing without an id or start time."""
     if application.app_id is None or application.started_ms is None:
         return
     row = _envelope(application, cluster, tenant, application.completeness)
@@ -35,19 +35,19 @@ def history_rows(application: Application, cluster: str, tenant: str) -> Iterato
             yield row
 
 
-def lessons_of(application: Application, cluster: str, tenant: str) -> Iterator[Baseline]:
-    """What the run and its stages teach, each as a baseline of one sample; nothing unless it ended well."""
+def baseline_messages(application: Application, cluster: str, tenant: str) -> Iterator[Baseline]:
+    """Yield the training samples of the run, each as a baseline with one sample; nothing unless the run succeeded."""
     names = dict(zip(application.fingerprints, application.tables["stages"]["name"].to_pylist(), strict=True))
     names[APPLICATION] = APPLICATION
-    for lesson in lessons(application):
+    for sample in training_samples(application):
         yield Baseline(
             cluster=cluster,
             tenant=tenant,
-            job_key=lesson.job_key,
-            stage_fingerprint=lesson.fingerprint,
-            stage_name=scrub(names.get(lesson.fingerprint) or ""),
-            updated_ms=lesson.sample.learned_ms,
-            samples=[message_of(lesson.sample)],
+            job_key=sample.job_key,
+            stage_fingerprint=sample.fingerprint,
+            stage_name=scrub(names.get(sample.fingerprint) or ""),
+            updated_ms=sample.sample.learned_ms,
+            samples=[message_of(sample.sample)],
         )
 
 
@@ -70,11 +70,11 @@ def _envelope(application: Application, cluster: str, tenant: str, completeness:
 
 
 def _columns(row: Mapping[str, Any], message: Any) -> dict[str, Any]:
-    """The columns that the message has and the row fills; texts are scrubbed, because users wrote them.
+    """Return the values of the row that the message has fields for. Texts are scrubbed, because users wrote them.
 
-    A number that the message cannot hold is left out: an index of 2^40 is nobody's task.
+    Numbers that do not fit the field are left out.
     """
     fields = message.DESCRIPTOR.fields_by_name
-    told = ((name, value) for name, value in row.items() if value is not None and name in fields)
-    found = {name: value for name, value in told if fields[name].type != fields[name].TYPE_INT32 or value in _INT32}
+    present = ((name, value) for name, value in row.items() if value is not None and name in fields)
+    found = {name: value for name, value in present if fields[name].type != fields[name].TYPE_INT32 or value in _INT32}
     return found | {name: scrub(found[name]) for name in _TEXTS if name in found}

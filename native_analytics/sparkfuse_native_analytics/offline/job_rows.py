@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
-from sparkfuse_native_analytics.offline.stage_rows import held
+from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
 from sparkfuse_rules.knowledge.failures import (
     CANCELLED,
     FAILED,
@@ -107,7 +107,7 @@ def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names:
 
 
 def _elapsed(began_ms: int | None, ended_ms: int | None) -> int | None:
-    return None if began_ms is None or ended_ms is None else held(max(0, ended_ms - began_ms))
+    return None if began_ms is None or ended_ms is None else clamp_int64(max(0, ended_ms - began_ms))
 
 
 def _told(what: Failure, reason: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The view executor_loss offline: the executors that went away before the application did, and how many did lately."""
+"""The view executor_loss offline: executors that were lost before the application ended."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from sparkfuse_rules.knowledge.executor_losses import (
 )
 
 VIEW = "executor_loss"
-# The driver of a local application is an executor to Spark, and goes with the application.
+# Spark lists the driver of a local application as an executor; it ends with the application.
 _DRIVERS = frozenset({"driver", "<driver>"})
 
 
 def loss_rows(application: Application) -> list[dict[str, Any]]:
-    """The columns of executor_loss, a row for each executor that left, the one with most losses beside it first.
+    """Return rows of executor_loss, one for each lost executor, those with the most similar losses first.
 
-    What leaves with the application, or behind its end, is no loss and has no row.
+    Executors that are removed with or after the end of the application are not lost and have no row.
     """
     executors = application.tables["executors"]
     if executors["removed_ms"].null_count == executors.num_rows:
         return []
     rows = [row for row in executors.to_pylist() if row["executor_id"] not in _DRIVERS]
     ended_ms = application.ended_ms
-    losses, told = ExecutorLosses(), []
+    losses, found = ExecutorLosses(), []
     for at_ms, leaves, row in sorted(_moves(rows), key=lambda move: move[:2]):
         if not leaves:
             losses = executor_added(losses)
@@ -36,12 +36,12 @@ def loss_rows(application: Application) -> list[dict[str, Any]]:
         after, columns = executor_removed(losses, ExecutorRemoval(at_ms, row["added_ms"], row["removed_reason"]))
         if ended_ms is None or not removed_with_application(ended_ms, at_ms, columns["failure"]):
             losses = after
-            told.append(_row(row, columns))
-    return sorted(told, key=lambda row: (-row["lost_alike"], -row["lost_executors"], -row["removed_ms"]))
+            found.append(_row(row, columns))
+    return sorted(found, key=lambda row: (-row["lost_alike"], -row["lost_executors"], -row["removed_ms"]))
 
 
 def _moves(rows: list[dict[str, Any]]) -> list[tuple[int, bool, dict[str, Any]]]:
-    """When each executor joined and left: the moment, whether it left, its row. One that was never there only left."""
+    """Additions and removals of executors: the time in ms, whether it is a removal, and the executor's row."""
     moves = [(row["added_ms"], False, row) for row in rows if row["added_ms"] is not None]
     return moves + [(row["removed_ms"], True, row) for row in rows if row["removed_ms"] is not None]
 

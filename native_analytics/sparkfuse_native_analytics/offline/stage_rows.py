@@ -134,15 +134,15 @@ def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(_MADE)
     end_ms = until_ms if of["completed_ms"] is None else of["completed_ms"]
     if end_ms is not None and of["submitted_ms"] is not None:
-        row["elapsed_ms"] = held(max(0, end_ms - of["submitted_ms"]))
+        row["elapsed_ms"] = clamp_int64(max(0, end_ms - of["submitted_ms"]))
     row["finished_cpu_ms"] = of["cpu_ns"] // 1_000_000
-    row["work_bytes"] = held(of["input_bytes"] + of["shuffle_read_bytes"])
-    row["work_records"] = held(of["input_records"] + of["shuffle_read_records"])
+    row["work_bytes"] = clamp_int64(of["input_bytes"] + of["shuffle_read_bytes"])
+    row["work_records"] = clamp_int64(of["input_records"] + of["shuffle_read_records"])
     for task, ratio, lost, share in _TASKS:
         if of[f"{task}_bytes"] is not None and of["median_bytes"] is not None:
             row[ratio] = (of[f"{task}_bytes"] + 1.0) / (of["median_bytes"] + 1.0)
         if of[f"{task}_ms"] is not None and of["median_ms"] is not None:
-            row[lost] = held(max(0, int(of[f"{task}_ms"] - of["median_ms"])))
+            row[lost] = clamp_int64(max(0, int(of[f"{task}_ms"] - of["median_ms"])))
             if row["elapsed_ms"]:
                 row[share] = row[lost] / row["elapsed_ms"]
     return row
@@ -154,7 +154,7 @@ def _spread(distribution: Any) -> tuple[list[Any], ...]:
     return tuple(flat.field(name).to_pylist() for name in ("median", "p95", "max"))
 
 
-def held(number: int) -> int:
+def clamp_int64(number: int) -> int:
     """The number within 64 bits, where the sums of a hostile log may not stay."""
     return max(-LARGEST, min(number, LARGEST))
 

@@ -1,10 +1,10 @@
 """What people ask of the store: runs, one run, findings, actions, baselines."""
 
-from sparkfuse_native_analytics.queries.actions import Action, actions
-from sparkfuse_native_analytics.queries.baselines import Baseline, BaselineSample, baselines
-from sparkfuse_native_analytics.queries.findings import Finding, FindingRun, findings
-from sparkfuse_native_analytics.queries.rows import StoreEmptyError
-from sparkfuse_native_analytics.queries.runs import Run, RunDetails, Stage, run, runs
+from sparkfuse_native_analytics.queries.action_rows import Action, actions
+from sparkfuse_native_analytics.queries.baseline_rows import Baseline, BaselineSample, baselines
+from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingRun, findings
+from sparkfuse_native_analytics.queries.run_rows import Run, RunDetails, Stage, run, runs
+from sparkfuse_native_analytics.queries.select import StoreEmptyError
 
 __all__ = [
     "Action",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clickhouse_connect.driver.client import Client
 
 from sparkfuse_native_analytics.queries import Finding, RunDetails, findings, run
-from sparkfuse_native_analytics.queries.rows import select
+from sparkfuse_native_analytics.queries.select import select
 
 # A trace shows where time went; more tasks than these hide it, and no tracing backend likes spans by the million.
 SLOW_TASKS = 50

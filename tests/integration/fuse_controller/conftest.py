@@ -1,4 +1,4 @@
-"""The fuse controller as a process between a real broker and a real Alertmanager."""
+"""Runs the fuse controller as a process with a real broker and a real Alertmanager."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUIET_CONFIGURATION = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
 
 @pytest.fixture
 def alertmanager_url(tmp_path: Path, free_port) -> Iterator[str]:
-    """The address of an Alertmanager that tells nobody."""
+    """The address of an Alertmanager without receivers."""
     port, configuration = free_port(), tmp_path / "alertmanager.yml"
     configuration.write_text(QUIET_CONFIGURATION)
     command = [ALERTMANAGER, f"--config.file={configuration}", f"--storage.path={tmp_path / 'alerts'}",
@@ -40,20 +40,20 @@ def alertmanager_url(tmp_path: Path, free_port) -> Iterator[str]:
 
 
 class Bus:
-    """The topics of the test."""
+    """Reads and writes the topics of the test."""
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self.bootstrap, self.prefix = bootstrap, prefix
         self._producer = in_order(bootstrap)
 
     def put(self, topic: str, *records: tuple[str, bytes]) -> None:
-        """Write records of key and value, and wait until the broker has them."""
+        """Write records of key and value, and wait until the broker has stored them."""
         for key, value in records:
             self._producer.produce(f"{self.prefix}.{topic}", value, key)
         assert self._producer.flush(20) == 0
 
     def all_of(self, topic: str):
-        """All messages that the topic holds now."""
+        """Return all messages that the topic contains now."""
         name = f"{self.prefix}.{topic}"
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "test", "enable.auto.commit": False})
         try:
@@ -81,41 +81,41 @@ def keys(tmp_path: Path) -> tuple[Path, Path]:
     return ensure_key_pair(tmp_path / "keys")
 
 
-class ProtectionPart:
-    """The process."""
+class ControllerProcess:
+    """The process of the fuse controller."""
 
     def __init__(self, environment: dict[str, str], log: Path) -> None:
         self._environment, self._log = environment, log
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and wait until it watches."""
-        seen = self._said().count("watching")
+        """Start the process and wait until it evaluates."""
+        seen = self._log_text().count("evaluating")
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "sparkfuse_native_analytics.fuse_controller"]
             self.process = subprocess.Popen(command, env={**os.environ, **self._environment}, stderr=log, stdout=log)
-        wait_for(lambda: self._said().count("watching") > seen, 240, "the fuse controller in its log")
+        wait_for(lambda: self._log_text().count("evaluating") > seen, 240, "the fuse controller in its log")
 
     def kill(self) -> None:
-        """Kill -9."""
+        """Send SIGKILL."""
         self.process.kill()
         self.process.wait(60)
 
     def stop(self) -> int:
-        """SIGTERM; the answer is the exit code."""
+        """Send SIGTERM and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
-    def _said(self) -> str:
+    def _log_text(self) -> str:
         return self._log.read_text() if self._log.exists() else ""
 
 
 @pytest.fixture
-def make_part(tmp_path: Path, bus: Bus, keys: tuple[Path, Path], alertmanager_url: str) -> Iterator:
-    """A controller in a mode that reads the test's topics; stopped at the end."""
-    parts: list[ProtectionPart] = []
+def make_process(tmp_path: Path, bus: Bus, keys: tuple[Path, Path], alertmanager_url: str) -> Iterator:
+    """Return a function that starts a controller in a mode; all are stopped after the test."""
+    processes: list[ControllerProcess] = []
 
-    def make(mode: str) -> ProtectionPart:
+    def make(mode: str) -> ControllerProcess:
         environment = {
             "SPARKFUSE_KAFKA_BOOTSTRAP": bus.bootstrap,
             "SPARKFUSE_TOPIC_PREFIX": bus.prefix,
@@ -123,14 +123,14 @@ def make_part(tmp_path: Path, bus: Bus, keys: tuple[Path, Path], alertmanager_ur
             "SPARKFUSE_FUSE_MODE": mode,
             "SPARKFUSE_SIGNING_KEY": str(keys[0]),
         }
-        parts.append(ProtectionPart(environment, tmp_path / f"controller-{mode}.log"))
-        parts[-1].start()
-        return parts[-1]
+        processes.append(ControllerProcess(environment, tmp_path / f"controller-{mode}.log"))
+        processes[-1].start()
+        return processes[-1]
 
     yield make
-    for part in parts:
-        if part.process.poll() is None:
-            part.kill()
+    for each in processes:
+        if each.process.poll() is None:
+            each.kill()
 
 
 def _answers(url: str) -> bool:

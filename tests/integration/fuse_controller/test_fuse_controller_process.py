@@ -1,4 +1,4 @@
-"""The fuse controller with real Kafka and a real Alertmanager: rows and findings in, signals and audit out."""
+"""The fuse controller with a real broker and Alertmanager: reads rows and findings, writes signals and actions."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def now_ms():
 
 
 def runaway(bus, app_id, completeness=1.0):
-    """A stage that runs away, as windows and detection tell it now."""
+    """Write a row and a finding of a stage that runs away now."""
     now = now_ms()
     bus.put("live", (app_id, live_row(app_id, now_ms=now, seq=now, completeness=completeness).SerializeToString()))
     bus.put("findings", (f"finding-{app_id}", to_json(finding(app_id, now_ms=now, completeness=completeness))))
 
 
-def steps(bus, app_id):
+def outcomes(bus, app_id):
     actions = [from_json(Action, message.value()) for message in bus.all_of("actions")]
     return [action.outcome for action in sorted(actions, key=lambda action: action.at_ms) if action.app_id == app_id]
 
 
-def wait_for_steps(bus, app_id, expected):
-    wait_for(lambda: steps(bus, app_id) == expected, WAIT_SECONDS, f"{expected} for {app_id}")
+def wait_for_outcomes(bus, app_id, expected):
+    wait_for(lambda: outcomes(bus, app_id) == expected, WAIT_SECONDS, f"{expected} for {app_id}")
 
 
 def silence(url, finding_id):
-    """An alert of the finding that somebody has silenced."""
+    """Create a silenced alert of the finding."""
     now = datetime.now(UTC)
     matcher = {"name": "finding_id", "value": finding_id, "isRegex": False, "isEqual": True}
     bounds = {"startsAt": now.isoformat(), "endsAt": (now + timedelta(hours=1)).isoformat()}
@@ -58,63 +58,63 @@ def post(url, content):
         assert reply.status == 200
 
 
-def set_aside(bus):
-    """The topics that dead letters came from."""
+def dead_letter_topics(bus):
+    """Return the topics that dead letters came from."""
     return {from_json(DeadLetter, each.value()).topic for each in bus.all_of("dead-letters")}
 
 
 @pytest.mark.timeout(600)
-def test_a_runaway_gets_one_signed_signal_also_over_a_kill(bus, make_part, keys, alertmanager_url):
-    """In mode act: step, signal that the public key verifies, step; a killed controller does not send it again.
+def test_runaway_gets_one_signed_signal_despite_a_kill(bus, make_process, keys, alertmanager_url):
+    """In mode act, a runaway gets one signal that the public key verifies; a restart after a kill sends no second one.
 
-    An application whose evidence is incomplete gets none, nor does one whose alert is silenced; junk is set aside.
+    Incomplete evidence and a silenced alert prevent the signal; invalid records become dead letters.
     """
     silence(alertmanager_url, "finding-app-silenced")
-    part = make_part("act")
+    process = make_process("act")
     bus.put("live", ("junk", b"\xff\xffjunk"))
     bus.put("findings", ("junk", b"{not json"))
     runaway(bus, "app-runaway")
-    wait_for_steps(bus, "app-runaway", ["would_act", "sent"])
+    wait_for_outcomes(bus, "app-runaway", ["would_act", "sent"])
     both = {f"{bus.prefix}.live", f"{bus.prefix}.findings"}
-    wait_for(lambda: set_aside(bus) == both, WAIT_SECONDS, "the junk to be set aside")
-    part.kill()
-    part.start()
+    wait_for(lambda: dead_letter_topics(bus) == both, WAIT_SECONDS, "the dead letters")
+    process.kill()
+    process.start()
     runaway(bus, "app-runaway")
     runaway(bus, "app-incomplete", completeness=0.9)
-    wait_for_steps(bus, "app-incomplete", ["held"])
+    wait_for_outcomes(bus, "app-incomplete", ["held"])
     runaway(bus, "app-silenced")
-    wait_for_steps(bus, "app-silenced", ["held"])
+    wait_for_outcomes(bus, "app-silenced", ["held"])
 
     (message,) = bus.all_of("signals")
     public = load_public_key(keys[1])
     signal = verify(from_json(SignedSignal, message.value()), {key_id(public): public})
     assert message.key() == b"app-runaway"
     assert (signal.app_id, signal.stage_id, signal.action) == ("app-runaway", 3, "cancel_stage")
-    assert steps(bus, "app-runaway") == ["would_act", "sent"]
-    assert set_aside(bus) == both
-    assert part.stop() == 0
+    assert outcomes(bus, "app-runaway") == ["would_act", "sent"]
+    assert dead_letter_topics(bus) == both
+    assert process.stop() == 0
 
 
-def test_the_shadow_sends_nothing_but_says_what_it_would_do(bus, make_part):
-    """The default mode: the audit has the step, the signals topic stays empty."""
-    part = make_part("shadow")
+def test_shadow_mode_records_but_sends_nothing(bus, make_process):
+    """In shadow mode the audit log has the action, and no signal is sent."""
+    process = make_process("shadow")
     runaway(bus, "app-runaway")
-    wait_for_steps(bus, "app-runaway", ["would_act"])
+    wait_for_outcomes(bus, "app-runaway", ["would_act"])
 
     assert bus.all_of("signals") == []
-    assert part.stop() == 0
+    assert process.stop() == 0
 
 
 @pytest.mark.parametrize(
-    ("environment", "code", "said"),
+    ("environment", "code", "message"),
     [
         ({"SPARKFUSE_FUSE_MODE": "active"}, 2, "SPARKFUSE_FUSE_MODE='active' cannot be used"),
         ({"SPARKFUSE_FUSE_MODE": "act"}, 2, "SPARKFUSE_SIGNING_KEY names no private key"),
         ({"SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:1"}, 3, "no Kafka broker answers at 127.0.0.1:1"),
     ],
 )
-def test_a_wrong_start_ends_with_one_sentence(environment, code, said, tmp_path, monkeypatch):
-    """Exit code and sentence tell what is wrong, without a trace."""
+def test_invalid_start_prints_one_sentence(environment, code, message, tmp_path, monkeypatch):
+    """An invalid setting ends the process with an exit code and one sentence, without a traceback."""
     monkeypatch.chdir(tmp_path)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -129,4 +129,4 @@ def test_a_wrong_start_ends_with_one_sentence(environment, code, said, tmp_path,
     last = ended.stderr.strip().splitlines()[-1]
     assert (ended.returncode, "Traceback" in ended.stderr) == (code, False)
     assert last.startswith("sparkfuse fuse controller: ")
-    assert said in last
+    assert message in last

@@ -21,12 +21,12 @@ from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.backtest import StoreOlderError, backtest
-from sparkfuse_native_analytics.backtest.verdicts import VIEWS_IN_HISTORY
+from sparkfuse_native_analytics.backtest.evaluation import VIEWS_IN_HISTORY
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
-from sparkfuse_native_analytics.offline.analysis import analyse_many
+from sparkfuse_native_analytics.offline.analysis import analyze_all
 from sparkfuse_native_analytics.offline.application import Application, read_application
-from sparkfuse_native_analytics.offline.history import History
+from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
 from sparkfuse_native_analytics.offline.history_rows import history_rows
 from sparkfuse_native_analytics.queries import StoreEmptyError
 from sparkfuse_native_analytics.store.client import connect
@@ -77,7 +77,7 @@ def offline(applications: Sequence[Application]) -> dict[str, tuple[int, int, in
     """Runs by rule and worst severity, as `analyze --history` finds them; symptoms are not told."""
     compiled = [rule for rule in compile_offline() if rule.view in VIEWS_IN_HISTORY]
     counts: dict[str, Counter[str]] = {}
-    for _, made in analyse_many(applications, compiled, History(applications)):
+    for _, made in analyze_all(applications, compiled, EarlierRuns(applications)):
         worst: dict[str, str] = {}
         for each in made["findings"]:
             if each["inhibited_by"] is None:
@@ -116,8 +116,8 @@ def test_how_many_are_asked_at_once_changes_nothing(client: Client, tmp_path: Pa
     """Statements are cut so that the engine parses them; the answer is the same."""
     keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))
     whole = backtest(client, RULES, 0, FOREVER)
-    monkeypatch.setattr("sparkfuse_native_analytics.backtest.verdicts.ROWS_AT_ONCE", 2)
-    monkeypatch.setattr("sparkfuse_native_analytics.backtest.verdicts.MOST_RULES", 3)
+    monkeypatch.setattr("sparkfuse_native_analytics.backtest.evaluation.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("sparkfuse_native_analytics.backtest.evaluation.MOST_RULES", 3)
     monkeypatch.setattr("sparkfuse_native_analytics.backtest.replay.RUNS_AT_ONCE", 3)
 
     assert backtest(client, RULES, 0, FOREVER) == whole

@@ -13,7 +13,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.compare import Comparison, Run, compare
 from sparkfuse_native_analytics.compare.document import document
-from sparkfuse_native_analytics.compare.reading import read_run
+from sparkfuse_native_analytics.compare.run_from_log import read_run
 
 LOGS = Path(__file__).parent / "compare" / "logs"
 CHANGES = {

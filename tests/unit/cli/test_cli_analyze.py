@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sparkfuse.analysis import screen
-from sparkfuse.analysis.text import readable
+from sparkfuse.analysis import analysis_text
+from sparkfuse.analysis.terminal_text import readable
 from sparkfuse.commands.analyze import spread_history
 from tests.unit.native_analytics.event_log_lines import Executor, Run, Stage, Task, even, nightly
 
@@ -275,14 +275,14 @@ def test_text_of_a_log_is_one_line_that_fits(text: str, expected: str):
 )
 def test_the_cause_of_a_failure_is_named(reason: str, expected: str):
     """Of a Python trace the line that names the error, not the files above it."""
-    assert screen.cause(reason) == expected
+    assert analysis_text.cause(reason) == expected
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_the_screen_fits_its_width(tmp_path: Path, width: int):
     """On a narrow terminal columns give way; no line is longer than the screen."""
     from sparkfuse_kernel.event_logs.find import find_logs
-    from sparkfuse_native_analytics.offline.analysis import analyse
+    from sparkfuse_native_analytics.offline.analysis import analyze
     from sparkfuse_native_analytics.offline.application import read_application
     from sparkfuse_rules.compiled import rules_offline
 
@@ -290,7 +290,7 @@ def test_the_screen_fits_its_width(tmp_path: Path, width: int):
     log = Run([Stage(0, spilled, name="x" * 200), Stage(1, even(9), status="failed")], failed=True)
     (found,) = find_logs(str(log.write(tmp_path / "log"))).logs
     console = Console(width=width, record=True, file=(tmp_path / "out").open("w"), markup=False, emoji=False)
-    screen.show(analyse(read_application(found), rules_offline()), console=console)
+    analysis_text.show(analyze(read_application(found), rules_offline()), console=console)
     lines = console.export_text().splitlines()
 
     assert max(map(len, lines)) <= width

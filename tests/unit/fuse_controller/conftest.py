@@ -1,4 +1,4 @@
-"""A controller of the scene, in a mode and with a policy."""
+"""Fixtures that build a fuse controller and feed it rows and findings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_native_analytics.fuse_controller.policy import Policy
-from sparkfuse_native_analytics.fuse_controller.policy_reload import ControllerPolicy
+from sparkfuse_native_analytics.fuse_controller.controller import FuseController
+from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
+from sparkfuse_native_analytics.fuse_controller.safeguards import Safeguards
 from sparkfuse_native_analytics.fuse_controller.view import LiveView
-from sparkfuse_native_analytics.fuse_controller.work import FuseController
 from sparkfuse_rules.catalog import load_catalog
 from tests.unit.fuse_controller.scene import World
 
@@ -24,19 +24,19 @@ def world():
 
 @pytest.fixture
 def make_controller(world):
-    """A controller in a mode, with a policy; it has seen nothing yet."""
+    """Return a function that builds a controller without any rows or findings."""
 
-    def make(mode="act", configuration=None, **policy):
+    def make(mode="act", configuration=None, **safeguards):
         rules = {rule.id: rule for rule in load_catalog(overrides=configuration).with_fuse()}
-        orders = ControllerPolicy(rules, mode, dataclasses.replace(Policy(), **policy))
-        return FuseController(orders, LiveView(orders.watched(), 20_000), world.key, "http://127.0.0.1:3000")
+        policy = ControllerPolicy(rules, mode, dataclasses.replace(Safeguards(), **safeguards))
+        return FuseController(policy, LiveView(policy.watched(), 20_000), world.key, "http://127.0.0.1:3000")
 
     return make
 
 
 @pytest.fixture
 def show():
-    """Show a controller rows and findings."""
+    """Return a function that adds rows and findings to a controller."""
 
     def give(controller, *messages):
         rows = [message.SerializeToString() for message in messages if isinstance(message, LiveRow)]

@@ -1,4 +1,4 @@
-"""A scene for the fuse controller: rows of one runaway stage, the finding of it, and a world that is made of lists."""
+"""Test data for the fuse controller: rows of a runaway stage, its finding, and an Environment without I/O."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
 from sparkfuse_contracts.generated.signal_pb2 import Signal
 from sparkfuse_native_analytics.fuse_controller.keys import key_id
 from sparkfuse_native_analytics.fuse_controller.signing import verify
-from sparkfuse_native_analytics.fuse_controller.silences import AlertmanagerSilentError
+from sparkfuse_native_analytics.fuse_controller.silences import SilenceUnknownError
 
 RULE = "stage_runaway_spill"
 START_MS = 1_795_226_400_000
@@ -18,7 +18,7 @@ NOW_MS = START_MS + 3_600_000
 
 
 def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, **stage):
-    """One row of a running stage that spills 60 GB while nothing ends; ``stage`` says what is otherwise."""
+    """One row of a running stage that spills 60 GB while no task ends; ``stage`` overrides columns."""
     columns = {
         "stage_id": 3, "stage_attempt": 0, "name": "sort at job.py:7", "status": "running", "elapsed_ms": 900_000,
         "disk_spilled_bytes": 60_000_000_000, "since_finish_ms": 700_000, "running_tasks": 2, "finished_tasks": 0,
@@ -30,7 +30,7 @@ def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, **stage):
 
 
 def finding(app_id="app-1", now_ms=NOW_MS, job_key="orders", severity="critical", completeness=1.0, state="firing"):
-    """The finding that detection makes of it."""
+    """The finding that detection emits for that row."""
     run = FindingRun(run_key=app_id, app_id=app_id, app_attempt=0, app_start_ms=START_MS, stage_id=3, stage_attempt=0,
                      state=state, severity=severity)  # fmt: skip
     return Finding(
@@ -41,7 +41,7 @@ def finding(app_id="app-1", now_ms=NOW_MS, job_key="orders", severity="critical"
 
 @dataclass
 class World:
-    """What the fuse controller sees and does."""
+    """An Environment that records actions and signals in lists."""
 
     key: object
     time_ms: int = NOW_MS
@@ -53,32 +53,32 @@ class World:
     arriving: list = field(default_factory=list)
 
     def now_ms(self):
-        """The scene's time."""
+        """Return the fixed time."""
         return self.time_ms
 
     def refresh(self):
-        """What arrives between decision and act."""
+        """Deliver the records that arrive between decision and act."""
         for arrive in self.arriving:
             arrive()
 
     def silenced(self, finding_id):
-        """Whether the scene silenced it."""
+        """Whether the test silenced the finding."""
         if not self.alertmanager:
-            raise AlertmanagerSilentError("none answers")
+            raise SilenceUnknownError("none answers")
         return finding_id in self.silenced_findings
 
     def write_action(self, action):
-        """Keep the step."""
+        """Record the action."""
         if self.broken:
             raise OSError("the broker does not answer")
         self.actions.append(action)
 
     def write_signal(self, signed, signal):
-        """Keep the signal as a hook with the public key reads it."""
+        """Record the signal after verifying it with the public key, as the hook does."""
         public = self.key.public_key()
         self.signals.append(verify(signed, {key_id(public): public}))
 
     @property
     def outcomes(self):
-        """The steps in their order."""
+        """The outcomes of all actions in order."""
         return [action.outcome for action in self.actions]

@@ -6,17 +6,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from sparkfuse_contracts.generated.action_pb2 import Action
-from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, blow, look, ready
-from sparkfuse_native_analytics.fuse_controller.fuse_states import FuseStates
-from sparkfuse_native_analytics.fuse_controller.policy import HOUR_MS, Budget
-from sparkfuse_native_analytics.fuse_controller.verdict import Run
+from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, advance, blow, ready
+from sparkfuse_native_analytics.fuse_controller.fuse_registry import FuseRegistry
+from sparkfuse_native_analytics.fuse_controller.rule_match import Run
+from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, Budget
 
 TIMES = Times(cool_down_ms=100, quiet_ms=50)
 CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
 
 
 @pytest.mark.parametrize(
-    ("state", "condemned", "after_ms", "expected", "may_blow"),
+    ("state", "matches", "after_ms", "expected", "may_blow"),
     [
         (CLOSED, False, 1_000, CLOSED, True),
         (CLOSED, True, 1_000, CLOSED, True),
@@ -29,45 +29,45 @@ CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
         (HALF_OPEN, True, 50, HALF_OPEN, True),
     ],
 )
-def test_every_transition_of_the_fuse(state, condemned, after_ms, expected, may_blow):
-    """The whole table: state, verdict and time give the next state, and whether a verdict may blow it."""
-    fuse = look(Fuse(state, since_ms=0, condemned_ms=0), condemned, after_ms, TIMES)
+def test_each_state_transition(state, matches, after_ms, expected, may_blow):
+    """State, match and elapsed time determine the next state, and whether a match may blow the fuse."""
+    fuse = advance(Fuse(state, since_ms=0, matched_ms=0), matches, after_ms, TIMES)
 
     assert fuse.state is expected
     assert ready(fuse) is may_blow
 
 
-def test_a_condemned_half_open_fuse_does_not_close():
-    """Quiet is counted from the last verdict, not from when the fuse became half-open."""
-    fuse = look(Fuse(HALF_OPEN, since_ms=0), True, 40, TIMES)
+def test_quiet_period_starts_at_last_match():
+    """A half-open fuse closes a quiet period after the last match, not after the state change."""
+    fuse = advance(Fuse(HALF_OPEN, since_ms=0), True, 40, TIMES)
 
-    assert look(fuse, False, 60, TIMES).state is HALF_OPEN
-    assert look(fuse, False, 90, TIMES).state is CLOSED
+    assert advance(fuse, False, 60, TIMES).state is HALF_OPEN
+    assert advance(fuse, False, 90, TIMES).state is CLOSED
 
 
 class FuseMachine(RuleBasedStateMachine):
-    """Any order of looks and acts."""
+    """Advances and blows a fuse in any order."""
 
     def __init__(self):
         super().__init__()
         self.fuse, self.now_ms, self.blown_ms = Fuse(), 0, []
 
-    @rule(step_ms=st.integers(min_value=0, max_value=120), condemned=st.booleans())
-    def look_again(self, step_ms, condemned):
-        """Time passes."""
+    @rule(step_ms=st.integers(min_value=0, max_value=120), matches=st.booleans())
+    def advance_time(self, step_ms, matches):
+        """Let time pass, with or without a match."""
         self.now_ms += step_ms
-        self.fuse = look(self.fuse, condemned, self.now_ms, TIMES)
+        self.fuse = advance(self.fuse, matches, self.now_ms, TIMES)
 
     @precondition(lambda self: ready(self.fuse))
     @rule()
     def act(self):
-        """Whenever it may."""
+        """Blow the fuse if it is ready."""
         self.fuse = blow(self.fuse, self.now_ms)
         self.blown_ms.append(self.now_ms)
 
     @invariant()
     def two_acts_are_a_cool_down_apart(self):
-        """Whatever happens between them."""
+        """Two acts are at least one cool-down apart, whatever happens between them."""
         pairs = zip(self.blown_ms, self.blown_ms[1:], strict=False)
 
         assert all(later - earlier >= TIMES.cool_down_ms for earlier, later in pairs)
@@ -93,27 +93,27 @@ def act(number, at_ms, job="orders", tenant="", mode="act", outcome="would_act",
         pytest.param([act(1, 0, job="a"), act(2, 0, job="b"), act(3, 0, job="c")], "tenant_per_hour", id="tenant"),
         pytest.param([act(n, 0, job=f"j{n}", tenant=f"t{n}") for n in range(4)], "global_per_hour", id="global"),
         pytest.param([act(1, 0), act(1, 0)], None, id="the same act read twice"),
-        pytest.param([act(1, 0, mode="shadow"), act(2, 0, mode="shadow")], None, id="what the shadow would have done"),
-        pytest.param([act(1, 0, outcome="held"), act(2, 0, outcome="sent")], None, id="other steps"),
+        pytest.param([act(1, 0, mode="shadow"), act(2, 0, mode="shadow")], None, id="acts of shadow mode"),
+        pytest.param([act(1, 0, outcome="held"), act(2, 0, outcome="sent")], None, id="other outcomes"),
         pytest.param([act(1, -HOUR_MS), act(2, -HOUR_MS)], None, id="more than an hour ago"),
     ],
 )
-def test_budgets_are_of_the_last_hour(acts, expected):
-    """Per job, tenant and all; the audit read again counts each act once."""
-    states = FuseStates()
+def test_budgets_cover_last_hour(acts, expected):
+    """Acts count per job, per tenant and in total; reading the audit log again counts each act once."""
+    fuses = FuseRegistry()
     for each in acts:
-        states.record(each)
-    spent = states.over_budget("orders", "", False, 1, Budget(job_per_hour=2, tenant_per_hour=3, global_per_hour=4))
+        fuses.record(each)
+    spent = fuses.over_budget("orders", "", False, 1, Budget(job_per_hour=2, tenant_per_hour=3, global_per_hour=4))
 
     assert spent is None if expected is None else expected in spent
 
 
-def test_a_restart_remembers_the_open_fuse_and_the_generation():
-    """State comes from the audit, not from memory: a new controller does not shoot twice."""
-    states = FuseStates()
-    states.record(act(1, 1_000, generation=70_000))
+def test_restart_restores_open_fuse_and_generation():
+    """State is rebuilt from the audit log, so a restarted controller does not act twice."""
+    fuses = FuseRegistry()
+    fuses.record(act(1, 1_000, generation=70_000))
     run = Run("prod", "app-1", 0, 5)
 
-    assert states.look(run, "stage_runaway_spill", True, 1_050, TIMES).state is OPEN
-    assert states.next_generation("app-1", 2_000) == 70_001
-    assert states.next_generation("app-2", 2_000) == 2_000
+    assert fuses.advance(run, "stage_runaway_spill", True, 1_050, TIMES).state is OPEN
+    assert fuses.next_generation("app-1", 2_000) == 70_001
+    assert fuses.next_generation("app-2", 2_000) == 2_000

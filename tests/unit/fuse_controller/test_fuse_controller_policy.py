@@ -5,9 +5,9 @@ import os
 import pytest
 
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
 from sparkfuse_native_analytics.fuse_controller.fuse import Times
-from sparkfuse_native_analytics.fuse_controller.policy import BigPicture, Budget, Hold, Policy, read_policy
-from sparkfuse_native_analytics.fuse_controller.policy_reload import PolicyFile
+from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget, Hold, Safeguards, read_safeguards
 from sparkfuse_rules.errors import RuleError
 
 WHOLE = """
@@ -33,11 +33,11 @@ def written(tmp_path):
     return write
 
 
-def test_the_policy_is_read(written):
-    """Budgets, times, the big picture and holds; a date ends with its day in UTC."""
-    policy = read_policy(written(WHOLE))
+def test_safeguards_are_read(written):
+    """Budgets, times, big_picture and holds are read; a date means the end of its day in UTC."""
+    safeguards = read_safeguards(written(WHOLE))
 
-    assert policy == Policy(
+    assert safeguards == Safeguards(
         Budget(1, 2, 3),
         Times(300_000, 30_000),
         BigPicture(0.2, 5),
@@ -49,13 +49,13 @@ def test_the_policy_is_read(written):
     )
 
 
-def test_without_a_file_the_defaults_hold():
-    """Nothing written is the default policy."""
-    assert read_policy(None) == Policy()
+def test_defaults_apply_without_a_file():
+    """Without a sparkfuse.yaml, all safeguards have their defaults."""
+    assert read_safeguards(None) == Safeguards()
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("fuses: {}", ["'fuses'", "'fuse'"]),
         ("fuse: {bugdet: {}}", ["'bugdet'", "'budget'"]),
@@ -69,43 +69,43 @@ def test_without_a_file_the_defaults_hold():
         ("holds: [{reason: x, until: soon}]", ["holds[0].until", "'soon'"]),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(written, text, said):
-    """A hold that would not hold is an error, not silence."""
+def test_invalid_key_is_reported_with_its_path(written, text, message):
+    """A misspelled hold is an error, so that it is not ignored silently."""
     with pytest.raises(RuleError) as caught:
-        read_policy(written(text))
+        read_safeguards(written(text))
 
-    assert all(part in str(caught.value) for part in said), caught.value
+    assert all(part in str(caught.value) for part in message), caught.value
 
 
 def settings_of(path, mode="shadow"):
     return Settings.from_environment({"SPARKFUSE_CONFIG": str(path), "SPARKFUSE_FUSE_MODE": mode})
 
 
-def test_a_mode_that_signs_needs_a_key(written):
-    """Found at the start, not at the first runaway."""
+def test_signing_mode_without_key_is_rejected(written):
+    """A missing signing key is reported at the start, not at the first act."""
     path = written("rules: {stage_runaway_spill: {fuse: {mode: act}}}")
 
     with pytest.raises(RuleError, match="SPARKFUSE_SIGNING_KEY"):
-        PolicyFile(settings_of(path))
+        PolicyReloader(settings_of(path))
 
 
-def test_a_rule_has_its_own_mode_before_the_default(written):
-    """sparkfuse.yaml promotes a rule by its name."""
-    file = PolicyFile(settings_of(written("rules: {stage_runaway_spill: {fuse: {mode: off}}}")))
+def test_mode_of_rule_overrides_default(written):
+    """sparkfuse.yaml can set the mode of one rule."""
+    file = PolicyReloader(settings_of(written("rules: {stage_runaway_spill: {fuse: {mode: off}}}")))
 
-    assert file.orders.watched() == []
+    assert file.policy.watched() == []
 
 
-def test_a_changed_file_is_read_again_and_a_broken_one_changes_nothing(written):
-    """A hold works at once; a typing error leaves the old orders."""
+def test_changed_file_is_reloaded_and_invalid_file_ignored(written):
+    """A new hold takes effect at once; an invalid file leaves the old policy in force."""
     path = written("holds: []")
-    file = PolicyFile(settings_of(path))
+    file = PolicyReloader(settings_of(path))
 
-    assert file.changed() is None
+    assert file.reload() is None
     written("holds: [{reason: release night}]")
-    assert file.changed().policy.holds == (Hold("release night"),)
+    assert file.reload().safeguards.holds == (Hold("release night"),)
     written("holds: [{reasons: typing error!}]")
-    assert file.changed() is None
-    assert file.orders.policy.holds == (Hold("release night"),)
+    assert file.reload() is None
+    assert file.policy.safeguards.holds == (Hold("release night"),)
     os.utime(path)
-    assert file.changed() is None
+    assert file.reload() is None

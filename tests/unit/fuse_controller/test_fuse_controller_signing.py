@@ -24,8 +24,8 @@ def pair(tmp_path_factory):
 
 
 @given(st.text(), st.integers(min_value=0, max_value=2**63 - 1))
-def test_a_signal_survives_signing_and_the_wire(pair, evidence, generation):
-    """Whatever text the evidence holds, the hook reads what was signed."""
+def test_signal_round_trips_through_envelope(pair, evidence, generation):
+    """For any text in the evidence, the hook reads the same signal that was signed."""
     private, public = pair
     signal = Signal(signal_id="s", app_id="a", generation=generation, evidence=evidence)
     arrived = from_json(SignedSignal, to_json(sign(signal, private)))
@@ -34,8 +34,8 @@ def test_a_signal_survives_signing_and_the_wire(pair, evidence, generation):
 
 
 @pytest.mark.parametrize("field", ["payload", "signature", "key_id"])
-def test_a_changed_envelope_is_refused(pair, field):
-    """One letter otherwise, and no key verifies it."""
+def test_modified_envelope_is_rejected(pair, field):
+    """If one letter of the envelope changes, verification fails."""
     private, public = pair
     signed = sign(Signal(signal_id="s", app_id="a"), private)
     setattr(signed, field, "x" + getattr(signed, field)[1:])
@@ -44,8 +44,8 @@ def test_a_changed_envelope_is_refused(pair, field):
         verify(signed, public)
 
 
-def test_a_key_pair_is_made_once_and_its_private_half_is_private(tmp_path):
-    """The same files the second time; only the owner reads the private key, everybody the public one."""
+def test_key_pair_is_created_once_with_safe_modes(tmp_path):
+    """A second call returns the same files; only the owner can read the private key."""
     first, second = ensure_key_pair(tmp_path / "keys"), ensure_key_pair(tmp_path / "keys")
 
     assert first == second
@@ -54,8 +54,8 @@ def test_a_key_pair_is_made_once_and_its_private_half_is_private(tmp_path):
 
 @pytest.mark.parametrize("load", [load_private_key, load_public_key])
 @pytest.mark.parametrize("content", [None, b"", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"])
-def test_what_is_no_key_is_refused_with_the_file(tmp_path, load, content):
-    """A wrong key file stops the start with its name."""
+def test_invalid_key_file_is_reported_with_its_name(tmp_path, load, content):
+    """An invalid key file raises KeyUnusableError with the file name."""
     path = tmp_path / "key.pem"
     if content is not None:
         path.write_bytes(content)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sparkfuse_native_analytics.offline.causes import told
-from sparkfuse_native_analytics.offline.judge import Finding
+from sparkfuse_native_analytics.offline.evaluate import Finding
+from sparkfuse_native_analytics.offline.finding_groups import group_findings
 from sparkfuse_rules.compiled import CompiledRule
 
 
@@ -14,7 +14,7 @@ def finding(rule: str, severity: str = "warning", inhibits: tuple[str, ...] = ()
 
 
 def names(findings: list[Finding], jobs: dict[int, list[int]] | None = None) -> list[tuple[str, int, str | None]]:
-    return [(each.finding.rule.id, each.count, each.inhibited_by) for each in told(findings, jobs or {})]
+    return [(each.finding.rule.id, each.count, each.inhibited_by) for each in group_findings(findings, jobs or {})]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,8 @@ def test_a_job_explains_what_failed_in_its_stages_only():
 def test_all_causes_of_one_kind_are_one_cause():
     """Forty lost executors and what they broke: one finding, and its symptoms once each."""
     lost = [finding("lost", "critical", ("fetch",)) for _ in range(40)]
-    found = told([*lost, finding("fetch", stage_id=3), finding("fetch", stage_id=3), finding("fetch", stage_id=4)], {})
+    found = group_findings(
+        [*lost, finding("fetch", stage_id=3), finding("fetch", stage_id=3), finding("fetch", stage_id=4)], {}
+    )
 
     assert [(each.finding.rule.id, each.count) for each in found] == [("lost", 40), ("fetch", 2), ("fetch", 1)]

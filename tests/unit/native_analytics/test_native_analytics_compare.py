@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sparkfuse_native_analytics.compare import Attempt, Run, Stage, compare
-from sparkfuse_native_analytics.compare.causes import CAUSES, cause_of
-from sparkfuse_native_analytics.compare.configuration import bears_on, changed
+from sparkfuse_native_analytics.compare.attribution import PARTS
+from sparkfuse_native_analytics.compare.configuration_changes import bears_on, changed
 from sparkfuse_native_analytics.compare.critical_path import OUTSIDE, shares
-from sparkfuse_native_analytics.compare.parts import PARTS
+from sparkfuse_native_analytics.compare.difference_causes import CAUSES, cause_of
 from sparkfuse_native_analytics.compare.run import Executor
 from sparkfuse_native_analytics.compare.shapley import contributions
 

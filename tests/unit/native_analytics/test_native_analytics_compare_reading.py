@@ -9,7 +9,7 @@ import pytest
 
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.compare import Run as ComparedRun
-from sparkfuse_native_analytics.compare.reading import read_run
+from sparkfuse_native_analytics.compare.run_from_log import read_run
 from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, even
 
 

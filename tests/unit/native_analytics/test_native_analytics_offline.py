@@ -12,10 +12,10 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_kernel.event_logs.log import UnreadableLogError
 from sparkfuse_native_analytics.offline import analysis
-from sparkfuse_native_analytics.offline.analysis import analyse, worst_severity
+from sparkfuse_native_analytics.offline.analysis import analyze, worst_severity
 from sparkfuse_native_analytics.offline.application import read_application, read_applications, read_tasks
 from sparkfuse_native_analytics.offline.application_row import between_jobs_ms
-from sparkfuse_native_analytics.offline.history import History, lessons
+from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns, training_samples
 from sparkfuse_native_analytics.offline.history_rows import history_rows
 from sparkfuse_rules.compiled import rules_offline
 from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, counted, even, nightly
@@ -37,14 +37,14 @@ def read(tmp_path: Path):
 def learned(read):
     """What some runs taught."""
 
-    def history(*runs: Run) -> History:
-        return History([read(run, f"run-{place}") for place, run in enumerate(runs)])
+    def history(*runs: Run) -> EarlierRuns:
+        return EarlierRuns([read(run, f"run-{place}") for place, run in enumerate(runs)])
 
     return history
 
 
 def found(application, history=None) -> list[tuple[str, str]]:
-    return [(each["rule"], each["severity"]) for each in analyse(application, RULES, history)["findings"]]
+    return [(each["rule"], each["severity"]) for each in analyze(application, RULES, history)["findings"]]
 
 
 def test_the_rows_have_the_columns_and_formulas_of_the_live_view(read):
@@ -156,7 +156,7 @@ def test_a_stage_without_an_end_runs_up_to_the_last_word_of_the_log(read):
     """The log of a driver that was killed: what it took so far, and the tasks that never ended."""
     tasks = [Task(1_000), Task(40_000), Task(1, reason=None)]
     application = read(Run([Stage(3, tasks, status="running")], ended=False))
-    made = analyse(application, RULES)
+    made = analyze(application, RULES)
 
     assert application.stages("status", "elapsed_ms") == [{"status": "running", "elapsed_ms": 40_000}]
     assert made["application"]["status"] == "running"
@@ -183,14 +183,14 @@ def test_a_bad_line_lowers_the_completeness_of_all(read):
     application = read(Run([Stage(0, even(10, 4))], more=["{broken", "]"]))
 
     assert 0.8 < application.completeness < 0.95
-    assert analyse(application, RULES)["evidence"]["malformed"] == 2
+    assert analyze(application, RULES)["evidence"]["malformed"] == 2
 
 
 def test_skew_and_spill_are_found_with_their_numbers(read):
     """The rules of the catalog hold offline as they do live."""
     skewed = [*even(1_000, 15), Task(31_000, 90_000_000)]
     spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
-    made = analyse(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
+    made = analyze(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
     spill, skew = sorted(made["findings"], key=lambda each: -each["stage_id"])
 
     assert [skew["rule"], skew["severity"], skew["stage_id"]] == ["stage_skew", "warning", 0]
@@ -234,7 +234,7 @@ def test_a_source_that_reports_nothing_is_judged_by_the_rows_of_its_operators(re
     assert found(slow, known) == [("stage_slow", "warning"), ("application_slow", "warning")]
     assert all(
         "measured by the rows of its SQL operators" in each["description"]
-        for each in analyse(slow, RULES, known)["findings"]
+        for each in analyze(slow, RULES, known)["findings"]
     )
 
 
@@ -248,7 +248,7 @@ def test_history_has_the_rows_of_operators(read):
 def test_without_any_measure_of_work_the_bar_is_higher_and_the_finding_says_so(read, learned):
     """Twice as slow is nothing then; seven times is."""
     known = learned(*(counted(day, wall_ms, None) for day, wall_ms in enumerate(COUNTED_MS)))
-    findings = analyse(read(counted(9, 420_000, None)), RULES, known)["findings"]
+    findings = analyze(read(counted(9, 420_000, None)), RULES, known)["findings"]
 
     assert found(read(counted(9, 150_000, None)), known) == []
     assert [each["rule"] for each in findings] == ["stage_slow", "application_slow"]
@@ -261,7 +261,7 @@ def test_a_run_is_judged_by_what_was_known_before_it_started(read, learned):
     known = learned(*HEALTHY[:3], slow, *HEALTHY[4:])
 
     assert found(read(slow), known) == []
-    assert analyse(read(slow), RULES, known)["application"]["baseline_runs"] is None
+    assert analyze(read(slow), RULES, known)["application"]["baseline_runs"] is None
 
 
 def test_the_order_of_history_does_not_matter_and_doubles_add_nothing(read, learned):
@@ -269,7 +269,7 @@ def test_the_order_of_history_does_not_matter_and_doubles_add_nothing(read, lear
     slow = read(nightly(9, 180_000))
     once, mixed = learned(*HEALTHY), learned(*HEALTHY[::-1], *HEALTHY)
 
-    assert analyse(slow, RULES, once)["stages"] == analyse(slow, RULES, mixed)["stages"]
+    assert analyze(slow, RULES, once)["stages"] == analyze(slow, RULES, mixed)["stages"]
 
 
 @pytest.mark.parametrize(
@@ -283,15 +283,15 @@ def test_the_order_of_history_does_not_matter_and_doubles_add_nothing(read, lear
 )
 def test_a_run_that_did_not_end_well_teaches_nothing(read, run):
     """Only complete and successful runs are history."""
-    assert lessons(read(run)) == []
+    assert training_samples(read(run)) == []
 
 
 def test_a_stage_that_was_tried_again_teaches_nothing_of_itself(read):
     """A later attempt runs a part of the tasks; the application as a whole still teaches."""
     first = Stage(3, even(1_000), status="failed")
-    taught = lessons(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
+    taught = training_samples(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
 
-    assert [lesson.sample.wall_ms for lesson in taught] == [2_500, 900]
+    assert [sample.sample.wall_ms for sample in taught] == [2_500, 900]
 
 
 def test_incomplete_evidence_pages_nobody(read, learned):
@@ -307,7 +307,7 @@ def test_incomplete_evidence_pages_nobody(read, learned):
 
 def test_what_cannot_be_decided_says_so(read):
     """Rules whose evidence is live only are neither a finding nor a clean bill."""
-    undecided = {each["rule"]: each["reason"] for each in analyse(read(nightly(0, 1_000)), RULES)["not_decidable"]}
+    undecided = {each["rule"]: each["reason"] for each in analyze(read(nightly(0, 1_000)), RULES)["not_decidable"]}
 
     assert undecided["task_stuck"] == "needs what only a running job tells: stalled_ms, activity"
     assert {"stage_runaway_spill", "node_bad", "storage_slow", "executor_silent", "deadline_at_risk"} < set(undecided)
@@ -325,7 +325,7 @@ def test_what_cannot_be_decided_says_so(read):
 )
 def test_the_analysis_is_what_its_schema_says(read, run):
     """Every key is there, numbers are numbers, absent is null: JSON that survives its own writing."""
-    made = analyse(read(run), RULES)
+    made = analyze(read(run), RULES)
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
 
     assert json.loads(json.dumps(made, allow_nan=False)) == made
@@ -339,7 +339,7 @@ def test_absurd_numbers_stop_nothing(tmp_path, number):
     (tmp_path / "log").write_text("\n".join(absurd))
     (log,) = find_logs(str(tmp_path / "log")).logs
     application = read_application(log)
-    made = analyse(application, RULES, History([application]))
+    made = analyze(application, RULES, EarlierRuns([application]))
     rows = [row.SerializeToString() for row in history_rows(application, "test", "team")]
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
 
@@ -365,9 +365,9 @@ def test_many_are_judged_as_each_alone(read, monkeypatch):
     skewed = Run([Stage(0, [*even(1_000, 15), Task(31_000, 90_000_000)])])
     runs = [nightly(0, 1_000), skewed, Run([]), skewed, nightly(1, 1_000), Run([]), skewed]
     applications = [read(run, f"log-{place}") for place, run in enumerate(runs)]
-    together = [made for _, made in analysis.analyse_many(applications, RULES)]
+    together = [made for _, made in analysis.analyze_all(applications, RULES)]
 
-    assert together == [analyse(application, RULES) for application in applications]
+    assert together == [analyze(application, RULES) for application in applications]
     assert [len(made["findings"]) for made in together] == [0, 1, 0, 1, 0, 0, 1]
 
 

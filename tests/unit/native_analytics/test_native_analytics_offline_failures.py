@@ -9,12 +9,12 @@ import pytest
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_kernel.event_logs.find import find_logs
-from sparkfuse_native_analytics.offline.analysis import analyse
+from sparkfuse_native_analytics.offline.analysis import analyze
 from sparkfuse_native_analytics.offline.application import application_of, read_application
 from sparkfuse_native_analytics.offline.failure_rows import failure_rows
 from sparkfuse_native_analytics.offline.job_rows import job_rows
 from sparkfuse_native_analytics.offline.loss_rows import loss_rows
-from sparkfuse_native_analytics.offline.views import rows_of
+from sparkfuse_native_analytics.offline.view_rows import view_rows
 from sparkfuse_rules.compiled import compile_offline, rules_offline
 from tests.unit.native_analytics.event_log_lines import START_MS, Executor, Run, Stage, Task, even
 
@@ -69,7 +69,7 @@ def test_failed_attempts_are_rows_by_class(read):
 def test_a_block_that_could_not_be_fetched_names_who_held_it(read):
     """Not the task that asked is at fault but the executor that is gone."""
     lost = Task(100, reason="FetchFailed", error="Connection refused", index=1)
-    made = analyse(read(Run([Stage(4, [lost, *even(1_000, 3)])])), RULES)
+    made = analyze(read(Run([Stage(4, [lost, *even(1_000, 3)])])), RULES)
     (found,) = [each for each in made["findings"] if each["rule"] == "fetch_failed"]
 
     assert found["executor_id"] == "7"
@@ -80,7 +80,7 @@ def test_one_failed_attempt_of_many_is_nothing_to_tell(read):
     """Spark makes good for it."""
     tasks = [failing(DISK_FULL), *even(1_000, 60)]
 
-    assert analyse(read(Run([Stage(0, tasks, num_tasks=60)])), RULES)["findings"] == []
+    assert analyze(read(Run([Stage(0, tasks, num_tasks=60)])), RULES)["findings"] == []
 
 
 def test_executors_that_were_asked_to_leave_or_left_at_the_end_are_no_loss(read):
@@ -92,7 +92,7 @@ def test_executors_that_were_asked_to_leave_or_left_at_the_end_are_no_loss(read)
 
     assert {row["failure_kind"] for row in loss_rows(application)} == {"benign"}
     assert len(loss_rows(application)) == 5
-    assert analyse(application, RULES)["findings"] == []
+    assert analyze(application, RULES)["findings"] == []
 
 
 def test_executors_that_never_came_up_do_not_count_among_those_that_were_there(read):
@@ -107,7 +107,7 @@ def test_executors_that_never_came_up_do_not_count_among_those_that_were_there(r
 def test_many_lost_executors_are_one_finding_with_their_number(read):
     """A screen stays a screen: the worst is told, and how often."""
     lost = [Executor(str(number), 5_000 + number, KILLED) for number in range(40)]
-    made = analyse(read(Run([Stage(0, even(30_000, 4))], executors=lost)), RULES)
+    made = analyze(read(Run([Stage(0, even(30_000, 4))], executors=lost)), RULES)
     churn, loss = made["findings"]
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
 
@@ -125,7 +125,7 @@ def test_what_a_lost_executor_broke_stands_below_it(read):
     fetch = Task(100, reason="FetchFailed", error="Connection refused", index=1)
     gone = Task(100, reason="ExecutorLostFailure", error=KILLED, index=2)
     first = Stage(0, [fetch, gone, *even(9_000, 2)], status="failed", num_tasks=4)
-    made = analyse(
+    made = analyze(
         read(Run([first, Stage(0, even(900, 4), attempt=1)], executors=[Executor("7", 1_500, KILLED)])), RULES
     )
 
@@ -145,7 +145,7 @@ def test_a_failed_job_says_its_first_cause_and_explains_the_failures_in_its_stag
     tasks = [failing(VALUE_ERROR)] * 4
     application = read(Run([Stage(4, tasks, status="failed")], failed=True, failure=text))
     (job,) = job_rows(application)
-    made = analyse(application, RULES)
+    made = analyze(application, RULES)
 
     assert set(job) == set(view_specs()["job_live"].columns)
     assert (job["status"], job["failed_stage_id"], job["failure_kind"], job["retry"]) == (
@@ -158,7 +158,7 @@ def test_a_failed_job_says_its_first_cause_and_explains_the_failures_in_its_stag
 
 def test_a_cancelled_job_is_no_failure(read):
     """Somebody wanted it so."""
-    made = analyse(read(Run([Stage(4, even(10))], failed=True, failure="Job 0 cancelled by the user")), RULES)
+    made = analyze(read(Run([Stage(4, even(10))], failed=True, failure="Job 0 cancelled by the user")), RULES)
 
     assert made["findings"] == []
     assert made["jobs"][0]["failure"] == "cancelled"
@@ -182,7 +182,7 @@ def test_a_query_that_fails_though_no_job_of_it_does_is_found(read, cancelled):
     more = {"failed": True, "failure": "Job 0 cancelled part of cancelled job group x"} if cancelled else {}
     application = read(Run([Stage(4, even(10))], query=5, more=query(5, TOO_LONG), **more))
     row = job_rows(application)[-1]
-    (found,) = analyse(application, RULES)["findings"]
+    (found,) = analyze(application, RULES)["findings"]
 
     assert set(row) == set(view_specs()["job_live"].columns)
     assert (row["job_id"], row["status"], row["elapsed_ms"], row["failure"]) == (
@@ -230,7 +230,7 @@ def test_an_executor_whose_loss_ends_the_application_is_a_loss(read):
 def test_a_straggler_is_found_at_its_host(read):
     """Same bytes, ten times the time: not the data."""
     tasks = [*even(5_000, 7), Task(60_000, executor="3")]
-    (found,) = analyse(read(Run([Stage(4, tasks)])), RULES)["findings"]
+    (found,) = analyze(read(Run([Stage(4, tasks)])), RULES)["findings"]
 
     assert found["rule"] == "task_straggler"
     assert "on executor 3 (node-3)" in found["description"]
@@ -240,7 +240,7 @@ def test_an_exploding_join_is_found_by_its_operator(read):
     """What the operator made and a filter threw away again is in no byte that the stage wrote."""
     stages = [Stage(4, even(5_000, 8), output_rows=20_000_000)]
 
-    assert [each["rule"] for each in analyse(read(Run(stages)), RULES)["findings"]] == ["output_explosion"]
+    assert [each["rule"] for each in analyze(read(Run(stages)), RULES)["findings"]] == ["output_explosion"]
 
 
 def test_a_stage_runs_python_when_one_of_its_operators_does(read):
@@ -253,7 +253,7 @@ def test_a_stage_runs_python_when_one_of_its_operators_does(read):
 def test_an_application_that_ended_with_work_open_is_incomplete(read):
     """Its totals are too low, and a rule says so."""
     tasks = [*even(1_000, 30), *[Task(1, reason=None)] * 12]
-    made = analyse(read(Run([Stage(4, tasks, num_tasks=42, status="running")])), RULES)
+    made = analyze(read(Run([Stage(4, tasks, num_tasks=42, status="running")])), RULES)
 
     assert [each["rule"] for each in made["findings"]] == ["application_incomplete"]
 
@@ -272,12 +272,12 @@ def test_a_log_that_never_got_its_end_is_incomplete(read, ended, later_ms, told)
     application = read(Run([Stage(4, even(1_000, 30), status="succeeded" if ended else "running")], ended=ended))
     judged = application_of(application.read, now_ms=application.until_ms + later_ms)
 
-    assert [each["rule"] for each in analyse(judged, RULES)["findings"]] == told
+    assert [each["rule"] for each in analyze(judged, RULES)["findings"]] == told
 
 
 def test_a_log_with_gaps_is_told_as_lossy(read):
     """What is said of the run rests on the rest."""
-    made = analyse(read(Run([Stage(4, even(1_000, 30))], more=["{broken"] * 3)), RULES)
+    made = analyze(read(Run([Stage(4, even(1_000, 30))], more=["{broken"] * 3)), RULES)
 
     assert [each["rule"] for each in made["findings"]] == ["collector_lossy"]
 
@@ -291,8 +291,8 @@ def test_a_team_may_set_a_rule_otherwise_for_its_job_offline_too(read, tmp_path)
     rules = compile_offline(settings)
     stages = [Stage(4, [*even(5_000, 7), Task(60_000)])]
 
-    assert analyse(read(Run(stages)), rules)["findings"] == []
-    assert [each["rule"] for each in analyse(read(Run(stages, job="other")), rules)["findings"]] == ["task_straggler"]
+    assert analyze(read(Run(stages)), rules)["findings"] == []
+    assert [each["rule"] for each in analyze(read(Run(stages, job="other")), rules)["findings"]] == ["task_straggler"]
 
 
 @pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "null", '"x"'])
@@ -303,7 +303,7 @@ def test_absurd_moments_stop_nothing(tmp_path, number):
     lines = [line.replace('"Completion Time": ', f'"Completion Time": {number}, "x": ') for line in lines]
     (tmp_path / "log").write_text("\n".join(lines))
     (log,) = find_logs(str(tmp_path / "log")).logs
-    made = analyse(read_application(log), RULES)
+    made = analyze(read_application(log), RULES)
     jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made, allow_nan=False)))
 
     assert "task_failures" in [each["rule"] for each in made["findings"]]
@@ -311,7 +311,7 @@ def test_absurd_moments_stop_nothing(tmp_path, number):
 
 def test_every_view_has_all_its_columns_and_as_many_shares(read):
     """What rules read is there, also where nothing went wrong."""
-    rows = rows_of(read(Run([Stage(0, even(10))])), [{}], {})
+    rows = view_rows(read(Run([Stage(0, even(10))])), [{}], {})
 
     assert {view: table.schema.names for view, table in rows.views.items()} == {
         view: list(view_specs()[view].columns) for view in rows.views

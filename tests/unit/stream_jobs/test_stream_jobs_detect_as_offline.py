@@ -11,9 +11,9 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow, StageLive
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.offline.application import Application, read_application
+from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
 from sparkfuse_native_analytics.offline.expectations import application_expectation, stage_expectations
-from sparkfuse_native_analytics.offline.history import History
-from sparkfuse_native_analytics.offline.history_rows import lessons_of
+from sparkfuse_native_analytics.offline.history_rows import baseline_messages
 from sparkfuse_rules.knowledge.training_samples import APPLICATION
 from sparkfuse_stream_jobs.detect import baselines, rows
 from sparkfuse_stream_jobs.detect.identify import step
@@ -85,12 +85,12 @@ def test_the_same_runs_teach_and_judge_alike_live_and_offline(run: Run, tmp_path
     live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
     for application in healthy:
         _, taught = live.see(application)
-        [seeded] = [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
+        [seeded] = [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
 
         assert taught == [seeded]
     application = read(run, tmp_path)
     judged, _ = live.see(application)
-    offline = application_expectation(application, History(healthy))
+    offline = application_expectation(application, EarlierRuns(healthy))
 
     assert offline["baseline_runs"] == len(HEALTHY)
     assert {name: judged.get(name) for name in offline} == offline
@@ -109,8 +109,8 @@ def test_rows_of_operators_teach_and_judge_alike_live_and_offline(run: Run, move
     for application in counted_before:
         _, taught = live.see(application)
 
-        assert taught == [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
-    application, history = read(run, tmp_path), History(counted_before)
+        assert taught == [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
+    application, history = read(run, tmp_path), EarlierRuns(counted_before)
     judged, _ = live.see(application)
     offline = application_expectation(application, history)
     [stage_offline] = stage_expectations(application, history)
@@ -124,7 +124,7 @@ def stage_judged(application: Application, before: list[Application]) -> dict[st
     """The columns of the only stage's row as the live job judges it, after it learned what the logs of before teach."""
     memory = baselines.Memory(HeldShelf(), lambda _key: None)
     for earlier in before:
-        for baseline in lessons_of(earlier, CLUSTER, TENANT):
+        for baseline in baseline_messages(earlier, CLUSTER, TENANT):
             if not is_whole(baseline):
                 baselines.teach(baseline, memory)
     [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
@@ -141,6 +141,6 @@ def stage_judged(application: Application, before: list[Application]) -> dict[st
 def test_a_run_teaches_live_when_it_does_offline(run: Run, tmp_path: Path):
     """Only what ended well, either way."""
     application = read(run, tmp_path)
-    offline = [each for each in lessons_of(application, CLUSTER, TENANT) if is_whole(each)]
+    offline = [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
 
     assert Live().see(application)[1] == offline

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from clickhouse_connect.driver.client import Client
 
-from sparkfuse_native_analytics.queries.rows import fetch, names, select
+from sparkfuse_native_analytics.queries.select import fetch, names, select
 from sparkfuse_rules.knowledge.identity import identify
 
 RUNNING = "running"

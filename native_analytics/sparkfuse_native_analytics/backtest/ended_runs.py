@@ -10,8 +10,8 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError
 
 from sparkfuse_native_analytics import queries
-from sparkfuse_native_analytics.queries.rows import fetch
-from sparkfuse_native_analytics.queries.runs import RUNNING
+from sparkfuse_native_analytics.queries.run_rows import RUNNING
+from sparkfuse_native_analytics.queries.select import fetch
 from sparkfuse_native_analytics.store.columns import ENDED_STAGES, LOGGED_STAGES
 from sparkfuse_rules.knowledge.training_samples import ended_well
 

@@ -1,4 +1,4 @@
-"""A verdict: what the fuse controller's own view says of one running stage, as values."""
+"""A rule match: a rule that holds for one running stage in the fuse controller's own view."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_rules.rule import Rule
 
 
 class Run(NamedTuple):
-    """One run of an application: its id alone recurs."""
+    """One application attempt; the start time is part of the key because application ids can recur."""
 
     cluster: str
     app_id: str
@@ -19,7 +19,7 @@ class Run(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """One stage attempt of a run, in the eyes of one rule."""
+    """One stage attempt of a run, together with the rule that was evaluated for it."""
 
     run: Run
     rule: str
@@ -28,10 +28,11 @@ class Scope(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The rule holds for the stage, in the latest row of it; ``row`` is that row of the view with its envelope.
+class RuleMatch:
+    """The rule holds for the latest row of the stage.
 
-    ``rule`` is the setting by which it holds: a rule may be set otherwise for some jobs.
+    ``row`` is that row of stage_live with its envelope. ``rule`` is the variant that matched: a rule can have other
+    parameters for some jobs.
     """
 
     scope: Scope
@@ -41,6 +42,6 @@ class Verdict:
 
     @property
     def completeness(self) -> float:
-        """Completeness of the evidence; unknown counts as none."""
+        """Completeness of the evidence, from 0 to 1; 0 if the row has none."""
         found = self.row.get("completeness")
         return 0.0 if found is None else float(found)

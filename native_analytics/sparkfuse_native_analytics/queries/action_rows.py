@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clickhouse_connect.driver.client import Client
 
-from sparkfuse_native_analytics.queries.rows import names, select
+from sparkfuse_native_analytics.queries.select import names, select
 
 
 @dataclass(frozen=True)

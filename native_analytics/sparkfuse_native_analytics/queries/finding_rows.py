@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from clickhouse_connect.driver.client import Client
 
-from sparkfuse_native_analytics.queries.rows import fetch, names
+from sparkfuse_native_analytics.queries.select import fetch, names
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the fuse controller may do: modes, budgets and holds, from sparkfuse.yaml."""
+"""Limits on what the fuse controller may do: budgets, cool-down times and holds, from sparkfuse.yaml."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOUR_MS = 3_600_000
 
 @dataclass(frozen=True)
 class Budget:
-    """Acts in an hour. A kill is no failure to Spark, so without a budget a task that always hangs dies for ever."""
+    """Largest number of acts in an hour. Spark does not count kills as failures, so only a budget limits them."""
 
     job_per_hour: int = 3
     tenant_per_hour: int = 10
@@ -28,9 +28,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class BigPicture:
-    """When more than ``share`` of the running applications, and at least ``applications``, are condemned at once.
+    """Nothing is stopped if too many applications match at once: more than ``share`` and at least ``applications``.
 
-    Then the fault is ours or the platform's: Kubernetes' machine health checks stop for the same reason.
+    The likely fault is then the platform or Sparkfuse. Machine health checks of Kubernetes stop for the same reason.
     """
 
     share: float = 0.1
@@ -39,7 +39,7 @@ class BigPicture:
 
 @dataclass(frozen=True)
 class Hold:
-    """Where nothing may act: all patterns must fit (shell style, * and ?), until a time if there is one."""
+    """Prevents acts where all patterns match (shell style, * and ?), until ``until_ms`` if it is set."""
 
     reason: str
     rule: str = "*"
@@ -48,15 +48,15 @@ class Hold:
     until_ms: int | None = None
 
     def covers(self, rule: str, job_key: str, app_id: str, now_ms: int) -> bool:
-        """Whether the hold stops this rule on this application now."""
-        over = self.until_ms is not None and now_ms >= self.until_ms
+        """Whether the hold applies to this rule and application now."""
+        expired = self.until_ms is not None and now_ms >= self.until_ms
         fits = fnmatchcase(rule, self.rule) and fnmatchcase(job_key, self.job) and fnmatchcase(app_id, self.app)
-        return fits and not over
+        return fits and not expired
 
 
 @dataclass(frozen=True)
-class Policy:
-    """All of it."""
+class Safeguards:
+    """All limits of the fuse controller."""
 
     budget: Budget = field(default_factory=Budget)
     times: Times = field(default_factory=Times)
@@ -64,14 +64,14 @@ class Policy:
     holds: tuple[Hold, ...] = ()
 
 
-def read_policy(path: Path | None) -> Policy:
-    """Read the keys ``fuse`` and ``holds`` of a sparkfuse.yaml; defaults without one. Raises RuleError."""
+def read_safeguards(path: Path | None) -> Safeguards:
+    """Read the keys ``fuse`` and ``holds`` of a sparkfuse.yaml; defaults if ``path`` is None. Raises RuleError."""
     if path is None:
-        return Policy()
+        return Safeguards()
     place = f"{path}: fuse"
     content = strict_yaml.mapping(place, read_section(path, "fuse"), ("budget", "cool_down", "quiet", "big_picture"))
     times = Times()
-    return Policy(
+    return Safeguards(
         budget=_budget(f"{place}.budget", content.get("budget") or {}),
         times=Times(
             _duration(f"{place}.cool_down", content.get("cool_down"), times.cool_down_ms),
@@ -117,7 +117,7 @@ def _hold(place: str, value: object) -> Hold:
 
 
 def _until(place: str, value: object) -> int:
-    """Milliseconds of a date (its end, UTC) or a time; one without a zone is UTC."""
+    """Convert a date (to its end) or a time to ms since the epoch; without a zone it is UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sparkfuse.analysis.text import readable
+from sparkfuse.analysis.terminal_text import readable
 from sparkfuse_rules.describe import readable_duration
 
 Object = Mapping[str, Any]

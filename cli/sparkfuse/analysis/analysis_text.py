@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sparkfuse.analysis.text import readable
+from sparkfuse.analysis.terminal_text import readable
 from sparkfuse_rules.describe import readable_bytes, readable_duration
 
 Object = Mapping[str, Any]

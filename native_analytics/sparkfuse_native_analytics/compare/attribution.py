@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkfuse_native_analytics.compare.model import Factors, active_ms, factors, measure_of
 from sparkfuse_native_analytics.compare.run import Attempt, Run, Stage
 from sparkfuse_native_analytics.compare.shapley import contributions
+from sparkfuse_native_analytics.compare.stage_time_model import Factors, active_ms, factors, measure_of
 
 UNEXPLAINED = "unexplained"
 PARTS: Mapping[str, str] = {

@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_native_analytics.fuse_controller.policy import BigPicture, Budget, Hold
+from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget, Hold
 from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, live_row
 
 
-def test_a_runaway_stage_is_stopped_by_one_signal(world, make_controller, show):
-    """Step before, signed signal, step after; looking again sends no second one."""
+def test_runaway_stage_gets_one_signal(world, make_controller, show):
+    """An action before, a signed signal, an action after; evaluating again sends no second signal."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     for _ in range(3):
-        controller.look(world)
+        controller.evaluate(world)
 
     assert world.outcomes == ["would_act", "sent"]
     (signal,) = world.signals
@@ -38,11 +38,11 @@ def test_a_runaway_stage_is_stopped_by_one_signal(world, make_controller, show):
     [("off", [], []), ("shadow", ["would_act"], []), ("warn", ["would_act", "sent"], ["warn"]),
      ("act", ["would_act", "sent"], ["cancel_stage"])],
 )  # fmt: skip
-def test_the_mode_bounds_what_is_done(world, make_controller, show, mode, outcomes, actions):
-    """Off does nothing, shadow writes down, warn warns, act acts."""
+def test_mode_limits_the_act(world, make_controller, show, mode, outcomes, actions):
+    """Mode off does nothing, shadow records, warn sends a warning, act sends the action."""
     controller = make_controller(mode)
     show(controller, live_row(), finding())
-    controller.look(world)
+    controller.evaluate(world)
 
     assert world.outcomes == outcomes
     assert [signal.action for signal in world.signals] == actions
@@ -52,32 +52,32 @@ def test_the_mode_bounds_what_is_done(world, make_controller, show, mode, outcom
     ("mode", "setting", "outcomes"),
     [
         pytest.param("act", "{enabled: false}", [], id="off for the job"),
-        pytest.param("act", "{params: {budget_bytes: 90000000000}}", [], id="more is allowed"),
-        pytest.param("act", "{params: {budget_bytes: 60000000}}", ["would_act", "sent"], id="less is"),
-        pytest.param("shadow", "{fuse: {mode: act}}", ["would_act", "sent"], id="armed for the job alone"),
-        pytest.param("act", "{fuse: {mode: shadow}}", ["would_act"], id="in the shadow for the job alone"),
+        pytest.param("act", "{params: {budget_bytes: 90000000000}}", [], id="higher threshold"),
+        pytest.param("act", "{params: {budget_bytes: 60000000}}", ["would_act", "sent"], id="lower threshold"),
+        pytest.param("shadow", "{fuse: {mode: act}}", ["would_act", "sent"], id="act for this job only"),
+        pytest.param("act", "{fuse: {mode: shadow}}", ["would_act"], id="shadow for this job only"),
     ],
 )
-def test_what_is_set_for_a_job_holds_for_it(world, make_controller, show, tmp_path, mode, setting, outcomes):
-    """Thresholds, mode and whether at all: the fuse controller judges a job's stage as the job is set."""
+def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path, mode, setting, outcomes):
+    """Thresholds, mode and `enabled` of a job override apply to the stages of that job."""
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text(f'jobs: [{{job: "ord*", rules: {{{RULE}: {setting}}}}}]')
     controller = make_controller(mode, configuration)
     spilled = 70_000_000 if "60000000}" in setting else 60_000_000_000
     show(controller, live_row(disk_spilled_bytes=spilled), finding())
     for _ in range(3):
-        controller.look(world)
+        controller.evaluate(world)
 
     assert world.outcomes == outcomes
 
 
-def test_what_is_set_for_a_job_does_not_hold_for_others(world, make_controller, show, tmp_path):
-    """The predicate that is signed is that of the job's own setting."""
+def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show, tmp_path):
+    """The signed conditions are those of the variant that applies to the job."""
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text(f'jobs: [{{job: "other", rules: {{{RULE}: {{enabled: false}}}}}}]')
     controller = make_controller("act", configuration)
     show(controller, live_row(), finding())
-    controller.look(world)
+    controller.evaluate(world)
 
     (signal,) = world.signals
     assert ("disk_spilled_bytes", 5e10) in {(each.column, each.threshold) for each in signal.predicate}
@@ -95,24 +95,24 @@ def test_what_is_set_for_a_job_does_not_hold_for_others(world, make_controller, 
         pytest.param([live_row(), finding(now_ms=NOW_MS - 90_001)], id="finding too old"),
         pytest.param([live_row(), finding(severity="warning")], id="only a warning"),
         pytest.param([live_row(now_ms=NOW_MS - 20_001), finding()], id="row too old"),
-        pytest.param([live_row(disk_spilled_bytes=1), finding()], id="own view disagrees"),
+        pytest.param([live_row(disk_spilled_bytes=1), finding()], id="own view does not match"),
         pytest.param([live_row(elapsed_ms=29_999), finding()], id="not long enough"),
         pytest.param([live_row(), live_row(seq=2, status="failed"), finding()], id="the stage has ended"),
         pytest.param([live_row(seq=2, since_finish_ms=5), live_row(seq=1), finding()], id="the latest row counts"),
     ],
 )
-def test_nothing_happens_unless_both_agree(world, make_controller, show, shown):
-    """Detection and the fuse controller's own view must speak of the same run and stage, now."""
+def test_act_needs_finding_and_own_view(world, make_controller, show, shown):
+    """Nothing happens unless the finding and the own view match the same run and stage now."""
     controller = make_controller("act")
     show(controller, *shown)
-    controller.look(world)
+    controller.evaluate(world)
 
     assert world.outcomes == []
     assert world.signals == []
 
 
 @pytest.mark.parametrize(
-    ("shown", "policy", "outcome", "said"),
+    ("shown", "safeguards", "outcome", "reason"),
     [
         pytest.param([live_row(completeness=0.98), finding()], {}, "held", "98.0% complete", id="row incomplete"),
         pytest.param([live_row(), finding(completeness=0.5)], {}, "held", "50.0% complete", id="finding incomplete"),
@@ -131,16 +131,16 @@ def test_nothing_happens_unless_both_agree(world, make_controller, show, shown):
         ),
     ],
 )
-def test_a_closed_gate_is_written_down_once(world, make_controller, show, shown, policy, outcome, said):
-    """Why nothing was done is in the audit, not every five seconds, and no signal leaves."""
-    controller = make_controller("act", **policy)
+def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguards, outcome, reason):
+    """The audit log has the reason once, not at each evaluation, and no signal is sent."""
+    controller = make_controller("act", **safeguards)
     show(controller, *shown)
     for _ in range(3):
-        controller.look(world)
+        controller.evaluate(world)
 
     assert set(world.outcomes) == {outcome}
     assert len(world.actions) == len({action.app_id for action in world.actions})
-    assert all(said in action.reason for action in world.actions)
+    assert all(reason in action.reason for action in world.actions)
     assert world.signals == []
 
 
@@ -152,87 +152,85 @@ def test_a_closed_gate_is_written_down_once(world, make_controller, show, shown,
         (Hold("x", until_ms=NOW_MS + 1), True), (Hold("x", until_ms=NOW_MS), False),
     ],
 )  # fmt: skip
-def test_a_hold_covers_what_fits_all_its_patterns_until_it_ends(hold, expected):
-    """Rule, job and application patterns are and-ed; a hold with a time ends by itself."""
+def test_hold_covers_matching_patterns_until_it_ends(hold, expected):
+    """All patterns of a hold must match; a hold with a time expires."""
     assert hold.covers(RULE, "orders", "app-1", NOW_MS) is expected
 
 
-def test_few_of_many_applications_may_be_stopped(world, make_controller, show):
-    """Three condemned of forty are below a tenth: each is judged by itself."""
+def test_few_affected_applications_are_stopped(world, make_controller, show):
+    """Three affected applications of forty are below the share, so each is stopped."""
     controller = make_controller("act", budget=Budget(9, 99, 99))
     healthy = [live_row(f"healthy-{n}", disk_spilled_bytes=0) for n in range(40)]
     show(controller, *healthy, *(m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}"))))
-    controller.look(world)
+    controller.evaluate(world)
 
     assert sorted(signal.app_id for signal in world.signals) == ["app-0", "app-1", "app-2"]
 
 
-def test_one_after_the_other_is_a_big_picture_too(world, make_controller, show):
-    """Open fuses count: a fault that condemns two applications now and more in a minute is seen."""
+def test_open_fuses_count_as_affected(world, make_controller, show):
+    """Applications with an open fuse count, so a fault that spreads over minutes is detected."""
     controller = make_controller("act", big_picture=BigPicture(0.1, 3))
     for number in range(5):
         show(controller, live_row(f"app-{number}"), finding(f"app-{number}"))
-        controller.look(world)
+        controller.evaluate(world)
 
     assert len(world.signals) == 2
 
 
-def test_a_silenced_alert_stops_nothing(world, make_controller, show):
-    """Who does not want the page does not want the act."""
+def test_silenced_finding_is_held(world, make_controller, show):
+    """A silenced alert prevents the act."""
     world.silenced_findings.add("finding-app-1")
     controller = make_controller("act")
     show(controller, live_row(), finding())
-    controller.look(world)
+    controller.evaluate(world)
 
     assert world.outcomes == ["held"]
     assert "silenced" in world.actions[0].reason
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("act", ["held"]), ("shadow", ["would_act"])])
-def test_without_an_alertmanager_nobody_is_stopped(world, make_controller, show, mode, expected):
-    """A silence that cannot be looked up may be there; the shadow harms nobody and goes on."""
+def test_unknown_silence_prevents_act_but_not_shadow(world, make_controller, show, mode, expected):
+    """Without an answer of Alertmanager the act is held; shadow mode still records."""
     world.alertmanager = False
     controller = make_controller(mode)
     show(controller, live_row(), finding())
-    controller.look(world)
+    controller.evaluate(world)
 
     assert world.outcomes == expected
 
 
-def test_the_state_is_read_again_at_the_moment_of_the_act(world, make_controller, show):
-    """A row that arrives between decision and act, and says that a task has ended, stops the act."""
+def test_rows_are_refreshed_before_the_act(world, make_controller, show):
+    """A row that arrives between decision and act and no longer matches prevents the act."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     world.arriving.append(lambda: show(controller, live_row(seq=2, since_finish_ms=10)))
-    controller.look(world)
+    controller.evaluate(world)
 
     assert world.outcomes == []
     assert world.signals == []
 
 
-def test_nothing_is_sent_whose_step_is_not_written(world, make_controller, show):
-    """Without the audit there is no act; when it is back the act follows."""
+def test_no_signal_without_a_written_action(world, make_controller, show):
+    """If the audit log cannot be written, nothing is sent; when it can, the act follows."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     world.broken = True
     with pytest.raises(OSError, match="broker"):
-        controller.look(world)
+        controller.evaluate(world)
 
     assert world.signals == []
     world.broken = False
-    controller.look(world)
+    controller.evaluate(world)
     assert len(world.signals) == 1
 
 
-def test_after_the_cool_down_a_stage_that_still_runs_away_is_stopped_again_with_a_newer_generation(
-    world, make_controller, show
-):
-    """Half-open blows again, within the budget of the job, and never with an old generation."""
+def test_act_repeats_after_cool_down_with_newer_generation(world, make_controller, show):
+    """A half-open fuse blows again within the job's budget, each time with a higher generation."""
     controller = make_controller("act")
     for minute in range(30):
         world.time_ms = NOW_MS + minute * 60_000
         show(controller, live_row(now_ms=world.time_ms, seq=minute + 1), finding(now_ms=world.time_ms))
-        controller.look(world)
+        controller.evaluate(world)
 
     generations = [signal.generation for signal in world.signals]
     assert len(generations) == 3
@@ -240,22 +238,22 @@ def test_after_the_cool_down_a_stage_that_still_runs_away_is_stopped_again_with_
     assert world.outcomes[-1] == "over_budget"
 
 
-def test_a_restarted_controller_goes_on_from_the_audit(world, make_controller, show):
-    """Kill it after an act: the next one, that has read the audit, does not act again."""
+def test_restarted_controller_does_not_repeat_act(world, make_controller, show):
+    """After a kill, a controller that has read the audit log does not act again."""
     first = make_controller("act")
     show(first, live_row(), finding())
-    first.look(world)
+    first.evaluate(world)
     second = make_controller("act")
     for action in world.actions:
-        second.states.record(action)
+        second.fuses.record(action)
     show(second, live_row(seq=2), finding())
-    second.look(world)
+    second.evaluate(world)
 
     assert len(world.signals) == 1
 
 
 def test_ended_applications_do_not_count_as_running(make_controller, show):
-    """The share of condemned applications is of those that run."""
+    """The share of affected applications is computed over running ones only."""
     controller = make_controller("act")
     ended = LiveRow(view="application_ended", cluster="prod", app_id="app-2", app_attempt=0, app_start_ms=START_MS,
                     window_end_ms=NOW_MS)  # fmt: skip
@@ -266,7 +264,7 @@ def test_ended_applications_do_not_count_as_running(make_controller, show):
 
 
 def test_silent_applications_do_not_count_as_running(make_controller, show):
-    """An application whose driver died has a row in every window, and must not make room for more to be stopped."""
+    """An application whose driver died still has rows, and must not count as running."""
     controller = make_controller("act")
     silent = LiveRow(view="app_live", cluster="prod", app_id="app-2", app_attempt=0, app_start_ms=START_MS,
                      window_end_ms=NOW_MS)  # fmt: skip
@@ -276,10 +274,10 @@ def test_silent_applications_do_not_count_as_running(make_controller, show):
     assert controller.view.running_applications(NOW_MS) == 1
 
 
-def test_rows_that_are_no_rows_are_set_aside(make_controller):
-    """Junk among rows is told with its place, and the others count."""
+def test_invalid_rows_are_rejected_by_index(make_controller):
+    """An invalid record is returned with its index, and the valid ones are added."""
     controller = make_controller("act")
     rejected = controller.view.add([live_row().SerializeToString(), b"\xff\xffjunk", b""])
 
     assert [place for place, _ in rejected] == [1]
-    assert len(controller.view.condemned(NOW_MS)) == 1
+    assert len(controller.view.matches(NOW_MS)) == 1

@@ -9,8 +9,8 @@ from typing import Any
 from clickhouse_connect.driver.client import Client
 
 from sparkfuse_contracts.columns import VIEWS
-from sparkfuse_native_analytics.backtest.expected import EXPECTED, ExpectedRun
-from sparkfuse_native_analytics.backtest.runs import Place, ask, literal, stage_table, within
+from sparkfuse_native_analytics.backtest.ended_runs import Place, ask, literal, stage_table, within
+from sparkfuse_native_analytics.backtest.expected_runs import EXPECTED, ExpectedRun
 from sparkfuse_rules.compiler import columns, needed_columns, needs_sql, severity_sql
 from sparkfuse_rules.rule import Rule
 
@@ -26,7 +26,7 @@ _Row = tuple[Place, tuple[int, int] | None, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Evaluation:
     """What one rule says of one row: its severity or None, and whether its controller's needs held.
 
     Only rows that have all columns that the rule needs are told of. ``stage`` is id and attempt, None for a row of the
@@ -41,7 +41,7 @@ class Verdict:
     completeness: float
 
 
-def verdicts(client: Client, rules: Sequence[Rule], runs: Sequence[ExpectedRun]) -> Iterator[Verdict]:
+def evaluate_rules(client: Client, rules: Sequence[Rule], runs: Sequence[ExpectedRun]) -> Iterator[Evaluation]:
     """What the rules say of all rows of the runs. Raises StoreEmptyError, StoreOlderError."""
     for view in VIEWS_IN_HISTORY:
         of_view = [rule for rule in rules if rule.view == view]
@@ -61,7 +61,9 @@ def _rows(view: str, runs: Sequence[ExpectedRun]) -> Iterator[_Row]:
             yield from ((each.run.place, stage, known) for stage, known in each.stages.items())
 
 
-def _asked(client: Client, view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row]) -> Iterator[Verdict]:
+def _asked(
+    client: Client, view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row]
+) -> Iterator[Evaluation]:
     of_stages = view == STAGES
     keys = f"{_PLACE}, stage_id, stage_attempt" if of_stages else _PLACE
     known = " + ".join(f"bitShiftLeft(toUInt64({_evident(rule)}), {bit})" for bit, rule in enumerate(rules))
@@ -78,7 +80,7 @@ def _asked(client: Client, view: str, rules: Sequence[Rule], logged: bool, rows:
             if row["known"] >> bit & 1:
                 severity = row["severities"][bit] or None
                 stopped = bool(row["stops"] >> bit & 1)
-                yield Verdict(rule.id, place, stage, severity, stopped, row["completeness"])
+                yield Evaluation(rule.id, place, stage, severity, stopped, row["completeness"])
 
 
 def _evident(rule: Rule) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparkfuse_native_analytics.backtest.runs import Place, Run
+from sparkfuse_native_analytics.backtest.ended_runs import Place, Run
+from sparkfuse_native_analytics.offline.earlier_runs import TrainingSample, samples_of_run
 from sparkfuse_native_analytics.offline.expectations import expected
-from sparkfuse_native_analytics.offline.history import Lesson, taught
 from sparkfuse_rules.knowledge.baseline import Fit, Sample, fit, learn
 from sparkfuse_rules.knowledge.training_samples import APPLICATION
 
@@ -38,9 +38,9 @@ def expected_runs(
 ) -> Iterator[ExpectedRun]:
     """The runs of one job that started at ``since_ms`` or later, with what was known before each started.
 
-    Earlier runs only teach. The answers are those of History.known_before, asked run by run.
+    Earlier runs only teach. The answers are those of EarlierRuns.baseline_before, asked run by run.
     """
-    known = _Known(lesson for run in runs for lesson in _lessons(run, stages[run.place]))
+    known = _Known(sample for run in runs for sample in _samples(run, stages[run.place]))
     for run in sorted(runs, key=lambda run: (run.started_ms, run.run_key)):
         if run.started_ms >= since_ms:
             known.learn_until(run.started_ms)
@@ -48,18 +48,18 @@ def expected_runs(
             yield ExpectedRun(run, *_expected(run, stages[run.place], known), took)
 
 
-def _lessons(run: Run, stages: Sequence[Columns]) -> list[Lesson]:
+def _samples(run: Run, stages: Sequence[Columns]) -> list[TrainingSample]:
     if run.ended_ms is None or not run.ended_well:
         return []
     told = [(stage, stage["completeness"]) for stage in stages if stage["stage_fingerprint"]]
-    return taught(run.job_key, run.run_key, run.ended_ms, (run.row, run.completeness), told)
+    return samples_of_run(run.job_key, run.run_key, run.ended_ms, (run.row, run.completeness), told)
 
 
 class _Known:
-    """What the lessons of runs teach, as time goes on."""
+    """What the samples of runs teach, as time goes on."""
 
-    def __init__(self, lessons: Iterable[Lesson]) -> None:
-        order = sorted(lessons, key=lambda lesson: (lesson.sample.learned_ms, lesson.sample.run_key))
+    def __init__(self, samples: Iterable[TrainingSample]) -> None:
+        order = sorted(samples, key=lambda sample: (sample.sample.learned_ms, sample.sample.run_key))
         self._coming = iter(order)
         self._next = next(self._coming, None)
         self._samples: dict[str, tuple[Sample, ...]] = {}
