@@ -21,7 +21,8 @@ from sparkfuse.stack.layout import addresses_of_running_stack
 from sparkfuse_contracts.settings import Settings
 
 if TYPE_CHECKING:
-    from sparkfuse.shipping.backfill import Summary
+    from sparkfuse_collectors.ship.backfill import Summary
+    from sparkfuse_native_analytics.history.reader import HistoryReader
 
 FENCED = 4
 INCOMPLETE = 1
@@ -70,8 +71,6 @@ def ship(
 
     Runs until SIGTERM or Ctrl-C. Killed at any moment it goes on where its last transaction ended, under its name.
     """
-    from sparkfuse.shipping.history import Makers
-    from sparkfuse.shipping.learning import LearningHistories
     from sparkfuse_collectors.ship.folders import Ages
     from sparkfuse_collectors.ship.process import Options
     from sparkfuse_collectors.ship.process import ship as ship_logs
@@ -82,7 +81,7 @@ def ship(
         ages, pace = Ages(ended=ended_within, abandoned=abandoned_after), Pace(look_seconds=look)
         options = Options(tuple(places), name, cluster, tenant, once, ages, pace)
         stop = _stopped_by_signals()
-        histories = LearningHistories(Makers(cluster, tenant), settings, threading.Event())
+        histories = _history_reader(settings, cluster, tenant)
         try:
             ship_logs(options, settings, histories, stop)
         finally:
@@ -125,9 +124,7 @@ def _backfill(
     again: bool,
     console: Console,
 ) -> Summary:
-    from sparkfuse.shipping.backfill import Backfill
-    from sparkfuse.shipping.history import Makers
-    from sparkfuse.shipping.learning import LearningHistories
+    from sparkfuse_collectors.ship.backfill import Backfill
     from sparkfuse_collectors.ship.broker import Broker, read_positions
     from sparkfuse_collectors.ship.process import Options
 
@@ -135,7 +132,7 @@ def _backfill(
     stop = _stopped_by_signals()
     bootstrap, prefix = settings.kafka_bootstrap, settings.topic_prefix
     broker = Broker(bootstrap, prefix, options.name, stop, lambda _error: None)
-    histories = LearningHistories(Makers(*owner, workers), settings, threading.Event())
+    histories = _history_reader(settings, *owner, workers)
     try:
         broker.start()
         positions = read_positions(bootstrap, prefix, options.name, lambda _error: None)
@@ -147,6 +144,18 @@ def _backfill(
     finally:
         histories.close()
         broker.close()
+
+
+def _history_reader(settings: Settings, cluster: str, tenant: str, workers: int = 1) -> HistoryReader:
+    from sparkfuse_native_analytics.history.reader import HistoryReader
+    from sparkfuse_native_analytics.history.workers import HistoryWorkers
+    from sparkfuse_stream_jobs.detect.baseline_backfill import newest_samples, update_baselines
+
+    return HistoryReader(
+        HistoryWorkers(cluster, tenant, workers),
+        lambda samples: update_baselines(settings, newest_samples(samples)),
+        threading.Event(),
+    )
 
 
 def _settings(home: Path) -> Settings:
@@ -204,7 +213,7 @@ def _document(summary: Summary) -> dict[str, Any]:
         "sent": summary.sent,
         "rows": summary.rows,
         "without_end": summary.without_end,
-        "stages_learned": summary.stages_learned,
+        "stages_learned": summary.updated_stages,
         "skipped": dict(summary.skipped),
         "reasons": summary.reasons,
     }
@@ -213,5 +222,5 @@ def _document(summary: Summary) -> dict[str, Any]:
 def _say(console: Console, summary: Summary) -> None:
     said = [f"{summary.sent} of {summary.logs} logs sent, {summary.rows} rows"]
     said += [f"{count} skipped: {kind}" for kind, count in summary.skipped.items()]
-    said.append(f"{summary.stages_learned} stages learned")
+    said.append(f"{summary.updated_stages} stages updated in the baselines")
     console.print("\n".join([*summary.reasons, ", ".join(said)]), markup=False, highlight=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from sparkfuse_collectors.logs.files import Files, files_of
 from sparkfuse_collectors.ship.broker import START_SECONDS, WAITED_FOR, Broker, BrokerLost, Stopped, read_positions
 from sparkfuse_collectors.ship.folders import Ages
 from sparkfuse_collectors.ship.metrics import ShipMetrics
-from sparkfuse_collectors.ship.shipper import Histories, Pace, Work
+from sparkfuse_collectors.ship.shipper import HistoryReader, Pace, Work
 from sparkfuse_collectors.ship.translate import Shipper
 from sparkfuse_contracts.settings import Settings
 
@@ -52,7 +52,7 @@ class Options:
                 raise OptionRefused(f"{option} {value!r} must be 1 to 200 letters without '|'")
 
 
-def ship(options: Options, settings: Settings, histories: Histories, stop: threading.Event) -> None:
+def ship(options: Options, settings: Settings, histories: HistoryReader, stop: threading.Event) -> None:
     """Ship until ``stop`` is set.
 
     Raises UnreadableLogError for a folder that is not there, Unavailable, and Fenced when another shipper has the name.
@@ -89,7 +89,7 @@ def _ship(
     options: Options,
     settings: Settings,
     files: list[Files],
-    histories: Histories,
+    histories: HistoryReader,
     metrics: ShipMetrics,
     stop: threading.Event,
     begun: threading.Event,

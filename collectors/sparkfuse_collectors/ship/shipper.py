@@ -34,12 +34,12 @@ HISTORY_SECONDS = 0.1
 _log = logging.getLogger("sparkfuse.ship")
 
 
-class MadeHistory(Protocol):
-    """What became of a log that ended: its rows for the topic ``history``, or why there are none."""
+class HistoryResult(Protocol):
+    """The result of reading an ended log: its rows for the topic ``history``, or the reason why there are none."""
 
     @property
     def name(self) -> str:
-        """The name that it was asked for by."""
+        """The name with which it was requested."""
 
     @property
     def app_id(self) -> str:
@@ -47,25 +47,29 @@ class MadeHistory(Protocol):
 
     @property
     def rows(self) -> Sequence[bytes]:
-        """HistoryRow messages."""
+        """Serialized HistoryRow messages."""
 
     @property
     def failure(self) -> str:
-        """One sentence when the log cannot be read, else empty."""
+        """One sentence if the log could not be read, else empty."""
 
     @property
-    def taught(self) -> bool:
-        """Whether baselines learned what it teaches, or it teaches nothing."""
+    def ended(self) -> bool:
+        """Whether the log has the end of the application."""
+
+    @property
+    def baselines_updated(self) -> bool:
+        """Whether its training samples, if it has any, are in the baselines."""
 
 
-class Histories(Protocol):
-    """Makes the history of logs that ended, elsewhere, so that it costs the shipper neither time nor memory."""
+class HistoryReader(Protocol):
+    """Reads ended logs in other processes, so that a huge log does not block the shipper."""
 
-    def ask(self, name: str, place: str) -> None:
-        """Begin to make the history of a log that lies at ``place``."""
+    def request(self, name: str, path: str) -> None:
+        """Start to read the log at ``path``."""
 
-    def ready(self) -> Iterable[MadeHistory]:
-        """Those that are ready, each once."""
+    def results(self) -> Iterable[HistoryResult]:
+        """Return the results that are ready, each once."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class Work:
     metrics: ShipMetrics
     stop: threading.Event
     positions: dict[str, Position]
-    histories: Histories
+    histories: HistoryReader
     ages: Ages = field(default_factory=Ages)
     pace: Pace = field(default_factory=Pace)
     clock: Callable[[], float] = time.time
@@ -243,10 +247,10 @@ class Work:
     def _ask(self, files: Files, tail: LogTail) -> None:
         if tail.name not in self._asked and tail.found is not None:
             self._asked[tail.name] = (files, tail)
-            self.histories.ask(tail.name, files.shown(tail.found.place))
+            self.histories.request(tail.name, files.shown(tail.found.place))
 
     def _take_histories(self, batch: Batch) -> None:
-        for made in self.histories.ready():
+        for made in self.histories.results():
             files, tail = self._asked.pop(made.name, (None, None))
             if files is None or tail is None or not tail.history_due:
                 continue
@@ -256,7 +260,7 @@ class Work:
                 batch.add("history", made.app_id.encode(), row)
             self.metrics.history.inc(len(made.rows))
             tail.history_sent()
-            if not made.taught:
+            if not made.baselines_updated:
                 self._trouble("not taught")
             if made.failure:
                 self._set_aside(made.name, made.failure, batch)

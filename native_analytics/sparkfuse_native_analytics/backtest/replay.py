@@ -42,14 +42,14 @@ class JobResult:
     stopped: int | None = None
 
     @property
-    def group_findings(self) -> int:
+    def matched(self) -> int:
         """Runs in which the rule would have said something."""
         return self.critical + self.warning + self.info
 
     @property
     def per_100_runs(self) -> float | None:
         """Of 100 runs that could be judged, how many would have been told of; None when none could."""
-        return round(100 * self.told / self.judged, 2) if self.judged else None
+        return round(100 * self.matched / self.judged, 2) if self.judged else None
 
 
 @dataclass
@@ -122,9 +122,9 @@ def _action(rule: Rule) -> str | None:
 
 def _why_not(rule: Rule) -> str | None:
     if rule.view not in VIEWS_IN_HISTORY:
-        return f"needs the rows of {rule.view}, which history does not keep"
+        return f"needs the view {rule.view}, which history does not contain"
     if lacking := undecidable_columns(rule, "history"):
-        return f"needs what only a running job tells: {', '.join(lacking)}"
+        return f"needs columns that exist only while a job runs: {', '.join(lacking)}"
     return None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkfuse_kernel.event_logs.log import Log, NoEventLogError, UnreadableLogError
-from sparkfuse_kernel.event_logs.scrubbed import scrubbed
+from sparkfuse_native_analytics.event_logs.scrubbed import scrubbed
 
 THREADS = 2
 # Logs that are read before the caller asks for them.

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from sparkfuse_kernel.event_logs.log import Log, UnreadableLogError
-from sparkfuse_kernel.event_logs.reading import LogTables, StageKey, read_log, read_logs
+from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
 from sparkfuse_native_analytics.offline import application_row, stage_rows
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
 from sparkfuse_rules.knowledge.plan_operators import runs_python

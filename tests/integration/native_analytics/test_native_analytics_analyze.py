@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from sparkfuse_contracts.assets import asset
-from sparkfuse_kernel.event_logs.scrubbed import TEXTS
+from sparkfuse_native_analytics.event_logs.scrubbed import TEXTS
 from tests.oracle.event_log import read_event_log
 from tests.oracle.find import find_logs
 

@@ -70,7 +70,7 @@ def committed() -> list[Application]:
 
 def told(found) -> dict[str, tuple[int, int, int]]:
     totals = {rule.rule: rule.total() for rule in found.rules if rule.not_decidable is None}
-    return {rule: (each.critical, each.warning, each.info) for rule, each in totals.items() if each.told}
+    return {rule: (each.critical, each.warning, each.info) for rule, each in totals.items() if each.matched}
 
 
 def offline(applications: Sequence[Application]) -> dict[str, tuple[int, int, int]]:
@@ -152,7 +152,7 @@ def test_what_history_cannot_answer_is_not_fine(client: Client, tmp_path: Path):
     undecided = {rule.rule: rule.not_decidable for rule in backtest(client, RULES, 0, FOREVER).rules}
 
     assert undecided["task_stuck"] == "needs the rows of task_live, which history does not keep"
-    assert undecided["deadline_at_risk"].startswith("needs what only a running job tells: ")
+    assert undecided["deadline_at_risk"].startswith("needs columns that exist only while a job runs: ")
     assert undecided["stage_slow"].startswith("no row has all that it needs: elapsed_ms, baseline_runs, expected_ms, ")
     assert undecided["stage_skew"] is None
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from confluent_kafka import Producer
 
-from sparkfuse.shipping.baselines import seed
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
+from sparkfuse_stream_jobs.detect.baseline_backfill import update_baselines
 from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
 from sparkfuse_stream_jobs.detect.seeds import Followed
 from tests.waiting import wait_for
@@ -32,7 +32,7 @@ def test_a_backfill_is_heard_while_the_job_runs(kafka_bootstrap: str, topic_pref
 
     def backfill(*lessons: Baseline) -> Key:
         key = key_of_baseline(lessons[0])
-        assert seed(settings, {key: lessons}) == 1
+        assert update_baselines(settings, {key: lessons}) == 1
         return key
 
     before = backfill(lesson("before", "a", 10))

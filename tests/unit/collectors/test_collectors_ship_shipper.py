@@ -33,7 +33,7 @@ class Answer:
     app_id: str = "app"
     rows: tuple[bytes, ...] = (b"row",)
     failure: str = ""
-    taught: bool = True
+    baselines_updated: bool = True
 
 
 @dataclass
@@ -47,11 +47,11 @@ class Recorded:
     def send(self, batch: Batch) -> None:
         self.sent += batch.records
 
-    def ask(self, name: str, place: str) -> None:
-        del place
+    def request(self, name: str, path: str) -> None:
+        del path
         self.asked.append(name)
 
-    def ready(self) -> list[Answer]:
+    def results(self) -> list[Answer]:
         ready, self.answers = self.answers, []
         return ready
 
@@ -174,11 +174,11 @@ def test_a_history_that_could_not_be_read_because_its_log_is_away_is_asked_for_a
     assert loop.troubles("deleted before its history") == 1
 
 
-def test_a_history_that_taught_nothing_is_sent_and_counted(loop: Loop) -> None:
+def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None:
     """The rows of a log do not wait for lessons that nobody can take."""
     write(loop, "app", log(1), age_seconds=10_000)
     loop.turns()
-    loop.recorded.answers.append(Answer(str(loop.folder / "app"), taught=False))
+    loop.recorded.answers.append(Answer(str(loop.folder / "app"), baselines_updated=False))
     loop.turns()
 
     assert loop.recorded.topics == {"history": 1, "positions": 1}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from sparkfuse_kernel.event_logs.find import find_logs
-from sparkfuse_kernel.event_logs.reading import read_log
-from sparkfuse_kernel.event_logs.scrubbed import TEXTS, scrubbed
+from sparkfuse_native_analytics.event_logs.reading import read_log
+from sparkfuse_native_analytics.event_logs.scrubbed import TEXTS, scrubbed
 
 LOGS = Path(__file__).parents[2] / "logs" / "real"
 

@@ -1,1 +1,0 @@
-"""What `sparkfuse ship` and `sparkfuse backfill` are made of beside the shipper: history and baselines."""
