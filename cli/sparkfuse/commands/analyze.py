@@ -58,9 +58,8 @@ def analyze(arguments: Sequence[str]) -> int:
     try:
         return _analyze(options)
     except ModuleNotFoundError as missing:
-        raise StartError(
-            f"{(missing.name or '').split('.')[0]} is not installed; the extra `sparkfuse[cli]` contains it"
-        ) from missing
+        package = (missing.name or "").partition(".")[0]
+        raise StartError(f"{package} is not installed; the extra `sparkfuse[cli]` brings it") from missing
     except (BrokenPipeError, SystemExit):  # rich ends the program with 1, which would say that something was found
         # Python would complain once more when it closes its output at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -151,7 +151,7 @@ def test_what_history_cannot_answer_is_not_fine(client: Client, tmp_path: Path):
     keep(client, read(tmp_path, NIGHTS[:2]))
     undecided = {rule.rule: rule.not_decidable for rule in backtest(client, RULES, 0, FOREVER).rules}
 
-    assert undecided["task_stuck"] == "needs the rows of task_live, which history does not keep"
+    assert undecided["task_stuck"] == "needs the view task_live, which history does not contain"
     assert undecided["deadline_at_risk"].startswith("needs columns that exist only while a job runs: ")
     assert undecided["stage_slow"].startswith("no row has all that it needs: elapsed_ms, baseline_runs, expected_ms, ")
     assert undecided["stage_skew"] is None
