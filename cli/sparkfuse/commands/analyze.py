@@ -58,8 +58,9 @@ def analyze(arguments: Sequence[str]) -> int:
     try:
         return _analyze(options)
     except ModuleNotFoundError as missing:
-        package = (missing.name or "").partition(".")[0]
-        raise StartError(f"{package} is not installed; the extra `sparkfuse[cli]` brings it") from missing
+        raise StartError(
+            f"{(missing.name or '').split('.')[0]} is not installed; the extra `sparkfuse[cli]` contains it"
+        ) from missing
     except (BrokenPipeError, SystemExit):  # rich ends the program with 1, which would say that something was found
         # Python would complain once more when it closes its output at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -142,7 +143,7 @@ class Unreadable:
 
     def say(self, sentence: object, counts: bool = True) -> None:
         """One sentence; ``counts`` says whether it is a failure or only something that was passed over."""
-        from sparkfuse.analysis.terminal_text import readable
+        from sparkfuse.analysis.text import readable
 
         self.some = self.some or counts
         print(f"sparkfuse: {readable(str(sentence))}", file=sys.stderr)
