@@ -143,7 +143,7 @@ class Unreadable:
 
     def say(self, sentence: object, counts: bool = True) -> None:
         """One sentence; ``counts`` says whether it is a failure or only something that was passed over."""
-        from sparkfuse.analysis.text import readable
+        from sparkfuse.analysis.terminal_text import readable
 
         self.some = self.some or counts
         print(f"sparkfuse: {readable(str(sentence))}", file=sys.stderr)
