@@ -132,6 +132,8 @@ final class FactScrubber {
   private static void scrub(SqlPlan.Builder plan) {
     List<String> nodes = scrubbed(plan.getNodeNamesList(), SecretScrubber::scrubQuery);
     plan.clearNodeNames().addAllNodeNames(nodes);
+    List<String> details = scrubbed(plan.getNodeDetailsList(), SecretScrubber::scrub);
+    plan.clearNodeDetails().addAllNodeDetails(details);
   }
 
   private static void scrub(StreamingProgress.Builder batch) {

@@ -26,6 +26,9 @@ final class SqlPlanCopier {
   /** Three bytes a character at the most: with numbers and tags the record stays below 256 kB. */
   static final int MAX_CHARS = 60_000;
 
+  /** Further nodes have an empty detail. */
+  static final int MAX_DETAIL_CHARS = 12_000;
+
   /** Beyond this nodes are not even counted. */
   static final int MAX_VISITS = 20_000;
 
@@ -44,6 +47,7 @@ final class SqlPlanCopier {
   private final Deque<Visit> open = new ArrayDeque<>();
   private final List<String> conditions;
   private int chars;
+  private int detailChars;
   private int leftOutNodes;
   private int leftOutMetrics;
 
@@ -94,7 +98,7 @@ final class SqlPlanCopier {
     }
     String name = name(visit.node);
     chars += name.length();
-    plan.addNodeNames(name).addNodeParents(visit.parent);
+    plan.addNodeNames(name).addNodeParents(visit.parent).addNodeDetails(detail(visit.node));
     if (conditions != null && conditions.size() < MAX_CONDITIONS) {
       conditions.add(PlanCondition.named(visit.node, name));
     }
@@ -103,6 +107,22 @@ final class SqlPlanCopier {
       take(number, metric);
     }
     return number;
+  }
+
+  private String detail(Object node) {
+    if (detailChars >= MAX_DETAIL_CHARS) {
+      return "";
+    }
+    String detail =
+        NodeDetail.of(
+            text(node, "nodeName"), text(node, "simpleString"), NodeDetail.metadata(node));
+    detailChars += detail.length();
+    return detail;
+  }
+
+  private static String text(Object node, String getter) {
+    String text = ScalaAccess.text(node, getter);
+    return text == null ? "" : text;
   }
 
   private void take(int node, Object metric) {

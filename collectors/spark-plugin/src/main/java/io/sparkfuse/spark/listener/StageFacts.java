@@ -3,10 +3,12 @@ package io.sparkfuse.spark.listener;
 import io.sparkfuse.contracts.StageEnded;
 import io.sparkfuse.contracts.StageStarted;
 import io.sparkfuse.spark.facts.SecretScrubber;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.spark.scheduler.AccumulableInfo;
@@ -23,7 +25,7 @@ final class StageFacts {
   private static final int MAX_SCOPE_CHARS = 200;
   private static final int MAX_ACCUMULATORS = 100_000;
   private static final String OUTPUT_ROWS = "number of output rows";
-  private static final Pattern CODEGEN_ID = Pattern.compile("\\s*\\(\\d+\\)$");
+  private static final Pattern CODEGEN_NUMBER = Pattern.compile("\\s*\\(\\d{1,9}\\)$");
 
   private StageFacts() {}
 
@@ -112,14 +114,25 @@ final class StageFacts {
         .collect(Collectors.toList());
   }
 
+  /**
+   * Returns the scopes of a stage's RDDs, each once. A codegen scope keeps its number, which leads
+   * to its node of the plan. The limit counts names without numbers, as a stage's fingerprint does.
+   */
   private static Set<String> scopes(StageInfo stage) {
     Set<String> names = new LinkedHashSet<>();
+    Set<String> withoutNumbers = new HashSet<>();
     for (Object rdd : ScalaAccess.list(ScalaAccess.get(stage, "rddInfos"), MAX_RDDS)) {
       Object scope = ScalaAccess.option(((RDDInfo) rdd).scope());
       Object name = ScalaAccess.get(scope, "name");
-      if (name != null && names.size() < MAX_SCOPES) {
-        String scopeName = CODEGEN_ID.matcher(name.toString()).replaceFirst("");
-        names.add(SecretScrubber.shortened(scopeName, MAX_SCOPE_CHARS));
+      if (name != null) {
+        Matcher numbered = CODEGEN_NUMBER.matcher(name.toString());
+        String number = numbered.find() ? numbered.group() : "";
+        String bare = name.toString().substring(0, name.toString().length() - number.length());
+        String shortened = SecretScrubber.shortened(bare, MAX_SCOPE_CHARS);
+        if (withoutNumbers.contains(shortened) || withoutNumbers.size() < MAX_SCOPES) {
+          withoutNumbers.add(shortened);
+          names.add(shortened + number);
+        }
       }
     }
     return names;

@@ -1,12 +1,16 @@
 package io.sparkfuse.spark.listener;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import scala.collection.JavaConverters;
 
 /** Has the getters of Spark SQL's SparkPlanInfo and SQLMetricInfo, which are read by reflection. */
 public final class PlanNode {
   private final String name;
+  private final Map<String, String> metadata = new HashMap<>();
+  private String text = "";
   private final List<PlanNode> children = new ArrayList<>();
   private final List<Metric> metrics = new ArrayList<>();
 
@@ -15,6 +19,16 @@ public final class PlanNode {
     for (long id : metricIds) {
       metrics.add(new Metric(id));
     }
+  }
+
+  PlanNode described(String simpleString) {
+    text = simpleString;
+    return this;
+  }
+
+  PlanNode withMetadata(String key, String value) {
+    metadata.put(key, value);
+    return this;
   }
 
   PlanNode with(PlanNode... more) {
@@ -26,6 +40,14 @@ public final class PlanNode {
 
   public String nodeName() {
     return name;
+  }
+
+  public String simpleString() {
+    return text;
+  }
+
+  public Object metadata() {
+    return JavaConverters.mapAsScalaMap(metadata);
   }
 
   public Object children() {

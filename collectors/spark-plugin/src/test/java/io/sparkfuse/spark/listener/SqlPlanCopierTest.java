@@ -40,6 +40,40 @@ class SqlPlanCopierTest {
   }
 
   @Test
+  void detailsAreParallelToNames() {
+    PlanNode scan =
+        new PlanNode("Scan parquet ")
+            .described("FileScan parquet [id#1L] Batched: true")
+            .withMetadata("Format", "Parquet")
+            .withMetadata("Location", "InMemoryFileIndex(1 paths)[file:/lake/orders]")
+            .withMetadata("PushedFilters", "[EqualTo(name,secret)]");
+    PlanNode exchange = new PlanNode("Exchange").described("Exchange hashpartitioning(id#1L, 2)");
+    SqlPlan plan = copy(new PlanNode("Project").with(exchange.with(scan)));
+
+    assertEquals(
+        Arrays.asList("", "hashpartitioning id", "lake/orders parquet"), plan.getNodeDetailsList());
+  }
+
+  @Test
+  void detailsOfHugePlanAreBounded() {
+    StringBuilder keys = new StringBuilder("HashAggregate(keys=[");
+    for (int i = 0; i < 10_000; i++) {
+      keys.append("column").append(i).append('#').append(i).append(", ");
+    }
+    PlanNode root = new PlanNode("Union");
+    for (int i = 0; i < 2_000; i++) {
+      root.with(new PlanNode("HashAggregate").described(keys.toString()));
+    }
+    SqlPlan plan = copy(root);
+
+    int chars = plan.getNodeDetailsList().stream().mapToInt(String::length).sum();
+    assertEquals(plan.getNodeNamesCount(), plan.getNodeDetailsCount());
+    assertTrue(
+        chars < SqlPlanCopier.MAX_DETAIL_CHARS + NodeDetail.MAX_CHARS, chars + " characters");
+    assertTrue(plan.getSerializedSize() < 256 * 1_024);
+  }
+
+  @Test
   void aHugePlanIsCutAndWhatIsLeftOutIsCounted() {
     PlanNode root = new PlanNode("Union");
     for (int i = 0; i < 5_000; i++) {
