@@ -32,6 +32,9 @@ RESTARTS = Metric("sparkfuse_process_restarts_total", "counter", "Restarts by th
 TICKS_SENT = Metric("sparkfuse_ticks_sent_total", "counter", "Ticks that keep the windows closing.")
 LIVE_ROWS = Metric("sparkfuse_live_rows_total", "counter", "Live rows seen.", ("view",))
 WINDOW_DELAY = Metric("sparkfuse_window_delay_seconds", "gauge", "Now minus the end of the last window that was seen.")
+QUERIES_DROPPED = Metric(
+    "sparkfuse_queries_dropped_total", "counter", "Queries dropped because an application had too many open ones."
+)
 COMPLETENESS = Metric("sparkfuse_completeness_ratio", "gauge", "Lowest completeness of the running applications.")
 APPLICATIONS = Metric("sparkfuse_running_applications", "gauge", "Applications that run.")
 

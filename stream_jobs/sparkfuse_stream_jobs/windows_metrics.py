@@ -18,10 +18,11 @@ PROPERTY = "sparkfuse.windows.counters"
 
 
 class Counts(NamedTuple):
-    """Records read and undecodable since the JVM started, and the end of the last window [ms since epoch]."""
+    """Records read, records not decoded and queries dropped since the JVM started; end of the last window [ms]."""
 
     records: int
     undecodable: int
+    queries_dropped: int
     last_window_end_ms: int
 
 
@@ -44,6 +45,8 @@ class JvmCounters:
             family = CounterMetricFamily(metric.name, metric.help, labels=labels)
             family.add_metric(["windows", "facts"], value)
             yield family
+        name = metric_names.QUERIES_DROPPED
+        yield CounterMetricFamily(name.name, name.help, value=counts.queries_dropped)
         delay = time.time() - counts.last_window_end_ms / 1000
         yield GaugeMetricFamily(metric_names.WINDOW_DELAY.name, metric_names.WINDOW_DELAY.help, value=delay)
 

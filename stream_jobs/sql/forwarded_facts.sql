@@ -5,7 +5,7 @@ SELECT cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at AS happene
 FROM facts
 WHERE application_started IS NOT NULL OR application_ended IS NOT NULL
   OR job_started IS NOT NULL OR job_ended IS NOT NULL
-  OR sql_started IS NOT NULL OR sql_ended IS NOT NULL
+  OR sql_started IS NOT NULL OR sql_ended IS NOT NULL OR sql_plan IS NOT NULL
   OR stage_started IS NOT NULL OR stage_ended IS NOT NULL
   OR executor_added IS NOT NULL OR executor_removed IS NOT NULL
   OR resource_profile_added IS NOT NULL

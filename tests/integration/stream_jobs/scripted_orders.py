@@ -17,7 +17,11 @@ def begin(app: ScriptedApplication, seen: Seen) -> None:
     app.tell("application_started", name="orders", user_name="ann", spark_version="3.5.9", properties={"k": "v"})
     app.tell("executor_added", executor_id="1", host="h1", cores=4, added_ms=zero + 100)
     app.tell("job_started", job_id=7, submitted_ms=zero + 900, stage_ids=[3])
-    app.tell("sql_started", sql_execution_id=5, started_ms=zero + 800, plan_nodes=["Sort", "Exchange"])
+    app.tell(
+        "sql_started", sql_execution_id=5, root_execution_id=5, started_ms=zero + 800, plan_nodes=["Sort", "Exchange"],
+        description="count orders", call_site="main at orders.py:3",
+    )  # fmt: skip
+    app.tell("sql_plan", sql_execution_id=5, plan_version=0, node_names=["Sort", "Exchange"], node_details=["", "k"])
     app.tell(
         "stage_started", **STAGE, name="count at X", num_tasks=4, parent_stage_ids=[1, 2], submitted_ms=zero + 1000,
         job_id=7, sql_execution_id=5,

@@ -192,8 +192,9 @@ def test_starts_come_first_and_ends_last(seen: Seen) -> None:
     rows = {row.row_seq: row for row in seen.live if row.app_id == "orders"}
     views = [rows[number].view for number in sorted(rows)]
 
-    assert views[:5] == ["application_started", "executor_added", "job_started", "sql_started", "stage_started"]
-    assert views[5:10] == ["executor_live", "stage_live", "task_live", "failure_live", "app_live"]
+    assert views[:4] == ["application_started", "executor_added", "job_started", "sql_started"]
+    assert views[4:6] == ["sql_plan", "stage_started"]
+    assert views[6:12] == ["executor_live", "stage_live", "task_live", "failure_live", "query_live", "app_live"]
     behind_end = views.index("application_ended") + 1
     assert views[:behind_end][-5:] == ["app_live", "stage_ended", "sql_ended", "job_ended", "application_ended"]
     assert set(views[behind_end:]) <= {"app_live"}
@@ -209,6 +210,28 @@ def test_what_is_passed_on_is_the_fact(seen: Seen) -> None:
     assert (application.cluster, application.app_attempt) == ("test", 1)
     assert (list(stage.parent_stage_ids), stage.name, stage.job_id) == ([1, 2], "count at X", 7)
     assert list(sql.plan_nodes) == ["Sort", "Exchange"]
+    assert list(seen.of("orders", "sql_plan")[0].sql_plan.node_details) == ["", "k"]
+
+
+def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:
+    """A row of a running query holds its sums so far; after a kill and its end each task counts once."""
+    rows = seen.of("orders", "query_live")
+    first, last, zero = rows[0], rows[-1], rows[0].app_start_ms
+    start = {
+        "query_id": 5, "root_query_id": 5, "description": "count orders", "call_site": "main at orders.py:3",
+        "started_ms": zero + 800, "stage_ids": "3", "failed_stages": 0, "output_bytes": 0,
+    }  # fmt: skip
+
+    assert values(first.query) == {
+        **start, "status": "running", "elapsed_ms": first.window_end_ms - zero - 800, "running_stages": 1,
+        "ended_stages": 0, "finished_tasks": 2, "running_tasks": 2, "input_bytes": 4100, "shuffle_read_bytes": 7,
+        "disk_spilled_bytes": 70, "finished_cpu_ms": 1,
+    }  # fmt: skip
+    assert values(last.query) == {
+        **start, "status": "succeeded", "ended_ms": zero + 8100, "elapsed_ms": 7300, "running_stages": 0,
+        "ended_stages": 1, "finished_tasks": 6, "running_tasks": 0, "input_bytes": 6900, "shuffle_read_bytes": 9,
+        "disk_spilled_bytes": 130, "finished_cpu_ms": 6,
+    }  # fmt: skip
 
 
 def test_an_executor_is_told_by_its_last_sample(seen: Seen) -> None:
@@ -234,7 +257,7 @@ def test_completeness_counts_what_never_came(seen: Seen) -> None:
         "name": "orders", "status": "succeeded", "ended_ms": after.app_start_ms + 9000, "elapsed_ms": 9000,
         "running_jobs": 0, "succeeded_jobs": 1, "failed_jobs": 0, "running_stages": 0, "ended_stages": 1,
         "running_tasks": 0, "finished_tasks": 6, "failed_tasks": 1, "executors": 1, "disk_spilled_bytes": 130,
-        "facts_seen": 30, "facts_expected": 31, "facts_dropped": 0, "user_name": "ann", "spark_version": "3.5.9",
+        "facts_seen": 31, "facts_expected": 32, "facts_dropped": 0, "user_name": "ann", "spark_version": "3.5.9",
         "finished_cpu_ms": 6, "work_bytes": 6909, "work_records": 153, "unfinished_tasks": 0,
         "between_jobs_ms": 950,
     }  # fmt: skip

@@ -126,7 +126,7 @@ public final class Failures {
   }
 
   /** The text without what is beyond the bound, cut between two characters. */
-  static String capped(String text) {
+  public static String capped(String text) {
     if (text.length() <= MAX_TEXT_BYTES / 3) {
       return text;
     }

@@ -11,7 +11,7 @@ import java.util.TreeMap;
  * longer told apart, and what comes late below it does not count; so completeness errs to the low
  * side.
  */
-final class SequenceRanges {
+public final class SequenceRanges {
   static final int MAX_RUNS = 256;
 
   private final TreeMap<Long, Long> runs = new TreeMap<>();
@@ -20,7 +20,7 @@ final class SequenceRanges {
   private long newestFirst = -1;
   private long newestLast = -2;
 
-  void add(long number) {
+  public void add(long number) {
     if (number == newestLast + 1 && newestFirst >= 0) {
       newestLast = number;
       return;
@@ -42,6 +42,13 @@ final class SequenceRanges {
     other.runs.forEach(this::insert);
   }
 
+  /** Whether a number was added, or is below those that are no longer kept apart. */
+  public boolean contains(long number) {
+    close();
+    Map.Entry<Long, Long> run = runs.floorEntry(number);
+    return number < settledBelow || (run != null && number <= run.getValue());
+  }
+
   long seen() {
     close();
     long seen = settled;
@@ -57,13 +64,13 @@ final class SequenceRanges {
     return runs.isEmpty() ? settledBelow : runs.lastEntry().getValue() + 1;
   }
 
-  void save(LaneSequence.Builder lane) {
+  public void save(LaneSequence.Builder lane) {
     close();
     lane.setSettled(settled);
     runs.forEach((first, last) -> lane.addFirsts(first).addLasts(last));
   }
 
-  static SequenceRanges restore(LaneSequence lane) {
+  public static SequenceRanges restore(LaneSequence lane) {
     SequenceRanges ranges = new SequenceRanges();
     ranges.settled = lane.getSettled();
     for (int run = 0; run < lane.getFirstsCount(); run++) {

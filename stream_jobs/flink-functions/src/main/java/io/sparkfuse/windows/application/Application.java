@@ -8,6 +8,8 @@ import io.sparkfuse.contracts.ExecutorLive;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.JobEnded;
+import io.sparkfuse.contracts.QueryLive;
+import io.sparkfuse.windows.JobCounters;
 import io.sparkfuse.windows.aggregates.LaneSequences;
 import io.sparkfuse.windows.executors.ApplicationExecutors;
 import io.sparkfuse.windows.rows.CommonFields;
@@ -32,6 +34,7 @@ public final class Application {
   private final AppLive.Builder soFar;
   private final LaneSequences lanes;
   private final ApplicationStages stages;
+  private final ApplicationQueries queries;
   private final ApplicationJobs jobs;
   private final ApplicationExecutors executors;
   private final ObservedTime clock;
@@ -55,6 +58,7 @@ public final class Application {
     soFar = saved.getSoFar().toBuilder();
     lanes = LaneSequences.restore(saved.getLanes());
     stages = ApplicationStages.restore(saved);
+    queries = ApplicationQueries.restore(saved);
     jobs = ApplicationJobs.restore(saved);
     executors = ApplicationExecutors.restore(saved);
     clock = ObservedTime.restore(saved);
@@ -97,6 +101,7 @@ public final class Application {
                 .setUnnumbered(drop.unnumbered));
     jobs.save(state);
     stages.save(state);
+    queries.save(state);
     executors.save(state);
     clock.save(state);
     silence.save(state);
@@ -150,7 +155,7 @@ public final class Application {
 
   void see(StageUpdate news, long windowEndMs) {
     overcounted |= news.getOvercounted();
-    if (stages.see(news, windowEndMs)) {
+    if (stages.see(news, queries, windowEndMs)) {
       silence.moved();
     }
   }
@@ -167,6 +172,13 @@ public final class Application {
     // What ended takes its executors along, and nobody says that they went.
     boolean silent = tellsSilent && !hasEnded();
     return executors.rows(samples, pauses, clock.heardMs(), silent, startMs, windowEndMs);
+  }
+
+  /** Rows of the queries that changed in the window, by id; closes those that are over. */
+  List<QueryLive> queries(long windowEndMs) {
+    List<QueryLive> rows = queries.rows(windowEndMs);
+    JobCounters.queriesDropped(queries.close(windowEndMs));
+    return rows;
   }
 
   /**
@@ -199,9 +211,12 @@ public final class Application {
       case APPLICATION_ENDED -> end(fact.getApplicationEnded(), windowEndMs);
       case JOB_STARTED -> {
         jobs.see(fact.getJobStarted());
+        queries.add(fact.getJobStarted());
         silence.moved();
       }
       case JOB_ENDED -> end(fact.getJobEnded());
+      case SQL_STARTED -> queries.add(fact.getSqlStarted());
+      case SQL_ENDED -> queries.add(fact.getSqlEnded(), windowEndMs);
       case STAGE_STARTED, STAGE_ENDED -> silence.moved();
       case RESOURCE_PROFILE_ADDED -> executors.see(fact.getResourceProfileAdded());
       case EXECUTOR_ADDED -> executors.add(fact.getExecutorAdded());

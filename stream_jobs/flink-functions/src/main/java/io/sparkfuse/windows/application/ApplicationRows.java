@@ -5,6 +5,7 @@ import io.sparkfuse.contracts.ExecutorLive;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.contracts.QueryLive;
 import io.sparkfuse.contracts.TaskLive;
 import io.sparkfuse.windows.facts.FactParser;
 import io.sparkfuse.windows.wire.LatestFact;
@@ -29,6 +30,8 @@ final class ApplicationRows {
           Fact.KindCase.EXECUTOR_ADDED,
           Fact.KindCase.JOB_STARTED,
           Fact.KindCase.SQL_STARTED,
+          // Before the stages that it names.
+          Fact.KindCase.SQL_PLAN,
           Fact.KindCase.STAGE_STARTED);
   private static final List<Fact.KindCase> ENDS =
       List.of(
@@ -96,6 +99,9 @@ final class ApplicationRows {
     }
     stages();
     failures();
+    for (QueryLive row : application.queries(windowEndMs)) {
+      add("query_live").setQuery(row);
+    }
     if (heard ? saysSomething() : application.isWatched()) {
       add("app_live").setApplication(application.row(startMs, windowEndMs));
     }

@@ -30,10 +30,10 @@ final class ApplicationStages {
   }
 
   /**
-   * Replaces what was known of the stage: a stage's row is its whole truth. Says whether anything
-   * of the stage moved: a task ended, a counter of a running one rose, or one uses CPU.
+   * Replaces the totals of the stage: an update holds the state of the whole stage. Returns whether
+   * the stage made progress: a task ended, a counter of a running task rose, or one uses CPU.
    */
-  boolean see(StageUpdate news, long windowEndMs) {
+  boolean see(StageUpdate news, ApplicationQueries queries, long windowEndMs) {
     forgetBefore(windowEndMs - Stage.GRACE_MS);
     StageLive row = news.getStage();
     StageTotals.Builder totals =
@@ -49,7 +49,19 @@ final class ApplicationStages {
             .setWorkBytes(row.getFinishedInputBytes() + row.getFinishedShuffleReadBytes())
             .setWorkRecords(row.getFinishedInputRecords() + row.getFinishedShuffleReadRecords())
             .setRunningCounters(runningCounters(row))
+            .setFailed("failed".equals(row.getStatus()))
+            .setInputBytes(row.getFinishedInputBytes() + row.getRunningInputBytes())
+            .setOutputBytes(row.getFinishedOutputBytes() + row.getRunningOutputBytes())
+            .setShuffleReadBytes(
+                row.getFinishedShuffleReadBytes() + row.getRunningShuffleReadBytes())
             .setStages(1);
+    Long query =
+        row.hasSqlExecutionId()
+            ? (Long) row.getSqlExecutionId()
+            : queries.queryOf(row.getStageId());
+    if (query != null) {
+      totals.setQueryId(query);
+    }
     if (totals.getWorkBytes() == 0 && totals.getWorkRecords() == 0) {
       totals.setOperatorRows(row.getOperatorRowsMax());
     }
@@ -57,6 +69,7 @@ final class ApplicationStages {
       totals.setEndedAtMs(windowEndMs);
     }
     StageTotals before = stages.put(key(row.getStageId(), row.getStageAttempt()), totals.build());
+    queries.replace(before, totals.build());
     return totals.getRunning() && (moved(before, totals) || anyIsActive(news));
   }
 

@@ -6,6 +6,7 @@ import io.sparkfuse.contracts.ExecutorLive;
 import io.sparkfuse.contracts.ExecutorSample;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.contracts.LiveRow;
+import io.sparkfuse.contracts.StageLive;
 import io.sparkfuse.windows.aggregates.LaneSequences;
 import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.LatestFact;
@@ -52,6 +53,10 @@ final class Scenario {
 
   Scenario pause(ExecutorSample.Builder sample) {
     return wait(WaitingRow.newBuilder().setPauses(latest(sample)));
+  }
+
+  Scenario stage(StageLive.Builder stage) {
+    return stage(StageUpdate.newBuilder().setStage(stage));
   }
 
   Scenario stage(StageUpdate.Builder news) {
