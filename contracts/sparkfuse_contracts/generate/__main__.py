@@ -14,7 +14,16 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sparkfuse_contracts.generate import clickhouse, configuration, documents, flink, json_schema, protoc, views
+from sparkfuse_contracts.generate import (
+    clickhouse,
+    configuration,
+    documents,
+    flink,
+    json_schema,
+    protoc,
+    shared,
+    views,
+)
 from sparkfuse_contracts.schema import Schema, SchemaError, read_schema
 from sparkfuse_contracts.topics import topics
 
@@ -24,6 +33,7 @@ CHECKED_IN: Mapping[str, str] = {
     "python": "contracts/sparkfuse_contracts/generated",
     "generated": "contracts/generated",
     "documents": "docs/contract",
+    "rust": "native_analytics/kernel/src/shared",
 }
 BUILT: Mapping[str, str] = {"java": "build/contracts/java", "proto2": "build/contracts/proto2"}
 
@@ -62,6 +72,7 @@ def _java_texts(schema: Schema) -> Mapping[str, str]:
     return {
         f"{package}/LiveTypes.java": flink.java_types(schema),
         f"{package}/SparkConfiguration.java": configuration.java_class(configuration.read_list()),
+        **_below(package, shared.java_classes(shared.read_shared())),
     }
 
 
@@ -76,8 +87,16 @@ def _texts(schema: Schema, written: Schema) -> Mapping[str, str]:
         f"generated/clickhouse/{table}.sql": clickhouse.create_table(table, schema) for table in clickhouse.SHAPES
     }
     texts |= {f"generated/json_schema/{name}.json": _json(each) for name, each in json_schema.schemas(written).items()}
+    constants = shared.read_shared()
+    texts |= _below("python", shared.python_modules(constants))
+    texts |= _below("generated/shared", shared.json_files(constants))
+    texts["rust/mod.rs"] = shared.rust_module(constants)
     pages = documents.pages({**schema, **written}, topics())
-    return texts | {f"documents/{name}": text for name, text in pages.items()}
+    return texts | _below("documents", pages)
+
+
+def _below(folder: str, texts: Mapping[str, str]) -> dict[str, str]:
+    return {f"{folder}/{name}": text for name, text in texts.items()}
 
 
 def _json(content: object) -> str:

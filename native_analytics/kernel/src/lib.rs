@@ -11,5 +11,6 @@ pub mod facts;
 mod python;
 pub mod row_selection;
 pub mod schema;
+pub mod shared;
 pub mod values;
 pub mod wire;
