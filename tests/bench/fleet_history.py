@@ -14,7 +14,7 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_contracts.generated.fact_pb2 import TaskEnded
 from sparkfuse_rules.knowledge.identity import identify
 from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
-from sparkfuse_stream_jobs.detect.run_memory import Stage
+from sparkfuse_stream_jobs.detect.state.run_state import StageState
 from tests.bench.fleet import MOST_TASKS, RealStage, Shape, job_name, stretch
 
 # Samples that the jobs share, each in an order of its own: to draw tasks for every job would take minutes.
@@ -26,9 +26,9 @@ HOUR_MS = 3_600_000
 class _OneStage:
     """A run that has this stage alone."""
 
-    stage: Stage
+    stage: StageState
 
-    def started(self, stage_id: int) -> Stage:
+    def started(self, stage_id: int) -> StageState:
         return self.stage
 
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
@@ -42,7 +42,7 @@ def fingerprint(like: RealStage) -> str:
     """That of a stage of the fleet, which has neither parents nor a query."""
     started = like.started
     depth = started.depth if started.HasField("depth") else None
-    stage = Stage(start_seen=True, name=started.name, scope_names=tuple(started.scope_names), depth=depth)
+    stage = StageState(start_seen=True, name=started.name, scope_names=tuple(started.scope_names), depth=depth)
     return fingerprint_in_run(0, started.name, _OneStage(stage))
 
 

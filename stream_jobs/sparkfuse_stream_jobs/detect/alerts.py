@@ -1,8 +1,8 @@
-"""Alert: one finding of a job, put together from its runs, told again while it fires and for a while after.
+"""Merges the findings of a job's runs into one finding, and decides when it is published.
 
-Alertmanager keeps nothing over a restart and ends what it is not told again, so a firing finding is said each minute
-and a resolved one for five (Prometheus does the same). Time here is the clock of the process; what the record says of
-the evidence is the time of the windows.
+Alertmanager loses its alerts at a restart, and ends an alert that is not sent again. So a firing finding is published
+every minute, and a resolved one every minute for five minutes, as Prometheus does. Times here are the clock of the
+process, while the evidence in the record has the time of the windows.
 """
 
 from __future__ import annotations
@@ -10,61 +10,61 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
-from sparkfuse_stream_jobs.detect.lifecycle import worst
+from sparkfuse_stream_jobs.detect.lifecycle_state import worst
 
 RESEND_MS = 60_000
 RESOLVED_FOR_MS = 300_000
-# Runs that join or leave a finding that fires already are told together: a thousand tasks of one stage are one word.
+# Runs that join or leave a firing finding are published together: a thousand tasks of one stage are one record.
 SETTLE_MS = 1_000
-# What fires is told for at least this long: Alertmanager waits 10 s for company before it notifies anybody, and
-# nobody ever hears of an alert that resolved in that time, though a stage may well end seconds after it was found out.
-SHORTEST_MS = 15_000
-# One finding names this many runs or tasks; more of the same tell nobody more.
+# A finding is published as firing for at least this long. Alertmanager waits 10 s before it notifies, so nobody would
+# be notified of an alert that resolves earlier, such as one of a stage that ends seconds after it was found.
+MIN_FIRING_MS = 15_000
+# One finding names this many runs or tasks; more would not help the reader.
 MAX_RUNS = 50
-# What the newest evidence says goes up from the run to the finding.
+# Fields that the newest evidence of a run replaces in the finding.
 _FROM_EVIDENCE = ("summary", "description", "runbook_url", "cluster", "tenant", "evidence_ms", "completeness")
 
 
 @dataclass(frozen=True)
-class Alert:
-    """A finding over its runs. ``*_at_ms`` are times of the process, 0 for never."""
+class FindingGroup:
+    """One finding over all runs of its job. ``*_at_ms`` are times of the process, 0 for never."""
 
     finding: bytes  # a Finding
-    said: str = ""  # state and severity of the last record
-    changed: bool = True  # runs came or went since the last record
-    first_at_ms: int = 0  # when this spell was first told
-    sent_at_ms: int = 0  # when the last record was made
+    published: str = ""  # state and severity of the last record
+    changed: bool = True  # runs joined or left since the last record
+    first_at_ms: int = 0  # when it was first published since it last began to fire
+    sent_at_ms: int = 0  # when the last record was published
     resolved_at_ms: int = 0
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What is to be said now, what is remembered after it (None: forget), and when to look again (None: never)."""
+class Publication:
+    """The record to publish now, the group to store (None: drop it), and when to check again (None: never)."""
 
-    alert: Alert | None
+    group: FindingGroup | None
     record: Finding | None
-    look_again_ms: int | None
+    next_check_ms: int | None
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How often and how long a finding is told, in ms."""
+class PublishIntervals:
+    """How often and how long a finding is published, in ms."""
 
     resend_ms: int = RESEND_MS
     resolved_for_ms: int = RESOLVED_FOR_MS
     settle_ms: int = SETTLE_MS
-    shortest_ms: int = SHORTEST_MS
+    min_firing_ms: int = MIN_FIRING_MS
 
 
-def merge(alert: Alert | None, part: Finding, now_ms: int) -> Alert | None:
-    """Put what one run says into the finding of all runs. None: a run resolved that nobody had heard of."""
-    known = Finding.FromString(alert.finding) if alert else None
+def merge(group: FindingGroup | None, part: Finding, now_ms: int) -> FindingGroup | None:
+    """Merge the finding of one run into the finding of all runs. None if an unknown run resolved."""
+    known = Finding.FromString(group.finding) if group else None
     place = _place_of(part.runs[0], known) if known else None
     if part.state == "resolved" and (known is None or place is None or known.runs[place].state != "firing"):
-        return alert
+        return group
     if known is None or (known.state == "resolved" and part.state == "firing"):
-        return _new_spell(alert, part)
-    assert alert is not None
+        return _start_firing(group, part)
+    assert group is not None
     before = _put_run(known, place, part.runs[0])
     if part.state == "firing":
         for name in _FROM_EVIDENCE:
@@ -77,60 +77,61 @@ def merge(alert: Alert | None, part: Finding, now_ms: int) -> Alert | None:
     if not firing:
         known.resolved_ms = max(run.resolved_ms for run in known.runs)
     return replace(
-        alert,
+        group,
         finding=known.SerializeToString(),
-        changed=alert.changed or before != part.state,
-        resolved_at_ms=alert.resolved_at_ms if firing else now_ms,
+        changed=group.changed or before != part.state,
+        resolved_at_ms=group.resolved_at_ms if firing else now_ms,
     )
 
 
-def tell(alert: Alert, now_ms: int, pace: Pace) -> Telling:
-    """Decide what is said of the finding at ``now_ms``.
+def next_publication(group: FindingGroup, now_ms: int, intervals: PublishIntervals) -> Publication:
+    """Decide what is published at ``now_ms``.
 
-    At once when it begins to fire, resolves or changes its severity; soon when runs join or leave; each
-    ``resend_ms`` besides. A resolved one is forgotten after ``resolved_for_ms``.
+    A record is due at once when the finding starts to fire, resolves or changes its severity; after ``settle_ms`` when
+    runs join or leave; and every ``resend_ms``. A resolved finding is dropped after ``resolved_for_ms``.
     """
-    finding = Finding.FromString(alert.finding)
+    finding = Finding.FromString(group.finding)
     resolved = finding.state == "resolved"
-    if resolved and now_ms >= alert.resolved_at_ms + pace.resolved_for_ms and alert.said == _said(finding):
-        return Telling(None, None, None)
-    due_ms = _due_ms(alert, finding, pace)
+    if resolved and now_ms >= group.resolved_at_ms + intervals.resolved_for_ms and group.published == _status(finding):
+        return Publication(None, None, None)
+    due_ms = _due_ms(group, finding, intervals)
     if now_ms < due_ms:
-        return Telling(alert, None, due_ms)
+        return Publication(group, None, due_ms)
     after = replace(
-        alert,
-        finding=_without_told(finding).SerializeToString(),
-        said=_said(finding),
+        group,
+        finding=_without_resolved_runs(finding).SerializeToString(),
+        published=_status(finding),
         changed=False,
-        first_at_ms=alert.first_at_ms or now_ms,
+        first_at_ms=group.first_at_ms or now_ms,
         sent_at_ms=now_ms,
     )
     finding.updated_ms = now_ms
-    return Telling(after, finding, now_ms + pace.resend_ms)
+    return Publication(after, finding, now_ms + intervals.resend_ms)
 
 
-def _due_ms(alert: Alert, finding: Finding, pace: Pace) -> int:
-    if alert.said != _said(finding):
-        return alert.first_at_ms + pace.shortest_ms if finding.state == "resolved" and alert.first_at_ms else 0
-    return alert.sent_at_ms + (pace.settle_ms if alert.changed else pace.resend_ms)
+def _due_ms(group: FindingGroup, finding: Finding, intervals: PublishIntervals) -> int:
+    if group.published != _status(finding):
+        resolved = finding.state == "resolved" and group.first_at_ms
+        return group.first_at_ms + intervals.min_firing_ms if resolved else 0
+    return group.sent_at_ms + (intervals.settle_ms if group.changed else intervals.resend_ms)
 
 
-def _new_spell(alert: Alert | None, part: Finding) -> Alert:
-    # A resolution that was never told is told by the spell that follows it: to people it is one.
-    said_firing = alert is not None and alert.said.startswith("firing")
-    first_at_ms = alert.first_at_ms if alert and said_firing else 0
-    if alert and said_firing:
-        part.started_ms = min(part.started_ms, Finding.FromString(alert.finding).started_ms)
-    return Alert(
+def _start_firing(group: FindingGroup | None, part: Finding) -> FindingGroup:
+    # If the previous resolution was never published, the finding fires without interruption for its readers.
+    published_firing = group is not None and group.published.startswith("firing")
+    first_at_ms = group.first_at_ms if group and published_firing else 0
+    if group and published_firing:
+        part.started_ms = min(part.started_ms, Finding.FromString(group.finding).started_ms)
+    return FindingGroup(
         finding=part.SerializeToString(),
-        said=alert.said if alert and said_firing else "",
+        published=group.published if group and published_firing else "",
         first_at_ms=first_at_ms,
-        sent_at_ms=alert.sent_at_ms if alert else 0,
+        sent_at_ms=group.sent_at_ms if group else 0,
     )
 
 
 def _put_run(known: Finding, place: int | None, part: FindingRun) -> str:
-    """Take in the newest word of a run, and give how it stood before (empty: it was not there)."""
+    """Store the newest state of a run, and return its previous state (empty if it is new)."""
     if place is not None:
         before: str = known.runs[place].state
         known.runs[place].CopyFrom(part)
@@ -142,21 +143,23 @@ def _put_run(known: Finding, place: int | None, part: FindingRun) -> str:
 
 
 def _place_of(part: FindingRun, known: Finding) -> int | None:
-    """Which of the finding's runs speaks of the same; None for none."""
-    key, wanted = part.run_key, _where(part)
-    return next((place for place, run in enumerate(known.runs) if run.run_key == key and _where(run) == wanted), None)
+    """Return the index of the finding's run with the same run key and location; None if there is none."""
+    key, wanted = part.run_key, _location(part)
+    return next(
+        (place for place, run in enumerate(known.runs) if run.run_key == key and _location(run) == wanted), None
+    )
 
 
-def _where(run: FindingRun) -> tuple[int, int, int, str]:
+def _location(run: FindingRun) -> tuple[int, int, int, str]:
     return run.stage_id, run.stage_attempt, run.task_id, run.executor_id
 
 
-def _said(finding: Finding) -> str:
+def _status(finding: Finding) -> str:
     return f"{finding.state} {finding.severity}"
 
 
-def _without_told(finding: Finding) -> Finding:
-    """The finding without the runs that resolved, which this record has told, while others fire on."""
+def _without_resolved_runs(finding: Finding) -> Finding:
+    """Return the finding without its resolved runs, which this record publishes, while others still fire."""
     kept = Finding()
     kept.CopyFrom(finding)
     if finding.state == "firing":

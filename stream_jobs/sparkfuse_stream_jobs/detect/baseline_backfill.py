@@ -11,20 +11,19 @@ from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.knowledge.baseline import LIMIT
-from sparkfuse_stream_jobs.detect.learning import learned_ms, taught_by
-from sparkfuse_stream_jobs.detect.memory_key import Key, key_of_baseline
-from sparkfuse_stream_jobs.detect.seeds import read_seeds
+from sparkfuse_stream_jobs.detect.baseline_bootstrap import read_published_baselines
+from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, add_samples, key_of_baseline, learned_ms
 
 SEND_SECONDS = 60.0
 OnDelivery = Callable[[KafkaError | None, Message], None]
 
 
-def newest_samples(samples: Iterable[bytes]) -> Mapping[Key, list[Baseline]]:
+def newest_samples(samples: Iterable[bytes]) -> Mapping[BaselineKey, list[Baseline]]:
     """Group serialized baselines of one sample each by job and stage, and keep the newest of each group.
 
     A group never holds more than twice the samples that a baseline keeps.
     """
-    groups: dict[Key, list[Baseline]] = {}
+    groups: dict[BaselineKey, list[Baseline]] = {}
     for content in samples:
         sample = Baseline.FromString(content)
         group = groups.setdefault(key_of_baseline(sample), [])
@@ -35,7 +34,7 @@ def newest_samples(samples: Iterable[bytes]) -> Mapping[Key, list[Baseline]]:
     return groups
 
 
-def update_baselines(settings: Settings, samples: Mapping[Key, Sequence[Baseline]]) -> int:
+def update_baselines(settings: Settings, samples: Mapping[BaselineKey, Sequence[Baseline]]) -> int:
     """Add samples to the topic ``baselines``; return the number of stages whose baseline changed.
 
     A run that a baseline already contains, from a live run or an earlier call, is ignored.
@@ -43,9 +42,9 @@ def update_baselines(settings: Settings, samples: Mapping[Key, Sequence[Baseline
     """
     if not samples:
         return 0
-    published = read_seeds(settings)
+    published = read_published_baselines(settings)
     try:
-        changed = [found for key, new in samples.items() if (found := taught_by(published(key), new)) is not None]
+        changed = [found for key, new in samples.items() if (found := add_samples(published(key), new)) is not None]
     finally:
         published.close()
     _send(settings, changed)

@@ -1,4 +1,4 @@
-"""Words what a rule found on a row, as the finding of one run."""
+"""Creates the finding of a rule on a row, with the one run that the row belongs to."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from sparkfuse_rules.compiler import columns
 from sparkfuse_rules.describe import placeholders, render
 from sparkfuse_rules.owners import Owners
 from sparkfuse_rules.rule import Rule
-from sparkfuse_stream_jobs.detect.rows import present
-from sparkfuse_stream_jobs.detect.scopes import scope
+from sparkfuse_stream_jobs.detect.row_columns import present
+from sparkfuse_stream_jobs.detect.subjects import scope
 
-MAX_EVIDENCE = 4000  # characters of one column: a stack is capped by its collector, a name by nobody
+MAX_EVIDENCE = 4000  # characters of one column: collectors cap a stack, but not every name
 RUNBOOK = "{base}/rules/{rule}#runbook"
-# What the runbooks send people to, whether the predicate reads it or not.
+# Columns that are evidence even if the rule does not mention them, because runbooks refer to them.
 _ALWAYS = ("stack",)
-_WHERE = ("stage_id", "stage_attempt", "task_id", "executor_id")
-# Columns that are no place: the executor of failed tasks is that of the last one, another one in the next window.
-_NO_PLACE: Mapping[str, tuple[str, ...]] = {"failure_live": ("executor_id",)}
+_LOCATION = ("stage_id", "stage_attempt", "task_id", "executor_id")
+# Columns that do not identify a location: the executor of failed tasks is that of the last failure, and changes.
+_NOT_LOCATION: Mapping[str, tuple[str, ...]] = {"failure_live": ("executor_id",)}
 
 
 def finding_id(cluster: str, tenant: str, job_key: str, rule_id: str, scope: str) -> str:
-    """The alert's fingerprint, the same for every run of the job: 16 hex digits of SHA-256.
+    """Return the id of a finding, which is the same for every run of the job: 16 hex digits of SHA-256.
 
-    Two tenants, or two clusters, may have jobs of one name: their findings are never one.
+    Cluster and tenant are part of it, because two tenants may have jobs of the same name.
     """
     parts = f"{cluster}\n{tenant}\n{job_key}\n{rule_id}\n{scope}"
     return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
-class Writer:
-    """Words findings of the rules in ``catalog``."""
+class FindingBuilder:
+    """Creates findings of the rules in ``catalog``."""
 
     catalog: Catalog
     evidence: Mapping[str, tuple[str, ...]]
@@ -46,14 +46,14 @@ class Writer:
     owners: Owners
 
     @classmethod
-    def of(cls, catalog: Catalog, runbooks: str, owners: Owners) -> Writer:
-        """A writer that knows which columns each rule looks at, where runbooks are read, and whose the jobs are."""
+    def of(cls, catalog: Catalog, runbooks: str, owners: Owners) -> FindingBuilder:
+        """Return a builder; ``runbooks`` is the base URL of the runbooks, ``owners`` maps jobs to owners."""
         return cls(catalog, {rule.id: _evidence_columns(rule) for rule in catalog.values()}, runbooks, owners)
 
     def __call__(self, rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding:
-        """The finding of the row's run, firing since ``started_ms``; evidence is each column that the rule mentions."""
-        known, found_in = self.catalog[rule_id], scope(row)
-        rule = known.for_job(row.job_key) or known  # with the thresholds that hold for this job
+        """Return the finding, firing since ``started_ms``; its evidence is every column that the rule mentions."""
+        general, found_in = self.catalog[rule_id], scope(row)
+        rule = general.for_job(row.job_key) or general  # with the thresholds for this job
         values = present(getattr(row, view_specs()[rule.view].row))
         finding = Finding(
             finding_id=finding_id(row.cluster, row.tenant, row.job_key, rule_id, found_in),
@@ -73,8 +73,8 @@ class Writer:
             if row.HasField(name):
                 setattr(finding, name, getattr(row, name))
         for tag, mapped in zip(("owner", "team"), self.owners.of(row.job_key), strict=True):
-            if said := getattr(row, tag) or mapped:
-                setattr(finding, tag, said)
+            if value := getattr(row, tag) or mapped:
+                setattr(finding, tag, value)
         return finding
 
 
@@ -94,16 +94,16 @@ def _run(
         state="firing",
         severity=severity,
         started_ms=started_ms,
-        evidence={name: text(values[name]) for name in mentioned if name in values},
+        evidence={name: evidence_text(values[name]) for name in mentioned if name in values},
     )
-    for name in _WHERE:
-        if name in values and name not in _NO_PLACE.get(row.view, ()):
+    for name in _LOCATION:
+        if name in values and name not in _NOT_LOCATION.get(row.view, ()):
             setattr(run, name, values[name])
     return run
 
 
-def text(value: object) -> str:
-    """A value as evidence shows it: exact, true or false for flags, capped."""
+def evidence_text(value: object) -> str:
+    """Return a value as evidence: an exact number, true or false for flags, at most ``MAX_EVIDENCE`` characters."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return (f"{value:.6g}" if isinstance(value, float) else str(value))[:MAX_EVIDENCE]

@@ -1,7 +1,7 @@
-"""Hosts: rows of host_live from what all applications of a cluster meet on the hosts that they share.
+"""Rows of ``host_live``, computed from what all applications of a cluster observe on the hosts that they share.
 
-One cluster is one key, so that "elsewhere" can be told. Rows come at the end of a window, for the hosts that somebody
-met something on in it.
+One cluster is one key, because a host is compared with the other hosts of its cluster. Rows are emitted at the end of
+a window, for each host on which an application reported a trouble in that window.
 """
 
 from __future__ import annotations
@@ -10,28 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
-from sparkfuse_rules.knowledge.hosts import (
-    WINDOW_MS,
-    HostIndex,
-    HostObservations,
-    host_columns,
-    observe,
-    recent_only,
-)
-from sparkfuse_stream_jobs.detect.host_news import HostNews
-from sparkfuse_stream_jobs.detect.lifecycle import Wake
-from sparkfuse_stream_jobs.detect.memory import Cell, HeldCell, HeldShelf, Shelf
+from sparkfuse_rules.knowledge.hosts import WINDOW_MS, HostIndex, HostObservations, host_columns, observe, recent_only
+from sparkfuse_stream_jobs.detect.host_observations import HostReport
+from sparkfuse_stream_jobs.detect.lifecycle_state import Timer
+from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemoryValueState, MapState, ValueState
 
 VIEW = "host_live"
-# Applications of one cluster that are remembered at once, and hosts that a window may have rows for.
+# Limits of one cluster: applications that are stored at once, and hosts that get a row in one window.
 MAX_APPLICATIONS = 5_000
 MAX_ROWS = 500
-FORGET_EVERY_MS = 60_000
+EXPIRE_EVERY_MS = 60_000
 
 
 @dataclass(frozen=True)
-class News:
-    """The hosts that rows are due for, of which cluster, and how many applications are remembered."""
+class DueHosts:
+    """The hosts of a cluster that get a row at the end of the window, and how many applications are stored."""
 
     cluster: str = ""
     hosts: tuple[str, ...] = ()
@@ -39,58 +32,59 @@ class News:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What is remembered of one cluster: what each application met, and what is to be said."""
+class ClusterState:
+    """The state of one cluster: the observations of each application, and the hosts that get a row."""
 
-    met: Shelf[HostObservations]
-    news: Cell[News]
-
-
-def held_memory() -> Memory:
-    """A memory in the process, for tests and for replays without Flink."""
-    return Memory(HeldShelf(), HeldCell())
+    observations: MapState[HostObservations]
+    due: ValueState[DueHosts]
 
 
-def hear(told: HostNews, memory: Memory) -> Iterator[Wake]:
-    """Take in what an application tells; asks to be woken when rows are due, and when what it said is forgotten."""
-    news, known = memory.news.get() or News(told.cluster), memory.met.get(told.app_key)
-    count = news.applications + (known is None)
+def in_memory_cluster_state() -> ClusterState:
+    """Return a state in the memory of the process, for tests and for replays without Flink."""
+    return ClusterState(InMemoryMapState(), InMemoryValueState())
+
+
+def add_report(report: HostReport, state: ClusterState) -> Iterator[Timer]:
+    """Store what an application reports. Returns timers for the rows and for the expiry of the observations."""
+    due, known = state.due.value() or DueHosts(report.cluster), state.observations.get(report.app_key)
+    count = due.applications + (known is None)
     if count > MAX_APPLICATIONS:
         return
-    memory.met.put(told.app_key, observe(known or HostObservations(told.app_id), told.at_ms, told.ran, told.troubles))
-    fresh = dict.fromkeys((*news.hosts, *(trouble.host for trouble in told.troubles)))
-    memory.news.put(News(told.cluster, tuple(fresh)[:MAX_ROWS], count))
-    if told.troubles:
-        yield Wake(told.at_ms)
-    yield Wake((told.at_ms + WINDOW_MS) // FORGET_EVERY_MS * FORGET_EVERY_MS + FORGET_EVERY_MS)
+    observation = observe(known or HostObservations(report.app_id), report.at_ms, report.ran, report.troubles)
+    state.observations.put(report.app_key, observation)
+    hosts = dict.fromkeys((*due.hosts, *(trouble.host for trouble in report.troubles)))
+    state.due.update(DueHosts(report.cluster, tuple(hosts)[:MAX_ROWS], count))
+    if report.troubles:
+        yield Timer(report.at_ms)
+    yield Timer((report.at_ms + WINDOW_MS) // EXPIRE_EVERY_MS * EXPIRE_EVERY_MS + EXPIRE_EVERY_MS)
 
 
-def wake(now_ms: int, memory: Memory) -> Iterator[LiveRow]:
-    """The rows that are due at ``now_ms``, the end of a window; what is older than ten minutes is let go."""
-    news = memory.news.get()
-    if news is None:
+def due_rows(now_ms: int, state: ClusterState) -> Iterator[LiveRow]:
+    """Return the rows of the window that ends at ``now_ms``, and drop observations older than ten minutes."""
+    due = state.due.value()
+    if due is None:
         return
-    everyone = _forget(now_ms, memory)
-    neighbours = HostIndex(everyone)
-    for host in sorted(news.hosts):
-        yield _row(news.cluster, host, now_ms, neighbours)
-    if everyone:
-        memory.news.put(News(news.cluster, (), len(everyone)))
+    recent = _drop_expired(now_ms, state)
+    neighbours = HostIndex(recent)
+    for host in sorted(due.hosts):
+        yield _row(due.cluster, host, now_ms, neighbours)
+    if recent:
+        state.due.update(DueHosts(due.cluster, (), len(recent)))
     else:
-        memory.news.clear()
+        state.due.clear()
 
 
-def _forget(now_ms: int, memory: Memory) -> list[HostObservations]:
-    """Let go of what is no longer lately; gives what is left."""
+def _drop_expired(now_ms: int, state: ClusterState) -> list[HostObservations]:
+    """Drop expired observations and return the others."""
     left = []
-    for name, known in memory.met.items():
-        kept = recent_only(known, now_ms)
-        if not kept.ran:  # whoever meets something on a host runs there
-            memory.met.remove(name)
+    for name, known in state.observations.items():
+        recent = recent_only(known, now_ms)
+        if not recent.ran:  # an application runs on each host on which it observes something
+            state.observations.remove(name)
             continue
-        if kept != known:
-            memory.met.put(name, kept)
-        left.append(kept)
+        if recent != known:
+            state.observations.put(name, recent)
+        left.append(recent)
     return left
 
 
@@ -103,7 +97,7 @@ def _row(cluster: str, host: str, now_ms: int, neighbours: HostIndex) -> LiveRow
         app_attempt=0,
         app_start_ms=0,
         window_end_ms=now_ms,
-        # It counts what was seen; facts that were lost could only add to it.
+        # The row counts what was observed; lost facts could only increase the counts.
         completeness=1.0,
         job_key=f"host {host}",
         run_key=host,

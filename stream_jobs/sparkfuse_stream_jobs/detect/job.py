@@ -1,7 +1,7 @@
-"""The graph of the detect job: live, gate, Identify, Baselines, rules, gate, Lifecycle, Alerts, findings.
+"""The graph of the detect job: live, prefilter, Identify, AcrossRuns, rules, prefilter, Lifecycle, Alerts, findings.
 
-The gates and the rules are SQL and Java, the other steps Python; between all of them rows travel as encoded LiveRows.
-The order of the parts and their uids are what a checkpoint is restored by: append, never insert or rename.
+The prefilters and the rules are SQL and Java, the other steps are Python; between them rows travel as encoded LiveRows.
+A checkpoint is restored by the order of the operators and their uids: append operators, never insert or rename one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_rules.catalog import Catalog
-from sparkfuse_stream_jobs.detect.alerts import Pace
-from sparkfuse_stream_jobs.detect.gates import FUNCTIONS, gated_sql, read_sql, ruled_sql, watched_sql
+from sparkfuse_stream_jobs.detect.alerts import PublishIntervals
+from sparkfuse_stream_jobs.detect.prefilter import (
+    FUNCTIONS,
+    decoded_sql,
+    evaluated_sql,
+    filtered_sql,
+    lifecycle_rows_sql,
+)
 from sparkfuse_stream_jobs.detect.worker_start import write_starter
 from sparkfuse_stream_jobs.environment import fill, table_environment
 
@@ -24,8 +30,8 @@ if TYPE_CHECKING:
     from pyflink.table import StatementSet, StreamTableEnvironment, Table
 
 NAME = "detect"
-# Time is the end of the windows: after an outage of the windows job it goes on where it stopped, so that nothing is
-# taken for gone that was only late. It passes when a later window has begun, because rows of one window come together.
+# Event time is the end of the windows: after an outage of the windows job it continues where it stopped, so that a
+# late row is not a missing one. It advances once a later window has begun, because rows of one window arrive together.
 _LIVE = """
 CREATE TABLE live_by_window (
   `live_row` BYTES,
@@ -43,7 +49,7 @@ CREATE TABLE live_by_window (
   'value.format' = 'raw'
 )
 """
-# What is written is made in Python from the contract's messages, key and value are passed on as they are.
+# Python encodes keys and values from the contract's messages; SQL passes them on unchanged.
 _RECORDS = """
 CREATE TABLE {table} (`record_key` STRING, `record_value` STRING) WITH (
   'connector' = 'kafka',
@@ -58,30 +64,29 @@ CREATE TABLE {table} (`record_key` STRING, `record_value` STRING) WITH (
 """
 
 
-# Python looks for cycles whenever 700 young objects have stayed, and the more the steps hold the more of what is old it
-# walks, too: a sixteenth of detection's CPU at 500 applications. What a row makes has no cycles.
+# Python's garbage collector searches for cycles whenever 700 new objects survive, and also scans old objects, which are
+# many here: a sixteenth of the job's CPU time at 500 applications. The objects of a row have no cycles.
 YOUNG_OBJECTS = 20_000
 
 
 @dataclass(frozen=True)
 class Options:
-    """What may be set for the job besides the house's settings."""
+    """The options of the job besides the settings of every process."""
 
     parallelism: int = 1
     catalog: Path | None = None
-    pace: Pace = field(default_factory=Pace)
+    intervals: PublishIntervals = field(default_factory=PublishIntervals)
 
 
 def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSet:
     """Start the environment and plan the job; ``execute()`` of the result runs it."""
-    # In the mini cluster the Python steps run as threads of this process and not as processes of their own: a quarter
-    # of the memory, no start-up of workers, and their metrics are where they are served.
+    # In the mini cluster the Python steps run as threads of this process instead of processes of their own: a quarter
+    # of the memory, no start of worker processes, and this process can serve their metrics.
     starter = write_starter((settings.home / "scratch" / "detect-python").absolute())
     local = {
         "execution.target": "local",
         "python.executable": str(starter),
-        # States that PyFlink keeps at hand. What is read is in our own cache (recent.py): they are there for what a
-        # bundle writes.
+        # The sizes of PyFlink's own caches. They only hold the writes of a bundle: reads use state/state_cache.py.
         "python.state.cache-size": "1000",
         "python.map-state.read-cache-size": "1000",
         "python.map-state.write-cache-size": "1000",
@@ -90,17 +95,17 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     _, tables = table_environment(NAME, settings, **local)
     _define(tables, settings)
-    judged = _judged(tables, settings, catalog)
-    found = _findings(tables, judged, settings, catalog, options.pace)
+    rows = _rows_with_expectations(tables, settings, catalog)
+    findings = _findings(tables, rows, settings, catalog, options.intervals)
     statements = tables.create_statement_set()
-    statements.add_insert_sql(_insert(tables, settings, "findings", f"SELECT record_key, record_value FROM {found}"))
-    of_baselines = f"SELECT record_key, record_value FROM {judged} WHERE made = 'baseline'"
+    statements.add_insert_sql(_insert(tables, settings, "findings", f"SELECT record_key, record_value FROM {findings}"))
+    of_baselines = f"SELECT record_key, record_value FROM {rows} WHERE record_kind = 'baseline'"
     statements.add_insert_sql(_insert(tables, settings, "baselines", of_baselines))
     return statements
 
 
 def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
-    """The functions of the gates, and the table that all begins with."""
+    """Define the functions of the prefilters and the source table."""
     for name, java_class in FUNCTIONS.items():
         tables.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{java_class}' LANGUAGE JAVA")
     values = {
@@ -111,41 +116,43 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
     tables.execute_sql(fill(_LIVE, values))
 
 
-def _judged(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog) -> str:
-    """The view of rows with who, which stage and what was expected, and of baselines to be written."""
+def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog) -> str:
+    """Return the view of rows with their identity and expectations, and of baselines to be published."""
     from pyflink.common import Types
 
     from sparkfuse_stream_jobs.detect.operators import AcrossRuns, Identify
 
     text, content = Types.STRING(), _bytes()
-    # A view made by SQL text is validated anew where it is used, which Flink 2.3 cannot do with a process function.
-    tables.create_temporary_view("read_rows", tables.sql_query(read_sql(catalog, settings.window_ms)))
-    stream = _gathered(tables, tables.sql_query(gated_sql("read_rows")), "gather")
+    # Flink 2.3 cannot validate a view that was created by SQL text and uses a process function.
+    tables.create_temporary_view("decoded_rows", tables.sql_query(decoded_sql(catalog, settings.window_ms)))
+    stream = _batched(tables, tables.sql_query(filtered_sql("decoded_rows")), "gather")
     stream = stream.process(Identify(), Types.ROW([text, content])).name("identify").uid("identify-together")
-    made = {"made": text, "record_key": text, "record_value": text, "payload": content}
-    stream = _keyed(stream, content).process(AcrossRuns(settings), Types.ROW_NAMED(list(made), list(made.values())))
-    return _view(tables, stream.name("baselines").uid("across-runs"), "judged")
+    fields = {"record_kind": text, "record_key": text, "record_value": text, "payload": content}
+    stream = _keyed(stream, content).process(AcrossRuns(settings), Types.ROW_NAMED(list(fields), list(fields.values())))
+    return _view(tables, stream.name("baselines").uid("across-runs"), "expected_rows")
 
 
-def _findings(tables: StreamTableEnvironment, judged: str, settings: Settings, catalog: Catalog, pace: Pace) -> str:
-    """The view of the findings' records: the rules in one stateless statement, then lifecycle and alerts."""
+def _findings(
+    tables: StreamTableEnvironment, rows: str, settings: Settings, catalog: Catalog, intervals: PublishIntervals
+) -> str:
+    """Return the view of the finding records: the rules in one stateless statement, then lifecycle and alerts."""
     from pyflink.common import Types
 
-    from sparkfuse_stream_jobs.detect.operators import Alerts, Lifecycle
+    from sparkfuse_stream_jobs.detect.operators import Alerts, RunLifecycle
 
     text, content = Types.STRING(), _bytes()
-    tables.create_temporary_view("ruled_rows", tables.sql_query(ruled_sql(catalog, judged, settings.window_ms)))
-    stream = _gathered(tables, tables.sql_query(watched_sql("ruled_rows")), "gather-watched")
-    stream = stream.process(Lifecycle(catalog, settings), Types.ROW([text, content]))
+    tables.create_temporary_view("evaluated_rows", tables.sql_query(evaluated_sql(catalog, rows, settings.window_ms)))
+    stream = _batched(tables, tables.sql_query(lifecycle_rows_sql("evaluated_rows")), "gather-watched")
+    stream = stream.process(RunLifecycle(catalog, settings), Types.ROW([text, content]))
     stream = _keyed(stream.name("lifecycle").uid("lifecycle"), content)
-    stream = stream.process(Alerts(pace), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
-    name = "finding_records_made"
+    stream = stream.process(Alerts(intervals), Types.ROW_NAMED(["record_key", "record_value"], [text, text]))
+    name = "finding_rows"
     tables.create_temporary_view(name, tables.from_data_stream(stream.name("alerts").uid("alerts")))
     return name
 
 
-def _gathered(tables: StreamTableEnvironment, table: Table, name: str) -> KeyedStream:
-    """A table of text and bytes as a stream by its text: parts.py of the bytes that came together."""
+def _batched(tables: StreamTableEnvironment, table: Table, name: str) -> KeyedStream:
+    """Return a table of key and content as a stream by key, with contents that arrive together in one record."""
     from pyflink.common import Types
     from pyflink.datastream import DataStream
     from pyflink.java_gateway import get_gateway
@@ -157,7 +164,7 @@ def _gathered(tables: StreamTableEnvironment, table: Table, name: str) -> KeyedS
 
 
 def _keyed(stream: DataStream, row: Any) -> KeyedStream:
-    """A stream of (key, row) by its key; PyFlink's ``key_by`` would send each row to Python and back to find it."""
+    """Return a stream of (key, row) by its key; PyFlink's ``key_by`` would send each row to Python and back for it."""
     from pyflink.common import Types
     from pyflink.datastream import KeyedStream
     from pyflink.java_gateway import get_gateway
@@ -175,7 +182,7 @@ def _insert(tables: StreamTableEnvironment, settings: Settings, topic: str, quer
 
 
 def _view(tables: StreamTableEnvironment, stream: DataStream, name: str) -> str:
-    """A stream as a view that keeps its time."""
+    """Create a view of the stream that keeps its event time."""
     from pyflink.table import DataTypes, Schema
 
     schema = Schema.new_builder()

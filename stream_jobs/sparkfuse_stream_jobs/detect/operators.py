@@ -1,6 +1,6 @@
-"""Flink's side of the steps: their keys, their state and their timers; what they decide is in modules of their own."""
+"""The steps as Flink operators: their keys, their state and their timers. The logic is in modules of its own."""
 
-# Names, signatures and promises of the methods are Flink's.
+# Flink defines the names, the signatures and the contracts of the methods.
 # ruff: noqa: ARG002, D102
 
 from __future__ import annotations
@@ -24,278 +24,293 @@ from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
 from sparkfuse_rules.knowledge.hosts import HostObservations
 from sparkfuse_rules.owners import read_owners
-from sparkfuse_stream_jobs.detect import alerts, baselines, hosts, identify, lifecycle, run_memory
-from sparkfuse_stream_jobs.detect.codec import message_codec, news_codec, number_codec, record_codec, unit_codec
-from sparkfuse_stream_jobs.detect.findings import Writer
-from sparkfuse_stream_jobs.detect.flink_state import Kept, Turns
-from sparkfuse_stream_jobs.detect.host_news import HostNews, together
-from sparkfuse_stream_jobs.detect.meters import meters
-from sparkfuse_stream_jobs.detect.outlook import foresee
-from sparkfuse_stream_jobs.detect.parts import joined, parts
-from sparkfuse_stream_jobs.detect.rule_select import read_severities, rules_behind_end
-from sparkfuse_stream_jobs.detect.seeds import Followed
+from sparkfuse_stream_jobs.detect import alerts, baselines, hosts, identify
+from sparkfuse_stream_jobs.detect.baseline_bootstrap import BaselineFollower
+from sparkfuse_stream_jobs.detect.findings import FindingBuilder
+from sparkfuse_stream_jobs.detect.forecast import forecast_application
+from sparkfuse_stream_jobs.detect.host_observations import HostReport, merge_reports
+from sparkfuse_stream_jobs.detect.lifecycle import Lifecycle
+from sparkfuse_stream_jobs.detect.lifecycle_state import LifecycleState, Timer, subject_codec
+from sparkfuse_stream_jobs.detect.metrics import detect_metrics
+from sparkfuse_stream_jobs.detect.operator_records import (
+    BASELINE,
+    HOSTS,
+    PASSED,
+    ROW,
+    host_report_codec,
+    join_records,
+    split_record,
+)
+from sparkfuse_stream_jobs.detect.rule_evaluation import RuleEvaluation
+from sparkfuse_stream_jobs.detect.rule_sql import post_end_rules, read_severities
+from sparkfuse_stream_jobs.detect.state import run_state
+from sparkfuse_stream_jobs.detect.state.codec import integer_codec, message_codec, record_codec
+from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
-# How long state lives that nobody writes. A run that is silent for a week is over; a stage that learnt nothing for a
-# quarter starts its history anew; a finding is told for five minutes after it resolved.
-RUN_LIVES = timedelta(days=7)
-BASELINE_LIVES = timedelta(days=92)
-FINDING_LIVES = timedelta(days=7)
-# A row that may be judged, one that is passed on as it is, a baseline, news of hosts: the first byte of each part of
-# what goes from one step to the next.
-ROW, PASSED, BASELINE, HOSTS = b"r", b"p", b"b", b"h"
-# What AcrossRuns makes.
-OF_ROWS, OF_BASELINE = "rows", "baseline"
-# Kinds that are judged by what is known across runs, and kinds that tell Identify something and nobody behind it.
-_JUDGED = frozenset({"stage", "application"})
-_TAKEN_IN = frozenset({
+# How long state lives after it was last written. A run that is silent for a week is over; the baseline of a stage that
+# learned nothing for a quarter of a year starts again; a finding is published for five minutes after it resolved.
+RUN_TTL = timedelta(days=7)
+BASELINE_TTL = timedelta(days=92)
+FINDING_TTL = timedelta(days=7)
+# The kinds of records that AcrossRuns emits.
+ROWS_RECORD, BASELINE_RECORD = "rows", "baseline"
+# Rows that get expectations, and rows that are only needed by Identify and dropped after it.
+_WITH_BASELINE = frozenset({"stage", "application"})
+_ONLY_IDENTIFY = frozenset({
     "application_started", "executor_added", "job_ended", "job_started", "sql_ended", "sql_started", "stage_started",
 })  # fmt: skip
-_BETWEEN = "\x1f"
-Found = TypeVar("Found")
+_SEPARATOR = "\x1f"
+Result = TypeVar("Result")
 Parsed = TypeVar("Parsed", bound=Message)
 log = logging.getLogger(__name__)
 
 
 class Identify(KeyedProcessFunction):
-    """Parts, each a LiveRow, by application attempt -> (whose memory, parts: kind and LiveRow or what it says).
+    """Batches of LiveRows by application attempt -> (key of AcrossRuns, batch of kind and content).
 
-    Whose memory is the job for rows and baselines, the cluster for news of hosts.
+    The key is the job for rows and baselines, and the cluster for host reports.
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._turns, self._meters, self._news = Turns(), meters(), news_codec()
-        kept = Kept(runtime_context, self._turns, "run", RUN_LIVES)
-        self._memory = run_memory.Memory(
-            last_seq=kept.cell("last_seq", number_codec()),
-            application=kept.cell("application", record_codec(run_memory.Application)),
-            stages=kept.shelf("stages", record_codec(run_memory.Stage)),
-            plans=kept.shelf("plans", record_codec(run_memory.Plan)),
-            # Written at the end of each stage and read at that of the application.
-            samples=kept.shelf("samples", message_codec(Baseline), held=False),
-            jobs=kept.shelf("jobs", record_codec(run_memory.Job)),
-            executors=kept.shelf("executors", record_codec(run_memory.Executor)),
-            losses=kept.cell("losses", record_codec(ExecutorLosses)),
-            progress=kept.cell("progress", record_codec(run_memory.Progress)),
+        self._scope, self._metrics, self._host_reports = KeyScope(), detect_metrics(), host_report_codec()
+        factory = StateFactory(runtime_context, self._scope, "run", RUN_TTL)
+        self._state = run_state.RunState(
+            last_seq=factory.value_state("last_seq", integer_codec()),
+            application=factory.value_state("application", record_codec(run_state.ApplicationState)),
+            stages=factory.map_state("stages", record_codec(run_state.StageState)),
+            queries=factory.map_state("plans", record_codec(run_state.QueryState)),
+            # Written at the end of each stage, and read once at the end of the application.
+            samples=factory.map_state("samples", message_codec(Baseline), cached=False),
+            jobs=factory.map_state("jobs", record_codec(run_state.JobState)),
+            executors=factory.map_state("executors", record_codec(run_state.ExecutorState)),
+            losses=factory.value_state("losses", record_codec(ExecutorLosses)),
+            progress=factory.value_state("progress", record_codec(run_state.StageProgress)),
         )
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        told: dict[str, list[bytes]] = {}
-        news: list[HostNews] = []
-        with self._turns.of(ctx.get_current_key()):
-            for content in parts(value):
-                for found in usable(self._found(content)):
-                    if isinstance(found, HostNews):
-                        news.append(found)
-                    elif (said := self._said(found)) is not None:
-                        told.setdefault(said[0], []).append(said[1])
-        for each in together(news):
-            told.setdefault(_BETWEEN.join(("hosts", each.cluster)), []).append(HOSTS + self._news.encode(each))
-        for key, contents in told.items():
-            yield Row(key, joined(contents))
+        contents: dict[str, list[bytes]] = {}
+        reports: list[HostReport] = []
+        with self._scope.enter(ctx.get_current_key()):
+            for row in split_record(value):
+                for output in usable(self._outputs(row)):
+                    if isinstance(output, HostReport):
+                        reports.append(output)
+                    elif (encoded := self._encode(output)) is not None:
+                        contents.setdefault(encoded[0], []).append(encoded[1])
+        for report in merge_reports(reports):
+            key = _SEPARATOR.join(("hosts", report.cluster))
+            contents.setdefault(key, []).append(HOSTS + self._host_reports.encode(report))
+        for key, batch in contents.items():
+            yield Row(key, join_records(batch))
 
     @staticmethod
-    def _said(found: LiveRow | Baseline | identify.Refused) -> tuple[str, bytes] | None:
-        """Whose memory it is for, and what goes there; None for what nobody behind it asks for."""
-        if isinstance(found, LiveRow):
-            if (kind := found.WhichOneof("row")) in _TAKEN_IN:
+    def _encode(output: LiveRow | Baseline | identify.InvalidSetting) -> tuple[str, bytes] | None:
+        """Return key and content for AcrossRuns; None for an output that no later step needs."""
+        if isinstance(output, LiveRow):
+            if (kind := output.WhichOneof("row")) in _ONLY_IDENTIFY:
                 return None
-            return _memory_key(found), (ROW if kind in _JUDGED else PASSED) + found.SerializeToString()
-        if isinstance(found, Baseline):
-            return _memory_key(found), BASELINE + found.SerializeToString()
-        log.warning("%s", found.text)
+            return _job_key(output), (ROW if kind in _WITH_BASELINE else PASSED) + output.SerializeToString()
+        if isinstance(output, Baseline):
+            return _job_key(output), BASELINE + output.SerializeToString()
+        log.warning("%s", output.text)
         return None
 
-    def _found(self, content: bytes) -> Iterator[identify.Found]:
+    def _outputs(self, content: bytes) -> Iterator[identify.Output]:
         row = parsed(LiveRow, content)
-        self._meters.row(row)
-        yield from identify.step(row, self._memory)
+        self._metrics.observe_row(row)
+        yield from identify.step(row, self._state)
 
 
 class AcrossRuns(KeyedProcessFunction):
-    """Parts, each kind and content, by whose memory it is -> rows for the rules as parts, baselines to be written down.
+    """Batches of kind and content, by job or cluster -> batches of rows for the rules, baselines to be published.
 
-    What is known beyond one run: the baselines of a job, the troubles of a cluster's hosts. One operator for
-    both, because a step of its own for the hosts would look at every row to find the few that are news.
+    Holds what is known beyond one run: the baselines of a job, the observations on a cluster's hosts. Both share one
+    operator, because an operator for the hosts alone would receive every row to find the few that concern it.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._seeds, self._turns, self._news = Followed(self._settings), Turns(), news_codec()
-        self._asked: set[tuple[str, int]] = set()
-        of_job = Kept(runtime_context, self._turns, "job", BASELINE_LIVES)
-        # Not held: what is asked for again and again are the lines that were fitted to them.
-        learned = of_job.shelf("baselines", message_codec(Baseline), held=False)
-        self._memory = baselines.Memory(learned, self._seeds)
-        of_hosts = Kept(runtime_context, self._turns, "hosts", RUN_LIVES)
-        self._hosts = hosts.Memory(
-            met=of_hosts.shelf("met", record_codec(HostObservations)),
-            news=of_hosts.cell("news", record_codec(hosts.News)),
+        self._published, self._scope = BaselineFollower(self._settings), KeyScope()
+        self._host_reports = host_report_codec()
+        self._timers: set[tuple[str, int]] = set()
+        of_job = StateFactory(runtime_context, self._scope, "job", BASELINE_TTL)
+        # Not cached, because running stages ask for the fits, which have a cache of their own.
+        stored = of_job.map_state("baselines", message_codec(Baseline), cached=False)
+        self._baselines = baselines.JobBaselines(stored, self._published)
+        of_hosts = StateFactory(runtime_context, self._scope, "hosts", RUN_TTL)
+        self._hosts = hosts.ClusterState(
+            observations=of_hosts.map_state("met", record_codec(HostObservations)),
+            due=of_hosts.value_state("news", record_codec(hosts.DueHosts)),
         )
 
     def close(self) -> None:
-        self._seeds.close()
+        self._published.close()
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         rows: list[bytes] = []
         learned: dict[str, Baseline] = {}
-        with self._turns.of(ctx.get_current_key()):
-            for part in parts(value):
+        with self._scope.enter(ctx.get_current_key()):
+            for part in split_record(value):
                 kind, content = part[:1], part[1:]
                 if kind == PASSED:
                     rows.append(content)
                 elif kind == ROW:
-                    rows.append(self._judged(LiveRow.FromString(content)))
+                    rows.append(self._with_expectations(LiveRow.FromString(content)))
                 elif kind == BASELINE:
-                    # A run may have taught of one stage several times: what is written is what it knows after all.
-                    for baseline in usable(self._taught(each) for each in [Baseline.FromString(content)]):
+                    # A batch may hold several samples of one stage: only the last baseline is published.
+                    for baseline in usable(self._learn(each) for each in [Baseline.FromString(content)]):
                         learned[baseline.stage_fingerprint] = baseline
                 else:
-                    for due in hosts.hear(self._news.decode(content), self._hosts):
-                        self._wake(due.at_ms, ctx)
+                    for timer in hosts.add_report(self._host_reports.decode(content), self._hosts):
+                        self._set_timer(timer.at_ms, ctx)
         if rows:
-            yield _rule_rows(rows)
+            yield _rows_record(rows)
         for baseline in learned.values():
-            yield from usable(self._written(each) for each in [baseline])
+            yield from usable(self._published_record(each) for each in [baseline])
 
-    def _wake(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
-        # All applications of a cluster ask for the same few moments, and each timer asked for is a way into the JVM.
-        place = (self._turns.key, at_ms)
-        if place not in self._asked:
-            self._asked.add(place)
+    def _set_timer(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
+        # All applications of a cluster request the same few times, and each request is a call to the JVM.
+        timer = (self._scope.key, at_ms)
+        if timer not in self._timers:
+            self._timers.add(timer)
             ctx.timer_service().register_event_time_timer(at_ms)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
-        with self._turns.of(ctx.get_current_key()):
-            key = self._turns.key
-            self._asked = {(each, at_ms) for each, at_ms in self._asked if each != key or at_ms > timestamp}
-            rows = [row.SerializeToString() for row in usable(hosts.wake(timestamp, self._hosts))]
+        with self._scope.enter(ctx.get_current_key()):
+            key = self._scope.key
+            self._timers = {(each, at_ms) for each, at_ms in self._timers if each != key or at_ms > timestamp}
+            rows = [row.SerializeToString() for row in usable(hosts.due_rows(timestamp, self._hosts))]
         if rows:
-            yield _rule_rows(rows)
+            yield _rows_record(rows)
 
-    def _taught(self, lesson: Baseline) -> Baseline:
-        baseline = baselines.teach(lesson, self._memory)
+    def _learn(self, update: Baseline) -> Baseline:
+        baseline = baselines.learn_sample(update, self._baselines)
         if baseline.HasField("level_changed_ms") and baseline.level_changed_ms == baseline.updated_ms:
             name = baseline.stage_name or baseline.stage_fingerprint
-            log.info("%s of %s: three runs at a new level are taken for the usual now", name, baseline.job_key)
+            log.info("%s of %s: the baseline moved to a new level after three runs", name, baseline.job_key)
         return baseline
 
-    def _written(self, baseline: Baseline) -> Row:
+    def _published_record(self, baseline: Baseline) -> Row:
         key, content = record_key("baselines", baseline), to_json(baseline)
-        self._seeds.wrote(content)
-        return Row(OF_BASELINE, key.decode() if key else None, content.decode(), None)
+        self._published.add_own_record(content)
+        return Row(BASELINE_RECORD, key.decode() if key else None, content.decode(), None)
 
-    def _judged(self, row: LiveRow) -> bytes:
-        # A row of which nothing can be expected is still one that other rules may hold on.
-        row = next(usable(baselines.judge(each, self._memory) for each in [row]), row)
+    def _with_expectations(self, row: LiveRow) -> bytes:
+        # If the expectation cannot be computed, other rules may still match on the row.
+        row = next(usable(baselines.add_expectations(each, self._baselines) for each in [row]), row)
         if row.HasField("application"):
-            row = next(usable(foresee(each) for each in [row]), row)
+            row = next(usable(forecast_application(each) for each in [row]), row)
         return row.SerializeToString()
 
 
-class Lifecycle(KeyedProcessFunction):
-    """Parts by run, each severities and LiveRow as parts -> (finding id, Finding of that run)."""
+class RunLifecycle(KeyedProcessFunction):
+    """Batches by run, each part with severities and LiveRow -> (finding id, Finding of that run)."""
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
-        writer = Writer.of(catalog, settings.runbook_url, read_owners(settings.config_file))
-        self._lifecycle = lifecycle.Lifecycle(catalog, settings.window_ms, writer, rules_behind_end(catalog))
+        builder = FindingBuilder.of(catalog, settings.runbook_url, read_owners(settings.config_file))
+        evaluation = RuleEvaluation(catalog, settings.window_ms, builder)
+        self._lifecycle = Lifecycle(evaluation, post_end_rules(catalog))
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._turns = Turns()
-        kept = Kept(runtime_context, self._turns, "findings", RUN_LIVES)
-        self._memory = lifecycle.Memory(
-            ended_ms=kept.cell("ended_ms", number_codec()),
-            watched=kept.cell("watched", number_codec()),
-            units=kept.shelf("units", unit_codec()),
-            wake_ms=kept.cell("wake_ms", number_codec()),
+        self._scope = KeyScope()
+        factory = StateFactory(runtime_context, self._scope, "findings", RUN_TTL)
+        self._state = LifecycleState(
+            ended_ms=factory.value_state("ended_ms", integer_codec()),
+            watched=factory.value_state("watched", integer_codec()),
+            subjects=factory.map_state("units", subject_codec()),
+            timer_ms=factory.value_state("wake_ms", integer_codec()),
         )
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
-        with self._turns.of(ctx.get_current_key()):
-            for watched in parts(value):
-                severities, content = parts(watched)
-                row, holds = LiveRow.FromString(content), read_severities(severities.decode())
-                yield from self._answer(usable(self._lifecycle.step(row, holds, self._memory)), ctx)
+        with self._scope.enter(ctx.get_current_key()):
+            for part in split_record(value):
+                encoded_severities, content = split_record(part)
+                row, severities = LiveRow.FromString(content), read_severities(encoded_severities.decode())
+                yield from self._emit(usable(self._lifecycle.step(row, severities, self._state)), ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
-        with self._turns.of(ctx.get_current_key()):
-            yield from self._answer(self._lifecycle.wake(timestamp, self._memory), ctx)
+        with self._scope.enter(ctx.get_current_key()):
+            yield from self._emit(self._lifecycle.on_timer(timestamp, self._state), ctx)
 
     @staticmethod
-    def _answer(found: Iterable[Finding | lifecycle.Wake], ctx: Any) -> Iterator[Row]:
-        for each in found:
-            if isinstance(each, lifecycle.Wake):
-                ctx.timer_service().register_event_time_timer(each.at_ms)
+    def _emit(outputs: Iterable[Finding | Timer], ctx: Any) -> Iterator[Row]:
+        for output in outputs:
+            if isinstance(output, Timer):
+                ctx.timer_service().register_event_time_timer(output.at_ms)
             else:
-                yield Row(each.finding_id, each.SerializeToString())
+                yield Row(output.finding_id, output.SerializeToString())
 
 
 class Alerts(KeyedProcessFunction):
     """Finding of one run by finding id -> (key, JSON) of the topic ``findings``."""
 
-    def __init__(self, pace: alerts.Pace) -> None:
-        self._pace = pace
+    def __init__(self, intervals: alerts.PublishIntervals) -> None:
+        self._intervals = intervals
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._meters, self._turns = meters(), Turns()
-        kept = Kept(runtime_context, self._turns, "alert", FINDING_LIVES)
-        self._alert = kept.cell("alert", record_codec(alerts.Alert))
+        self._metrics, self._scope = detect_metrics(), KeyScope()
+        factory = StateFactory(runtime_context, self._scope, "alert", FINDING_TTL)
+        self._group = factory.value_state("alert", record_codec(alerts.FindingGroup))
 
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         now_ms = _now_ms()
-        with self._turns.of(ctx.get_current_key()):
-            known = self._alert.get()
-            alert = alerts.merge(known, Finding.FromString(value), now_ms)
-            if alert is not None:
-                yield from self._tell(alert, known, now_ms, ctx)
+        with self._scope.enter(ctx.get_current_key()):
+            known = self._group.value()
+            group = alerts.merge(known, Finding.FromString(value), now_ms)
+            if group is not None:
+                yield from self._publish(group, known, now_ms, ctx)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
-        with self._turns.of(ctx.get_current_key()):
-            alert = self._alert.get()
-            if alert is not None:
-                yield from self._tell(alert, alert, _now_ms(), ctx)
+        with self._scope.enter(ctx.get_current_key()):
+            group = self._group.value()
+            if group is not None:
+                yield from self._publish(group, group, _now_ms(), ctx)
 
-    def _tell(self, alert: alerts.Alert, known: alerts.Alert | None, now_ms: int, ctx: Any) -> Iterator[Row]:
-        telling = alerts.tell(alert, now_ms, self._pace)
-        if telling.alert is None:
-            self._alert.clear()
-        elif telling.alert != known:
-            self._alert.put(telling.alert)
-        if telling.look_again_ms is not None:
-            ctx.timer_service().register_processing_time_timer(telling.look_again_ms)
-        if telling.record is not None:
-            self._meters.told(telling.record, news=telling.alert is not None and telling.alert.said != alert.said)
-            yield Row(telling.record.finding_id, to_json(telling.record).decode())
+    def _publish(
+        self, group: alerts.FindingGroup, known: alerts.FindingGroup | None, now_ms: int, ctx: Any
+    ) -> Iterator[Row]:
+        publication = alerts.next_publication(group, now_ms, self._intervals)
+        if publication.group is None:
+            self._group.clear()
+        elif publication.group != known:
+            self._group.update(publication.group)
+        if publication.next_check_ms is not None:
+            ctx.timer_service().register_processing_time_timer(publication.next_check_ms)
+        if publication.record is not None:
+            changed = publication.group is not None and publication.group.published != group.published
+            self._metrics.count_finding(publication.record, changed)
+            yield Row(publication.record.finding_id, to_json(publication.record).decode())
 
 
-def usable(found: Iterator[Found]) -> Iterator[Found]:
-    """What a step found, up to a value that it cannot work with: that row is counted, named once, and passed over.
+def usable(results: Iterator[Result]) -> Iterator[Result]:
+    """Return the results up to the first that fails because of a value; the rest of that row is counted and skipped.
 
-    Without it one absurd number would end the job again and again. What is not the fault of a value is raised.
+    Otherwise one absurd number would fail the job again and again. Errors of other kinds are raised.
     """
     try:
-        yield from found
+        yield from results
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        meters().refused(f"{type(error).__name__}: {error}"[:200])
+        detect_metrics().count_rejected(f"{type(error).__name__}: {error}"[:200])
 
 
 def parsed(message_class: type[Parsed], content: bytes) -> Parsed:
-    """The message of ``content``. Raises ValueError for bytes that the gate took for one and Python does not."""
+    """Return the message. Raises ValueError for bytes that the JVM accepted as a message and Python does not."""
     try:
         return message_class.FromString(content)
     except DecodeError as error:
-        raise ValueError(f"it is no {message_class.__name__}: {error}") from error
+        raise ValueError(f"not a {message_class.__name__}: {error}") from error
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _memory_key(told: LiveRow | Baseline) -> str:
-    """The job, as the topic baselines tells jobs apart. All rows of a run go one way, so they keep their order."""
-    return _BETWEEN.join(baselines.key_of_job(told))
+def _job_key(message: LiveRow | Baseline) -> str:
+    """Return the key of the job. All rows of a run have the same key, so they keep their order."""
+    return _SEPARATOR.join(baselines.job_of(message))
 
 
-def _rule_rows(rows: list[bytes]) -> Row:
-    return Row(OF_ROWS, None, None, joined(rows))
+def _rows_record(rows: list[bytes]) -> Row:
+    return Row(ROWS_RECORD, None, None, join_records(rows))

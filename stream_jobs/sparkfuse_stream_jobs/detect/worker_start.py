@@ -1,7 +1,7 @@
-"""Asks the detect process to run one Python step as a thread of its own, and waits until that step ends.
+"""Requests that the detect process runs one Python step as a thread, and waits until that step ends.
 
-Flink starts a process for each Python step; in the mini cluster all that it does is to send one message. PyFlink's own
-script loads all of Apache Beam for it, 4 s of CPU for each of six steps, so this one says the same with gRPC alone.
+Flink starts a process for each Python step. In the mini cluster this process only sends one message, for which
+PyFlink's own script loads all of Apache Beam: 4 s of CPU time for each of six steps. This module only needs gRPC.
 The message is Beam's StartWorkerRequest (beam_fn_api.proto): worker_id 1, provision_endpoint.url 5.1, params 10.
 """
 
@@ -21,7 +21,7 @@ _REPLACED = "pyflink.fn_execution.beam.beam_boot"
 
 
 def write_starter(path: Path) -> Path:
-    """Write a program that is Python but for the start of a step, which it does by this module; gives ``path``."""
+    """Write a replacement of the Python executable that starts a step with this module, and return ``path``."""
     python, module = shlex.quote(sys.executable), shlex.quote(str(Path(__file__).resolve()))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
@@ -34,13 +34,13 @@ def write_starter(path: Path) -> Path:
 
 
 def request(worker_id: str, provision_endpoint: str, params: Mapping[str, str]) -> bytes:
-    """The message's bytes."""
+    """Return the encoded message."""
     entries = b"".join(_field(10, _text(1, key) + _text(2, value)) for key, value in params.items())
     return _text(1, worker_id) + _field(5, _text(1, provision_endpoint)) + entries
 
 
 def main() -> int:
-    """Start the step that Flink names in the arguments; ends when the step ends."""
+    """Start the step that Flink passes in the arguments; return when the step ends."""
     import grpc  # type: ignore[import-untyped]
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -52,7 +52,7 @@ def main() -> int:
     with grpc.insecure_channel(os.environ[ADDRESS]) as channel:
         answer = channel.unary_unary(METHOD)(request(given.id, given.provision_endpoint, params))
     if answer:  # its only field is an error
-        print(f"the step did not start: {answer.decode(errors='replace')}", file=sys.stderr)
+        print(f"cannot start the Python step: {answer.decode(errors='replace')}", file=sys.stderr)
         return 1
     return 0
 

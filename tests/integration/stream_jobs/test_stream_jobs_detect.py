@@ -22,7 +22,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_stream_jobs.detect.findings import finding_id
-from sparkfuse_stream_jobs.detect.lifecycle import EVIDENCE_EVERY_MS
+from sparkfuse_stream_jobs.detect.rule_evaluation import EVIDENCE_EVERY_MS
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 from tests.waiting import wait_for
@@ -93,7 +93,7 @@ def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catal
     prefix = "test-detect"
     ensure_topics(kafka_bootstrap, prefix)
     [port] = free_ports(1)
-    arguments = ["--catalog", str(catalog), "--resend-ms", "4000", "--shortest-ms", "1000"]
+    arguments = ["--catalog", str(catalog), "--resend-ms", "4000", "--min-firing-ms", "1000"]
     job = DetectJob(kafka_bootstrap, prefix, tmp_path_factory.mktemp("detect"), arguments, port)
     try:
         job.start()

@@ -12,8 +12,8 @@ from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
 from sparkfuse_kernel.event_logs.log import UnreadableLogError
 from sparkfuse_stream_jobs.detect import baselines as detect
 from sparkfuse_stream_jobs.detect.baseline_backfill import newest_samples
-from sparkfuse_stream_jobs.detect.learning import taught_by
-from sparkfuse_stream_jobs.detect.memory import HeldShelf
+from sparkfuse_stream_jobs.detect.baseline_updates import add_samples
+from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState
 
 
 def sample(run: str, learned_ms: int, wall_ms: int = 1000, cpu_ms: int = 500) -> Baseline:
@@ -29,7 +29,7 @@ def runs(baseline: Baseline | None) -> list[str]:
 
 def test_samples_are_ordered_by_end_of_run() -> None:
     """The order in which logs are read does not matter."""
-    found = taught_by(None, [sample("c", 30), sample("a", 10), sample("b", 20)])
+    found = add_samples(None, [sample("c", 30), sample("a", 10), sample("b", 20)])
 
     assert runs(found) == ["a", "b", "c"]
     assert found is not None
@@ -38,10 +38,10 @@ def test_samples_are_ordered_by_end_of_run() -> None:
 
 def test_known_run_is_ignored() -> None:
     """A run that is already in the baseline, from a backfill or a live run, adds nothing."""
-    known = taught_by(None, [sample("a", 10), sample("b", 20)])
+    known = add_samples(None, [sample("a", 10), sample("b", 20)])
 
-    assert taught_by(known, [sample("a", 10, wall_ms=999), sample("b", 20)]) is None
-    assert runs(taught_by(known, [sample("b", 20), sample("aa", 15)])) == ["a", "aa", "b"]
+    assert add_samples(known, [sample("a", 10, wall_ms=999), sample("b", 20)]) is None
+    assert runs(add_samples(known, [sample("b", 20), sample("aa", 15)])) == ["a", "aa", "b"]
 
 
 def test_only_newest_samples_are_kept() -> None:
@@ -51,16 +51,16 @@ def test_only_newest_samples_are_kept() -> None:
     ).items()
 
     assert len(group) <= 100
-    assert runs(taught_by(None, group))[-1] == "run-0999"
-    assert len(runs(taught_by(None, group))) == 50
+    assert runs(add_samples(None, group))[-1] == "run-0999"
+    assert len(runs(add_samples(None, group))) == 50
 
 
 def test_live_sample_replaces_backfilled_sample() -> None:
     """If a backfill added a run before, its live sample replaces the backfilled one."""
-    backfilled = taught_by(None, [sample("a", 10), sample("b", 20, cpu_ms=501)])
-    memory = detect.Memory(HeldShelf[Baseline](), lambda _key: backfilled)
+    backfilled = add_samples(None, [sample("a", 10), sample("b", 20, cpu_ms=501)])
+    memory = detect.JobBaselines(InMemoryMapState[Baseline](), lambda _key: backfilled)
 
-    updated = detect.teach(sample("b", 20, cpu_ms=500), memory)
+    updated = detect.learn_sample(sample("b", 20, cpu_ms=500), memory)
 
     assert runs(updated) == ["a", "b"]
     assert updated.samples[1].cpu_ms == 500

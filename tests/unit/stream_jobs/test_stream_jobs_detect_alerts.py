@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_stream_jobs.detect import alerts
-from sparkfuse_stream_jobs.detect.alerts import Alert, Pace, merge, tell
+from sparkfuse_stream_jobs.detect.alerts import FindingGroup, PublishIntervals, merge, next_publication
 
 NOW = 1_795_226_400_000
-PACE = Pace()
+PACE = PublishIntervals()
 
 
 def part(run: str, state: str = "firing", severity: str = "warning", at: int = NOW, task_id: int = 7) -> Finding:
@@ -25,7 +25,7 @@ class Told:
     """An alert over time: what was said, when, by a clock that the test turns."""
 
     def __init__(self) -> None:
-        self.alert: Alert | None = None
+        self.alert: FindingGroup | None = None
         self.look_again: set[int] = set()
         self.said: list[tuple[int, str, dict[str, str]]] = []
         self.records: list[Finding] = []
@@ -44,10 +44,10 @@ class Told:
     def _tell(self, now: int) -> None:
         if self.alert is None:
             return
-        telling = tell(self.alert, now, PACE)
-        self.alert = telling.alert
-        if telling.look_again_ms:
-            self.look_again.add(telling.look_again_ms)
+        telling = next_publication(self.alert, now, PACE)
+        self.alert = telling.group
+        if telling.next_check_ms:
+            self.look_again.add(telling.next_check_ms)
         if telling.record:
             runs = {f"{run.run_key}/{run.task_id}": run.state for run in telling.record.runs}
             self.said.append(((now - NOW) // 1000, telling.record.state, runs))

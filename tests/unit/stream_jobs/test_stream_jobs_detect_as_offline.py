@@ -15,10 +15,10 @@ from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
 from sparkfuse_native_analytics.offline.expectations import application_expectation, stage_expectations
 from sparkfuse_native_analytics.offline.history_rows import baseline_messages
 from sparkfuse_rules.knowledge.training_samples import APPLICATION
-from sparkfuse_stream_jobs.detect import baselines, rows
+from sparkfuse_stream_jobs.detect import baselines, row_columns
 from sparkfuse_stream_jobs.detect.identify import step
-from sparkfuse_stream_jobs.detect.memory import HeldShelf
-from sparkfuse_stream_jobs.detect.run_memory import held_memory
+from sparkfuse_stream_jobs.detect.state.run_state import in_memory_run_state
+from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState
 from tests.unit.native_analytics.event_log_lines import Run, Stage, Task, counted, even, nightly
 
 CLUSTER, TENANT = "prod-eu", "orders"
@@ -56,17 +56,17 @@ class Live:
     """The job's baseline as detect holds it."""
 
     def __init__(self) -> None:
-        self.memory = baselines.Memory(HeldShelf(), lambda _key: None)
+        self.memory = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
 
     def see(self, application: Application) -> tuple[dict[str, object], list[Baseline]]:
         """The columns of the application's row as judged, and what the run taught."""
-        memory, judged, taught = held_memory(), {}, []
+        memory, judged, taught = in_memory_run_state(), {}, []
         for found in [each for row in told_live(application) for each in step(row, memory)]:
             if isinstance(found, LiveRow) and found.HasField("application"):
-                judged = rows.present(baselines.judge(found, self.memory).application)
+                judged = row_columns.present(baselines.add_expectations(found, self.memory).application)
             elif isinstance(found, Baseline):
                 taught.append(found)
-                baselines.teach(found, self.memory)
+                baselines.learn_sample(found, self.memory)
         return judged, taught
 
 
@@ -122,17 +122,17 @@ def test_rows_of_operators_teach_and_judge_alike_live_and_offline(run: Run, move
 
 def stage_judged(application: Application, before: list[Application]) -> dict[str, object]:
     """The columns of the only stage's row as the live job judges it, after it learned what the logs of before teach."""
-    memory = baselines.Memory(HeldShelf(), lambda _key: None)
+    memory = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
     for earlier in before:
         for baseline in baseline_messages(earlier, CLUSTER, TENANT):
             if not is_whole(baseline):
-                baselines.teach(baseline, memory)
+                baselines.learn_sample(baseline, memory)
     [columns] = application.stages(*StageLive.DESCRIPTOR.fields_by_name)
     stage = StageLive(**{name: value for name, value in columns.items() if value is not None})
     row = LiveRow(
         cluster=CLUSTER, tenant=TENANT, job_key=application.job_key, app_start_ms=application.started_ms, stage=stage
     )
-    return {"judged_ms": stage.elapsed_ms, **rows.present(baselines.judge(row, memory).stage)}
+    return {"judged_ms": stage.elapsed_ms, **row_columns.present(baselines.add_expectations(row, memory).stage)}
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.hosts import HostProblem
-from sparkfuse_stream_jobs.detect import codec, hosts
-from sparkfuse_stream_jobs.detect.host_news import HostNews, together
+from sparkfuse_stream_jobs.detect import hosts, operator_records
+from sparkfuse_stream_jobs.detect.host_observations import HostReport, merge_reports
 
 T, W = 1_795_226_400_000, 5_000
 
@@ -14,18 +14,18 @@ class Cluster:
     """The hosts of one cluster; a moment passes as event time does."""
 
     def __init__(self) -> None:
-        self.memory = hosts.held_memory()
+        self.memory = hosts.in_memory_cluster_state()
         self.wakes: set[int] = set()
 
     def tell(self, app: str, at: int, *troubles: HostProblem, ran: tuple[str, ...] = ()) -> None:
-        news = HostNews("prod-eu", app, app, at, ran, troubles)
-        self.wakes |= {each.at_ms for each in hosts.hear(news, self.memory)}
+        news = HostReport("prod-eu", app, app, at, ran, troubles)
+        self.wakes |= {each.at_ms for each in hosts.add_report(news, self.memory)}
 
     def until(self, now_ms: int) -> list[LiveRow]:
         rows = []
         for due in sorted(at for at in self.wakes if at <= now_ms):
             self.wakes -= {due}
-            rows += hosts.wake(due, self.memory)
+            rows += hosts.due_rows(due, self.memory)
         return rows
 
 
@@ -73,8 +73,8 @@ def test_what_nobody_tells_again_is_let_go_by_a_timer():
     rows = cluster.until(T + 12 * 60_000)
 
     assert len(rows) == 1
-    assert not list(cluster.memory.met.items())
-    assert cluster.memory.news.get() is None
+    assert not list(cluster.memory.observations.items())
+    assert cluster.memory.due.value() is None
     assert not cluster.wakes
 
 
@@ -85,7 +85,7 @@ def test_a_fleet_is_remembered_up_to_a_bound_that_frees_itself(monkeypatch):
     cluster = Cluster()
     for number in range(30):
         cluster.tell(f"app-{number:02}", T, node_lost(f"h{number}"))
-    rows, kept = cluster.until(T), len(list(cluster.memory.met.items()))
+    rows, kept = cluster.until(T), len(list(cluster.memory.observations.items()))
     cluster.until(T + 12 * 60_000)
     cluster.tell("app-99", T + 13 * 60_000, node_lost("h1"))
 
@@ -95,8 +95,10 @@ def test_a_fleet_is_remembered_up_to_a_bound_that_frees_itself(monkeypatch):
 
 def test_news_travel_as_bytes():
     """From Identify to the step that keeps them."""
-    news = HostNews("prod-eu", "a@1", "a", T, ("h1",), (node_lost("h1"), HostProblem("h2", "disk_full", storage=True)))
-    of_news = codec.news_codec()
+    news = HostReport(
+        "prod-eu", "a@1", "a", T, ("h1",), (node_lost("h1"), HostProblem("h2", "disk_full", storage=True))
+    )
+    of_news = operator_records.host_report_codec()
 
     assert of_news.decode(of_news.encode(news)) == news
 
@@ -105,22 +107,22 @@ def test_what_an_application_tells_of_one_window_is_one_piece_of_news_and_means_
     """Twenty stages with a slow task each are no twenty turns to the cluster; another window is another piece."""
     slow = HostProblem("h2", "slow_task", slow=True)
     told = [
-        HostNews("c", "a@1", "a", T, troubles=(node_lost("h1"),)),
-        HostNews("c", "a@1", "a", T, troubles=(slow,)),
-        HostNews("c", "a@1", "a", T, ran=("h1", "h3")),
-        HostNews("c", "a@1", "a", T + W, troubles=(slow,)),
-        HostNews("c", "b@1", "b", T, ran=("h2",)),
+        HostReport("c", "a@1", "a", T, troubles=(node_lost("h1"),)),
+        HostReport("c", "a@1", "a", T, troubles=(slow,)),
+        HostReport("c", "a@1", "a", T, ran=("h1", "h3")),
+        HostReport("c", "a@1", "a", T + W, troubles=(slow,)),
+        HostReport("c", "b@1", "b", T, ran=("h2",)),
     ]
-    joined = list(together(told))
-    one_by_one, at_once = hosts.held_memory(), hosts.held_memory()
+    joined = list(merge_reports(told))
+    one_by_one, at_once = hosts.in_memory_cluster_state(), hosts.in_memory_cluster_state()
     for memory, news in ((one_by_one, told), (at_once, joined)):
         for each in news:
-            list(hosts.hear(each, memory))
+            list(hosts.add_report(each, memory))
 
     assert [(each.app_id, each.at_ms, each.ran, each.troubles) for each in joined] == [
         ("a", T, ("h1", "h3"), (node_lost("h1"), slow)),
         ("a", T + W, (), (slow,)),
         ("b", T, ("h2",), ()),
     ]
-    assert dict(one_by_one.met.items()) == dict(at_once.met.items())
-    assert one_by_one.news.get() == at_once.news.get()
+    assert dict(one_by_one.observations.items()) == dict(at_once.observations.items())
+    assert one_by_one.due.value() == at_once.due.value()

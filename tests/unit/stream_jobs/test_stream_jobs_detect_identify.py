@@ -9,16 +9,16 @@ import pytest
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
-from sparkfuse_stream_jobs.detect import identify
-from sparkfuse_stream_jobs.detect.identify import Found, step
-from sparkfuse_stream_jobs.detect.run_memory import Memory, held_memory
+from sparkfuse_stream_jobs.detect import stage_identity
+from sparkfuse_stream_jobs.detect.identify import Output, step
+from sparkfuse_stream_jobs.detect.state.run_state import RunState, in_memory_run_state
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 
 T = 1_795_226_400_000
 
 
-def passed(rows: Iterable[LiveRow], held: Memory | None = None) -> list[Found]:
-    held = held or held_memory()
+def passed(rows: Iterable[LiveRow], held: RunState | None = None) -> list[Output]:
+    held = held or in_memory_run_state()
     return [found for row in rows for found in step(row, held)]
 
 
@@ -30,7 +30,7 @@ def in_order(rows: Iterable[LiveRow]) -> list[LiveRow]:
     return numbered
 
 
-def lessons(found: Iterable[Found]) -> list[Baseline]:
+def lessons(found: Iterable[Output]) -> list[Baseline]:
     return [each for each in found if isinstance(each, Baseline)]
 
 
@@ -123,7 +123,7 @@ def test_a_task_row_is_told_its_stage():
 def test_rows_that_were_seen_before_change_nothing():
     """The windows job repeats rows after a restart; each is taken once."""
     rows = list(Run("app-1", T).whole(20_000))
-    held = held_memory()
+    held = in_memory_run_state()
     first, again = passed(rows, held), passed(rows[:4] + rows, held)
 
     assert len(lessons(first)) == 1
@@ -183,8 +183,8 @@ def test_a_stage_that_failed_and_then_ended_well_does_not_spoil_the_run():
 
 def test_the_memory_of_an_application_is_bounded_and_let_go_at_its_end(monkeypatch):
     """A loop of stages fills no disk: the rest is known by name, and the end frees all but the fact that it ended."""
-    monkeypatch.setattr(identify, "MAX_STAGES", 10)
-    run, held = Run("app-1", T), held_memory()
+    monkeypatch.setattr(stage_identity, "MAX_STAGES", 10)
+    run, held = Run("app-1", T), in_memory_run_state()
     passed([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)
     passed([run.stage_ended(T, n, succeeded=False) for n in range(30)], held)
     kept = len(list(held.stages.items()))
@@ -193,4 +193,4 @@ def test_the_memory_of_an_application_is_bounded_and_let_go_at_its_end(monkeypat
 
     assert kept == 10
     assert row.stage.stage_fingerprint.startswith(NAME_ONLY)
-    assert not [*held.stages.items(), *held.plans.items(), *held.samples.items()]
+    assert not [*held.stages.items(), *held.queries.items(), *held.samples.items()]

@@ -10,8 +10,10 @@ import pytest
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_stream_jobs.detect import lifecycle
-from sparkfuse_stream_jobs.detect.lifecycle import Lifecycle, Memory, Wake
-from sparkfuse_stream_jobs.detect.memory import HeldCell, HeldShelf
+from sparkfuse_stream_jobs.detect.lifecycle import Lifecycle
+from sparkfuse_stream_jobs.detect.lifecycle_state import LifecycleState, Timer
+from sparkfuse_stream_jobs.detect.rule_evaluation import RuleEvaluation
+from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemoryValueState
 from tests.unit.stream_jobs.detect_rows import Run
 
 T, W = 1_795_226_400_000, 5_000
@@ -34,10 +36,12 @@ def write(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding
 class Watched:
     """A lifecycle with its memory; a moment passes each window, as event time does."""
 
-    def __init__(self, times: Times, run: Run | None = None, behind_end: Iterable[str] = ()) -> None:
+    def __init__(self, times: Times, run: Run | None = None, post_end_rules: Iterable[str] = ()) -> None:
         self.run = run or Run("app-1", T)
-        self.memory = Memory(HeldCell(), HeldCell(), HeldShelf(), HeldCell())
-        self.steps = Lifecycle({"stuck": times, "skew": times}, W, write, frozenset(behind_end))
+        self.memory = LifecycleState(
+            InMemoryValueState(), InMemoryValueState(), InMemoryMapState(), InMemoryValueState()
+        )
+        self.steps = Lifecycle(RuleEvaluation({"stuck": times, "skew": times}, W, write), frozenset(post_end_rules))
         self.wakes: set[int] = set()
         self.asked = 0
         self.said: list[tuple[int, str, str]] = []
@@ -55,11 +59,11 @@ class Watched:
     def _until(self, now_ms: int) -> None:
         while due := sorted(at for at in self.wakes if at <= now_ms):
             self.wakes -= {due[0]}
-            self._take(due[0], self.steps.wake(due[0], self.memory))
+            self._take(due[0], self.steps.on_timer(due[0], self.memory))
 
-    def _take(self, now_ms: int, found: Iterable[Finding | Wake]) -> None:
+    def _take(self, now_ms: int, found: Iterable[Finding | Timer]) -> None:
         for each in found:
-            if isinstance(each, Wake):
+            if isinstance(each, Timer):
                 self.wakes.add(each.at_ms)
                 self.asked += 1
             else:
@@ -125,7 +129,7 @@ def test_a_value_that_cannot_be_worded_does_not_keep_from_resolving():
         return write(rule_id, row, severity, started_ms)
 
     watched = Watched(Times())
-    watched.steps = Lifecycle({"stuck": Times()}, W, picky)
+    watched.steps = Lifecycle(RuleEvaluation({"stuck": Times()}, W, picky))
     watched.task(1, HOLDS)
     watched.task(2, HOLDS)
     watched.idle_until(9)
@@ -168,7 +172,7 @@ def test_a_pending_thing_that_is_gone_is_forgotten_silently():
     watched.idle_until(9)
 
     assert watched.said == []
-    assert list(watched.memory.units.items()) == []
+    assert list(watched.memory.subjects.items()) == []
 
 
 def test_the_end_of_a_stage_resolves_it_and_its_tasks_but_no_other():
@@ -243,7 +247,7 @@ def test_a_rule_that_was_taken_out_of_the_catalog_resolves():
     """After a restart without the rule its findings do not fire for ever."""
     watched = Watched(Times())
     watched.task(1, HOLDS)
-    watched.steps = Lifecycle({}, W, write)
+    watched.steps = Lifecycle(RuleEvaluation({}, W, write))
     watched.task(2, QUIET)
 
     assert watched.said[-1] == (2, "stuck", "resolved")
@@ -251,14 +255,14 @@ def test_a_rule_that_was_taken_out_of_the_catalog_resolves():
 
 def test_one_run_watches_a_bounded_number_of_things(monkeypatch):
     """Ten thousand stuck tasks are not ten thousand entries of state; room that is freed is used again."""
-    monkeypatch.setattr(lifecycle, "MAX_UNITS", 10)
+    monkeypatch.setattr(lifecycle, "MAX_SUBJECTS", 10)
     watched = Watched(Times())
     for task_id in range(30):
         watched.task(1, HOLDS, task_id)
     watched.task(2, QUIET, 0)
     watched.task(2, HOLDS, 29)
 
-    assert len(list(watched.memory.units.items())) == 10
+    assert len(list(watched.memory.subjects.items())) == 10
     assert watched.said[-1] == (2, "stuck", "firing")
 
 
@@ -285,7 +289,7 @@ def test_what_happened_fires_at_once_and_resolves_by_the_clock():
 
     assert before == [(1, "stuck", "firing")]
     assert watched.said[1:] == [(7, "stuck", "resolved")]
-    assert list(watched.memory.units.items()) == []
+    assert list(watched.memory.subjects.items()) == []
 
 
 def test_the_end_of_the_application_does_not_swallow_what_happened():
@@ -300,7 +304,7 @@ def test_the_end_of_the_application_does_not_swallow_what_happened():
 
     assert at_end == [(1, "stuck", "firing"), (1, "stuck", "firing"), (1, "stuck", "resolved")]
     assert watched.said[3:] == [(2, "stuck", "firing"), (8, "stuck", "resolved")]
-    assert list(watched.memory.units.items()) == []
+    assert list(watched.memory.subjects.items()) == []
 
 
 def test_failed_jobs_of_a_run_are_one_thing_that_lasts_as_its_last():
@@ -359,7 +363,7 @@ def zombie(run: Run, window: int, outlived_ms: int = 60_000) -> LiveRow:
 
 def test_a_task_that_outlives_its_stage_is_ended_by_no_row_of_that_stage():
     """The ended stage goes on to have rows while the task runs; only what looks at outliving holds for it then."""
-    watched = Watched(Times(), behind_end=["skew"])
+    watched = Watched(Times(), post_end_rules=["skew"])
     watched.task(1, HOLDS)
     watched.row(watched.run.stage_done(T + 2 * W, 900), QUIET)
     for window in (3, 4):
@@ -375,7 +379,7 @@ def test_a_task_that_outlives_its_stage_is_ended_by_no_row_of_that_stage():
 
 def test_behind_its_end_an_application_may_still_be_a_zombie_and_nothing_else():
     """Rows that say how long it outlived its end count for the rules that look at that."""
-    watched = Watched(Times(), behind_end=["skew"])
+    watched = Watched(Times(), post_end_rules=["skew"])
     both = {"stuck": "warning", "skew": "critical"}
     watched.row(watched.run.application(T + W), HOLDS)
     watched.row(watched.run.ended(T + 2 * W), QUIET)
@@ -391,18 +395,18 @@ def test_behind_its_end_an_application_may_still_be_a_zombie_and_nothing_else():
 
 def test_what_the_last_row_of_an_application_shows_outlives_the_end_right_behind_it():
     """An application that ended with jobs that did not: its row stands before its end, in the same window."""
-    watched = Watched(Times(keep_firing_ms=30_000), behind_end=["skew"])
+    watched = Watched(Times(keep_firing_ms=30_000), post_end_rules=["skew"])
     watched.row(watched.run.application_done(T + W, 900), {"skew": "warning"})
     watched.row(watched.run.ended(T + W), QUIET)
     watched.idle_until(99)
 
     assert watched.said == [(1, "skew", "firing"), (7, "skew", "resolved")]
-    assert watched.memory.watched.get() == 0
+    assert watched.memory.watched.value() == 0
 
 
 def test_what_is_pending_at_the_end_of_an_application_goes_on_behind_it():
     """A short application that lost facts is over before the rule's time is; its rows behind the end make it full."""
-    watched = Watched(Times(for_ms=3 * W), behind_end=["skew"])
+    watched = Watched(Times(for_ms=3 * W), post_end_rules=["skew"])
     for window in (1, 2):
         watched.row(watched.run.application(T + window * W), {"skew": "warning", "stuck": "warning"})
     watched.row(watched.run.ended(T + 2 * W), QUIET)
@@ -411,7 +415,7 @@ def test_what_is_pending_at_the_end_of_an_application_goes_on_behind_it():
     watched.idle_until(99)
 
     assert watched.said == [(4, "skew", "firing"), (7, "skew", "resolved")]
-    assert watched.memory.watched.get() == 0
+    assert watched.memory.watched.value() == 0
 
 
 def test_hosts_of_one_name_in_two_clusters_are_two_things():

@@ -11,23 +11,24 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.owners import OwnerEntry, Owners
-from sparkfuse_stream_jobs.detect import codec, lifecycle, meters, rows, rule_select, run_memory, worker_start
-from sparkfuse_stream_jobs.detect.findings import Writer, finding_id, text
+from sparkfuse_stream_jobs.detect import lifecycle_state, metrics, row_columns, rule_sql, worker_start
+from sparkfuse_stream_jobs.detect.findings import FindingBuilder, evidence_text, finding_id
+from sparkfuse_stream_jobs.detect.state import codec, run_state
 from tests.unit.stream_jobs.detect_rows import Run
 
 T = 1_795_226_400_000
 
 
 OWNERS = Owners((OwnerEntry("jobs/*", "mapped@example.com", "mapped"),))
-WRITER = Writer.of(load_catalog(), "https://docs.sparkfuse.example", OWNERS)
+WRITER = FindingBuilder.of(load_catalog(), "https://docs.sparkfuse.example", OWNERS)
 
 
 def test_columns_of_a_row_are_those_that_have_a_value():
     """Absent is no 0, and a wide row says the same whether it is read as a whole or by the column."""
     stage = Run("app-1", T).stage(T, 60_000, failed_tasks=0).stage
-    columns = rows.Columns(stage)
+    columns = row_columns.Columns(stage)
 
-    assert dict(columns) == rows.present(stage)
+    assert dict(columns) == row_columns.present(stage)
     assert (columns.get("failed_tasks"), columns.get("killed_tasks"), columns["num_tasks"]) == (0, None, 8)
     with pytest.raises(KeyError):
         columns["killed_tasks"]
@@ -35,51 +36,53 @@ def test_columns_of_a_row_are_those_that_have_a_value():
 
 def test_what_the_jvm_counted_is_read_as_it_is_written():
     """Three numbers and the rows of each view; a view may be called anything but what stands between."""
-    counts = meters.parse_counts("12 2 1795226400000 stage_live=7 =1 a-b=2")
+    counts = metrics.parse_counts("12 2 1795226400000 stage_live=7 =1 a-b=2")
 
-    assert (counts.records, counts.refused, counts.window_end_ms) == (12, 2, 1_795_226_400_000)
+    assert (counts.records, counts.rejected, counts.window_end_ms) == (12, 2, 1_795_226_400_000)
     assert counts.rows == {"stage_live": 7, "": 1, "a-b": 2}
 
 
 def test_the_statement_asks_each_rule_on_rows_of_its_view_only():
     """A predicate that holds on NULL evidence must not fire on rows of other views."""
     catalog = load_catalog()
-    sql = rule_select.severities_sql(catalog)
+    sql = rule_sql.severities_sql(catalog)
 
     assert all(f"'{rule.id}=' || CASE WHEN `view` = '{rule.view}' THEN" in sql for rule in catalog.values())
-    assert rule_select.read_severities("stage_slow=warning,task_stuck=critical") == {
+    assert rule_sql.read_severities("stage_slow=warning,task_stuck=critical") == {
         "stage_slow": "warning",
         "task_stuck": "critical",
     }
-    assert rule_select.read_severities("") == {}
+    assert rule_sql.read_severities("") == {}
 
 
 def test_state_is_read_by_an_older_and_a_newer_job():
     """A field more or less in the state is no reason to lose it."""
-    stage = run_memory.Stage(True, "save", ("Scan",), (1, 2), 7, "abc", 1, failed=True)
-    unit = lifecycle.Unit({"slow": lifecycle.Holding("warning", 1, 2, 3, 2, finding=b"\x00\xff")}, ("skew",))
-    of_stage, of_unit = codec.record_codec(run_memory.Stage), codec.unit_codec()
+    stage = run_state.StageState(True, "save", ("Scan",), (1, 2), 7, "abc", 1, failed=True)
+    unit = lifecycle_state.SubjectState(
+        {"slow": lifecycle_state.RuleInstance("warning", 1, 2, 3, 2, finding=b"\x00\xff")}, ("skew",)
+    )
+    of_stage, of_unit = codec.record_codec(run_state.StageState), lifecycle_state.subject_codec()
 
     assert of_stage.decode(of_stage.encode(stage)) == stage
     assert of_unit.decode(of_unit.encode(unit)) == unit
-    assert of_stage.decode(codec.pickle.dumps({"name": "save", "of_tomorrow": 1})) == run_memory.Stage(name="save")
+    assert of_stage.decode(codec.pickle.dumps({"name": "save", "of_tomorrow": 1})) == run_state.StageState(name="save")
 
 
 def test_state_of_before_is_read():
     """What the job kept before it knew of jobs, executors, deadlines and causes is what it was."""
     pickled = codec.pickle.dumps
     before = {"job_key": "orders", "run_key": "r", "start_seen": True, "stages": 3, "plans": 1, "ended": False}
-    application = codec.record_codec(run_memory.Application).decode(pickled(before))
+    application = codec.record_codec(run_state.ApplicationState).decode(pickled(before))
     holding = {"severity": "warning", "since_ms": 1, "held_ms": 2, "row_ms": 3, "started_ms": 2, "finding": b"x"}
-    unit = codec.unit_codec().decode(pickled({"holdings": {"slow": holding}}))
+    unit = lifecycle_state.subject_codec().decode(pickled({"holdings": {"slow": holding}}))
 
-    assert application == run_memory.Application("orders", "r", True, 3, 1)
-    assert unit.holdings["slow"] == lifecycle.Holding("warning", 1, 2, 3, 2, finding=b"x")
+    assert application == run_state.ApplicationState("orders", "r", True, 3, 1)
+    assert unit.rules["slow"] == lifecycle_state.RuleInstance("warning", 1, 2, 3, 2, finding=b"x")
 
 
 def test_rules_on_what_is_still_there_or_missing_after_an_end_are_known_by_their_columns():
     """A new rule of the kind needs no second list."""
-    assert rule_select.rules_behind_end(load_catalog()) == {
+    assert rule_sql.post_end_rules(load_catalog()) == {
         "application_incomplete",
         "application_zombie",
         "collector_lossy",
@@ -156,8 +159,13 @@ def test_a_finding_id_depends_on_nothing_but_where_job_rule_and_scope():
 
 def test_evidence_is_capped_text():
     """A name of a megabyte does not travel to Slack."""
-    assert [text(True), text(1.0), text(0.123456789), text(7)] == ["true", "1", "0.123457", "7"]
-    assert len(text("x" * 1_000_000)) == 4000
+    assert [evidence_text(True), evidence_text(1.0), evidence_text(0.123456789), evidence_text(7)] == [
+        "true",
+        "1",
+        "0.123457",
+        "7",
+    ]
+    assert len(evidence_text("x" * 1_000_000)) == 4000
 
 
 def test_the_order_to_start_a_worker_is_what_beam_reads():

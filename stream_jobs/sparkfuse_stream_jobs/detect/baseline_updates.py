@@ -1,0 +1,81 @@
+"""Merges baselines that were learned in different places, run by run, in the order in which the runs ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_rules.knowledge.baseline import Sample, learn, level_changed
+from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
+
+# The cluster and the tenant of a collector for which none were configured.
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class BaselineKey:
+    """What a baseline is about. ``stage_fingerprint`` is ``application`` for a whole application."""
+
+    cluster: str
+    tenant: str
+    job_key: str
+    stage_fingerprint: str
+
+
+def key_of_baseline(baseline: Baseline) -> BaselineKey:
+    """Return the key of a baseline; a baseline without cluster and tenant belongs to the default ones."""
+    return BaselineKey(
+        baseline.cluster or DEFAULT, baseline.tenant or DEFAULT, baseline.job_key, baseline.stage_fingerprint
+    )
+
+
+def add_samples(known: Baseline | None, updates: Sequence[Baseline]) -> Baseline | None:
+    """Return the baseline with the samples of runs that it lacks; None when it lacks none.
+
+    Each update is a baseline with one sample. Samples are learned in the order in which their runs ended.
+    """
+    runs = {sample.run_key for sample in known.samples} if known else set()
+    new = [update for update in updates if update.samples[0].run_key not in runs]
+    if not new:
+        return None
+    samples = [sample_of(each) for each in known.samples] if known else []
+    samples += [sample_of(update.samples[0]) for update in new]
+    learned: tuple[Sample, ...] = ()
+    changed_ms = known.level_changed_ms if known and known.HasField("level_changed_ms") else None
+    for sample in sorted(samples, key=lambda each: (each.learned_ms, each.run_key)):
+        before, learned = learned, learn(learned, replace(sample, abnormal=False))
+        if level_changed(before, learned):
+            changed_ms = max(changed_ms or 0, sample.learned_ms)
+    newest = max(new, key=learned_ms)
+    key = key_of_baseline(newest)
+    return Baseline(
+        cluster=key.cluster,
+        tenant=key.tenant,
+        job_key=newest.job_key,
+        stage_fingerprint=newest.stage_fingerprint,
+        stage_name=known.stage_name if known else newest.stage_name,
+        updated_ms=max(newest.updated_ms, known.updated_ms if known else 0),
+        level_changed_ms=changed_ms,
+        samples=[message_of(sample) for sample in learned],
+    )
+
+
+def merge_baselines(known: Baseline | None, other: Baseline) -> Baseline:
+    """Return a baseline with the runs of both; of a run that both have, the sample of ``known`` counts."""
+    if known is None:
+        return other
+    single = Baseline()
+    single.CopyFrom(other)
+    updates = []
+    for sample in other.samples:
+        del single.samples[:]
+        single.samples.append(sample)
+        updates.append(Baseline.FromString(single.SerializeToString()))
+    return add_samples(known, updates) or known
+
+
+def learned_ms(update: Baseline) -> int:
+    """Return when the run of a baseline with one sample ended, in ms since epoch."""
+    ended_ms: int = update.samples[0].learned_ms
+    return ended_ms

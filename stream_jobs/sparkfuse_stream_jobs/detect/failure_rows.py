@@ -1,0 +1,221 @@
+"""Classifies failed tasks, and emits rows of ``job_live`` for failed jobs and queries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sparkfuse_contracts.generated.fact_pb2 import JobEnded
+from sparkfuse_contracts.generated.live_pb2 import FailureLive, JobLive, LiveRow
+from sparkfuse_rules.knowledge.failures import (
+    CANCELLED,
+    FAILED,
+    QUERY_FAILED,
+    UNKNOWN,
+    Failure,
+    as_harmful,
+    classify,
+    ended_on_purpose,
+)
+from sparkfuse_rules.knowledge.first_cause import first_cause
+from sparkfuse_stream_jobs.detect.state.run_state import (
+    JobState,
+    QueryState,
+    RunState,
+    StageState,
+    add_count,
+    application_of,
+)
+
+JOB_LIVE = "job_live"
+# Limits of one application: jobs and queries that are stored at once, and stages of a job among which the one that
+# failed first is searched.
+MAX_JOBS, MAX_QUERIES, MAX_STAGES_OF_JOB = 10_000, 10_000, 1_000
+MAX_TEXT = 4_096
+_STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
+
+
+def classify_failure_row(row: LiveRow) -> None:
+    """Add to a row of failed tasks the kind of the failure, the advice on retries, and the first cause."""
+    failure = row.failure
+    _fill_failure(failure, classify(failure.failure_class, failure.failure_reason), failure.failure_reason)
+
+
+def add_job(row: LiveRow, state: RunState) -> None:
+    """Store a job that started."""
+    started, application = row.job_started, application_of(state)
+    if application.jobs >= MAX_JOBS:
+        return
+    submitted_ms = started.submitted_ms if started.HasField("submitted_ms") else None
+    known = state.jobs.get(str(started.job_id))
+    stages = tuple(started.stage_ids[:MAX_STAGES_OF_JOB])
+    query_id = started.sql_execution_id if started.HasField("sql_execution_id") else None
+    state.jobs.put(str(started.job_id), JobState(started.description[:MAX_TEXT], submitted_ms, stages, query_id))
+    if known is None:
+        add_count(state, "jobs", 1)
+    if query_id is not None:
+        # Within a window the starts of jobs come before the starts of their queries.
+        put_query(query_id, replace(query_of(query_id, state) or QueryState(), last_job_id=started.job_id), state)
+
+
+def add_query(row: LiveRow, state: RunState) -> None:
+    """Store a SQL execution that started."""
+    started = row.sql_started
+    query = replace(
+        query_of(started.sql_execution_id, state) or QueryState(),
+        nodes=tuple(started.plan_nodes),
+        description=started.description[:MAX_TEXT],
+        started_ms=started.started_ms if started.HasField("started_ms") else None,
+        root_id=started.root_execution_id if started.HasField("root_execution_id") else None,
+    )
+    put_query(started.sql_execution_id, query, state)
+
+
+def put_query(query_id: int, query: QueryState, state: RunState) -> None:
+    """Store a query, unless it is new and ``MAX_QUERIES`` are stored."""
+    application = application_of(state)
+    if query_of(query_id, state) is None:
+        if application.plans >= MAX_QUERIES:
+            return
+        state.application.update(replace(application, plans=application.plans + 1))
+    state.queries.put(str(query_id), query)
+
+
+def query_of(query_id: int | None, state: RunState) -> QueryState | None:
+    """Return the query, if it is stored."""
+    return None if query_id is None else state.queries.get(str(query_id))
+
+
+def job_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
+    """Return the row of a job that did not succeed, and the row of its failed query that waited for it.
+
+    The job is dropped from the state.
+    """
+    ended, name = row.job_ended, str(row.job_ended.job_id)
+    job = state.jobs.get(name)
+    if job is not None:
+        state.jobs.remove(name)
+        add_count(state, "jobs", -1)
+    query_id = job.sql_execution_id if job else None
+    if ended.HasField("succeeded") and not ended.succeeded:
+        job_row = row_like(row, JOB_LIVE)
+        _fill_job(job_row, ended, job or JobState(), state)
+        if job_row.job.status == FAILED:
+            _mark_failure_reported(query_id, state)
+        yield job_row
+    query = query_of(query_id, state)
+    if query_id is not None and query and query.failure_reason and query.last_job_id == ended.job_id:
+        yield from _failed_query(row, query_id, query, state)
+
+
+def query_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
+    """Return the row of a query that failed although none of its jobs did.
+
+    If a job of the query still runs, the row is emitted at the end of that job. A query that fails before its first
+    job has no row, because programs query tables that may not exist, and continue.
+    """
+    ended, query_id = row.sql_ended, row.sql_ended.sql_execution_id
+    query = query_of(query_id, state)
+    if not ended.failure_reason or query is None or query.last_job_id is None:
+        return
+    ended_ms = ended.ended_ms if ended.HasField("ended_ms") else None
+    query = replace(query, failure_reason=ended.failure_reason[:MAX_TEXT], ended_ms=ended_ms)
+    put_query(query_id, query, state)
+    # Within a window the ends of queries come before the ends of their jobs.
+    if state.jobs.get(str(query.last_job_id)) is None:
+        yield from _failed_query(row, query_id, query, state)
+
+
+def unreported_query_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
+    """Return, at the end of the application, the rows of failed queries whose last job never ended.
+
+    This happens when the driver dies.
+    """
+    failed = [(int(name), query) for name, query in state.queries.items() if query.failure_reason]
+    for query_id, _ in sorted(failed, key=lambda each: (each[1].ended_ms or 0, each[0])):
+        # Read again: the row of an earlier query may have covered this one.
+        if query := query_of(query_id, state):
+            yield from _failed_query(row, query_id, query, state)
+
+
+def row_like(row: LiveRow, view: str) -> LiveRow:
+    """Return an empty row of another view with the application and the window of ``row``."""
+    copy = LiveRow()
+    copy.CopyFrom(row)
+    copy.ClearField(row.WhichOneof("row"))
+    copy.view = view
+    return copy
+
+
+def _failed_query(row: LiveRow, query_id: int, query: QueryState, state: RunState) -> Iterator[LiveRow]:
+    """Return the row of a failed query, unless its failure was reported or somebody cancelled the query."""
+    root, failure = query_of(query.root_id, state), classify(None, query.failure_reason)
+    reported = query.failure_reported or (root and root.failure_reported)
+    if query.last_job_id is None or reported or ended_on_purpose(failure):
+        return
+    _mark_failure_reported(query_id, state)
+    query_row = row_like(row, JOB_LIVE)
+    job = query_row.job
+    job.job_id, job.status, job.failure_reason = query.last_job_id, QUERY_FAILED, query.failure_reason
+    _fill_failure(job, as_harmful(failure), query.failure_reason)
+    if query.description:
+        job.description = query.description
+    if query.started_ms is not None and query.ended_ms is not None:
+        job.elapsed_ms = max(0, query.ended_ms - query.started_ms)
+    yield query_row
+
+
+def _mark_failure_reported(query_id: int | None, state: RunState) -> None:
+    """Record that a failure of the query has a row, so that neither the query nor its root gets another."""
+    query = query_of(query_id, state)
+    if query is None:
+        return
+    for each in {query_id, query.root_id}:
+        if related := query_of(each, state):
+            state.queries.put(str(each), replace(related, failure_reported=True))
+
+
+def _fill_job(job_row: LiveRow, ended: JobEnded, job: JobState, state: RunState) -> None:
+    columns, failed = job_row.job, _first_failed(job, state)
+    reason = ended.failure_reason
+    failure = classify(None, reason)
+    if failed and (not reason.strip() or failure == UNKNOWN) and failed[1].failure_reason:
+        by_stage = classify(None, failed[1].failure_reason)
+        if not reason.strip() or by_stage != UNKNOWN:
+            reason, failure = failed[1].failure_reason, by_stage
+    columns.job_id = ended.job_id
+    columns.status = CANCELLED if ended_on_purpose(failure) else FAILED
+    _fill_failure(columns, as_harmful(failure) if columns.status == FAILED else failure, reason)
+    if reason:
+        columns.failure_reason = reason
+    if description := job.description or _last_stage_name(job, state):
+        columns.description = description
+    if job.submitted_ms is not None and ended.HasField("completed_ms"):
+        columns.elapsed_ms = max(0, ended.completed_ms - job.submitted_ms)
+    if columns.status == FAILED and (stage_id := failed[0] if failed else _stage_in(reason)) is not None:
+        columns.failed_stage_id = stage_id
+
+
+def _last_stage_name(job: JobState, state: RunState) -> str:
+    """Return the name of the job's last started stage, which Spark's own UI shows as the job's description."""
+    stages = (state.stages.get(str(stage_id)) for stage_id in sorted(job.stage_ids, reverse=True))
+    return next((stage.name for stage in stages if stage and stage.name), "")
+
+
+def _first_failed(job: JobState, state: RunState) -> tuple[int, StageState] | None:
+    """Return the stage of the job that failed first and did not succeed since."""
+    stages = ((stage_id, state.stages.get(str(stage_id))) for stage_id in job.stage_ids)
+    failed = [(stage_id, stage) for stage_id, stage in stages if stage and stage.failed]
+    return min(failed, key=lambda each: (each[1].failed_ms, each[0]), default=None)
+
+
+def _stage_in(text: str) -> int | None:
+    found = _STAGE_IN_TEXT.search(text)
+    return int(found[1]) if found else None
+
+
+def _fill_failure(columns: FailureLive | JobLive, failure: Failure, text: str) -> None:
+    columns.failure_kind, columns.failure, columns.retry = failure.kind, failure.reason, failure.retry
+    if cause := first_cause(text):
+        columns.first_cause = cause

@@ -1,0 +1,86 @@
+"""Forecasts: a stage from its progress; an application from its earlier runs, its stages and its deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow
+from sparkfuse_rules.knowledge.projection import (
+    RUNNING,
+    Expected,
+    Remaining,
+    application_remaining,
+    late_chance,
+    stage_remaining,
+)
+from sparkfuse_stream_jobs.detect.row_columns import Columns
+from sparkfuse_stream_jobs.detect.state.run_state import RunState, StageProgress, application_of
+
+FROM_SETTING, FROM_HISTORY = "setting", "history"
+# An application to which an executor was added this recently will soon have more slots, so no stage is projected.
+SETTLED_MS = 60_000
+
+
+def project_stage(row: LiveRow, state: RunState) -> None:
+    """Add to the row of a stage its projected duration, and the duration by which it is judged."""
+    stage = row.stage
+    if not stage.HasField("elapsed_ms"):
+        return
+    stage.judged_ms, application = stage.elapsed_ms, application_of(state)
+    settled = row.window_end_ms >= application.executor_joined_at_ms + SETTLED_MS
+    slots = application.cores // application.task_cpus
+    remaining = stage_remaining(Columns(stage), slots) if settled else None
+    if remaining is None:
+        return
+    stage.projected_ms = stage.elapsed_ms + remaining.ms
+    stage.projected_p95_ms = stage.elapsed_ms + remaining.p95_ms
+    stage.judged_ms = max(stage.elapsed_ms, stage.projected_ms)
+    _store_progress(row.window_end_ms, remaining, state)
+
+
+def fill_progress(row: LiveRow, state: RunState) -> None:
+    """Add to the application's row its deadline, and the remaining time of the stages of this window.
+
+    The rows of its stages come first. ``forecast_application`` adds what follows from earlier runs.
+    """
+    application, columns = application_of(state), row.application
+    if application.deadline_ms is not None:
+        columns.deadline_ms, columns.deadline_source = application.deadline_ms, FROM_SETTING
+    progress = state.progress.value()
+    if progress is not None and progress.window_end_ms == row.window_end_ms and columns.status == RUNNING:
+        columns.remaining_ms, columns.remaining_p95_ms = progress.remaining_ms, progress.remaining_p95_ms
+
+
+def forecast_application(row: LiveRow) -> LiveRow:
+    """Add to the application's row its remaining time, and the time left until its deadline.
+
+    The row already has the columns of ``fill_progress`` and of its baseline. Without a setting, the deadline is the
+    95th percentile of earlier runs. An application that ended has no remaining time.
+    """
+    columns = row.application
+    expected = Expected(columns.expected_ms, columns.expected_p95_ms) if columns.HasField("expected_p95_ms") else None
+    if not columns.HasField("deadline_ms") and expected:
+        columns.deadline_ms, columns.deadline_source = row.app_start_ms + expected.p95_ms, FROM_HISTORY
+    if columns.status != RUNNING or not columns.HasField("elapsed_ms"):
+        return row
+    stages = Remaining(columns.remaining_ms, columns.remaining_p95_ms) if columns.HasField("remaining_ms") else None
+    if remaining := application_remaining(columns.elapsed_ms, expected, stages):
+        columns.remaining_ms, columns.remaining_p95_ms = remaining.ms, remaining.p95_ms
+    if columns.HasField("deadline_ms"):
+        _fill_deadline(row, columns, lambda limit_ms: late_chance(columns.elapsed_ms, limit_ms, expected, stages))
+    return row
+
+
+def _fill_deadline(row: LiveRow, columns: AppLive, chance: Callable[[int], float | None]) -> None:
+    # The start is a time of the application's clock, while elapsed time is counted in windows.
+    columns.deadline_left_ms = columns.deadline_ms - row.app_start_ms - columns.elapsed_ms
+    if (late := chance(columns.deadline_ms - row.app_start_ms)) is not None:
+        columns.late_chance = late
+
+
+def _store_progress(window_end_ms: int, remaining: Remaining, state: RunState) -> None:
+    """Store the longest remaining time of the window; it is a lower bound, because stages may run one after another."""
+    before = state.progress.value()
+    if before is not None and before.window_end_ms == window_end_ms:
+        remaining = Remaining(max(before.remaining_ms, remaining.ms), max(before.remaining_p95_ms, remaining.p95_ms))
+    state.progress.update(StageProgress(window_end_ms, remaining.ms, remaining.p95_ms))

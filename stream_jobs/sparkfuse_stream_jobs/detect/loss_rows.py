@@ -1,0 +1,73 @@
+"""Stores executors, and emits a row of ``executor_loss`` for each executor that was lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.knowledge.executor_losses import (
+    ExecutorLosses,
+    ExecutorRemoval,
+    executor_added,
+    executor_removed,
+    removed_with_application,
+)
+from sparkfuse_stream_jobs.detect.failure_rows import row_like
+from sparkfuse_stream_jobs.detect.state.run_state import ExecutorState, RunState, add_count, application_of
+
+EXECUTOR_LOSS, DRIVER = "executor_loss", "driver"
+# Executors of one application that are stored at once.
+MAX_EXECUTORS = 10_000
+MAX_EXIT_CODE = 2**31 - 1
+
+
+def add_executor(row: LiveRow, state: RunState) -> None:
+    """Store an executor that joined. The driver is not stored, although its cores run the tasks in local mode."""
+    added, application = row.executor_added, application_of(state)
+    known = added.executor_id != DRIVER and state.executors.get(added.executor_id) is not None
+    if known or application.executors >= MAX_EXECUTORS:
+        return
+    cores = max(0, added.cores)
+    state.application.update(
+        replace(application, executor_joined_at_ms=row.window_end_ms, cores=application.cores + cores)
+    )
+    if added.executor_id == DRIVER:
+        return
+    state.losses.update(executor_added(state.losses.value() or ExecutorLosses()))
+    added_ms = added.added_ms if added.HasField("added_ms") else None
+    state.executors.put(added.executor_id, ExecutorState(added.host, added_ms, cores))
+    add_count(state, "executors", 1)
+
+
+def executor_loss_row(row: LiveRow, state: RunState) -> LiveRow | None:
+    """Return the row of a removed executor; None if it was removed because the application ended."""
+    removed, application = row.executor_removed, application_of(state)
+    known = state.executors.get(removed.executor_id)
+    if known is not None:
+        state.executors.remove(removed.executor_id)
+        add_count(state, "executors", -1)
+        add_count(state, "cores", -known.cores)
+    removed_ms = removed.removed_ms or row.window_end_ms
+    if application.ended or removed.executor_id == DRIVER:
+        return None
+    removal = ExecutorRemoval(
+        removed_ms=removed_ms,
+        added_ms=known.added_ms if known else None,
+        reason=removed.reason or None,
+        exit_code=removed.exit_code if removed.HasField("exit_code") else None,
+    )
+    losses, columns = executor_removed(state.losses.value() or ExecutorLosses(), removal)
+    if application.ended_ms and removed_with_application(application.ended_ms, removed_ms, columns["failure"]):
+        return None
+    state.losses.update(losses)
+    loss_row = row_like(row, EXECUTOR_LOSS)
+    columns |= {"executor_id": removed.executor_id, "removed_ms": removed_ms}
+    if known and known.host:
+        columns["host"] = known.host
+    if removed.reason:
+        columns["reason"] = removed.reason
+    if abs(columns.get("exit_code", 0)) > MAX_EXIT_CODE:  # parsed from a text that anybody may have written
+        del columns["exit_code"]
+    for column, value in columns.items():
+        setattr(loss_row.executor_loss, column, value)
+    return loss_row

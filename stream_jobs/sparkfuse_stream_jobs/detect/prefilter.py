@@ -1,0 +1,107 @@
+"""The SQL in front of the Python steps: which rows are sent to Python, and which rules match on a row.
+
+Both filters pass a superset of the rows that the step after them reacts to, so findings are the same without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sparkfuse_contracts.columns import view_specs
+from sparkfuse_rules.catalog import Catalog
+from sparkfuse_rules.compiler import columns, when_sql
+from sparkfuse_rules.knowledge.hosts import MIN_STALLED_MS
+from sparkfuse_rules.rule import Rule
+from sparkfuse_stream_jobs.detect.rule_evaluation import STALE_WINDOWS
+from sparkfuse_stream_jobs.detect.rule_sql import severities_sql
+
+# Views whose rows only matter to the lifecycle: most of their rows match no rule.
+FILTERED = ("task_live", "executor_live")
+FUNCTIONS: Mapping[str, str] = {
+    "decode_window_end": "io.sparkfuse.detect.DecodeWindowEnd",
+    "decode_live_row": "io.sparkfuse.detect.DecodeLiveRow",
+    "split_frames": "io.sparkfuse.detect.SplitFrames",
+    "live_row_filter": "io.sparkfuse.detect.LiveRowFilter",
+    "finding_filter": "io.sparkfuse.detect.FindingFilter",
+}
+# Rows that pass without a matching rule, because they report about hosts (host_observations.py).
+_ALSO_PASSES: Mapping[str, str] = {"task_live": f"`task`.`stalled_ms` >= {MIN_STALLED_MS}"}
+_NEVER = "FALSE"
+
+
+def decoded_sql(catalog: Catalog, window_ms: int) -> str:
+    """Return a query of all records of ``live_by_window``, decoded, with the columns that the first filter needs."""
+    holds = " ".join(f"WHEN '{view_specs()[view].row}' THEN {may_match_sql(catalog, view)}" for view in FILTERED)
+    return (
+        "SELECT `live_row`, `app_key`, `view`, `kind`, `unit`, `window_end_ms`, "
+        f"COALESCE(CASE `kind` {holds} ELSE TRUE END, FALSE) AS `holds`, "
+        f"{_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, `window_end` "
+        "FROM live_by_window, LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
+    )
+
+
+def filtered_sql(decoded: str) -> str:
+    """Return a query of the rows that pass the first filter: (application attempt, encoded LiveRow)."""
+    return (
+        f"SELECT `app_key`, `live_row`, `rowtime` AS `window_end` FROM live_row_filter(input => TABLE {decoded} "
+        "PARTITION BY `app_key`, on_time => DESCRIPTOR(`window_end`), uid => 'live-gate')"
+    )
+
+
+def evaluated_sql(catalog: Catalog, rows: str, window_ms: int) -> str:
+    """Return a query of the view ``rows`` with the rules' severities and the columns that the second filter needs."""
+    return (
+        f"SELECT `run_key`, `part` AS `payload`, {severities_sql(catalog)} AS `severities`, `kind`, `unit`, "
+        "`window_end_ms`, "
+        f"{_linger_sql(catalog, window_ms, view_specs())} AS `linger_ms`, "
+        "COALESCE(`kind` IN ('stage_ended', 'executor_removed') OR `stage`.`status` IN ('succeeded', 'failed'), FALSE)"
+        " AS `ends`, `window_end` "
+        f"FROM (SELECT `payload`, `window_end` FROM {rows} WHERE `record_kind` = 'rows') AS row_records, "
+        "LATERAL TABLE(split_frames(`payload`)) AS row_parts, LATERAL TABLE(decode_live_row(`part`)) AS decoded"
+    )
+
+
+def lifecycle_rows_sql(evaluated: str) -> str:
+    """Return a query of the rows that can start, continue or end a finding: (run, severities and encoded LiveRow)."""
+    return (
+        f"SELECT `run_key`, `watched`, `rowtime` AS `window_end` FROM finding_filter(input => TABLE {evaluated}"
+        " PARTITION BY `run_key`, on_time => DESCRIPTOR(`window_end`), uid => 'finding-gate')"
+    )
+
+
+def may_match_sql(catalog: Catalog, view: str) -> str:
+    """Return a predicate that is true on each row of ``view`` that a rule may match for any job, or that must pass.
+
+    A rule that reads a column which detection fills cannot be evaluated yet: then all rows pass.
+    """
+    rules = [variant for rule in catalog.of_view(view) for variant in _variants(rule)]
+    if any(_reads_detected_column(rule) for rule in rules):
+        return "TRUE"
+    predicates = [when_sql(rule, "flink", view_specs()[view].row) for rule in rules]
+    others = [_ALSO_PASSES[view]] if view in _ALSO_PASSES else []
+    return " OR ".join(f"({each})" for each in dict.fromkeys([*predicates, *others])) or _NEVER
+
+
+def linger_ms(catalog: Catalog, view: str, window_ms: int) -> int:
+    """Return how long rows of a subject pass after a rule of ``view`` last matched for it.
+
+    By then the lifecycle has resolved its findings, by a row or by its timer.
+    """
+    kept_ms = (variant.keep_firing_ms for rule in catalog.of_view(view) for variant in (rule, *_variants(rule)))
+    return max(kept_ms, default=0) + STALE_WINDOWS * window_ms
+
+
+def _variants(rule: Rule) -> list[Rule]:
+    """Return the rule as the catalog defines it, if it is enabled, and as it is configured for some jobs."""
+    variants = [rule] if rule.enabled else []
+    return [*variants, *(variant for _, variant in rule.variants if variant)]
+
+
+def _reads_detected_column(rule: Rule) -> bool:
+    view = view_specs()[rule.view]
+    return any("detect" in view.columns[name].tags for name in columns(rule))
+
+
+def _linger_sql(catalog: Catalog, window_ms: int, views: Iterable[str]) -> str:
+    cases = (f"WHEN '{view_specs()[view].row}' THEN {linger_ms(catalog, view, window_ms)}" for view in views)
+    return f"CAST(CASE `kind` {' '.join(cases)} END AS BIGINT)"

@@ -1,0 +1,125 @@
+"""The state machine of one rule for one subject: inactive, pending, firing, resolved.
+
+==========  =============================================  =====================================
+state       event                                          next state
+==========  =============================================  =====================================
+inactive    the condition is true                          pending, or firing if ``for`` is 0
+pending     true for at least ``for``                      firing
+pending     false, the subject ends, or rows stop          inactive
+firing      false for at least ``keep_firing_for``         resolved
+firing      the subject ends or rows stop                  resolved, once ``keep_firing_for`` is over
+==========  =============================================  =====================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.knowledge.training_samples import capped_severity
+from sparkfuse_stream_jobs.detect.lifecycle_state import FindingWriter, RuleInstance, RuleTiming, worst
+from sparkfuse_stream_jobs.detect.subjects import EVENT_ROWS, subject_part
+
+# A subject without a row for this many windows is gone, like a series that Prometheus no longer scrapes.
+STALE_WINDOWS = 3
+# While a rule fires, its newest evidence is emitted this often besides each change: findings are sent to people once a
+# minute, and in a fleet hundreds of stages have an info finding for as long as they run.
+EVIDENCE_EVERY_MS = 30_000
+
+
+@dataclass(frozen=True)
+class RuleEvaluation:
+    """Evaluates the rules, given the length of a window and what creates a finding."""
+
+    rules: Mapping[str, RuleTiming]
+    window_ms: int
+    write: FindingWriter
+
+    @property
+    def stale_ms(self) -> int:
+        """After how long without a row a subject is gone."""
+        return STALE_WINDOWS * self.window_ms
+
+    def evaluate(
+        self, rule_id: str, before: RuleInstance | None, severity: str | None, row: LiveRow
+    ) -> tuple[RuleInstance | None, Finding | None]:
+        """Evaluate one rule on one row.
+
+        ``severity`` is None if its condition is false. Returns the rule's new state, None for inactive, and the
+        finding if it is to be emitted.
+        """
+        rule, at_ms, part = self.rules.get(rule_id), row.window_end_ms, subject_part(row)
+        if rule is None or severity is None:
+            other_part = rule is not None and before is not None and before.part != part
+            return (before, None) if other_part else self._condition_false(rule_id, before, at_ms)
+        severity = worst(*(_allowed(rule, each, row) for each in (severity, before.severity if before else "info")))
+        instance = replace(
+            before or RuleInstance(severity, at_ms, at_ms, at_ms),
+            severity=severity, held_ms=at_ms, row_ms=at_ms, part=part,
+        )  # fmt: skip
+        # An event has one row, so no later row can satisfy `for`.
+        event = row.WhichOneof("row") in EVENT_ROWS
+        if not instance.firing and not event and at_ms - instance.since_ms < rule.for_ms:
+            return instance, None
+        started_ms = at_ms if instance.started_ms is None else instance.started_ms
+        after = replace(instance, started_ms=started_ms, over=event)
+        if not _must_emit(before, after):
+            return replace(after, row=row.SerializeToString()), None
+        finding = self.write(rule_id, row, severity, started_ms)
+        return replace(after, finding=finding.SerializeToString(), row=b"", evidence_ms=at_ms), finding
+
+    def end_subject(
+        self, rule_id: str, instance: RuleInstance, at_ms: int
+    ) -> tuple[RuleInstance | None, Finding | None]:
+        """End a firing rule with its subject, unless the rule keeps firing."""
+        if self._keeps_firing(rule_id, instance, at_ms):
+            return replace(instance, over=True), None
+        return None, self.resolve(rule_id, instance, at_ms)
+
+    def resolve(self, rule_id: str, instance: RuleInstance, at_ms: int) -> Finding:
+        """Return the finding of a firing rule, resolved at ``at_ms``, with its last evidence."""
+        finding = Finding.FromString(instance.finding)
+        if instance.row and rule_id in self.rules:
+            row, started_ms = LiveRow.FromString(instance.row), instance.started_ms or 0
+            # A value that cannot be formatted must not prevent the resolution: the emitted evidence stays then.
+            with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+                finding = self.write(rule_id, row, instance.severity, started_ms)
+        finding.state = finding.runs[0].state = "resolved"
+        finding.resolved_ms = finding.runs[0].resolved_ms = at_ms
+        return finding
+
+    def due_ms(self, rule_id: str, instance: RuleInstance) -> int:
+        """Return when the rule becomes inactive if no further row comes."""
+        rule = self.rules.get(rule_id)
+        kept_ms = instance.held_ms + rule.keep_firing_ms if rule and instance.firing else 0
+        gone_ms = 0 if instance.over else instance.row_ms + self.stale_ms
+        # While rows come, the next row decides; the timer matters once they stop.
+        return max(kept_ms, gone_ms)
+
+    def _condition_false(
+        self, rule_id: str, before: RuleInstance | None, at_ms: int
+    ) -> tuple[RuleInstance | None, Finding | None]:
+        if before is None or not before.firing:
+            return None, None
+        if self._keeps_firing(rule_id, before, at_ms):
+            return replace(before, row_ms=at_ms), None
+        return None, self.resolve(rule_id, before, at_ms)
+
+    def _keeps_firing(self, rule_id: str, instance: RuleInstance, at_ms: int) -> bool:
+        rule = self.rules.get(rule_id)
+        return rule is not None and at_ms < instance.held_ms + rule.keep_firing_ms
+
+
+def _must_emit(before: RuleInstance | None, after: RuleInstance) -> bool:
+    """Return whether the finding is to be emitted: it changed, or the emitted evidence is old."""
+    if before is None or not before.firing or after.held_ms >= before.evidence_ms + EVIDENCE_EVERY_MS:
+        return True
+    return after.over or (after.severity, after.part) != (before.severity, before.part)
+
+
+def _allowed(rule: RuleTiming, severity: str, row: LiveRow) -> str:
+    """Return the severity that the completeness of the row's evidence allows."""
+    return severity if rule.absence else capped_severity(severity, row.completeness)

@@ -1,0 +1,61 @@
+"""Encodes state values as bytes that an older or newer version of the job can still decode.
+
+A field that the decoding job does not know is ignored; a field that the encoding job did not know gets its default.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Generic, TypeVar
+
+from google.protobuf.message import Message
+
+Value = TypeVar("Value")
+MessageType = TypeVar("MessageType", bound=Message)
+
+
+@dataclass(frozen=True)
+class Codec(Generic[Value]):
+    """Encodes a value as bytes and decodes it."""
+
+    encode: Callable[[Value], bytes]
+    decode: Callable[[bytes], Value]
+
+
+def record_codec(record_class: type[Value]) -> Codec[Value]:
+    """Return the codec of a dataclass of plain values."""
+    names = field_names(record_class)
+
+    def decode(content: bytes) -> Value:
+        return record_class(**known_fields(unpickle(content), names))
+
+    # dataclasses.asdict copies all values first, which costs ten times the pickling.
+    return Codec(lambda value: pickle.dumps(vars(value)), decode)
+
+
+def message_codec(message_class: type[MessageType]) -> Codec[MessageType]:
+    """Return the codec of a message of the contract."""
+    return Codec(lambda message: message.SerializeToString(), message_class.FromString)
+
+
+def integer_codec() -> Codec[int]:
+    """Return the codec of an integer."""
+    return Codec(lambda value: str(value).encode(), int)
+
+
+def field_names(record_class: type[Any]) -> frozenset[str]:
+    """Return the names of a dataclass's fields."""
+    return frozenset(each.name for each in fields(record_class))
+
+
+def unpickle(content: bytes) -> dict[str, Any]:
+    """Decode the pickled fields of a value. Only for bytes of our own state, which nobody else writes."""
+    values: dict[str, Any] = pickle.loads(content)  # noqa: S301
+    return values
+
+
+def known_fields(values: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Return the values whose names the record class still has: nearly always all of them."""
+    return values if values.keys() <= names else {name: value for name, value in values.items() if name in names}

@@ -1,0 +1,151 @@
+"""What the identify step stores about one application attempt while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
+from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemoryValueState, MapState, ValueState
+
+
+@dataclass(frozen=True)
+class ApplicationState:
+    """The identity of the application, and how many things are stored about it.
+
+    ``start_seen`` is false when the start of the application was lost; its job is unknown then. ``ended_ms`` is the
+    end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number of
+    cores of its executors, of which each task takes ``task_cpus``. ``*_at_ms`` are ends of windows.
+    """
+
+    job_key: str
+    run_key: str
+    start_seen: bool = False
+    stages: int = 0
+    plans: int = 0
+    ended: bool = False
+    owner: str | None = None
+    team: str | None = None
+    jobs: int = 0
+    executors: int = 0
+    ended_ms: int = 0
+    deadline_ms: int | None = None
+    hosts_reported_at_ms: int = 0
+    refreshed_at_ms: int = 0
+    cores: int = 0
+    task_cpus: int = 1
+    executor_joined_at_ms: int = 0
+
+
+@dataclass(frozen=True)
+class StageState:
+    """A stage: the fields of its start, its fingerprint once it was computed, and the result of its last attempt."""
+
+    start_seen: bool = False
+    name: str = ""
+    scope_names: tuple[str, ...] = ()
+    parents: tuple[int, ...] = ()
+    sql_execution_id: int | None = None
+    fingerprint: str = ""
+    last_attempt: int = 0
+    failed: bool = False
+    failure_reason: str = ""
+    failed_ms: int = 0
+    runs_python: bool | None = None
+    depth: int | None = None
+    submitted_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class QueryState:
+    """A SQL execution: the nodes of its physical plan, its start, its root execution and its last job.
+
+    ``failure_reason`` and ``ended_ms`` are set when it failed. ``failure_reported`` is true once a row was emitted for
+    the failure of this query, of one of its jobs, or of a query within it.
+    """
+
+    nodes: tuple[str, ...] = ()
+    description: str = ""
+    started_ms: int | None = None
+    root_id: int | None = None
+    last_job_id: int | None = None
+    failure_reason: str = ""
+    ended_ms: int | None = None
+    failure_reported: bool = False
+
+
+@dataclass(frozen=True)
+class JobState:
+    """A running job: its description, its submission, the ids of its stages, and its SQL execution."""
+
+    description: str = ""
+    submitted_ms: int | None = None
+    stage_ids: tuple[int, ...] = ()
+    sql_execution_id: int | None = None
+
+
+@dataclass(frozen=True)
+class ExecutorState:
+    """A live executor: its host, its start, and its number of cores."""
+
+    host: str = ""
+    added_ms: int | None = None
+    cores: int = 0
+
+
+@dataclass(frozen=True)
+class StageProgress:
+    """The longest remaining time of the stages that ran in the window that ended at ``window_end_ms``."""
+
+    window_end_ms: int
+    remaining_ms: int
+    remaining_p95_ms: int
+
+
+@dataclass(frozen=True)
+class RunState:
+    """All state of one application attempt."""
+
+    last_seq: ValueState[int]
+    application: ValueState[ApplicationState]
+    stages: MapState[StageState]
+    queries: MapState[QueryState]
+    samples: MapState[Baseline]
+    jobs: MapState[JobState]
+    executors: MapState[ExecutorState]
+    losses: ValueState[ExecutorLosses]
+    progress: ValueState[StageProgress]
+
+
+def in_memory_run_state() -> RunState:
+    """Return a state in the memory of the process, for tests and for replays without Flink."""
+    return RunState(
+        last_seq=InMemoryValueState(),
+        application=InMemoryValueState(),
+        stages=InMemoryMapState(),
+        queries=InMemoryMapState(),
+        samples=InMemoryMapState(),
+        jobs=InMemoryMapState(),
+        executors=InMemoryMapState(),
+        losses=InMemoryValueState(),
+        progress=InMemoryValueState(),
+    )
+
+
+def started_stage(stage_id: int, state: RunState) -> StageState | None:
+    """Return the stage; None when its start was lost, even if its end was seen."""
+    stage = state.stages.get(str(stage_id))
+    return stage if stage and stage.start_seen else None
+
+
+def application_of(state: RunState) -> ApplicationState:
+    """Return the application of the current key, which is stored at its first row."""
+    application = state.application.value()
+    assert application is not None
+    return application
+
+
+def add_count(state: RunState, field: str, by: int) -> None:
+    """Add ``by`` to one of the application's counters; ``field`` names a field of ApplicationState."""
+    application = application_of(state)
+    state.application.update(replace(application, **{field: max(0, getattr(application, field) + by)}))

@@ -1,0 +1,83 @@
+"""What a row is about: its subject within the run, and the scope that is the same in all runs of the job.
+
+A subject is one stage, task, executor, host or the application of a run. Rules are pending and firing per subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+
+APPLICATION = "application"
+# Rows of events: they report once that something happened, and no later row revokes it.
+EVENT_ROWS = frozenset({"job", "executor_loss"})
+
+
+def subject_name(row: LiveRow) -> str | None:
+    """Return the name of the row's subject, such as ``stage/3/0`` or ``task/3/0/77``; None for a row of no view.
+
+    A task that outlived its stage is another subject than before, so that the end of the stage does not end it. All
+    failed tasks of a stage attempt are one subject (``subject_part`` separates their causes), and so are all failed
+    jobs of a run, because their findings have nothing else to distinguish them.
+    """
+    kind = row.WhichOneof("row")
+    if kind == "stage":
+        return f"stage/{row.stage.stage_id}/{row.stage.stage_attempt}"
+    if kind == "task":
+        what = "zombie" if row.task.HasField("outlived_ms") else "task"
+        return f"{what}/{row.task.stage_id}/{row.task.stage_attempt}/{row.task.task_id}"
+    if kind == "failure":
+        return f"failure/{row.failure.stage_id}/{row.failure.stage_attempt}"
+    if kind == "executor":
+        return f"executor/{row.executor.executor_id}"
+    if kind == "executor_loss":
+        return f"loss/{row.executor_loss.executor_id}"
+    if kind == "host":  # two clusters may have hosts of the same name
+        return f"host/{row.cluster}"
+    return {"job": "jobs", "application": APPLICATION}.get(kind or "")
+
+
+def is_event_subject(name: str) -> bool:
+    """Return whether the subject of this name is an event."""
+    return name == "jobs" or name.startswith("loss/")
+
+
+def subject_part(row: LiveRow) -> str:
+    """Return which part of a shared subject the row is about: the class of failed tasks, else an empty text."""
+    return row.failure.failure_class[:100] if row.HasField("failure") else ""
+
+
+def scope(row: LiveRow) -> str:
+    """Return the scope of a finding on the row, which is the same in every run of the job.
+
+    ``stage:<fingerprint>`` for a stage, its tasks and their failures, ``host:<host>`` for a host, else ``application``.
+    """
+    kind = row.WhichOneof("row")
+    if kind in {"stage", "task", "failure"}:
+        return f"stage:{getattr(row, kind).stage_fingerprint}"
+    return f"host:{row.host.host}" if kind == "host" else APPLICATION
+
+
+def ends_subjects(row: LiveRow) -> bool:
+    """Return whether the row is the end of a stage or an executor."""
+    return bool(_ended_prefixes(row))
+
+
+def ended_subjects(row: LiveRow, names: Iterable[str]) -> Iterator[str]:
+    """Return the subjects of ``names`` that the row ends: a stage with its tasks and failures, or an executor."""
+    ended = _ended_prefixes(row)
+    yield from [name for name in names if f"{name}/".startswith(ended)]
+
+
+def _ended_prefixes(row: LiveRow) -> tuple[str, ...]:
+    kind = row.WhichOneof("row")
+    if kind == "executor_removed":
+        return (f"executor/{row.executor_removed.executor_id}/",)
+    if kind == "stage_ended":
+        ended = f"{row.stage_ended.stage_id}/{row.stage_ended.stage_attempt}/"
+    elif kind == "stage" and row.stage.status in ("succeeded", "failed"):
+        ended = f"{row.stage.stage_id}/{row.stage.stage_attempt}/"
+    else:
+        return ()
+    return (f"stage/{ended}", f"task/{ended}", f"failure/{ended}")

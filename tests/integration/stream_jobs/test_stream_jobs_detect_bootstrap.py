@@ -1,0 +1,73 @@
+"""Baselines that others write, on a real topic: those from before the start, and those that come meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from confluent_kafka import Producer
+
+from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline, BaselineSample
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.topics import topic_name
+from sparkfuse_contracts.wire import to_json
+from sparkfuse_stream_jobs.detect.baseline_backfill import update_baselines
+from sparkfuse_stream_jobs.detect.baseline_bootstrap import BaselineFollower
+from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_baseline
+from tests.waiting import wait_for
+
+
+def lesson(job_key: str, run: str, learned_ms: int) -> Baseline:
+    sample = BaselineSample(run_key=run, learned_ms=learned_ms, wall_ms=1000, cpu_ms=500, num_tasks=4)
+    return Baseline(
+        cluster="prod", tenant="orders", job_key=job_key, stage_fingerprint="f00", updated_ms=learned_ms,
+        samples=[sample],
+    )  # fmt: skip
+
+
+def test_a_backfill_is_heard_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """Each baseline is told once, and again when it was written anew."""
+    settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
+    ensure_topics(kafka_bootstrap, topic_prefix)
+
+    def backfill(*lessons: Baseline) -> BaselineKey:
+        key = key_of_baseline(lessons[0])
+        assert update_baselines(settings, {key: lessons}) == 1
+        return key
+
+    before = backfill(lesson("before", "a", 10))
+    seeds = BaselineFollower(settings)
+    try:
+        known, once_more = seeds(before), seeds(before)
+        while_it_runs = backfill(lesson("later", "a", 10), lesson("later", "b", 20))
+        heard = wait_for(lambda: seeds(while_it_runs), 60, "a baseline that is new")
+        backfill(lesson("before", "b", 20))
+        grown = wait_for(lambda: seeds(before), 60, "a baseline that has grown")
+    finally:
+        seeds.close()
+
+    assert known is not None
+    assert once_more is None
+    assert [len(each.samples) for each in (known, heard, grown)] == [1, 2, 2]
+
+
+def test_what_was_written_from_here_is_not_read_again(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """Each end of an application writes as many baselines as it had stages, and reading one takes milliseconds."""
+    settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
+    ensure_topics(kafka_bootstrap, topic_prefix)
+    ours, theirs = lesson("ours", "a", 10), lesson("theirs", "a", 10)
+    seeds = BaselineFollower(settings)
+    try:
+        seeds.add_own_record(to_json(ours))
+        producer = Producer({"bootstrap.servers": kafka_bootstrap})
+        # One behind the other: where theirs was heard, ours was.
+        for baseline in (ours, theirs):
+            producer.produce(topic_name("baselines", topic_prefix), to_json(baseline), b"key", partition=0)
+        producer.flush(60)
+        heard = wait_for(lambda: seeds(key_of_baseline(theirs)), 60, "what others wrote")
+        of_ours = seeds(key_of_baseline(ours))
+    finally:
+        seeds.close()
+
+    assert heard is not None
+    assert of_ours is None

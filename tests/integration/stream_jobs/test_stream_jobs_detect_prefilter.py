@@ -1,0 +1,124 @@
+"""What the JVM reads of an encoded row, on the real Flink: the rules' answers, the gate's, and the names of things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_contracts.columns import view_specs
+from sparkfuse_contracts.examples import examples
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.rule import QUIET
+from sparkfuse_stream_jobs.detect import prefilter
+from sparkfuse_stream_jobs.detect.operator_records import split_record
+from sparkfuse_stream_jobs.detect.rule_sql import read_severities, severities_sql
+from sparkfuse_stream_jobs.detect.subjects import subject_name
+from sparkfuse_stream_jobs.environment import jars
+
+pytestmark = pytest.mark.timeout(900)
+CATALOG = load_catalog()
+CASES = [(rule, case) for rule in CATALOG.values() for case in rule.cases if not case.params]
+EXAMPLES = list(examples("LiveRow").values())
+
+
+def row_of(rule, case):
+    given = {name: value for name, value in case.given.items() if value is not None}
+    row = LiveRow(view=rule.view, app_id="app-1", window_end_ms=1)
+    getattr(row, view_specs()[rule.view].row).SetInParent()
+    for name, value in given.items():
+        setattr(getattr(row, view_specs()[rule.view].row), name, value)
+    return row
+
+
+@pytest.fixture(scope="module")
+def read(repository: Path):
+    """What Flink says of each case and of each example, in their order: severities, holds, app_key, kind, unit."""
+    from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
+
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables.get_config().set("parallelism.default", "1")
+    found = jars(repository / "build" / "flink-libs")
+    tables.get_config().set("pipeline.jars", ";".join(jar.as_uri() for jar in found))
+    tables.execute_sql(
+        f"CREATE TEMPORARY SYSTEM FUNCTION decode_live_row AS '{prefilter.FUNCTIONS['decode_live_row']}' LANGUAGE JAVA"
+    )
+    rows = [*(row_of(rule, case) for rule, case in CASES), *EXAMPLES]
+    type_of_rows = DataTypes.ROW([DataTypes.FIELD("place", DataTypes.INT()), DataTypes.FIELD("row", DataTypes.BYTES())])
+    encoded = [(place, bytearray(row.SerializeToString())) for place, row in enumerate(rows)]
+    tables.create_temporary_view("encoded", tables.from_elements(encoded, type_of_rows))
+    holds = " ".join(
+        f"WHEN '{view_specs()[view].row}' THEN {prefilter.may_match_sql(CATALOG, view)}" for view in prefilter.FILTERED
+    )
+    sql = (
+        f"SELECT place, {severities_sql(CATALOG)}, COALESCE(CASE `kind` {holds} END, FALSE), `app_key`, `kind`, `unit` "
+        "FROM encoded, LATERAL TABLE(decode_live_row(`row`))"
+    )
+    with tables.execute_sql(sql).collect() as answers:
+        told = {answer[0]: tuple(answer)[1:] for answer in answers}
+    assert len(told) == len(rows)
+    return [told[place] for place in range(len(rows))]
+
+
+def test_every_case_of_every_rule_answers_as_its_file_says_when_read_from_bytes(read):
+    """Absent is NULL and 0 is 0 on the way from the bytes into the rules' columns."""
+    wrong = [
+        f"{rule.id}: {case.name}: {read_severities(severities)}"
+        for (rule, case), (severities, *_) in zip(CASES, read, strict=False)
+        if read_severities(severities).get(rule.id, QUIET) != case.expect
+    ]
+
+    assert wrong == []
+
+
+def test_no_row_that_a_rule_holds_on_is_held_back(read):
+    """The gate in front of Python asks no less than the rules, and holds back something."""
+    filtered = [
+        (f"{rule.id}: {case.name}", severities, holds)
+        for (rule, case), (severities, holds, *_) in zip(CASES, read, strict=False)
+        if rule.view in prefilter.FILTERED
+    ]
+
+    assert [name for name, severities, holds in filtered if severities and not holds] == []
+    assert sum(not holds for _, _, holds in filtered) > 5
+
+
+def test_things_are_named_alike_in_the_jvm_and_in_python(read):
+    """The gates remember a thing by the name that the lifecycle has for it."""
+    told = [answer[2:] for answer in read[len(CASES) :]]
+    wanted = [
+        (
+            "\x1f".join((row.cluster, row.app_id, str(row.app_start_ms), str(row.app_attempt))),
+            row.WhichOneof("row"),
+            subject_name(row),
+        )
+        for row in EXAMPLES
+    ]
+
+    assert told == wanted
+
+
+def test_what_comes_together_of_a_key_travels_together_and_nothing_is_lost(repository: Path):
+    """Each content comes once, behind those of its key that came before it, and fewer records travel than came."""
+    from pyflink.common import Configuration, Types
+    from pyflink.datastream import DataStream, StreamExecutionEnvironment
+    from pyflink.java_gateway import get_gateway
+
+    flink = Configuration()
+    flink.set_string("pipeline.jars", ";".join(jar.as_uri() for jar in jars(repository / "build" / "flink-libs")))
+    flink.set_string("parallelism.default", "1")
+    environment = StreamExecutionEnvironment.get_execution_environment(flink)
+    columns = Types.ROW([Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE())])
+    sent = [(f"key-{number % 3}", f"{number}".encode() * (number % 50)) for number in range(5_000)]
+    stream = environment.from_collection([(key, bytearray(content)) for key, content in sent], columns)
+    gather = get_gateway().jvm.io.sparkfuse.detect.BatchByKey()
+    gathered = stream._j_data_stream.transform("gather", columns.get_java_type_info(), gather)
+    with DataStream(gathered).execute_and_collect() as records:
+        came = [(record[0], bytes(byte & 0xFF for byte in record[1])) for record in records]  # Java's have a sign
+    told: dict[str, list[bytes]] = {}
+    for key, content in came:
+        told.setdefault(key, []).extend(split_record(content))
+
+    assert told == {key: [content for of, content in sent if of == key] for key in ("key-0", "key-1", "key-2")}
+    assert len(came) < len(sent)

@@ -1,0 +1,238 @@
+"""The outlook: stages by their progress, applications by their runs, stages and deadline."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_stream_jobs.detect import baselines
+from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_baseline
+from sparkfuse_stream_jobs.detect.forecast import forecast_application
+from sparkfuse_stream_jobs.detect.identify import InvalidSetting, step
+from sparkfuse_stream_jobs.detect.state.run_state import in_memory_run_state
+from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState
+from tests.unit.stream_jobs.detect_rows import WINDOW_MS as W
+from tests.unit.stream_jobs.detect_rows import Run
+
+T, MINUTE, HOUR = 1_795_226_400_000, 60_000, 3_600_000
+# Two waves and more of eight slots have ended; 31 tasks are to come.
+THIRD_WAVE = {
+    "num_tasks": 64, "succeeded_tasks": 25, "finished_tasks": 25, "running_tasks": 8, "duration_p50_ms": 3_000.0,
+    "duration_p95_ms": 5_000.0, "finished_duration_ms": 80_000,
+}  # fmt: skip
+
+
+class Judged:
+    """Runs of one job, through Identify and Baselines, with what is known of the job's stages kept."""
+
+    def __init__(self) -> None:
+        self.baselines: dict[BaselineKey, baselines.JobBaselines] = {}
+        self.refused: list[str] = []
+
+    def rows(self, run_rows: list[LiveRow]) -> list[LiveRow]:
+        memory, judged = in_memory_run_state(), []
+        for found in [each for row in run_rows for each in step(row, memory)]:
+            if isinstance(found, Baseline):
+                baselines.learn_sample(found, self._of(key_of_baseline(found)))
+            elif isinstance(found, InvalidSetting):
+                self.refused.append(found.text)
+            elif isinstance(found, LiveRow):
+                judged.append(self._judged(found))
+        return judged
+
+    def _judged(self, row: LiveRow) -> LiveRow:
+        if row.HasField("stage") or row.HasField("application"):
+            baselines.add_expectations(row, self._of(baselines.key_of_row(row)))
+        return forecast_application(row) if row.HasField("application") else row
+
+    def healthy_runs(self, count: int = 6, wall_ms: int = 10 * MINUTE) -> None:
+        for number in range(count):
+            self.rows(list(Run(f"app-{number}", T + number * HOUR).whole_application(wall_ms + 1_000 * number)))
+
+    def _of(self, key: BaselineKey) -> baselines.JobBaselines:
+        return self.baselines.setdefault(key, baselines.JobBaselines(InMemoryMapState(), lambda _key: None))
+
+
+def running(run: Run, elapsed_ms: int, **more: object) -> list[LiveRow]:
+    """The start of a run and one row of its stage."""
+    return [
+        run.started(run.start_ms),
+        run.stage_started(run.start_ms),
+        run.stage(run.start_ms + elapsed_ms, elapsed_ms, **more),
+    ]
+
+
+def test_a_stage_is_projected_from_its_third_wave_on_and_judged_by_that():
+    """Its elapsed time before; what it took behind its end."""
+    run = Run("app-1", T)
+    early = Judged().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
+    third = Judged().rows(running(Run("app-1", T), 30_000, **THIRD_WAVE))[-1].stage
+    over = Judged().rows([run.stage_done(T + W, 30_000)])[-1].stage
+
+    assert (early.judged_ms, early.HasField("projected_ms")) == (30_000, False)
+    assert (third.projected_ms, third.projected_p95_ms, third.judged_ms) == (42_000, 50_000, 42_000)
+    assert (over.judged_ms, over.HasField("projected_ms")) == (30_000, False)
+
+
+@pytest.mark.parametrize(
+    ("executors", "joined_ms", "task_cpus", "projected_ms"),
+    [
+        pytest.param(2, 0, None, 42_000, id="eight slots"),
+        pytest.param(3, 0, None, 39_000, id="twelve slots, of which another stage has four"),
+        pytest.param(4, 0, None, None, id="sixteen slots: the second wave"),
+        pytest.param(4, 0, "2", 42_000, id="sixteen cores, two for each task"),
+        pytest.param(2, 45_000, None, None, id="one joined fifteen seconds ago, others may follow"),
+        pytest.param(1, 0, None, 42_000, id="fewer than run: one start was lost"),
+    ],
+)
+def test_a_stage_is_projected_over_the_slots_of_its_application(executors, joined_ms, task_cpus, projected_ms):
+    """A healthy run that shares its slots, or is still given more, is not taken for slow."""
+    run = Run("app-1", T)
+    start = run.started(T)
+    if task_cpus:
+        start.application_started.configuration["spark.task.cpus"] = task_cpus
+    joins = [run.executor_added(T, str(number), "node-1") for number in range(executors)]
+    joins[-1].window_end_ms = T + joined_ms
+    begin = [start, *joins, run.stage_started(T)]
+    stage = Judged().rows([*begin, run.stage(T + 60_000, 30_000, **THIRD_WAVE)])[-1].stage
+
+    assert (stage.projected_ms if stage.HasField("projected_ms") else None) == projected_ms
+
+
+def test_cores_go_with_their_executor_and_the_drivers_count_in_local_mode():
+    """What is counted of one that joined is given back when it goes."""
+    run, memory = Run("app-1", T), in_memory_run_state()
+    rows = [run.started(T), *(run.executor_added(T, name) for name in ("driver", "1", "2", "2"))]
+    for row in [*rows, run.executor_removed(T, "1")]:
+        list(step(row, memory))
+
+    assert memory.application.value().cores == 8
+    assert memory.losses.value().peak == 2
+
+
+def test_a_slow_stage_moves_before_it_is_beyond_its_bound():
+    """Ten minutes are usual; after eight the projection of an hour tells, wall and CPU alike."""
+    seen = Judged()
+    seen.healthy_runs()
+    slow = {**THIRD_WAVE, "num_tasks": 160, "duration_p50_ms": 200_000.0, "finished_duration_ms": 8 * 8 * MINUTE,
+            "work_bytes": 150_000_000, "work_records": 750_000}  # fmt: skip
+    stage = seen.rows(running(Run("app-x", T + 9 * HOUR), 8 * MINUTE, **slow))[-1].stage
+
+    assert stage.elapsed_ms < stage.expected_p95_ms < stage.judged_ms
+    assert stage.moved == "both"
+
+
+@pytest.mark.parametrize("times", [1, 3], ids=["usual", "three times the rows"])
+def test_a_healthy_run_never_moves_whenever_it_is_looked_at(times: int):
+    """A cold first wave, then even ones, with once or three times the work: projected or not, nothing moved."""
+    seen = Judged()
+    seen.healthy_runs(wall_ms=160_000)
+    run, slots, tasks, cold_ms, task_ms = Run("app-x", T + 9 * HOUR), 8, 128 * times, 40_000, 8_000
+    rows, now = [run.started(run.start_ms), run.stage_started(run.start_ms)], 0
+    while (now := now + W) < cold_ms + task_ms * (tasks // slots - 1):
+        waves = 0 if now < cold_ms else 1 + (now - cold_ms) // task_ms
+        ended, warm = waves * slots, max(0, waves - 1) * slots
+        durations = sorted([cold_ms] * (ended - warm) + [task_ms] * warm)
+        done = {"num_tasks": tasks, "succeeded_tasks": ended, "finished_tasks": ended, "running_tasks": slots}
+        if durations:
+            done |= {"duration_p50_ms": float(durations[ended // 2]), "duration_p95_ms": float(durations[-1])}
+        done |= {"finished_duration_ms": sum(durations), "finished_cpu_ms": 7 * now}
+        done |= {"work_bytes": 1_000_000_000 * ended // 128, "work_records": 5_000_000 * ended // 128}
+        rows.append(run.stage(run.start_ms + now, now, **done))
+    judged = [row.stage for row in seen.rows(rows) if row.HasField("stage")]
+
+    assert len(judged) > 20
+    assert any(stage.HasField("projected_ms") for stage in judged)
+    assert {stage.moved for stage in judged} == {"none"}
+
+
+def test_a_stage_says_whether_it_runs_python():
+    """By its operators; nothing is said of one whose start was lost."""
+    run = Run("app-1", T)
+    begin = [run.started(T), run.stage_started(T, scope_names=["Exchange", "ArrowEvalPython"])]
+    python = Judged().rows([*begin, run.stage(T + W, 900)])[-1].stage
+    plain = Judged().rows(running(Run("app-1", T), 900))[-1].stage
+    unknown = Judged().rows([Run("app-1", T).stage(T + W, 900)])[-1].stage
+
+    assert (python.runs_python, plain.runs_python) == (True, False)
+    assert not unknown.HasField("runs_python")
+
+
+def application(seen: Judged, run: Run, elapsed_ms: int, deadline: str | None = None, **stage: object) -> LiveRow:
+    """The application's own row after so long, with one stage that runs."""
+    settings = {"deadline": deadline} if deadline else {}
+    at = run.start_ms + elapsed_ms
+    rows = [run.started(run.start_ms, **settings), run.stage_started(run.start_ms)]
+    return seen.rows([*rows, run.stage(at, 30_000, **stage), run.application(at)])[-1].application
+
+
+def test_a_deadline_by_setting_is_told_with_its_chance_and_what_is_left():
+    """Ten minutes are usual: an hour is no trouble, nine minutes are, and what passed is certain."""
+    seen = Judged()
+    seen.healthy_runs()
+    found = {
+        said: application(seen, Run("app-x", T + 9 * HOUR), 8 * MINUTE, said) for said in ("1h", "9min", "PT8M", "1min")
+    }
+
+    assert {each.deadline_source for each in found.values()} == {"setting"}
+    assert found["1h"].deadline_ms == T + 10 * HOUR
+    assert [each.deadline_left_ms for each in found.values()] == [52 * MINUTE, MINUTE, 0, -7 * MINUTE]
+    assert found["1h"].late_chance < 0.001
+    assert found["9min"].late_chance > 0.5
+    assert found["PT8M"].late_chance == found["1min"].late_chance == 1.0
+    assert found["1h"].remaining_ms == pytest.approx(2 * MINUTE, rel=0.2)
+    assert found["1h"].remaining_ms < found["1h"].remaining_p95_ms
+
+
+def test_without_a_setting_the_deadline_is_what_earlier_runs_keep():
+    """The bound of 19 in 20, and it says so."""
+    seen = Judged()
+    seen.healthy_runs()
+    told = application(seen, Run("app-x", T + 9 * HOUR), MINUTE)
+
+    assert (told.deadline_source, told.deadline_ms) == ("history", T + 9 * HOUR + told.expected_p95_ms)
+    assert told.late_chance == pytest.approx(0.05, abs=0.03)
+
+
+def test_without_history_only_the_stages_and_the_clock_speak():
+    """Nothing is made up: no chance without progress, certainty behind the deadline."""
+    alone = application(Judged(), Run("app-1", T), MINUTE, "1h")
+    staged = application(Judged(), Run("app-1", T), 55 * MINUTE, "1h", **{**THIRD_WAVE, "duration_p50_ms": 100_000.0})
+    late = application(Judged(), Run("app-1", T), 61 * MINUTE, "1h")
+    none = application(Judged(), Run("app-1", T), MINUTE)
+
+    assert not alone.HasField("late_chance")
+    assert not alone.HasField("remaining_ms")
+    assert staged.remaining_ms == 400_000
+    assert staged.late_chance > 0.9
+    assert late.late_chance == 1.0
+    assert not none.HasField("deadline_ms")
+
+
+def test_progress_of_an_earlier_window_and_an_application_that_ended_say_nothing():
+    """What was to come then is over; what ended has nothing left."""
+    run, seen = Run("app-1", T), Judged()
+    stage = run.stage(T + W, 30_000, **THIRD_WAVE)
+    rows = [
+        run.started(T),
+        run.stage_started(T),
+        stage,
+        run.application(T + 2 * W),
+        run.application_done(T + 3 * W, 2 * W),
+    ]
+    *_, later, over = (row.application for row in seen.rows(rows))
+
+    assert not later.HasField("remaining_ms")
+    assert not over.HasField("remaining_ms")
+    assert not over.HasField("late_chance")
+
+
+def test_a_deadline_that_is_none_is_told_once_and_stops_nothing():
+    """A sentence for the job's owner, and the run is watched without it."""
+    seen = Judged()
+    told = application(seen, Run("app-1", T), MINUTE, "half past six")
+
+    assert len(seen.refused) == 1
+    assert seen.refused[0].startswith("app-1 of nightly_orders: spark.sparkfuse.deadline='half past six' is not used")
+    assert not told.HasField("deadline_ms")
