@@ -1,5 +1,5 @@
-# Everything a person or CI runs. `make help` lists the targets.
-# Products are files under build/ and target/, or stamps in build/stamps/: what is newer than its sources is not made again.
+# Everything that a person or CI runs. `make help` lists the targets.
+# Products are files under build/ and target/, or stamps in build/stamps/; only what is older than its sources is rebuilt.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -13,7 +13,6 @@ STAMPS := build/stamps
 MVN := mvn -q -B -ntp
 PYTEST_ARGS ?=
 ARGS ?=
-# Our own messages only: what maven's own libraries say about newer JVMs helps nobody.
 export MAVEN_OPTS ?= -Xmx1g
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -26,7 +25,7 @@ PLUGIN_JAR := $(PLUGIN)/target/sparkfuse-spark-plugin.jar
 FUNCTIONS_JAR := build/flink-libs/sparkfuse-flink-functions.jar
 JAVA_POMS := $(PLUGIN)/pom.xml $(FUNCTIONS)/pom.xml
 ENVIRONMENTS := codegen spark35 spark4
-# Made when they are asked for: CI keeps to the two of ENVIRONMENTS.
+# Installed on demand: CI uses only the two of ENVIRONMENTS.
 MATRIX := spark33 spark34 spark35 spark40 spark4
 
 java_sources = $1/pom.xml $(shell find $1/src -type f 2>/dev/null) $(STAMPS)/contracts-java
@@ -38,28 +37,28 @@ help: ## list the targets
 # ---- for users
 
 .PHONY: setup
-setup: ## install everything the checkout needs (again: only what changed)
+setup: ## install everything that the repository needs (later only what changed)
 	@build_support/preflight.sh
 	@MAKEFLAGS= $(MAKE) --no-print-directory --jobs=3 everything
 	@$(if $(filter setup,$(MAKECMDGOALS)),echo "Set up. Next: make demo. To have sparkfuse on your PATH: source .venv/bin/activate")
 
 .PHONY: demo
-demo: | setup ## start the stack, run real Spark jobs into trouble, show what is found and stopped
+demo: | setup ## start the stack, run real Spark jobs with problems, show their findings
 	@$(BIN)/sparkfuse demo $(ARGS)
 
-# ---- for people who change something
+# ---- for contributors
 
 .PHONY: test
-test: | setup ## run all tests: Java's and Rust's beside the first of Python's, which start no real parts
+test: | setup ## run all tests: Java and Rust in parallel with the Python unit tests
 	@$(MAKE) --no-print-directory --jobs=2 test-python test-java-and-kernel
 
-# One after the other: beside Python's there is one core for them.
+# In sequence: the Python tests use the other core.
 .PHONY: test-java-and-kernel
-test-java-and-kernel: | setup ## run the compiled tests one after the other
+test-java-and-kernel: | setup ## run the Java tests, then the Rust tests
 	@$(MAKE) --no-print-directory test-java test-kernel
 
 .PHONY: test-python
-test-python: | setup ## run Python's tests, the unit tests first
+test-python: | setup ## run the Python tests, unit tests first
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: test-unit
@@ -67,27 +66,27 @@ test-unit: | setup ## run the tests that start nothing
 	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
 
 .PHONY: test-matrix
-test-matrix: $(MATRIX:%=$(STAMPS)/env-%) | setup ## run the core of the plugin's tests on Spark 3.3, 3.4, 3.5, 4.0 and the newest (half a GB each)
+test-matrix: $(MATRIX:%=$(STAMPS)/env-%) | setup ## run the main plugin tests on Spark 3.3, 3.4, 3.5, 4.0 and 4.3 (half a GB each)
 	$(BIN)/python -m pytest tests/matrix $(PYTEST_ARGS)
 
 .PHONY: chaos
-chaos: | setup ## kill real parts while they work, and look that nothing is lost or told twice
+chaos: | setup ## kill real parts while they work; nothing may be lost or notified twice
 	$(BIN)/python -m pytest tests/chaos $(PYTEST_ARGS)
 
 .PHONY: chaos-ship
-chaos-ship: | setup ## kill the shipper fifty times while logs grow, and compare the windows with the facts
+chaos-ship: | setup ## kill the shipper fifty times while logs grow, and compare windows with facts
 	$(BIN)/python -m pytest tests/chaos/test_chaos_ship.py $(PYTEST_ARGS)
 
 .PHONY: test-java
-test-java: | setup ## run the tests of the Spark plugin and of Flink's functions
+test-java: | setup ## run the tests of the Spark plugin and of the Flink functions
 	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) test && ) true
 
 .PHONY: test-plugin-long
-test-plugin-long: | setup ## run the plugin's long tests in the JVM: a million tasks without a broker
+test-plugin-long: | setup ## run the long tests of the plugin: a million tasks without a broker
 	$(MVN) -f $(PLUGIN)/pom.xml test -Dtest.groups=long -Dtest.excluded=
 
 .PHONY: test-long
-test-long: test-plugin-long ## run what CI leaves out: other Sparks, ways to install, states of the broker, outages (30 minutes)
+test-long: test-plugin-long ## run the tests that CI skips: other Spark versions, installations, broker states, outages (30 minutes)
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
 .PHONY: test-kernel
@@ -99,21 +98,25 @@ check: check-python check-generated check-outputs check-java check-rust ## run e
 	@echo "check: all good"
 
 .PHONY: check-python
-check-python: | setup ## lint, format, types and import arrows of the Python code
+check-python: | setup ## check lint, format, types and import layers of the Python code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
 .PHONY: check-generated
-check-generated: | setup ## compare what is generated with its sources, writing nothing
+check-generated: | setup ## compare generated files with their sources, without writing
 	$(BIN)/python -m sparkfuse_contracts.generate --check
 	$(BIN)/python -m sparkfuse_rules.generate --check
 	$(BIN)/python -m sparkfuse_dashboards.generate --check
 	$(BIN)/python -m sparkfuse_alertmanager.generate --check
 
+.PHONY: check-words
+check-words: | setup ## report words that docs/glossary.md replaces
+	$(BIN)/python build_support/vocabulary.py
+
 .PHONY: check-outputs
-check-outputs: | setup ## check the Prometheus and Alertmanager configuration with their own tools
+check-outputs: | setup ## check the Prometheus and Alertmanager configuration with promtool and amtool
 	build_support/check_outputs.sh
 
 .PHONY: check-java
@@ -121,78 +124,78 @@ check-java: | setup ## check the format of the Java code
 	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) spotless:check && ) true
 
 .PHONY: check-rust
-check-rust: | setup ## check format and lints of the kernel
+check-rust: | setup ## check format and lint of the kernel
 	cargo fmt --check --manifest-path $(KERNEL)/Cargo.toml
 	cargo clippy --quiet --locked --all-targets --features python --manifest-path $(KERNEL)/Cargo.toml -- -D warnings
 
 .PHONY: format
-format: | setup ## write Python, Java and Rust the way the checkers want them
+format: | setup ## format Python, Java and Rust
 	$(BIN)/ruff check --fix --exit-zero --quiet
 	$(BIN)/ruff format
 	$(foreach pom,$(JAVA_POMS),$(MVN) -f $(pom) spotless:apply && ) true
 	cargo fmt --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: generate
-generate: | setup ## make types, tables, documents and dashboards from their sources
+generate: | setup ## generate types, tables, documents and dashboards from their sources
 	$(BIN)/python -m sparkfuse_contracts.generate
 	$(BIN)/python -m sparkfuse_rules.generate
 	$(BIN)/python -m sparkfuse_dashboards.generate
 	$(BIN)/python -m sparkfuse_alertmanager.generate
 
 .PHONY: pins
-pins: $(UV) ## pin every environment anew, with hashes, to the newest that fits
+pins: $(UV) ## pin every environment to the newest compatible versions, with hashes
 	UV=$(UV) build_support/pins.sh
 
 .PHONY: build-java
-build-java: $(PLUGIN_JAR) $(FUNCTIONS_JAR) ## build the Spark plugin and Flink's functions
+build-java: $(PLUGIN_JAR) $(FUNCTIONS_JAR) ## build the Spark plugin and the Flink functions
 
 .PHONY: build-kernel
 build-kernel: $(STAMPS)/kernel ## build the Rust kernel and install it
 
 .PHONY: bench-kernel
-bench-kernel: | setup ## measure the kernel against Python's decoder (ARGS=--write keeps the figures)
+bench-kernel: | setup ## measure the kernel against Python's decoder (ARGS=--write records the figures)
 	$(BIN)/python tests/bench/bench_kernel.py $(ARGS)
 
 .PHONY: bench-loader
-bench-loader: | setup ## measure how fast facts get into the store
+bench-loader: | setup ## measure how fast the loader writes facts to the store
 	$(BIN)/python tests/bench/bench_loader.py $(ARGS)
 
 .PHONY: bench-parse
-bench-parse: | setup ## measure the event log reader against cat and DuckDB (on a quiet machine; ARGS=--write keeps it)
+bench-parse: | setup ## measure the event log reader against cat and DuckDB (idle machine; ARGS=--write records it)
 	$(BIN)/python tests/bench/bench_parse.py $(ARGS)
 
 .PHONY: bench-ship
-bench-ship: | setup ## measure the shipper's memory and CPU with 10,000 open logs (ARGS="--logs N --codec zstd")
+bench-ship: | setup ## measure memory and CPU of the shipper with 10,000 open logs (ARGS="--logs N --codec zstd")
 	$(BIN)/python tests/bench/bench_ship.py $(ARGS)
 
 .PHONY: bench-plugin
-bench-plugin: | setup ## measure what the Spark plugin costs a job, cell by cell (on a quiet machine; ARGS says which)
+bench-plugin: | setup ## measure what the Spark plugin costs a job (idle machine; ARGS selects the case)
 	$(BIN)/python -m tests.bench.bench_plugin $(ARGS)
 
 .PHONY: bench-fleet
-bench-fleet: | setup ## run both jobs under 500 applications for twenty minutes, look at CPU, memory and delay
+bench-fleet: | setup ## run both Flink jobs with 500 applications for twenty minutes; measure CPU, memory and delay
 	$(BIN)/python -m tests.bench.bench_fleet $(ARGS)
 
 .PHONY: bench-windows
-bench-windows: | setup ## measure CPU for a fact and the delay of a window (five minutes, on a quiet machine)
+bench-windows: | setup ## measure CPU per fact and the delay of a window (five minutes, idle machine)
 	$(BIN)/python tests/bench/bench_windows.py $(ARGS)
 
 .PHONY: bench-detection
-bench-detection: | setup ## judge labelled real runs: recall, false alarms (ARGS=--live runs them against a whole stack; --write keeps it)
+bench-detection: | setup ## measure recall and false alarms on labelled real runs (ARGS=--live uses a whole stack; --write records it)
 	$(BIN)/python -m tests.bench.bench_detection $(ARGS)
 
 FUZZ_SECONDS ?= 600
 .PHONY: fuzz
-fuzz: | setup ## feed the kernel with what no program writes (FUZZ_SECONDS for each target; needs cargo-fuzz and a nightly Rust)
+fuzz: | setup ## fuzz the kernel (FUZZ_SECONDS per target; needs cargo-fuzz and a nightly Rust)
 	build_support/fuzz.sh $(KERNEL) $(FUZZ_SECONDS)
 
 .PHONY: clean
-clean: ## remove all that setup, builds and runs made
+clean: ## remove everything that setup, builds and runs created
 	rm -rf build .venv .sparkfuse .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	rm -rf $(PLUGIN)/target $(FUNCTIONS)/target $(KERNEL)/target $(KERNEL)/fuzz/target
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# ---- what setup makes
+# ---- what setup builds
 
 .PHONY: everything
 everything: $(STAMPS)/main $(STAMPS)/kernel $(ENVIRONMENTS:%=$(STAMPS)/env-%) $(STAMPS)/kafka-libs $(STAMPS)/flink-libs
@@ -236,14 +239,14 @@ $(STAMPS)/env-%: requirements/%.txt $(UV) | $(STAMPS)
 	@touch $@
 
 $(STAMPS)/kafka-libs: cli/kafka/pom.xml | $(STAMPS)
-	@echo "fetching Kafka's jars"
+	@echo "fetching the jars of Kafka"
 	@rm -rf build/kafka-libs
 	@$(MVN) -f $< dependency:copy-dependencies
 	@touch $@
 
-# One after the other: two Mavens that fetch the same artifact at once can spoil each other's copy.
+# In sequence: two Maven processes that fetch the same artifact can corrupt each other's copy.
 $(STAMPS)/flink-libs: stream_jobs/flink-libs/pom.xml | $(STAMPS) $(STAMPS)/kafka-libs
-	@echo "fetching Flink's connectors"
+	@echo "fetching the Flink connectors"
 	@rm -f build/flink-libs/flink-*.jar
 	@$(MVN) -f $< dependency:copy-dependencies
 	@touch $@
@@ -259,7 +262,7 @@ $(PLUGIN_JAR): $(call java_sources,$(PLUGIN)) | $(STAMPS)/flink-libs
 	@touch $@
 
 $(FUNCTIONS)/target/sparkfuse-flink-functions.jar: $(call java_sources,$(FUNCTIONS)) | $(PLUGIN_JAR)
-	@echo "building Flink's functions"
+	@echo "building the Flink functions"
 	@$(MVN) -f $(FUNCTIONS)/pom.xml package -DskipTests
 	@touch $@
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Checks what is mounted into Prometheus and Alertmanager with their own tools, and routes with amlint.
+# Checks the configuration of Prometheus and Alertmanager with promtool, amtool and amlint.
 set -euo pipefail
 cd "$(dirname "$0")/../alertmanager"
 
-# Each tool talks a lot when all is well: shown only when it is not.
+# The tools print a lot on success; show their output only on failure.
 quietly() {
   local said
   said=$("$@" 2>&1) || { printf '%s\n' "$said" >&2; return 1; }

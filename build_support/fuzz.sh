@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes every target of the kernel for some seconds each, from real logs and the contract's examples.
-# A finding is left in fuzz/artifacts: put it into tests/event_log/ or tests/decode.rs as a case of its own.
+# Fuzzes every target of the kernel, starting with real logs and the examples of the contract.
+# A failing input is left in fuzz/artifacts; add it to tests/event_log/ or tests/decode.rs as a test case.
 set -euo pipefail
 kernel=$1
 seconds=$2
@@ -9,7 +9,7 @@ cargo +nightly --version > /dev/null 2>&1 || { echo "a nightly Rust is missing: 
 corpus=$kernel/fuzz/corpus
 mkdir -p "$corpus"/{lines,containers,facts}
 cp tests/logs/real/*/* "$corpus/containers/" 2> /dev/null || true
-# Each line of a plain log is a beginning; the first byte is the length of the pieces.
+# Each line of a plain log is one input; its first byte is the length of the pieces.
 find tests/logs/real -type f -size -2000k -exec sh -c 'head -c 1 "$1" | grep -q "{" && cat "$1"' _ {} \; \
   | awk 'length < 6000 { print "@" $0 }' | sort -u | head -n 400 | split -l 1 -a 4 - "$corpus/lines/real-"
 cd "$kernel"

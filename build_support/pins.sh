@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Makes requirements/*.txt anew: every package of every environment with its version and hashes.
-# Our own two distributions are left out (they are installed on top, without dependencies), so that no path of this
-# machine lands in a file.
+# Writes requirements/*.txt: every package of every environment with its version and hashes.
+# Our own two distributions are not listed: they are installed separately, without dependencies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=${UV:-build/tools/bin/uv}
@@ -13,7 +12,7 @@ pin() {
 }
 
 pin pyproject.toml --all-extras --output-file requirements/main.txt
-# What a container needs: the same versions, without the checkers.
+# For containers: the same versions without the checkers.
 pin pyproject.toml --extra cli --constraint requirements/main.txt --output-file requirements/runtime.txt
 for environment in tools codegen spark33 spark34 spark35 spark40 spark4; do
   pin "requirements/$environment.in" --output-file "requirements/$environment.txt"

@@ -1,7 +1,7 @@
-"""Compiles what `sparkfuse analyze` imports, so that its start does not compile it again and again.
+"""Compiles the packages that `sparkfuse analyze` imports, so that it starts faster.
 
-uv installs packages without bytecode, and where PYTHONDONTWRITEBYTECODE is set Python never keeps any: then a log of a
-megabyte would take a second longer than its analysis does.
+uv installs packages without bytecode, and with PYTHONDONTWRITEBYTECODE Python writes none; each start would then take
+a second longer.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ NOT_NEEDED = re.compile(r"/tests?/|/generate/")
 
 
 def main() -> int:
-    """Compile each package that is installed; gives 1 when one of their files is no Python."""
+    """Compile each package; return 1 if a file is not valid Python."""
     done = [compileall.compile_dir(folder, quiet=1, rx=NOT_NEEDED, workers=0) for folder in map(folder_of, PACKAGES)]
     return 0 if all(done) else 1
 
 
 def folder_of(package: str) -> Path:
-    """Where a package lies, without importing it."""
+    """Return the folder of a package without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise SystemExit(f"{package} is not installed: run `make setup`")

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Looks for every tool that the build needs and says, all at once, which are missing and how to get them.
-# As root on Debian it installs the few programs that the stack and its tests run (Prometheus, Alertmanager, kcat,
-# Chromium) by itself.
-# Exit code 3: something is missing.
+# Checks for every tool that the build needs and lists all missing ones with the command that installs them.
+# As root on Debian it installs Prometheus, Alertmanager, kcat and Chromium itself.
+# Exit code 3: a tool is missing.
 set -euo pipefail
 python=${PYTHON:-python3.11}
 programs=(prometheus promtool prometheus-alertmanager amtool kcat chromium chromedriver)
@@ -13,7 +12,7 @@ need() { missing+=("$1: $2"); }
 have() { command -v "$1" >/dev/null 2>&1; }
 lacks_programs() { for program in "${programs[@]}"; do have "$program" || return 0; done; return 1; }
 
-# The packages start their daemons at once, on the very ports that a user may have in use: a policy of 101 forbids it.
+# The packages would start their daemons on ports that may be in use; a policy of 101 prevents that.
 install_without_starting() {
   local policy=/usr/sbin/policy-rc.d made=no
   if [ ! -e "$policy" ]; then
@@ -70,7 +69,7 @@ check_java
 check_rust
 check_programs
 if [ ${#missing[@]} -gt 0 ]; then
-  echo "This machine lacks what Sparkfuse is built with:" >&2
+  echo "Tools that Sparkfuse needs are missing:" >&2
   printf '  %s\n' "${missing[@]}" >&2
   exit 3
 fi

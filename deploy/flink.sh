@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a Flink job as a cluster of its own (application mode), from the Flink that the Python package carries.
-#   flink.sh jobmanager windows        the job manager, which also runs the job's Python program
-#   flink.sh taskmanager HOST          a task manager that works for the job manager at HOST
+# Runs a Flink job in application mode, with the Flink distribution of the Python package.
+#   flink.sh jobmanager windows        the job manager, which also runs the Python program of the job
+#   flink.sh taskmanager HOST          a task manager of the job manager at HOST
 # Environment: FLINK_MEMORY (process size, default 1600m), FLINK_SLOTS (default 1), FLINK_RPC_PORT (default 6123),
-# FLINK_REST_PORT (default 8081), FLINK_HOST (the name that others find this process by, default: the host's).
+# FLINK_REST_PORT (default 8081), FLINK_HOST (address of this process for the others, default: the host name).
 set -euo pipefail
 role=$1
 subject=$2
@@ -13,8 +13,8 @@ memory=${FLINK_MEMORY:-1600m}
 FLINK_HOME=$("$python" -c 'import pathlib, pyflink; print(pathlib.Path(pyflink.__file__).parent)')
 work=$(mktemp -d)
 
-# Flink writes its effective options into its configuration folder, and application mode wants the Python driver, which
-# lies in opt/, on the class path.
+# Flink writes its effective options to its configuration folder, and application mode needs the Python driver from
+# opt/ on the class path.
 cp -R "$FLINK_HOME/conf" "$work/conf"
 mkdir "$work/lib"
 ln -s "$FLINK_HOME"/lib/*.jar "$FLINK_HOME"/opt/flink-python-*.jar "$work/lib/"

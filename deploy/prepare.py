@@ -1,4 +1,4 @@
-"""Runs once before the pipeline in containers: makes the topics, and the keys that signals are signed with."""
+"""Runs once before the pipeline in containers: creates the topics and the key pair that signs signals."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
 
 
 def main() -> int:
-    """Make what is missing, say what it was; returns the exit code."""
+    """Create what is missing, print what was created, and return the exit code."""
     settings = Settings.from_environment(os.environ)
     try:
-        made = ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
+        created = ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
     except StartError as failure:
         print(failure, file=sys.stderr)
         return failure.exit_code
     _private, public = ensure_key_pair(settings.home / "keys")
-    print(f"topics made: {', '.join(made) or 'none, all are there'}")
+    print(f"topics created: {', '.join(created) or 'none, all exist'}")
     print(f"public key for spark.sparkfuse.fuse.publicKeys:\n{Path(public).read_text()}")
     return 0
 

@@ -1,4 +1,4 @@
-"""The command line of Sparkfuse, and the circuit breaker for job code."""
+"""The command line of Sparkfuse, and `CircuitBreaker` for job code."""
 
 from __future__ import annotations
 

@@ -13,21 +13,21 @@ DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 
 def main() -> None:
-    """Run the command line; what a person can mend is one sentence and an exit code, without a trace."""
+    """Run the command line; an error that a user can fix is one sentence and an exit code, without a stack trace."""
     try:
         _run(sys.argv[1:])
     except StartError as failure:
-        _say(str(failure))
+        _print_error(str(failure))
         sys.exit(failure.exit_code)
     except SettingError as refused:
-        _say(str(refused))
+        _print_error(str(refused))
         sys.exit(USAGE)
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise
-        # Python would try once more to write what is left, when it closes its output at the end.
+        # Otherwise Python tries to write the rest when it closes the output at exit, and fails again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _say(f"the output cannot be written: {error.strerror}")
+        _print_error(f"the output cannot be written: {error.strerror}")
         sys.exit(MISSING)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -35,7 +35,7 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> None:
     if arguments[:1] == ["analyze"]:
-        # Importing typer, and pydantic with it, takes longer than reading a log: this command does without.
+        # Importing typer takes longer than reading a log, so this command does not use it.
         from sparkfuse.commands.analyze import analyze
 
         sys.exit(analyze(arguments[1:]))
@@ -44,7 +44,7 @@ def _run(arguments: list[str]) -> None:
     application()
 
 
-def _say(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     from rich.console import Console
 
     Console(stderr=True).print(f"sparkfuse: {sentence}", markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Where the checkout keeps what `make setup` built."""
+"""Paths of what `make setup` builds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from sparkfuse.stack.errors import StartError
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The checkout."""
+"""The root of the repository."""
 KAFKA_LIBRARIES = ROOT / "build" / "kafka-libs"
 FLINK_LIBRARIES = ROOT / "build" / "flink-libs"
 PLUGIN_JAR = ROOT / "collectors" / "spark-plugin" / "target" / "sparkfuse-spark-plugin.jar"
@@ -15,10 +15,10 @@ SPARK_PYTHON = ROOT / "build" / "envs" / "spark35" / "bin" / "python"
 
 
 def require(path: Path) -> Path:
-    """The path, which must be there.
+    """Return the path.
 
     Raises:
-        StartError: it is not; the message says what makes it.
+        StartError: it does not exist; the message names the command that creates it.
     """
     if not path.exists():
         raise StartError(f"{path.relative_to(ROOT)} is missing: run `make setup`")

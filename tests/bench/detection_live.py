@@ -146,7 +146,7 @@ def run(name: str, layout: Layout, events: Path, up: Supervisor) -> list[str]:
     process = spark_job.start(f"job-{name}", Path(script), tuple(arguments), properties, settings, {}, layout.logs)
     with hogs_of(of):
         while process.exit_code() is None and time.monotonic() - began < LONGEST_SECONDS:
-            up.tend()
+            up.poll()
             time.sleep(0.2)
     code = process.exit_code()
     process.stop()
@@ -169,7 +169,7 @@ def tend(up: Supervisor, seconds: float) -> None:
     """Keep the stack going for so long: what the run's end has to say is told meanwhile."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        up.tend()
+        up.poll()
         time.sleep(0.2)
 
 

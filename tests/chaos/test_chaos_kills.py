@@ -48,7 +48,7 @@ def tended(supervisor: Supervisor, condition: Callable[[], bool], seconds: float
     """Wait while the supervisor starts again what was killed."""
 
     def seen() -> bool:
-        supervisor.tend()
+        supervisor.poll()
         return condition()
 
     wait_for(seen, seconds, what)

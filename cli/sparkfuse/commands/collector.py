@@ -28,11 +28,15 @@ ANSWER_SECONDS = 10.0
 RULE = "collector_switch"
 
 commands = typer.Typer(help="Switch the plugin of one running application off and on.", no_args_is_help=True)
-Key = Annotated[Path | None, typer.Option("--key", help="Private key to sign with; else SPARKFUSE_SIGNING_KEY's.")]
-Started = Annotated[int | None, typer.Option("--started-ms", help="When it started, where no store can be asked.")]
+Key = Annotated[
+    Path | None, typer.Option("--key", help="Private key that signs the signal (default: SPARKFUSE_SIGNING_KEY).")
+]
+Started = Annotated[
+    int | None, typer.Option("--started-ms", help="When the application started, if no store is available.")
+]
 Attempt = Annotated[int, typer.Option("--attempt", min=0, help="Attempt, with --started-ms.")]
 Cluster = Annotated[str, typer.Option("--cluster", help="Cluster, with --started-ms.")]
-Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the application's answer.")]
+Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the answer of the application.")]
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def off(
     app_id: str, home: Home = DEFAULT_HOME, key: Key = None, started_ms: Started = None, attempt: Attempt = 0,
     cluster: Cluster = "", wait: Wait = ANSWER_SECONDS, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """The plugin passes over everything from now on, but the end of the application."""
+    """Make the plugin ignore everything but the end of the application."""
     _switch("collector_off", _target(app_id, home, started_ms, attempt, cluster), home, key, wait, as_json)
 
 
@@ -59,12 +63,12 @@ def on(
     app_id: str, home: Home = DEFAULT_HOME, key: Key = None, started_ms: Started = None, attempt: Attempt = 0,
     cluster: Cluster = "", wait: Wait = ANSWER_SECONDS, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """The plugin collects again."""
+    """Make the plugin collect again."""
     _switch("collector_on", _target(app_id, home, started_ms, attempt, cluster), home, key, wait, as_json)
 
 
 def make_switch(action: str, target: Target, now_ms: int) -> Signal:
-    """The order: nothing is stopped by it, so it has neither stage nor predicate; the clock is its generation."""
+    """Return the signal; it stops nothing, so it has neither stage nor predicate, and its generation is the clock."""
     from sparkfuse_contracts.generated.signal_pb2 import Signal
 
     return Signal(
@@ -76,17 +80,17 @@ def make_switch(action: str, target: Target, now_ms: int) -> Signal:
         generation=now_ms,
         rule=RULE,
         action=action,
-        evidence="its owner says so",
+        evidence="requested on the command line",
         issued_ms=now_ms,
         expires_ms=now_ms + SIGNAL_LIFE_MS,
     )
 
 
 def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, cluster: str) -> Target:
-    """The run as it was given, else the newest of that id in the store.
+    """Return the run from the options, else the newest run with this id in the store.
 
     Raises:
-        StartError: the store does not answer or does not know it.
+        StartError: the store does not answer or has no such run.
     """
     if started_ms is not None:
         return Target(app_id, attempt, started_ms, cluster)
@@ -94,7 +98,7 @@ def _target(app_id: str, home: Path, started_ms: int | None, attempt: int, clust
 
     found = ask(home, lambda client: queries.run(client, app_id))
     if found is None:
-        raise StartError(f"the store knows no application {app_id!r}; or say --started-ms and --attempt", USAGE)
+        raise StartError(f"the store has no application {app_id!r}; use --started-ms and --attempt", USAGE)
     return Target(app_id, found.run.app_attempt, found.run.app_start_ms, found.run.cluster or "")
 
 
@@ -116,8 +120,8 @@ def _switch(action: str, target: Target, home: Path, key: Path | None, wait: flo
         typer.echo(f"{target.app_id}: {outcome}, {answer.reason}")
     if answer is None:
         raise StartError(
-            f"{target.app_id} did not answer within {wait:g} s: does it run, and has it the public key "
-            "(spark.sparkfuse.fuse.publicKeys)?"
+            f"{target.app_id} did not answer within {wait:g} s; check that it runs and that "
+            "spark.sparkfuse.fuse.publicKeys names the public key"
         )
     if outcome != "acted":
         raise typer.Exit(1)
@@ -130,7 +134,7 @@ def _key_file(key: Path | None, settings: Settings, home: Path) -> Path:
 
 
 def _send(settings: Settings, signal: Signal, signed: object, wait: float) -> Action | None:
-    """Send the order and wait for its receipt; None when none came."""
+    """Send the signal and return its receipt; None if none arrived in time."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
     from sparkfuse_contracts.topics import topic_name
@@ -157,7 +161,7 @@ def _send(settings: Settings, signal: Signal, signed: object, wait: float) -> Ac
 
 
 def _receipt(consumer: Consumer, signal_id: str, wait: float) -> Action | None:
-    """What became of the signal, as its application says; not that it was received."""
+    """Return the outcome that the application reports, ignoring the confirmation that it was received."""
     from sparkfuse_contracts.generated.action_pb2 import Action
     from sparkfuse_contracts.wire import from_json
 

@@ -1,4 +1,4 @@
-"""How the commands answer: a table for people, one JSON document for programs."""
+"""Output of the commands: a table for people, one JSON document for programs."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from rich.table import Table
 from rich.text import Text
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
-# Columns that are not wider keep their width; wider ones give way down to this.
+# Columns up to this width keep it; wider ones may be folded down to it.
 LEAST_FOLDED = 20
-# Of a column: a bar and a blank on either side.
+# Per column: a border and a space on either side.
 _BORDERS = 3
 
 
 def print_json(document: object) -> None:
-    """Print a document on standard output; what JSON does not know (dates) is printed as text."""
+    """Print a document as JSON on standard output; dates are printed as text."""
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
 
 
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table; an absent value is a dash. Text of users is shown as it is and never as markup.
+    """Print a table; an absent value is a dash, and text of users is never interpreted as markup.
 
-    Long texts are folded on a terminal; one that is too narrow for the rest gets a block of lines for each row. What is
-    not a terminal gets a line for each row, however long.
+    On a terminal long texts are folded; if the terminal is too narrow for that, each row is a block of lines. Without
+    a terminal each row is one line.
     """
     cells = [["-" if value is None else str(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]

@@ -59,7 +59,7 @@ def up(
         _print_usage(console, layout)
         shown = -1
         while True:
-            supervisor.tend()
+            supervisor.poll()
             shown = _show_notifications(console, receiver, shown)
             time.sleep(POLL_SECONDS)
 

@@ -1,4 +1,4 @@
-"""`sparkfuse rules`: look at the rules, check them and run their cases."""
+"""`sparkfuse rules`: show the rules, check them, run their cases and apply changes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sparkfuse_rules.catalog import Catalog
     from sparkfuse_rules.rule import Rule
 
-commands = typer.Typer(help="Look at the rules, check them and run their cases.", no_args_is_help=True)
+commands = typer.Typer(help="Show the rules, check them, run their cases and apply changes.", no_args_is_help=True)
 POLL_SECONDS = 0.2
-Patience = Annotated[float, typer.Option("--seconds", help="How long to wait for detection.")]
+Patience = Annotated[float, typer.Option("--seconds", help="How long to wait for detection to restart.")]
 Folder = Annotated[Path | None, typer.Option("--catalog", help="Folder of rule files instead of the shipped ones.")]
 
 
@@ -29,7 +29,7 @@ def catalog(folder: Path | None) -> Catalog:
     """The rules with the overrides of sparkfuse.yaml.
 
     Raises:
-        StartError: a file or an override can't be used; names file, key and the nearest known one.
+        StartError: a file or an override is invalid; the message names file, key and the most similar valid key.
     """
     from sparkfuse_rules.catalog import load_catalog
     from sparkfuse_rules.errors import RuleError
@@ -68,7 +68,7 @@ def show(rule: str, folder: Folder = None, as_json: Json = False) -> None:
     """Show one rule: its condition, its thresholds with their reasons, and its runbook."""
     known = catalog(folder)
     if rule not in known:
-        raise StartError(f"there is no rule {rule!r}; there are: {', '.join(known)}", USAGE)
+        raise StartError(f"there is no rule {rule!r}; the rules are: {', '.join(known)}", USAGE)
     found = known[rule]
     params = [
         {"name": name, "value": param.value, "default": param.default, "unit": param.unit, "why": param.why}
@@ -77,7 +77,7 @@ def show(rule: str, folder: Folder = None, as_json: Json = False) -> None:
     if as_json:
         print_json({**_summary(found), "when": found.when, "params": params, "runbook": found.runbook})
         return
-    typer.echo(f"{found.id}: {found.summary}\nlooks at {found.view}, when {found.when.strip()}\n")
+    typer.echo(f"{found.id}: {found.summary}\nview {found.view}, condition {found.when.strip()}\n")
     print_table(
         "Thresholds", ["name", "value", "unit", "why"], [(p["name"], p["value"], p["unit"], p["why"]) for p in params]
     )
@@ -86,14 +86,14 @@ def show(rule: str, folder: Folder = None, as_json: Json = False) -> None:
 
 @commands.command()
 def check(folder: Folder = None) -> None:
-    """Load and compile every rule with the overrides; say what is wrong with file, key and the nearest known name."""
+    """Load and compile all rules with the overrides; report errors with file, key and the most similar valid name."""
     typer.echo(f"{len(catalog(folder))} rules valid")
 
 
 @commands.command()
 def backtest(
     since: Annotated[
-        str, typer.Option("--since", help="Judge runs that started within this time, such as 30d.")
+        str, typer.Option("--since", help="Evaluate runs that started within this time, such as 30d.")
     ] = "30d",
     rule: Annotated[
         list[str] | None, typer.Option("--rule", help="Only this rule; may be given more than once.")
@@ -103,7 +103,7 @@ def backtest(
     home: Home = DEFAULT_HOME,
     as_json: Json = False,
 ) -> None:
-    """Replay the rules over the store's history: what they would have paged and stopped, and what nobody can say."""
+    """Replay the rules over the store's history: what they would have reported and stopped, and what is unknown."""
     from sparkfuse.commands.backtest import run_backtest
 
     run_backtest(catalog(folder), since, rule or [], job, home, as_json)
@@ -111,10 +111,10 @@ def backtest(
 
 @commands.command("test")
 def run_cases_of_all(folder: Folder = None, as_json: Json = False) -> None:
-    """Run every case of every rule; exit code 1 when one gives another answer."""
+    """Run every case of every rule; exit code 1 if a case gives another result."""
     from sparkfuse_rules.cases import run_cases
 
-    results = run_cases(catalog(folder).values(), "datafusion", _answer)
+    results = run_cases(catalog(folder).values(), "datafusion", _query)
     failed = [
         {"rule": result.rule.id, "case": result.case.name, "expected": result.case.expect, "actual": result.actual}
         for result in results
@@ -131,29 +131,29 @@ def run_cases_of_all(folder: Folder = None, as_json: Json = False) -> None:
 
 @commands.command()
 def apply(home: Home = DEFAULT_HOME, seconds: Patience = 300.0) -> None:
-    """Check the rules and sparkfuse.yaml, then have detection take them up: it starts again from its last checkpoint.
+    """Check the rules and sparkfuse.yaml, then restart detection from its last checkpoint so that it uses them.
 
-    What fires goes on firing, baselines stay; a changed or new rule is asked from the next window on.
+    Firing findings and baselines are kept; a changed or new rule is evaluated from the next window on.
     """
     from sparkfuse.stack.layout import Layout, Ports, addresses_of_running_stack
 
     count = len(catalog(None))
     if not addresses_of_running_stack(home):
         raise StartError(
-            f"no stack runs in {home}: where detection runs elsewhere, restart its Flink job from its last checkpoint"
+            f"no stack runs in {home}: if detection runs elsewhere, restart its Flink job from its last checkpoint"
         )
-    request = Layout.from_environment(home, Ports()).asked / "detect"
+    request = Layout.from_environment(home, Ports()).requests / "detect"
     request.parent.mkdir(exist_ok=True)
     request.touch()
-    begun = time.monotonic()
+    started = time.monotonic()
     while request.exists():
-        if time.monotonic() - begun > seconds:
-            raise StartError(f"detection has not taken the rules up within {seconds:.0f} s; see {home}/logs/detect.log")
+        if time.monotonic() - started > seconds:
+            raise StartError(f"detection did not restart within {seconds:.0f} s; see {home}/logs/detect.log")
         time.sleep(POLL_SECONDS)
-    typer.echo(f"detection asks {count} rules now; it took {time.monotonic() - begun:.0f} s, and its state was kept")
+    typer.echo(f"detection uses {count} rules after {time.monotonic() - started:.0f} s; its state was kept")
 
 
-def _answer(statement: str) -> Iterable[tuple[int, str | None]]:
+def _query(statement: str) -> Iterable[tuple[int, str | None]]:
     import datafusion
 
     rows = datafusion.SessionContext().sql(statement).to_pylist()

@@ -1,4 +1,4 @@
-"""`sparkfuse trace`, `sparkfuse dashboards`: hand what is known to other tools."""
+"""`sparkfuse trace` and `sparkfuse dashboards`: export runs and dashboards to other tools."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ def trace(app_id: str, endpoint: Endpoint = "http://127.0.0.1:4318", home: Home 
 
 
 def dashboards(url: Grafana = "http://127.0.0.1:3000") -> None:
-    """Push the dashboards to a Grafana; its service account's token stands in SPARKFUSE_GRAFANA_TOKEN."""
+    """Push the dashboards to Grafana; SPARKFUSE_GRAFANA_TOKEN is the token of a service account."""
     from sparkfuse_dashboards.push import PushError, push
 
     token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
-        raise StartError(f"{TOKEN_VARIABLE} is not set: it is the token of a service account that may edit", USAGE)
+        raise StartError(
+            f"{TOKEN_VARIABLE} is not set: create a service account with the role Editor and use its token", USAGE
+        )
     try:
         for address in push(url.rstrip("/"), token):
             typer.echo(address)

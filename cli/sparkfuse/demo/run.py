@@ -82,7 +82,7 @@ class Demonstration:
         deadline = time.monotonic() + LIMIT_SECONDS
         last_pages: float | None = None
         while time.monotonic() < deadline:
-            up.tend()
+            up.poll()
             queues.poll()
             for event in collector.poll():
                 self._record(event, collector, queues)

@@ -1,4 +1,4 @@
-"""Apache Kafka from its own jars: one node that is broker and controller."""
+"""The embedded Apache Kafka: one node that is broker and controller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
 num.partitions=2
-# One node has nobody to copy to, and small internal topics start faster.
+# One node cannot replicate, and small internal topics start faster.
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
@@ -31,7 +31,7 @@ transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
-# A misspelt topic must fail, not come into being.
+# A misspelt topic name must fail instead of creating a topic.
 auto.create.topics.enable=false
 """
 
@@ -47,10 +47,10 @@ rootLogger.appenderRef.console.ref=console
 
 
 def require_java() -> str:
-    """Path of the java command.
+    """Return the path of the java command.
 
     Raises:
-        StartError: there is none.
+        StartError: Java is not installed.
     """
     java = shutil.which("java")
     if java is None:
@@ -59,10 +59,10 @@ def require_java() -> str:
 
 
 def require_libraries(folder: Path) -> Path:
-    """Folder with the broker's jars.
+    """Return the folder of the broker's jars.
 
     Raises:
-        StartError: it is not there or empty.
+        StartError: the folder is missing or empty.
     """
     if not any(folder.glob("kafka_*.jar")):
         raise StartError(f"no Kafka jars in {folder}: run `make setup`")
@@ -73,7 +73,7 @@ class Broker:
     """The embedded broker of one layout.
 
     Args:
-        layout: says where its data lies and on which ports it listens.
+        layout: folder of its data, and its ports.
         libraries: folder of Kafka's jars.
     """
 
@@ -88,10 +88,10 @@ class Broker:
         ]
 
     def service(self) -> Service:
-        """Prepare the folder (once) and say how to run it.
+        """Prepare the data folder if necessary and return the service.
 
         Raises:
-            StartError: a port is taken, or the storage can't be formatted.
+            StartError: a port is in use, or the storage cannot be formatted.
         """
         require_free(self._layout.ports.kafka, "kafka")
         require_free(self._layout.ports.kafka_controller, "kafka's controller")
@@ -123,7 +123,7 @@ class Broker:
             [*tool, "format", "-t", identity, "-c", str(self._properties)], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise StartError(f"kafka's storage in {self._folder} can't be formatted: {done.stderr.strip()[-400:]}")
+            raise StartError(f"kafka's storage in {self._folder} cannot be formatted: {done.stderr.strip()[-400:]}")
 
     def _answers(self) -> bool:
         from sparkfuse.stack.topics import broker_answers

@@ -1,15 +1,15 @@
-"""Failures that a person can mend: each is one sentence and an exit code."""
+"""Errors that a user can fix: each is one sentence and an exit code."""
 
 from __future__ import annotations
 
 USAGE = 2
 """Exit code: the command line or the configuration is wrong."""
 MISSING = 3
-"""Exit code: a part that is needed is missing, unreachable or set up otherwise."""
+"""Exit code: a required part is missing, unreachable or configured differently."""
 
 
 class StartError(Exception):
-    """Something stands in the way of the start; the message says what to do.
+    """A command or the stack cannot start; the message says what to do.
 
     Args:
         message: one sentence for the terminal.

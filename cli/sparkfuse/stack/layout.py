@@ -1,4 +1,4 @@
-"""Where the embedded stack keeps its files and which ports it listens on."""
+"""Files and ports of the embedded stack."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 from sparkfuse.stack.errors import StartError
 
 LOOPBACK = "127.0.0.1"
-GIVEN_BY_THE_KERNEL = Path("/proc/sys/net/ipv4/ip_local_port_range")
-"""Its first and last number: what a program gets that asks for any port, and each connection's own end."""
+EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""First and last port that the kernel assigns to outgoing connections and to programs that ask for any port."""
 LOWEST_FREE = 20_000
-"""Above the ports that our parts and most others have by default."""
+"""Above the default ports of our parts and of most other programs."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports on loopback that nothing listens on now, and that nobody gets who asks for any port.
+    """Return free ports on loopback, outside the range that the kernel assigns by itself.
 
-    What the kernel gives by itself (Spark, Flink and the Python workers ask for dozens) may be somebody's by the time
-    that a part which starts slowly takes it.
+    Spark, Flink and Python workers ask the kernel for dozens of ports, so a port of that range may be in use by the
+    time that a slow part binds it.
     """
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
@@ -34,8 +34,8 @@ def free_ports(count: int) -> list[int]:
 
 def _bind(listener: socket.socket) -> None:
     try:
-        choice = range(LOWEST_FREE, int(GIVEN_BY_THE_KERNEL.read_text().split()[0]))
-    except (OSError, ValueError):  # no Linux
+        choice = range(LOWEST_FREE, int(EPHEMERAL_PORTS.read_text().split()[0]))
+    except (OSError, ValueError):  # not Linux
         choice = range(0)
     for _ in range(100 if choice else 0):
         with contextlib.suppress(OSError):
@@ -61,15 +61,15 @@ class Ports:
 
     @classmethod
     def free(cls) -> Ports:
-        """Ports that nothing listens on now, each another."""
+        """Return distinct free ports."""
         return cls(*free_ports(len(dataclasses.fields(cls))))
 
 
 def require_free(port: int, part: str) -> None:
-    """Fail when something listens on the port already.
+    """Fail if the port is in use.
 
     Raises:
-        StartError: names the port, the part that needs it and the way out.
+        StartError: names the port, the part that needs it and what to do.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -77,8 +77,7 @@ def require_free(port: int, part: str) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise StartError(
-                f"port {port} is in use, and {part} needs it: stop what listens there, "
-                "or start with --free-ports to pick other ports"
+                f"port {port} is in use, and {part} needs it: stop the program that uses it, or start with --free-ports"
             ) from error
 
 
@@ -87,11 +86,11 @@ class Layout:
     """Files and addresses of one embedded stack.
 
     Attributes:
-        home: folder that holds all state and logs.
+        home: folder of all state and logs.
         ports: ports on loopback.
-        kafka_bootstrap: the broker's address; our own when `own_kafka`.
-        clickhouse_url: the store's address; our own when `own_store`.
-        alertmanager_urls: every Alertmanager peer, comma separated; our own when `own_alertmanager`.
+        kafka_bootstrap: address of the broker; the embedded one if `own_kafka`.
+        clickhouse_url: address of the store; the embedded one if `own_store`.
+        alertmanager_urls: all Alertmanager peers, comma separated; the embedded one if `own_alertmanager`.
     """
 
     home: Path
@@ -105,7 +104,7 @@ class Layout:
 
     @classmethod
     def from_environment(cls, home: Path, ports: Ports, environment: dict[str, str] | None = None) -> Layout:
-        """Own parts, but for those whose address the environment gives."""
+        """Use embedded parts, except those whose address is in the environment."""
         given = os.environ if environment is None else environment
         kafka = given.get("SPARKFUSE_KAFKA_BOOTSTRAP", "")
         store = given.get("SPARKFUSE_CLICKHOUSE_URL", "")
@@ -123,18 +122,18 @@ class Layout:
 
     @property
     def logs(self) -> Path:
-        """Folder with one log file a process."""
+        """Folder with one log file per process."""
         return self.home / "logs"
 
     @property
     def address_file(self) -> Path:
-        """File that tells other commands where a running stack listens."""
+        """File with the addresses of a running stack, for other commands."""
         return self.home / "stack.json"
 
     @property
-    def asked(self) -> Path:
-        """Folder of requests to the running stack: a file with a service's name asks for its restart."""
-        return self.home / "asked"
+    def requests(self) -> Path:
+        """Folder of requests to a running stack: a file with the name of a service requests its restart."""
+        return self.home / "requests"
 
     def environment(self) -> dict[str, str]:
         """Settings of every process of the stack."""
@@ -146,14 +145,14 @@ class Layout:
         }
 
     def write_addresses(self) -> None:
-        """Leave the addresses for other commands, whole or not at all; removed when the stack stops."""
+        """Write the addresses for other commands atomically; the file is removed when the stack stops."""
         unfinished = self.address_file.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(self.environment(), indent=2) + "\n")
         unfinished.replace(self.address_file)
 
 
 def addresses_of_running_stack(home: Path) -> dict[str, str]:
-    """Addresses that a running stack in this home left, or nothing."""
+    """Return the addresses of a running stack in this home folder; empty if none runs."""
     path = home / "stack.json"
     if not path.exists():
         return {}

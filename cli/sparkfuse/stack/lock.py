@@ -1,4 +1,4 @@
-"""One stack a home folder."""
+"""Ensures that one stack runs per home folder."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sparkfuse.stack.errors import StartError
 
 @contextlib.contextmanager
 def only_one(home: Path) -> Iterator[None]:
-    """Hold the home folder, so that no second stack writes into it.
+    """Lock the home folder, so that no second stack writes to it.
 
     Raises:
-        StartError: another stack runs there.
+        StartError: another stack runs in this folder.
     """
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StartError(f"a stack runs in {home} already: stop it, or choose another --home") from error
+            raise StartError(f"a stack already runs in {home}: stop it, or choose another --home") from error
         yield

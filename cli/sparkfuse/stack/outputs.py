@@ -16,10 +16,10 @@ from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
 
 
 def alertmanager(layout: Layout, webhook_url: str) -> Service:
-    """Alertmanager with the room's configuration; Slack and pager where the environment names their key files.
+    """Return Alertmanager with the shipped configuration, and Slack and a pager if the environment names their keys.
 
     Raises:
-        StartError: the program is missing, its port is taken, or a destination can't be used.
+        StartError: the program is missing, its port is in use, or a destination is invalid.
     """
     require_free(layout.ports.alertmanager, "alertmanager")
     folder = layout.home / "alertmanager"
@@ -36,10 +36,10 @@ def alertmanager(layout: Layout, webhook_url: str) -> Service:
 
 
 def prometheus(layout: Layout, *, ships: bool = False) -> Service:
-    """Prometheus that scrapes the pipeline's own processes and pages about them; the shipper too where it ``ships``.
+    """Return Prometheus, which scrapes our processes and evaluates the alerts about them; ``ships`` adds the shipper.
 
     Raises:
-        StartError: the program is missing or its port is taken.
+        StartError: the program is missing or its port is in use.
     """
     require_free(layout.ports.prometheus, "prometheus")
     folder = layout.home / "prometheus"
@@ -63,12 +63,12 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
 
 
 def signing_keys(layout: Layout) -> dict[str, str]:
-    """Make the key pair of this home once; the settings that name its private half."""
+    """Create the key pair of this home folder if it is missing; return the setting that names the private key."""
     private, _public = ensure_key_pair(layout.home / "keys")
     return {"SPARKFUSE_SIGNING_KEY": str(private)}
 
 
 def public_key_file(layout: Layout) -> Path:
-    """The public half, which the hook in a job's driver is configured with."""
+    """Return the file of the public key, which the hook in a driver needs."""
     _private, public = ensure_key_pair(layout.home / "keys")
     return public

@@ -1,4 +1,4 @@
-"""One process of the stack: started in its own session, watched, and ended with all it started."""
+"""One process of the stack: started in its own session, and stopped with everything that it started."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
-"""From util-linux: the kernel ends the process when the supervisor is killed and can't do it itself."""
+"""From util-linux: the kernel stops the process if the supervisor is killed."""
 
 START_SECONDS = 300.0
-"""A Flink job starts in ten seconds on a quiet machine; a busy one may take twenty times as long.
+"""A Flink job starts in ten seconds on an idle machine; on a busy one it may take twenty times as long.
 
-One that ends meanwhile is seen at once, so nobody waits this long for what fails.
+A process that exits during its start is noticed at once, without this wait.
 """
 KILLED_SECONDS = 10.0
-"""What is killed and still there by then hangs in the kernel, and nothing that we do would end it."""
+"""A killed process that still exists after this time hangs in the kernel."""
 
 
 def always_ready() -> bool:
-    """The condition of a process that is ready once it runs."""
+    """Return True: the process is ready as soon as it runs."""
     return True
 
 
 @dataclasses.dataclass(frozen=True)
 class Service:
-    """What to run and how to know that it works.
+    """A program to run, and how to check that it works.
 
     Attributes:
         name: short name, also of its log file.
         command: argument vector.
-        environment: variables on top of ours.
-        ready: answers without blocking for long whether it does its work.
+        environment: variables in addition to ours.
+        ready: returns within about a second whether the service works.
         ready_seconds: how long the start may take.
-        restart: whether it is started again when it ends by itself.
-        stop_seconds: how long it may take to end after SIGTERM.
-        whole_session: whether what it started may go on for that long too, when it has ended itself: Spark's JVM says
-            its last words after the Python that started it.
+        restart: whether to restart it when it exits.
+        stop_seconds: how long it may take to exit after SIGTERM.
+        whole_session: whether its child processes may also run for `stop_seconds` after it exited; Spark's JVM sends
+            its last facts after its Python process exited.
     """
 
     name: str
@@ -78,17 +78,17 @@ class Process:
         return self._popen.pid
 
     def exit_code(self) -> int | None:
-        """How it ended, or None while it runs."""
+        """Return the exit code, or None while it runs."""
         return self._popen.poll()
 
-    def ask_to_stop(self) -> None:
-        """Send SIGTERM to the process itself, so that it can end its own children in order."""
+    def terminate(self) -> None:
+        """Send SIGTERM to the process itself, so that it can stop its own children in order."""
         if self.exit_code() is None:
             self._popen.terminate()
 
     def stop(self) -> None:
-        """End it and every process of its session; returns when it is gone."""
-        self.ask_to_stop()
+        """Stop the process and every process of its session; return when they are gone."""
+        self.terminate()
         until = time.monotonic() + self.service.stop_seconds
         with contextlib.suppress(subprocess.TimeoutExpired):  # the whole session is killed below
             self._popen.wait(self.service.stop_seconds)
@@ -98,10 +98,10 @@ class Process:
         self._popen.wait()
 
     def _kill_session(self) -> None:
-        """A group is not enough: Python workers of Spark make groups of their own, but stay in the session.
+        """Kill all processes of the session and return when none is left.
 
-        Once is not enough either: one that starts another may do so between our look and its end. Returns when none
-        is left, because a JVM takes a moment to die and nobody may find it running then.
+        Killing the process group is not enough, because Python workers of Spark have groups of their own. One pass is
+        not enough either, because a process may start another one between our listing and its end.
         """
         until = time.monotonic() + KILLED_SECONDS
         while (left := _session(self.pid)) and time.monotonic() < until:
@@ -111,14 +111,14 @@ class Process:
             time.sleep(0.01)
 
     def last_lines(self, count: int = 12) -> str:
-        """The end of its log, for a message."""
+        """Return the last lines of its log, for a message."""
         if not self.log_file.exists():
             return ""
         return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-count:])
 
 
 def _session(leader: int) -> list[int]:
-    """Ids of the processes in a session that have not ended, as /proc/PID/stat tells them (proc(5), fields 3 and 6)."""
+    """Return the ids of the running processes of a session, from /proc/PID/stat (proc(5), fields 3 and 6)."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):

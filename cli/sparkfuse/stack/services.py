@@ -1,4 +1,4 @@
-"""The services of the embedded stack: how each is run and when it is ready."""
+"""The services of the embedded stack: their commands and readiness checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkfuse.stack.process import Service
 
 
 def http_answers(url: str) -> bool:
-    """Whether an HTTP server answers there with a success."""
+    """Return whether an HTTP server answers this URL with a success status."""
     try:
         with urllib.request.urlopen(url, timeout=1) as reply:  # noqa: S310 - our own addresses, always http
             return bool(200 <= reply.status < 300)
@@ -23,7 +23,7 @@ def http_answers(url: str) -> bool:
 
 
 def metric_value(port: int, name: str) -> float | None:
-    """Value of a metric without labels at a process's metrics port, or None."""
+    """Return the value of a metric without labels from the metrics port of a process, or None."""
     try:
         with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=1) as reply:
             text = reply.read().decode()
@@ -36,12 +36,12 @@ def metric_value(port: int, name: str) -> float | None:
 
 
 def python_module(module: str, *arguments: str) -> list[str]:
-    """Command line of one of our modules, by the Python that runs this."""
+    """Return the command of one of our modules, run by this Python interpreter."""
     return [sys.executable, "-m", module, *arguments]
 
 
 def store(layout: Layout) -> Service:
-    """The embedded ClickHouse engine behind its HTTP interface."""
+    """Return the service of the embedded ClickHouse engine with its HTTP interface."""
     require_free(layout.ports.store, "the store")
     command = python_module(
         "sparkfuse_native_analytics.store.server",
@@ -54,7 +54,7 @@ def store(layout: Layout) -> Service:
 
 
 def component(name: str, command: Sequence[str], metrics_port: int, layout: Layout, more: Mapping[str, str]) -> Service:
-    """One of our long-running processes; ready when its metrics answer."""
+    """Return the service of one of our processes; it is ready when its metrics port answers."""
     require_free(metrics_port, f"{name}'s metrics")
     environment = {**layout.environment(), **more, "SPARKFUSE_METRICS_PORT": str(metrics_port)}
     metrics = f"http://{LOOPBACK}:{metrics_port}/metrics"
@@ -66,7 +66,7 @@ def component(name: str, command: Sequence[str], metrics_port: int, layout: Layo
 
 
 def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
-    """Windows, detection, loader, sender and fuse controller."""
+    """Return windows, detect, loader, sender and fuse controller."""
     ports = layout.ports
     return [
         component("windows", python_module("sparkfuse_stream_jobs.windows"), ports.windows_metrics, layout, more),
@@ -84,13 +84,13 @@ def components(layout: Layout, more: Mapping[str, str]) -> list[Service]:
 
 
 def shipper(layout: Layout, folders: Sequence[str], more: Mapping[str, str]) -> Service:
-    """The shipper of event logs, following these folders."""
+    """Return the shipper that follows these folders of event logs."""
     command = python_module("sparkfuse.main", "ship", *folders, "--home", str(layout.home))
     return component("ship", command, layout.ports.ship_metrics, layout, more)
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write a small JSON file, whole or not at all."""
+    """Write a small JSON file atomically."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(content, indent=2) + "\n")
     temporary.replace(path)

@@ -20,7 +20,7 @@ from sparkfuse_contracts.settings import Settings
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A second Ctrl-C, while everything is being stopped, must not leave half of it running."""
+    """Ignore a second Ctrl-C while processes are being stopped."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -37,21 +37,21 @@ def running(
     more: Mapping[str, str] | None = None,
     ships: Sequence[str] = (),
 ) -> Iterator[Supervisor]:
-    """Start everything, hand out the supervisor, and stop everything however the block ends.
+    """Start everything, yield the supervisor, and stop everything when the block ends.
 
     Args:
         layout: files and ports.
-        report: told of every start, restart and end.
+        report: called for every start, restart and exit.
         webhook_url: where Alertmanager posts notifications.
-        more: further settings of our own processes, by environment variable.
+        more: additional environment variables of our processes.
         ships: folders of event logs that a shipper follows.
 
     Raises:
-        StartError: something stands in the way; what had started is stopped again.
+        StartError: a part cannot start; the parts that had started are stopped.
     """
     with only_one(layout.home):
-        shutil.rmtree(layout.asked, ignore_errors=True)
-        supervisor = Supervisor(layout.logs, report, layout.asked)
+        shutil.rmtree(layout.requests, ignore_errors=True)
+        supervisor = Supervisor(layout.logs, report, layout.requests)
         try:
             _start(layout, supervisor, webhook_url, more or {}, ships)
             layout.write_addresses()
@@ -76,8 +76,8 @@ def _start(
     supervisor.start(*first)
     ensure_topics(layout.kafka_bootstrap, settings.topic_prefix)
     supervisor.start(*last)
-    if ships:  # behind the others, since what it sends is for them
+    if ships:  # after the others, because they receive its facts
         supervisor.start(services.shipper(layout, ships, more))
     supervisor.start(
         outputs.prometheus(layout, ships=bool(ships))
-    )  # last, or it would page about those that still start
+    )  # last, so that it does not alert about processes that are starting

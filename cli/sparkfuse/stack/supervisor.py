@@ -1,4 +1,4 @@
-"""Starts the services in order, starts again what ends by itself, and stops all in reverse."""
+"""Starts services in order, restarts those that exit, and stops all in reverse order."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ POLL_SECONDS = 0.1
 RESTART_WAIT_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Back-off between restarts of one service; the last one repeats."""
 STEADY_SECONDS = 60.0
-"""A service that ran this long has recovered: its back-off begins anew."""
+"""A service that ran this long has recovered, so its back-off is reset."""
 
 Report = Callable[[str, str], None]
-"""Called with a service's name and what happened to it."""
+"""Called with the name of a service and an event."""
 
 
 def _silent(_name: str, _event: str) -> None:
-    """Report to nobody."""
+    """Ignore the event."""
 
 
 class Supervisor:
-    """Owner of the running processes.
+    """Starts, restarts and stops the processes.
 
     Args:
         logs: folder of the log files.
-        report: told of starts, restarts and ends.
-        asked: folder in which a file with a service's name asks for its restart; it is gone when that is ready.
+        report: called for every start, restart and exit.
+        requests: folder in which a file with the name of a service requests its restart; the file is deleted when the
+            service is ready.
     """
 
-    def __init__(self, logs: Path, report: Report = _silent, asked: Path | None = None) -> None:
+    def __init__(self, logs: Path, report: Report = _silent, requests: Path | None = None) -> None:
         self._logs = logs
         self._report = report
-        self._asked = asked
-        self._again: set[str] = set()
-        self._answering: dict[str, Path] = {}
+        self._requests = requests
+        self._restarted: set[str] = set()
+        self._pending_requests: dict[str, Path] = {}
         self._processes: dict[str, Process] = {}
         self._restarts: dict[str, int] = {}
-        self._due: dict[str, float] = {}
+        self._restart_at: dict[str, float] = {}
 
     @property
     def processes(self) -> dict[str, Process]:
@@ -49,14 +50,14 @@ class Supervisor:
 
     @property
     def restarts(self) -> dict[str, int]:
-        """How often each service was started again."""
+        """Number of restarts of each service."""
         return dict(self._restarts)
 
     def start(self, *services: Service) -> None:
         """Start the services together and wait until each is ready.
 
         Raises:
-            StartError: one ended or did not become ready in its time; the end of its log is in the message.
+            StartError: a service exited or was not ready in time; the message contains the end of its log.
         """
         for service in services:
             self._spawn(service)
@@ -76,7 +77,7 @@ class Supervisor:
             self._report(service.name, f"ready after {waited:.1f} s")
             return True
         if process.exit_code() is not None:
-            raise StartError(f"{service.name} ended with {process.exit_code()}:\n{process.last_lines()}")
+            raise StartError(f"{service.name} exited with {process.exit_code()}:\n{process.last_lines()}")
         if waited > service.ready_seconds:
             raise StartError(
                 f"{service.name} is not ready after {service.ready_seconds:.0f} s; see {process.log_file}:\n"
@@ -84,50 +85,50 @@ class Supervisor:
             )
         return False
 
-    def tend(self) -> None:
-        """Look at every process once, start again what ended and what somebody asks for; call it often."""
+    def poll(self) -> None:
+        """Check every process once and restart those that exited or were requested; call it often."""
         self._check_restarted()
-        self._answer()
+        self._restart_requested()
         now = time.monotonic()
         for name, process in list(self._processes.items()):
             code = process.exit_code()
             if code is None or not process.service.restart:
                 continue
-            if name not in self._due:
+            if name not in self._restart_at:
                 self._plan_restart(name, process, code, now)
-            elif now >= self._due[name]:
-                self._start_again(name)
+            elif now >= self._restart_at[name]:
+                self._restart(name)
 
-    def _start_again(self, name: str) -> None:
+    def _restart(self, name: str) -> None:
         process = self._processes[name]
-        self._due.pop(name, None)
-        process.stop()  # leaves no child of a dead one behind
+        self._restart_at.pop(name, None)
+        process.stop()  # also stops children of a dead process
         self._spawn(process.service)
-        self._again.add(name)
+        self._restarted.add(name)
 
     def _check_restarted(self) -> None:
-        """One that hangs while it starts has not ended: a full disk or a broker that is away may do that to it."""
-        for name in sorted(self._again):
+        """Restart a service that hangs during its start, for example because the disk is full."""
+        for name in sorted(self._restarted):
             process = self._processes[name]
             if process.service.ready():
-                self._report(name, "ready again")
-                self._again.discard(name)
-                if name in self._answering:
-                    self._answering.pop(name).unlink(missing_ok=True)
+                self._report(name, "ready after restart")
+                self._restarted.discard(name)
+                if name in self._pending_requests:
+                    self._pending_requests.pop(name).unlink(missing_ok=True)
             elif time.monotonic() - process.started_at > process.service.ready_seconds:
-                self._report(name, f"is not ready after {process.service.ready_seconds:g} s, starts again")
+                self._report(name, f"not ready after {process.service.ready_seconds:g} s, restarting")
                 self._restarts[name] = self._restarts.get(name, 0) + 1
-                self._start_again(name)
+                self._restart(name)
 
-    def _answer(self) -> None:
-        for request in sorted(self._asked.iterdir()) if self._asked and self._asked.is_dir() else ():
+    def _restart_requested(self) -> None:
+        for request in sorted(self._requests.iterdir()) if self._requests and self._requests.is_dir() else ():
             name = request.name
             if name not in self._processes:
                 request.unlink(missing_ok=True)
-            elif name not in self._answering:
-                self._report(name, "starts again, as asked")
-                self._answering[name] = request
-                self._start_again(name)
+            elif name not in self._pending_requests:
+                self._report(name, "restarting on request")
+                self._pending_requests[name] = request
+                self._restart(name)
 
     def _plan_restart(self, name: str, process: Process, code: int, now: float) -> None:
         if now - process.started_at > STEADY_SECONDS:
@@ -135,14 +136,14 @@ class Supervisor:
         count = self._restarts.get(name, 0)
         self._restarts[name] = count + 1
         wait = RESTART_WAIT_SECONDS[min(count, len(RESTART_WAIT_SECONDS) - 1)]
-        self._due[name] = now + wait
-        self._report(name, f"ended with {code}, starts again in {wait:.1f} s")
+        self._restart_at[name] = now + wait
+        self._report(name, f"exited with {code}, restart in {wait:.1f} s")
 
     def stop(self) -> None:
-        """End everything, last started first; the Flink jobs and the rest get their signal at once."""
+        """Stop everything in reverse order of the start; all but the broker get SIGTERM at once."""
         for process in self._processes.values():
-            if process.service.name != "kafka":  # the broker goes last, so that the others can say good-bye
-                process.ask_to_stop()
+            if process.service.name != "kafka":  # the broker stops last, so that the others can send what they have
+                process.terminate()
         for name in reversed(list(self._processes)):
             self._processes.pop(name).stop()
             self._report(name, "stopped")

@@ -1,4 +1,4 @@
-"""The topics on the broker: made with their settings, or checked when somebody else made them."""
+"""Creates the topics with their settings, and checks those that exist."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sparkfuse.stack.errors import StartError
 from sparkfuse_contracts.topics import Topic, topic_name, topics
 
 TIMEOUT_SECONDS = 10.0
-MADE_SECONDS = 60.0
-TOLD_SECONDS = 60.0
-"""How long a broker may take to tell everybody of a topic that it has made: moments, but for one that is very busy."""
-LOOK_SECONDS = 0.05
+CREATE_SECONDS = 60.0
+METADATA_SECONDS = 60.0
+"""How long a broker may take until its metadata contain a new topic: moments, unless it is very busy."""
+POLL_SECONDS = 0.05
 BROKERS_DEFAULT = -1
-"""Replication as the broker has it set: one on the embedded node, the company's rule elsewhere."""
+"""The replication factor that is configured on the broker."""
 
 
 def broker_answers(bootstrap: str) -> bool:
-    """Whether a broker tells its metadata there."""
+    """Return whether a broker at this address returns its metadata."""
     host, _, port = bootstrap.split(",", maxsplit=1)[0].rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=1):
-            pass  # asking a port that refuses through the client would cost its whole time-out
+            pass  # the client would wait for its whole timeout if the port refuses connections
         _admin(bootstrap).list_topics(timeout=2)
     except (OSError, KafkaException):
         return False
@@ -34,15 +34,15 @@ def broker_answers(bootstrap: str) -> bool:
 
 
 def ensure_topics(bootstrap: str, prefix: str) -> list[str]:
-    """Make the topics that are missing and check the settings of those that are there.
+    """Create the missing topics and check the settings of the existing ones.
 
-    What was made can be used when this returns: the broker tells of it and each partition has its leader.
+    A created topic is usable when this returns: it is in the metadata, and each partition has a leader.
 
     Returns:
-        Full names of the topics that were made.
+        Full names of the created topics.
 
     Raises:
-        StartError: the broker is unreachable, or a topic has a setting that would break what we promise.
+        StartError: the broker is unreachable, or a topic has a setting that breaks a guarantee.
     """
     admin = _admin(bootstrap)
     try:
@@ -72,23 +72,23 @@ def _create(admin: AdminClient, wanted: dict[str, Topic]) -> None:
             )
             for name, topic in wanted.items()
         ],
-        request_timeout=MADE_SECONDS,
+        request_timeout=CREATE_SECONDS,
     )
     for name, future in made.items():
         try:
             future.result()
         except KafkaException as error:
-            raise StartError(f"topic {name} can't be made: {error.args[0].str()}") from error
-    _wait_until_told(admin, wanted)
+            raise StartError(f"topic {name} cannot be created: {error.args[0].str()}") from error
+    _wait_for_metadata(admin, wanted)
 
 
-def _wait_until_told(admin: AdminClient, names: Iterable[str]) -> None:
-    """A broker answers that it made a topic before it tells of it: who asks in that moment hears of no such topic."""
-    until = time.monotonic() + TOLD_SECONDS
+def _wait_for_metadata(admin: AdminClient, names: Iterable[str]) -> None:
+    """Wait until the metadata contain the topics; a broker confirms a topic before its metadata contain it."""
+    until = time.monotonic() + METADATA_SECONDS
     while left := [name for name in names if not _has_leaders(admin, name)]:
         if time.monotonic() > until:
-            raise StartError(f"topic {left[0]} was made, but the broker does not tell of it")
-        time.sleep(LOOK_SECONDS)
+            raise StartError(f"topic {left[0]} was created, but is missing in the metadata of the broker")
+        time.sleep(POLL_SECONDS)
 
 
 def _has_leaders(admin: AdminClient, name: str) -> bool:
@@ -100,7 +100,7 @@ def _has_leaders(admin: AdminClient, name: str) -> bool:
 
 
 ESSENTIAL = ("message.timestamp.type", "cleanup.policy")
-"""Settings that a promise rests on; retention and compression are the operator's to change."""
+"""Settings that a guarantee depends on; operators may change retention and compression."""
 
 
 def _check(admin: AdminClient, name: str, topic: Topic) -> None:

@@ -11,8 +11,8 @@ from sparkfuse.stack.errors import MISSING, StartError
 from sparkfuse.stack.topics import broker_answers, ensure_topics
 
 
-def test_topics_are_made_once_and_then_only_checked(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """The first start makes every topic, the second one none, and both agree with the contract."""
+def test_topics_are_created_once_and_then_checked(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """The first start creates every topic, and the second start creates none."""
     first = ensure_topics(kafka_bootstrap, topic_prefix)
     second = ensure_topics(kafka_bootstrap, topic_prefix)
 
@@ -20,8 +20,8 @@ def test_topics_are_made_once_and_then_only_checked(kafka_bootstrap: str, topic_
     assert second == []
 
 
-def test_a_topic_with_the_senders_clock_is_refused(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """With CreateTime one driver an hour ahead would make all others late: the sentence says how to mend it."""
+def test_topic_with_create_time_is_rejected(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """With CreateTime one driver with a fast clock would make all others late; the error says how to fix it."""
     admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
     topic = f"{topic_prefix}.facts"
     admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(60)
@@ -33,8 +33,8 @@ def test_a_topic_with_the_senders_clock_is_refused(kafka_bootstrap: str, topic_p
     assert f"topic {topic} has message.timestamp.type=CreateTime, it must be LogAppendTime" in str(refused.value)
 
 
-def test_a_broker_that_is_away_is_one_sentence(free_port: Callable[[], int]) -> None:
-    """An address where nothing listens is a failure that names it."""
+def test_missing_broker_is_one_sentence(free_port: Callable[[], int]) -> None:
+    """If nothing listens at the address, the error names the address."""
     nowhere = f"127.0.0.1:{free_port()}"
 
     assert not broker_answers(nowhere)

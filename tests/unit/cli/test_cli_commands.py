@@ -13,7 +13,7 @@ import pytest
 
 
 def ask(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a person does."""
+    """Run the command line in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "sparkfuse.main", *arguments],
         capture_output=True,
@@ -23,8 +23,8 @@ def ask(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_a_store_that_is_away_is_one_sentence(free_port: Callable[[], int]) -> None:
-    """Exit code 3, the address and what to do."""
+def test_missing_store_is_one_sentence(free_port: Callable[[], int]) -> None:
+    """The exit code is 3, and the error names the address."""
     done = ask("runs", SPARKFUSE_CLICKHOUSE_URL=f"http://127.0.0.1:{free_port()}")
 
     assert done.returncode == 3
@@ -34,7 +34,7 @@ def test_a_store_that_is_away_is_one_sentence(free_port: Callable[[], int]) -> N
 
 
 @pytest.mark.parametrize(
-    "arguments, environment, said",
+    "arguments, environment, message",
     [
         (("rules", "show", "stage_slo"), {}, "there is no rule 'stage_slo'"),
         (("findings", "--state", "burning"), {}, "--state burning is unknown"),
@@ -46,18 +46,18 @@ def test_a_store_that_is_away_is_one_sentence(free_port: Callable[[], int]) -> N
     ids=["unknown rule", "unknown state", "bad address", "bad number", "no key", "no token"],
 )
 def test_wrong_use_is_one_sentence(
-    arguments: tuple[str, ...], environment: dict[str, str], said: str, tmp_path: Path
+    arguments: tuple[str, ...], environment: dict[str, str], message: str, tmp_path: Path
 ) -> None:
-    """Exit code 2 and a sentence that names the value."""
+    """The exit code is 2, and the error names the value."""
     done = ask(*arguments, **environment, SPARKFUSE_HOME=str(tmp_path))
 
     assert done.returncode == 2
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 
-def test_an_unknown_rule_key_names_file_key_and_the_nearest_known(tmp_path: Path) -> None:
-    """A misspelt key of sparkfuse.yaml or of a rule stops the start, exit code 2."""
+def test_unknown_key_names_the_most_similar_key(tmp_path: Path) -> None:
+    """A misspelt key of sparkfuse.yaml stops the command with exit code 2."""
     configuration = tmp_path / "sparkfuse.yaml"
     configuration.write_text("rules:\n  stage_slow:\n    params: {min_lost_mss: 1}\n")
 

@@ -10,7 +10,7 @@ import pytest
 
 from sparkfuse.stack.errors import StartError
 from sparkfuse.stack.layout import (
-    GIVEN_BY_THE_KERNEL,
+    EPHEMERAL_PORTS,
     LOWEST_FREE,
     Layout,
     Ports,
@@ -22,21 +22,21 @@ from sparkfuse.stack.lock import only_one
 
 
 def test_free_ports_differ() -> None:
-    """No two parts get the same port."""
+    """All parts get different ports."""
     ports = dataclasses.astuple(Ports.free())
 
     assert len(set(ports)) == len(ports)
 
 
-def test_free_ports_are_none_that_the_kernel_gives_to_others() -> None:
-    """What starts slowly finds its port free: who asks for any port gets one of another range."""
-    first, _last = map(int, GIVEN_BY_THE_KERNEL.read_text().split())
+def test_free_ports_are_not_ephemeral() -> None:
+    """Free ports lie outside the range that the kernel assigns, so a slow part finds its port free."""
+    first, _last = map(int, EPHEMERAL_PORTS.read_text().split())
 
     assert first <= LOWEST_FREE or all(LOWEST_FREE <= port < first for port in free_ports(50))
 
 
-def test_a_port_in_use_is_one_sentence() -> None:
-    """The sentence names the port, who needs it and the way out."""
+def test_port_in_use_is_one_sentence() -> None:
+    """The error names the port, the part that needs it and what to do."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -46,8 +46,8 @@ def test_a_port_in_use_is_one_sentence() -> None:
             require_free(port, "kafka")
 
 
-def test_a_part_given_by_the_environment_is_not_ours(tmp_path: Path) -> None:
-    """A given broker is used and not started; the other parts stay our own."""
+def test_part_from_the_environment_is_not_started(tmp_path: Path) -> None:
+    """A broker from the environment is used and not started; the other parts are embedded."""
     layout = Layout.from_environment(tmp_path, Ports(), {"SPARKFUSE_KAFKA_BOOTSTRAP": "broker:9092"})
 
     assert (layout.own_kafka, layout.own_store, layout.own_alertmanager) == (False, True, True)
@@ -55,18 +55,18 @@ def test_a_part_given_by_the_environment_is_not_ours(tmp_path: Path) -> None:
 
 
 def test_other_commands_find_a_running_stack(tmp_path: Path) -> None:
-    """What a stack leaves in its home is what its processes use."""
+    """The address file contains the settings that the processes of the stack use."""
     layout = Layout.from_environment(tmp_path, Ports.free(), {})
     layout.write_addresses()
 
     assert addresses_of_running_stack(tmp_path) == layout.environment()
 
 
-def test_two_stacks_do_not_share_a_home(tmp_path: Path) -> None:
-    """The second one says so and touches nothing."""
+def test_two_stacks_cannot_share_a_home(tmp_path: Path) -> None:
+    """The second start fails with one sentence and changes nothing."""
     with (
         only_one(tmp_path),
-        pytest.raises(StartError, match=r"a stack runs in .* already"),
+        pytest.raises(StartError, match=r"a stack already runs in"),
         only_one(tmp_path),
     ):
         pass

@@ -1,4 +1,4 @@
-"""Tables of the commands: readable on every terminal, a line for each row where a program reads."""
+"""Tables of the commands are readable on every terminal, and one line per row in a pipe."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rich.console import Console
 
 from sparkfuse.commands import output
 
-HEADINGS = ["job", "application", "started", "status", "said"]
+HEADINGS = ["job", "application", "started", "status", "text"]
 ROW = ["nightly_orders", "application_1795269556135_0001", "2026-11-21 13:59:11", None, "[red]it waits[/red] " * 10]
 
 
-def test_what_is_no_terminal_gets_a_line_for_each_row(capsys: pytest.CaptureFixture[str]) -> None:
-    """A pipe has no width: nothing is folded, nothing cut, and nothing in a text is markup."""
+def test_pipe_gets_one_line_per_row(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal nothing is folded or cut, and no text is interpreted as markup."""
     output.print_table("Runs", HEADINGS, [ROW, ROW])
     lines = capsys.readouterr().out.splitlines()
 
@@ -22,10 +22,10 @@ def test_what_is_no_terminal_gets_a_line_for_each_row(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
-def test_no_short_value_is_torn_on_a_terminal(
+def test_short_values_are_not_folded_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
-    """Long texts give way; when that is not enough each row is a block of lines."""
+    """Long texts are folded; if that is not enough, each row is a block of lines."""
     monkeypatch.setattr(output, "Console", partial(Console, force_terminal=True, no_color=True, width=width))
     output.print_table("Runs", HEADINGS, [ROW])
     lines = capsys.readouterr().out.splitlines()
@@ -35,8 +35,8 @@ def test_no_short_value_is_torn_on_a_terminal(
     assert any(line.lstrip("\x1b[0123456789m ").startswith("application") for line in lines) == (width < 100)
 
 
-def test_a_table_without_rows_has_its_headings(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing to tell is told as such."""
+def test_empty_table_shows_its_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table without rows still shows its headings."""
     output.print_table("Runs", HEADINGS, [])
     shown = capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""The supervisor starts, restarts and ends real processes."""
+"""The supervisor starts, restarts and stops real processes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ STUBBORN = [
 ]
 
 
-def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
-    """A killed service runs again with another process id, and the restart is counted and reported."""
+def test_exited_process_is_restarted(tmp_path: Path) -> None:
+    """A killed service runs with a new process id, and the restart is counted and reported."""
     events: list[str] = []
     supervisor = Supervisor(tmp_path, lambda name, event: events.append(f"{name}: {event}"))
     try:
@@ -38,47 +38,47 @@ def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
         first = supervisor.processes["sleeper"].pid
         os.kill(first, signal.SIGKILL)
 
-        def runs_again() -> bool:
-            supervisor.tend()
+        def restarted() -> bool:
+            supervisor.poll()
             return supervisor.processes["sleeper"].pid != first
 
-        wait_for(runs_again, 60, "the sleeper's restart")
+        wait_for(restarted, 60, "the sleeper's restart")
 
         assert supervisor.restarts == {"sleeper": 1}
-        assert any("ended with -9" in event for event in events)
+        assert any("exited with -9" in event for event in events)
     finally:
         supervisor.stop()
 
 
-def test_a_service_is_started_again_when_asked(tmp_path: Path) -> None:
-    """A file with its name asks; it is gone when the service is ready, and one of a stranger at once."""
-    asked = tmp_path / "asked"
-    asked.mkdir()
+def test_service_is_restarted_on_request(tmp_path: Path) -> None:
+    """The request file is deleted when the service is ready; a request for an unknown service is deleted at once."""
+    requests = tmp_path / "requests"
+    requests.mkdir()
     ready = tmp_path / "ready"
     ready.touch()
-    supervisor = Supervisor(tmp_path, asked=asked)
+    supervisor = Supervisor(tmp_path, requests=requests)
     try:
         supervisor.start(Service("sleeper", WAITS, ready=ready.exists))
         first = supervisor.processes["sleeper"].pid
         ready.unlink()
-        (asked / "sleeper").touch()
-        (asked / "stranger").touch()
-        supervisor.tend()
-        supervisor.tend()
+        (requests / "sleeper").touch()
+        (requests / "unknown").touch()
+        supervisor.poll()
+        supervisor.poll()
 
         assert not alive(first)
         assert supervisor.processes["sleeper"].pid != first
-        assert [each.name for each in asked.iterdir()] == ["sleeper"]
+        assert [each.name for each in requests.iterdir()] == ["sleeper"]
         assert supervisor.restarts == {}
         ready.touch()
-        supervisor.tend()
-        assert list(asked.iterdir()) == []
+        supervisor.poll()
+        assert list(requests.iterdir()) == []
     finally:
         supervisor.stop()
 
 
-def test_a_restarted_service_that_hangs_while_it_starts_is_started_again(tmp_path: Path) -> None:
-    """A full disk made Prometheus hang in its start for ever; nobody but the supervisor can see that."""
+def test_service_that_hangs_at_restart_is_restarted(tmp_path: Path) -> None:
+    """A service that is not ready in time after a restart is restarted again."""
     ready = tmp_path / "ready"
     ready.touch()
     events: list[str] = []
@@ -89,23 +89,23 @@ def test_a_restarted_service_that_hangs_while_it_starts_is_started_again(tmp_pat
         os.kill(supervisor.processes["sleeper"].pid, signal.SIGKILL)
 
         def hung_twice() -> bool:
-            supervisor.tend()
-            return events.count("is not ready after 0.5 s, starts again") == 2
+            supervisor.poll()
+            return events.count("not ready after 0.5 s, restarting") == 2
 
-        wait_for(hung_twice, 60, "two restarts of what hangs")
+        wait_for(hung_twice, 60, "two restarts of the hanging service")
         ready.touch()
         hung = supervisor.processes["sleeper"].pid
-        supervisor.tend()
+        supervisor.poll()
 
-        assert events[-1] == "ready again"
+        assert events[-1] == "ready after restart"
         assert supervisor.processes["sleeper"].pid == hung
         assert supervisor.restarts == {"sleeper": 3}
     finally:
         supervisor.stop()
 
 
-def test_stopping_leaves_nothing_behind(tmp_path: Path) -> None:
-    """A service that ignores SIGTERM is killed after its time, and so is the child it started."""
+def test_stop_ends_all_processes(tmp_path: Path) -> None:
+    """A service that ignores SIGTERM is killed after its stop time, together with its child process."""
     supervisor = Supervisor(tmp_path)
     service = Service(
         "stubborn", STUBBORN, stop_seconds=0.5, ready=lambda: (tmp_path / "stubborn.log").stat().st_size > 0
@@ -120,11 +120,11 @@ def test_stopping_leaves_nothing_behind(tmp_path: Path) -> None:
     assert not alive(child)
 
 
-def test_a_start_that_fails_tells_the_end_of_the_log(tmp_path: Path) -> None:
-    """A service that ends before it is ready is one failure with what it said."""
+def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
+    """A service that exits before it is ready gives one error with the end of its log."""
     command = [sys.executable, "-c", "import sys; sys.exit('the disk is full')"]
     supervisor = Supervisor(tmp_path)
 
-    with pytest.raises(StartError, match=r"(?s)broken ended with 1:.*the disk is full"):
+    with pytest.raises(StartError, match=r"(?s)broken exited with 1:.*the disk is full"):
         supervisor.start(Service("broken", command, ready=lambda: False))
     supervisor.stop()

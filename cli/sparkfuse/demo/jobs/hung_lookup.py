@@ -1,6 +1,6 @@
-"""A Python function that waits for an answer that never comes: one task of the stage hangs.
+"""A Python function waits for an answer of a remote service, so one task of the stage hangs.
 
-Usage: hung_lookup.py [SECONDS]: after so long the answer comes after all, so that nothing runs for ever.
+Usage: hung_lookup.py [SECONDS]. After this time the answer arrives, so that the job ends in any case.
 """
 
 import sys
@@ -15,7 +15,7 @@ def main():
 
     def look_up(number):
         if number == 777:
-            time.sleep(seconds)  # a socket without a timeout behaves just so
+            time.sleep(seconds)  # like a socket without a timeout
         return number % 10
 
     print(spark.sparkContext.parallelize(range(1_000), 4).map(look_up).sum())

@@ -1,7 +1,7 @@
-"""A nightly job: enriches orders with a tax service and adds the taxes up per region.
+"""A nightly job: calls a tax service for orders and sums the taxes per region.
 
-Usage: nightly_orders.py [ROWS]. The environment variable TAX_SERVICE_MS is how long the service takes for a batch of
-orders: the same plan over the same rows, so that only the service makes a run slow.
+Usage: nightly_orders.py [ROWS]. The environment variable TAX_SERVICE_MS sets how long the service takes per batch of
+orders. Plan and rows are the same in each run, so only the service makes a run slow.
 """
 
 import os
@@ -25,7 +25,7 @@ def main():
 
 
 def with_tax(orders):
-    """Ask the service once for every few orders, as a client of a remote service does."""
+    """Call the service once per batch of orders."""
     service_seconds = float(os.environ.get("TAX_SERVICE_MS", "20")) / 1000
     for number, order in enumerate(orders):
         if number % ORDERS_PER_CALL == 0:

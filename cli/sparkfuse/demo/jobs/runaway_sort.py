@@ -1,6 +1,6 @@
-"""A cross join somebody forgot a condition of, sorted: it spills for ever and no task ends, until the fuse blows.
+"""Sorts the result of a join without a condition: it spills and no task ends, until the fuse stops the stage.
 
-Usage: runaway_sort.py [ROWS_PER_TASK]. Ends with 0 when the fuse stopped it and the session is usable after that.
+Usage: runaway_sort.py [ROWS_PER_TASK]. Exits with 0 if the fuse stopped it and the session is still usable.
 """
 
 import sys
@@ -19,11 +19,11 @@ def main():
         with breaker.guard("sort all pairs"):
             pairs.sortWithinPartitions("pair").write.format("noop").mode("overwrite").save()
     except sparkfuse.FuseBlown as blown:
-        print(f"the fuse has blown: {blown}")
+        print(f"stopped by the fuse: {blown}")
         print(f"the session is usable: {spark.range(10).count()} rows")
         spark.stop()
         return
-    sys.exit("the runaway ended by itself: the fuse did not blow")
+    sys.exit("the sort ended by itself: the fuse did not act")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Clicks joined with their customers, where one customer made most of the clicks.
+"""Joins clicks with customers, where one customer has most of the clicks.
 
-Usage: skewed_join.py [CLICKS]. Adaptive execution stays on: its skew join splits only partitions beyond 256 MB.
+Usage: skewed_join.py [CLICKS]. Adaptive execution is on, but its skew join splits only partitions above 256 MB.
 """
 
 import sys
@@ -27,7 +27,7 @@ def main():
     )
     joined = clicks.join(customers, "customer")
     digest = functions.col("page")
-    for _ in range(12):  # what an analyst computes for each click
+    for _ in range(12):  # some computation per click
         digest = functions.sha2(functions.concat(digest, functions.col("name")), 512)
     joined.select(functions.sum(functions.length(digest)).alias("total")).write.format("noop").mode("overwrite").save()
     spark.stop()

@@ -1,4 +1,4 @@
-"""A sort that does not fit: every task spills to disk, and all of them end.
+"""A sort that does not fit into memory: every task spills to disk, and all of them end.
 
 Usage: spilling_sort.py [ROWS].
 """
