@@ -1,16 +1,13 @@
 """Generated from contracts/shared/framework_frames.yaml; do not edit."""
 
 MOST_CHARS = 200
-MOST_LONG_FORM_CHARS = 20000
 MOST_FRAMES = 200
 PREFIXES = (
+    "akka.",
+    "almond.",
     "ammonite.",
-    "com.databricks.backend.",
-    "com.databricks.logging.",
-    "com.databricks.spark.",
-    "com.databricks.sql.",
-    "com.fasterxml.jackson.",
-    "com.google.common.",
+    "com.databricks.",
+    "com.google.",
     "com.sun.",
     "io.delta.",
     "io.grpc.",
@@ -31,36 +28,6 @@ PREFIXES = (
     "org.apache.zeppelin.",
     "org.sparkproject.",
     "py4j.",
-    "sbt.",
     "scala.",
     "sun.",
-)
-EXCEPTIONS = (
-    "org.apache.spark.examples.",
-)
-FILES = (
-    "AccessController.java",
-    "CallSite.scala",
-    "CompletableFuture.java",
-    "DelegatingConstructorAccessorImpl.java",
-    "DelegatingMethodAccessorImpl.java",
-    "DirectConstructorHandleAccessor.java",
-    "DirectMethodHandleAccessor.java",
-    "ExecuteThreadRunner.scala",
-    "Executors.java",
-    "ForkJoinPool.java",
-    "ForkJoinTask.java",
-    "ForkJoinWorkerThread.java",
-    "FutureTask.java",
-    "Method.java",
-    "NativeConstructorAccessorImpl.java",
-    "NativeMethodAccessorImpl.java",
-    "Promise.scala",
-    "SQLExecution.scala",
-    "ScheduledThreadPoolExecutor.java",
-    "Subject.java",
-    "Thread.java",
-    "ThreadPoolExecutor.java",
-    "Unknown Source",
-    "<unknown>",
 )
