@@ -118,6 +118,9 @@ final class FactScrubber {
     stage.setName(SecretScrubber.scrub(stage.getName()));
     List<String> scopes = scrubbed(stage.getScopeNamesList(), SecretScrubber::scrubQuery);
     stage.clearScopeNames().addAllScopeNames(scopes);
+    if (stage.hasCallSite()) {
+      stage.setCallSite(SecretScrubber.scrub(stage.getCallSite()));
+    }
   }
 
   private static void scrub(SqlStarted.Builder execution) {
@@ -126,13 +129,16 @@ final class FactScrubber {
     }
     List<String> nodes = scrubbed(execution.getPlanNodesList(), SecretScrubber::scrubQuery);
     execution.clearPlanNodes().addAllPlanNodes(nodes);
+    if (execution.hasCallSite()) {
+      execution.setCallSite(SecretScrubber.scrub(execution.getCallSite()));
+    }
   }
 
   /** A node that scans may hold a whole query in its name; names of metrics are Spark's words. */
   private static void scrub(SqlPlan.Builder plan) {
     List<String> nodes = scrubbed(plan.getNodeNamesList(), SecretScrubber::scrubQuery);
     plan.clearNodeNames().addAllNodeNames(nodes);
-    List<String> details = scrubbed(plan.getNodeDetailsList(), SecretScrubber::scrub);
+    List<String> details = scrubbed(plan.getNodeDetailsList(), SecretScrubber::scrubQuery);
     plan.clearNodeDetails().addAllNodeDetails(details);
   }
 

@@ -81,6 +81,11 @@ final class SqlFacts {
             .setDescription(
                 SecretScrubber.cut(String.valueOf(ScalaAccess.text(event, "description"))))
             .addAllPlanNodes(nodes);
+    String callSite =
+        CallSite.of(ScalaAccess.text(event, "description"), ScalaAccess.text(event, "details"));
+    if (callSite != null) {
+      fact.setCallSite(callSite);
+    }
     Object root = ScalaAccess.option(ScalaAccess.get(event, "rootExecutionId"));
     if (root != null) { // Spark 3.4
       fact.setRootExecutionId(ScalaAccess.number(root, -1));

@@ -27,7 +27,7 @@ final class SqlPlanCopier {
   static final int MAX_CHARS = 60_000;
 
   /** Further nodes have an empty detail. */
-  static final int MAX_DETAIL_CHARS = 12_000;
+  static final int MAX_DETAIL_CHARS = 30_000;
 
   /** Beyond this nodes are not even counted. */
   static final int MAX_VISITS = 20_000;
@@ -115,7 +115,7 @@ final class SqlPlanCopier {
     }
     String detail =
         NodeDetail.of(
-            text(node, "nodeName"), text(node, "simpleString"), NodeDetail.metadata(node));
+            text(node, "nodeName"), text(node, "simpleString"), NodeDetail.location(node));
     detailChars += detail.length();
     return detail;
   }

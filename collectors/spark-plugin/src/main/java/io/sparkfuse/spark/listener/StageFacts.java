@@ -56,6 +56,10 @@ final class StageFacts {
     if (execution != null) {
       fact.setSqlExecutionId(execution);
     }
+    String callSite = CallSite.of(stage.name(), stage.details());
+    if (callSite != null) {
+      fact.setCallSite(callSite);
+    }
     return fact.build();
   }
 

@@ -3,13 +3,8 @@ package io.sparkfuse.spark.listener;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.sparkfuse.spark.json.JsonReader;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.Paths;
-import java.util.Collections;
-import java.util.List;
+import io.sparkfuse.contracts.NodeDetails;
+import io.sparkfuse.spark.facts.SecretScrubber;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -18,26 +13,18 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a node's detail is made of, by the cases that the kernel's reader of event logs shares. */
 class NodeDetailTest {
-  private static final Path CASES = Paths.get("../../contracts/shared/node_details.json");
-
-  @SuppressWarnings("unchecked")
   static Stream<Map<String, Object>> cases() throws Exception {
-    String json = new String(Files.readAllBytes(CASES), StandardCharsets.UTF_8);
-    Map<String, Object> all = (Map<String, Object>) JsonReader.read(json);
-    return ((List<Map<String, Object>>) all.get("cases")).stream();
+    return SharedCases.of("node_details.json");
   }
 
   @ParameterizedTest
   @MethodSource("cases")
-  @SuppressWarnings("unchecked")
   void sharedCaseHasItsDetail(Map<String, Object> test) {
     String detail =
         NodeDetail.of(
-            (String) test.get("node_name"),
-            (String) test.get("simple_string"),
-            (Map<String, String>) test.get("metadata"));
+            (String) test.get("node"), (String) test.get("text"), (String) test.get("location"));
 
-    assertEquals(test.get("detail"), detail, (String) test.get("case"));
+    assertEquals(test.get("detail"), SecretScrubber.scrubQuery(detail), (String) test.get("name"));
   }
 
   @Test
@@ -82,10 +69,9 @@ class NodeDetailTest {
     };
     for (String name : names) {
       for (String text : texts) {
-        String detail =
-            NodeDetail.of(name, name + text, Collections.singletonMap("Location", text));
+        String detail = NodeDetail.of(name, name + text, text);
 
-        assertTrue(detail.length() <= NodeDetail.MAX_CHARS, name + text);
+        assertTrue(detail.length() <= NodeDetails.MOST_CHARS, name + text);
       }
     }
   }

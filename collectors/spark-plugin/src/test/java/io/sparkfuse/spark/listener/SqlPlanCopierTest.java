@@ -3,6 +3,7 @@ package io.sparkfuse.spark.listener;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sparkfuse.contracts.NodeDetails;
 import io.sparkfuse.contracts.SqlPlan;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -44,7 +45,6 @@ class SqlPlanCopierTest {
     PlanNode scan =
         new PlanNode("Scan parquet ")
             .described("FileScan parquet [id#1L] Batched: true")
-            .withMetadata("Format", "Parquet")
             .withMetadata("Location", "InMemoryFileIndex(1 paths)[file:/lake/orders]")
             .withMetadata("PushedFilters", "[EqualTo(name,secret)]");
     PlanNode exchange = new PlanNode("Exchange").described("Exchange hashpartitioning(id#1L, 2)");
@@ -69,7 +69,7 @@ class SqlPlanCopierTest {
     int chars = plan.getNodeDetailsList().stream().mapToInt(String::length).sum();
     assertEquals(plan.getNodeNamesCount(), plan.getNodeDetailsCount());
     assertTrue(
-        chars < SqlPlanCopier.MAX_DETAIL_CHARS + NodeDetail.MAX_CHARS, chars + " characters");
+        chars < SqlPlanCopier.MAX_DETAIL_CHARS + NodeDetails.MOST_CHARS, chars + " characters");
     assertTrue(plan.getSerializedSize() < 256 * 1_024);
   }
 

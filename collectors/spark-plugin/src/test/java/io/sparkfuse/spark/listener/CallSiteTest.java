@@ -1,0 +1,49 @@
+package io.sparkfuse.spark.listener;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
+
+import io.sparkfuse.contracts.FrameworkFrames;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which line of the user's code a call site is, by the cases that all readers share. */
+class CallSiteTest {
+  static Stream<Map<String, Object>> cases() throws Exception {
+    return SharedCases.of("framework_frames.json");
+  }
+
+  @ParameterizedTest
+  @MethodSource("cases")
+  void sharedCaseHasItsCallSite(Map<String, Object> test) {
+    String site = CallSite.of((String) test.get("short"), (String) test.get("long"));
+
+    assertEquals(test.get("call_site"), site, (String) test.get("name"));
+  }
+
+  @Test
+  void longCallSiteIsCut() {
+    char[] method = new char[1_000];
+    Arrays.fill(method, 'm');
+    String site = CallSite.of(null, "com.acme.Orders." + new String(method) + "(Orders.java:3)");
+
+    assertEquals(FrameworkFrames.MOST_CHARS, site.length());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a at ", "(", ":1", "\n", " ", "a(b:1)\n"})
+  void hostileTextIsReadInBoundedTime(String part) {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < 100_000; i++) {
+      text.append(part);
+    }
+
+    assertTimeout(Duration.ofSeconds(1), () -> CallSite.of(text + "b:1", text.toString() + text));
+  }
+}
