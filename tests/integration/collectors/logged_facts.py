@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sparkfuse_rules.knowledge.node_details import node_detail
 from tests.oracle.containers import unpack
 from tests.oracle.find import find_logs
 from tests.oracle.values import Event, Row, at
@@ -118,6 +119,9 @@ def plans(events: list[Event]) -> Iterator[Row]:
                 "plan_version": versions.get(execution, 0),
                 "node_names": [node["nodeName"] for node, _ in nodes],
                 "node_parents": [parent for _, parent in nodes],
+                "node_details": [
+                    node_detail(node["nodeName"], node["simpleString"], node["metadata"]) for node, _ in nodes
+                ],
                 "metrics": [
                     (number, metric["accumulatorId"], metric["name"], metric["metricType"])
                     for number, (node, _) in enumerate(nodes)
@@ -136,6 +140,12 @@ def _nodes(root: Event) -> Iterator[tuple[Event, int]]:
         yield node, parent
         waiting += [(child, count) for child in reversed(node["children"])]
         count += 1
+
+
+def scope_names(info: Event) -> list[str]:
+    """Return the names of a stage's RDD scopes, each once, codegen scopes with their numbers."""
+    scopes = [json.loads(rdd["Scope"])["name"] for rdd in info["RDD Info"] if rdd.get("Scope")]
+    return list(dict.fromkeys(scopes))
 
 
 def sql_metrics(events: list[Event]) -> dict[int, dict[int, int]]:

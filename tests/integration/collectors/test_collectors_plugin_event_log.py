@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sparkfuse_contracts.configuration import allowed_configuration
+from sparkfuse_rules.knowledge.call_sites import user_call_site
 from sparkfuse_rules.knowledge.scrubbing import scrub
 from tests.integration.collectors import logged_facts
 from tests.oracle.queries import output_rows
@@ -136,6 +137,8 @@ def _jobs_and_stages(facts, events) -> None:
         assert stage.name == info["Stage Name"]
         assert list(stage.parent_stage_ids) == info["Parent IDs"]
         assert stage.depth == depth(stage.stage_id, parents)
+        assert list(stage.scope_names) == logged_facts.scope_names(info)
+        assert _call_site(stage) == user_call_site(info["Stage Name"], info["Details"])
     for stage, info in zip(facts.of("stage_ended"), logged("SparkListenerStageCompleted", "Stage Info"), strict=True):
         assert stage.completed_ms == info["Completion Time"]
         assert stage.succeeded == ("Failure Reason" not in info)
@@ -152,12 +155,17 @@ def _plans(facts, events) -> None:
             "plan_version": plan.plan_version,
             "node_names": list(plan.node_names),
             "node_parents": list(plan.node_parents),
+            "node_details": list(plan.node_details),
             "metrics": [(metric.node, metric.accumulator_id, metric.name, metric.type) for metric in plan.metrics],
         }
         for plan in facts.of("sql_plan")
     ]
     assert told == logged
     assert max(plan["plan_version"] for plan in told) > 0, "adaptive execution re-planned"
+    details = {detail for plan in told for detail in plan["node_details"]}
+    assert {"orders parquet", "hashpartitioning customer", "Inner customer"} <= {
+        detail.rpartition("/")[2] for detail in details
+    }
     metrics = {
         each.sql_execution_id: dict(
             zip(each.accumulator_ids, each["values"] if isinstance(each, dict) else each.values, strict=True)
@@ -167,6 +175,9 @@ def _plans(facts, events) -> None:
     assert metrics == logged_facts.sql_metrics(events)
     assert any(metrics.values())
     starts = logged_facts.of(events, "SparkListenerSQLExecutionStart")
+    sites = [user_call_site(start["description"], start["details"]) for start in starts]
+    assert [_call_site(start) for start in facts.of("sql_started")] == sites
+    assert "collect at whole_job.py:19" in sites
     roots = [
         start.root_execution_id if start.HasField("root_execution_id") else None for start in facts.of("sql_started")
     ]
@@ -175,6 +186,10 @@ def _plans(facts, events) -> None:
     assert [(end.sql_execution_id, end.ended_ms) for end in facts.of("sql_ended")] == [
         (end["executionId"], end["time"]) for end in ends
     ]
+
+
+def _call_site(fact) -> str | None:
+    return fact.call_site if fact.HasField("call_site") else None
 
 
 def _executors(facts, events) -> None:
