@@ -13,13 +13,13 @@ _FOLDER = "fleet"
 
 
 def fleet(catalog: Catalog) -> DashboardSpec:
-    """What runs, what fires, what spills, what was set aside and what the fuse did; one panel a rule of the catalog."""
+    """Return the fleet dashboard: findings, applications, one panel per rule, the fuse and the pipeline."""
     return DashboardSpec(
         uid=FLEET_UID,
         title="Sparkfuse: fleet",
-        description="All applications: what runs, what fires, what the fuse did.",
+        description="All applications: findings, running applications, the fuse and the pipeline.",
         since="now-6h",
-        rows=(_fires(), _runs(), _rules(catalog), _pipeline()),
+        rows=(_findings(), _runs(), _rules(catalog), _pipeline()),
     )
 
 
@@ -29,38 +29,38 @@ def _panel(
     return PanelSpec(title, description, kind, read_sql(_FOLDER, name), columns, width, height)
 
 
-def _fires() -> Row:
+def _findings() -> Row:
     by_rule = _panel(
-        "findings_by_rule", "Firing now, by rule", "Findings that fire at the end of the range.", "table",
+        "findings_by_rule", "Firing now, by rule", "Findings that fire at the end of the time range.", "table",
         Column("rule"), Column("severity", "word"), Column("firing", "count"), Column("jobs", "count"), width=7,
     )  # fmt: skip
     findings = _panel(
-        "findings", "Findings", "One for all runs of a job; the application is its latest run.", "table",
+        "findings", "Findings", "One finding per job, rule and scope; the application is the latest run.", "table",
         Column("severity", "word"), Column("state", "word"), Column("rule"), Column("job"), Column("description"),
         Column("app_id", "app_id"), Column("since", "time"), Column("resolved", "time"),
         Column("completeness", "share", COMPLETE), Column("runbook", "runbook"), width=17,
     )  # fmt: skip
-    return Row("What fires", (by_rule, findings))
+    return Row("Findings", (by_rule, findings))
 
 
 def _runs() -> Row:
     applications = _panel(
-        "applications", "Running applications", "With news in the last two minutes of the range.", "table",
+        "applications", "Running applications", "Those with a row in the last two minutes of the time range.", "table",
         Column("name"), Column("app_id", "app_id"), Column("cluster"), Column("tenant"), Column("user"),
         Column("elapsed", "ms"), Column("running_stages", "count"), Column("running_tasks", "count"),
         Column("failed_tasks", "count"), Column("executors", "count"), Column("spilled", "bytes"),
         Column("completeness", "share", COMPLETE),
     )  # fmt: skip
     running = _panel(
-        "running", "Applications that run", "Those with news in each interval.", "timeseries",
+        "running", "Number of running applications", "Applications with a row in the interval.", "timeseries",
         Column("time", "time"), Column("applications", "count"), width=8,
     )  # fmt: skip
     spill = _panel(
-        "spill", "Most spilled to disk", "Stages of the range.", "table",
+        "spill", "Most spilled to disk", "Stages in the time range.", "table",
         Column("app_id", "app_id"), Column("stage"), Column("name"), Column("status", "word"),
         Column("spilled", "bytes"), Column("work", "bytes"), Column("elapsed", "ms"), width=16,
     )  # fmt: skip
-    return Row("What runs", (applications, running, spill))
+    return Row("Applications", (applications, running, spill))
 
 
 def _rules(catalog: Catalog) -> Row:
@@ -75,16 +75,16 @@ def _rule(rule: Rule) -> PanelSpec:
 
 def _pipeline() -> Row:
     actions = _panel(
-        "actions", "Fuse", "Every step of fuse controller and hook.", "table",
+        "actions", "Fuse", "Decisions of the fuse controller and receipts of the hook.", "table",
         Column("at", "time"), Column("app_id", "app_id"), Column("actor"), Column("rule"), Column("action"),
         Column("mode"), Column("outcome", "word"), Column("reason"), Column("killed_tasks", "count"),
     )  # fmt: skip
     completeness = _panel(
-        "completeness", "Lowest completeness", "Of any application: facts that arrived, of those that were numbered.",
+        "completeness", "Lowest completeness", "Facts that arrived divided by facts that collectors numbered.",
         "timeseries", Column("time", "time"), Column("lowest", "share", COMPLETE), width=10,
     )  # fmt: skip
     dead_letters = _panel(
-        "dead_letters", "Dead letters", "Records that were set aside: any is worth a look.", "table",
+        "dead_letters", "Dead letters", "Records that could not be processed, by component and reason.", "table",
         Column("component"), Column("topic"), Column("reason"), Column("records", "count"), Column("latest", "time"),
         width=14,
     )  # fmt: skip

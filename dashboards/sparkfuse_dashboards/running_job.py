@@ -11,14 +11,14 @@ _FOLDER = "running_job"
 
 
 def running_job() -> DashboardSpec:
-    """Stages against their history, tasks, memory, findings and the fuse of the application that is chosen."""
+    """Return the dashboard of one application: findings, queries, stages, tasks, memory and the fuse."""
     return DashboardSpec(
         uid=RUNNING_JOB_UID,
         title="Sparkfuse: running job",
-        description="One application: where it stands, what was found, what the fuse did.",
+        description="One application: its state, findings, queries, stages and tasks, and the fuse.",
         since="now-1h",
         variables=(Variable("app_id", "Application", read_sql(_FOLDER, "applications")),),
-        rows=(_now(), _found(), _stages(), _memory()),
+        rows=(_now(), _found(), _queries(), _stages(), _memory()),
     )
 
 
@@ -30,14 +30,14 @@ def _panel(
 
 def _now() -> Row:
     run = _panel(
-        "run", "Now", "The latest word on the run.", "stat",
+        "run", "Now", "The latest application row of the run.", "stat",
         Column("name"), Column("status", "word"), Column("elapsed", "ms"), Column("running_stages", "count"),
         Column("running_tasks", "count"), Column("failed_tasks", "count"), Column("executors", "count"),
         Column("spilled", "bytes"), width=16, height=5,
     )  # fmt: skip
     completeness = _panel(
-        "completeness", "Completeness", "Facts that arrived, of those that the collectors numbered. "
-        "Below 99 % nothing kills and nothing pages above warning.", "timeseries",
+        "completeness", "Completeness", "Facts that arrived divided by facts that collectors numbered. "
+        "Below 99 % no finding is critical and the fuse does not act.", "timeseries",
         Column("time", "time"), Column("completeness", "share", COMPLETE), width=8, height=5,
     )  # fmt: skip
     return Row("The run", (run, completeness))
@@ -45,13 +45,13 @@ def _now() -> Row:
 
 def _found() -> Row:
     findings = _panel(
-        "findings", "Findings", "What the rules say of this job, firing ones first.", "table",
+        "findings", "Findings", "Findings of this job, firing ones first.", "table",
         Column("severity", "word"), Column("state", "word"), Column("rule"), Column("description"),
         Column("since", "time"), Column("resolved", "time"), Column("completeness", "share", COMPLETE),
         Column("runbook", "runbook"),
     )  # fmt: skip
     actions = _panel(
-        "actions", "Fuse", "Every step of fuse controller and hook, with the numbers that were looked at.", "table",
+        "actions", "Fuse", "Decisions of the controller and receipts of the hook, with the evaluated numbers.", "table",
         Column("at", "time"), Column("actor"), Column("rule"), Column("action"), Column("mode"),
         Column("outcome", "word"), Column("reason"), Column("stage"), Column("killed_tasks", "count"),
         Column("observed"), height=6,
@@ -59,18 +59,28 @@ def _found() -> Row:
     return Row("Findings and fuse", (findings, actions))
 
 
+def _queries() -> Row:
+    queries = _panel(
+        "queries", "Queries", "SQL executions, running ones first; the stage ids lead to the panel below.", "table",
+        Column("id", "count"), Column("query"), Column("status", "word"), Column("elapsed", "ms"), Column("sources"),
+        Column("sink"), Column("call_site"), Column("running_tasks", "count"), Column("input", "bytes"),
+        Column("spilled", "bytes"), Column("stages"), Column("failure"),
+    )  # fmt: skip
+    return Row("Queries", (queries,))
+
+
 def _stages() -> Row:
     stages = _panel(
-        "stages", "Stages against what was expected",
-        "Expected is the baseline where detect gave one, else the median of the job's earlier runs of this stage. "
-        "Biggest task: its bytes against the median task's.", "table",
+        "stages", "Stages and their expected duration",
+        "Expected: the median of this stage in earlier runs of the job. "
+        "Biggest task: its bytes divided by those of the median task.", "table",
         Column("stage"), Column("name"), Column("status", "word"), Column("elapsed", "ms"), Column("expected", "ms"),
         Column("against_expected", "times"), Column("done", "share"), Column("running_tasks", "count"),
         Column("failed_tasks", "count"), Column("work", "bytes"), Column("spilled", "bytes"),
         Column("biggest_task", "times"), Column("lost", "ms"), Column("completeness", "share", COMPLETE),
     )  # fmt: skip
     tasks = _panel(
-        "tasks", "Running tasks", "The longest stalled first: idle ones use no CPU either, busy ones do.", "table",
+        "tasks", "Running tasks", "Longest stalled first; an idle task uses no CPU, a busy one does.", "table",
         Column("stage"), Column("task", "count"), Column("attempt", "count"), Column("executor"), Column("host"),
         Column("activity", "word"), Column("stalled", "ms"), Column("age", "ms"), Column("cpu_since_progress", "ms"),
         Column("work", "bytes"), Column("spilled", "bytes"), Column("stack"),
@@ -80,19 +90,19 @@ def _stages() -> Row:
 
 def _memory() -> Row:
     spill = _panel(
-        "spill", "Spilled to disk", "By stage; a SQL sort shows its spill while it runs.", "timeseries",
+        "spill", "Spilled to disk", "By stage; only a SQL sort reports its spill while it runs.", "timeseries",
         Column("time", "time"), Column("stage"), Column("spilled", "bytes"), width=8,
     )  # fmt: skip
     heap = _panel(
-        "heap", "Heap in use", "Of the largest heap that the executor may have.", "timeseries",
+        "heap", "Heap in use", "Share of the maximum heap of the executor.", "timeseries",
         Column("time", "time"), Column("executor"), Column("heap", "share"), width=8,
     )  # fmt: skip
     collections = _panel(
-        "gc", "Time in collections", "Of wall time, between two samples.", "timeseries",
+        "gc", "Garbage collection", "Share of wall time between two samples.", "timeseries",
         Column("time", "time"), Column("executor"), Column("gc", "share"), width=8,
     )  # fmt: skip
     executors = _panel(
-        "executors", "Executors", "The latest sample of each.", "table",
+        "executors", "Executors", "The latest sample of each executor.", "table",
         Column("executor"), Column("host"), Column("heap_used", "bytes"), Column("heap_max", "bytes"),
         Column("gc", "share"), Column("resident", "bytes"), Column("python_resident", "bytes"),
         Column("running_tasks", "count"), Column("seen", "time"), height=6,

@@ -1,4 +1,4 @@
--- Every step of fuse controller and hook.
+-- Decisions of the fuse controller and receipts of the hook.
 SELECT
   fromUnixTimestamp64Milli(at_ms) AS at,
   app_id,

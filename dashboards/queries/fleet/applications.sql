@@ -1,5 +1,5 @@
--- Applications that had news in the last two minutes of the range and had not ended; one whose driver is silent has a
--- row in every window too.
+-- Applications with a row in the last two minutes of the range that had not ended. An application with a silent driver
+-- has a row in every window too, so it is filtered by the time of silence.
 SELECT
   application_name AS name,
   app_id,

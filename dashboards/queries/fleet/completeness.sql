@@ -1,4 +1,4 @@
--- The lowest completeness of any application.
+-- The lowest completeness of all applications.
 SELECT
   toStartOfInterval(fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)), INTERVAL $__interval_s SECOND) AS time,
   min(live.completeness) AS lowest

@@ -1,4 +1,4 @@
--- Records that were set aside, by who did it and why; any is worth a look.
+-- Dead letters by component and reason; each one needs a check.
 SELECT
   component,
   topic,

@@ -1,4 +1,4 @@
--- The latest word on each finding of the range; app_id is its latest run.
+-- The latest record of each finding in the range; app_id is the latest run.
 SELECT
   severity,
   state,

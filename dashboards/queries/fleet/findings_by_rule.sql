@@ -1,4 +1,4 @@
--- Findings that fire, by rule and severity: re-sent each minute, so one without news for five minutes is gone.
+-- Firing findings by rule and severity. They are sent again each minute, so one without a record for five minutes is gone.
 SELECT rule, severity, count() AS firing, uniqExact(job_key) AS jobs
 FROM (
   SELECT *

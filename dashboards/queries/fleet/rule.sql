@@ -1,4 +1,4 @@
--- Findings of one rule that fire, over time.
+-- Firing findings of one rule over time.
 SELECT
   toStartOfInterval(fromUnixTimestamp64Milli(updated_ms), INTERVAL $__interval_s SECOND) AS time,
   severity,

@@ -1,4 +1,4 @@
--- How many applications ran, window by window; one whose driver is silent has a row in every window too.
+-- Number of running applications over time; applications with a silent driver are not counted.
 SELECT
   toStartOfInterval(fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)), INTERVAL $__interval_s SECOND) AS time,
   uniqExact(app_id, app_start_ms) AS applications

@@ -1,4 +1,4 @@
--- Every step of fuse controller and hook for this application.
+-- Decisions of the fuse controller and receipts of the hook for this application.
 SELECT
   fromUnixTimestamp64Milli(at_ms) AS at,
   actor,

@@ -1,4 +1,4 @@
--- Applications to choose from: the first column is the value, the second the label.
+-- Applications to select: the first column is the value, the second the label.
 SELECT app_id, concat(app_id, ' ', any(coalesce(application_name, '')))
 FROM live
 WHERE view = 'app_live' AND window_end_ms BETWEEN ${__from} AND ${__to}

@@ -1,4 +1,4 @@
--- Facts that arrived, against those that the collectors numbered, so far in the run.
+-- Facts that arrived divided by facts that collectors numbered, since the start of the run.
 SELECT
   fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)) AS time,
   min(live.completeness) AS completeness

@@ -1,4 +1,4 @@
--- The latest word on each finding that names this application.
+-- The latest record of each finding of this application.
 SELECT
   severity,
   state,

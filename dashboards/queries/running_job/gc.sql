@@ -1,4 +1,4 @@
--- Share of the time that each executor's JVM spent in collections.
+-- Share of time that the JVM of each executor spent in garbage collection.
 SELECT
   fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)) AS time,
   concat('executor ', assumeNotNull(executor_executor_id)) AS executor,

@@ -1,4 +1,4 @@
--- Share of its heap that each executor uses.
+-- Share of the maximum heap that each executor uses.
 SELECT
   fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)) AS time,
   concat('executor ', assumeNotNull(executor_executor_id)) AS executor,

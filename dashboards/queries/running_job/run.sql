@@ -1,4 +1,4 @@
--- The latest word on the run, from its application row.
+-- The latest application row of the run.
 SELECT
   application_name AS name,
   application_status AS status,

@@ -1,4 +1,4 @@
--- Bytes on disk of each stage, as the windows saw them grow.
+-- Bytes that each stage has spilled to disk, over time.
 SELECT
   fromUnixTimestamp64Milli(assumeNotNull(window_end_ms)) AS time,
   concat('stage ', toString(stage_stage_id), '.', toString(stage_stage_attempt)) AS stage,

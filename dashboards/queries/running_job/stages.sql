@@ -1,5 +1,5 @@
--- The latest row of each stage attempt, beside the median of the job's earlier runs.
--- Earlier runs are those whose application name is the same but for its digits: dates and ids differ from run to run.
+-- The latest row of each stage attempt, and the median duration in earlier runs of the job.
+-- Earlier runs have the same application name except for its digits, because dates and ids differ between runs.
 WITH
   (SELECT max(app_start_ms) FROM live WHERE app_id = ${app_id:sqlstring}) AS started,
   runs AS (
@@ -22,6 +22,12 @@ WITH
     WHERE status = 'succeeded' AND (app_id, app_start_ms) IN earlier
     GROUP BY stage_id, name
   ),
+  named AS (
+    SELECT stage_id, argMax(name, updated_ms) AS name
+    FROM names
+    WHERE app_id = ${app_id:sqlstring} AND app_start_ms = started AND kind = 'stage'
+    GROUP BY stage_id
+  ),
   latest AS (
     SELECT *
     FROM live
@@ -31,7 +37,7 @@ WITH
   )
 SELECT
   concat(toString(latest.stage_stage_id), '.', toString(latest.stage_stage_attempt)) AS stage,
-  latest.stage_name AS name,
+  coalesce(nullIf(named.name, ''), concat('stage ', toString(latest.stage_stage_id))) AS name,
   latest.stage_status AS status,
   latest.stage_elapsed_ms AS elapsed,
   coalesce(toFloat64(latest.stage_expected_ms), known.usual_ms) AS expected,
@@ -45,6 +51,7 @@ SELECT
   latest.stage_lost_ms AS lost,
   latest.completeness AS completeness
 FROM latest
+LEFT JOIN named ON named.stage_id = latest.stage_stage_id
 LEFT JOIN known ON known.stage_id = latest.stage_stage_id AND known.name = latest.stage_name
 ORDER BY latest.stage_status = 'running' DESC, elapsed DESC
 LIMIT 200

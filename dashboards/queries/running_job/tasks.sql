@@ -1,4 +1,4 @@
--- Running tasks, the longest stalled first; a task without news for 30 s has ended or lost its executor.
+-- Running tasks, longest stalled first; a task without a row for 30 s has ended or lost its executor.
 WITH (
   SELECT (max(app_start_ms), maxIf(window_end_ms, view = 'app_live'))
   FROM live

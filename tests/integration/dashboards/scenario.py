@@ -1,4 +1,4 @@
-"""Rows of a small fleet, made from the contract's examples, as the dashboards' tests find them in the store."""
+"""Rows of a small fleet, made from the examples of the contract, for the tests of the dashboards."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ APP = "app-20261121020000-0042"
 LIVE = examples_of(LiveRow)
 START_MS = LIVE["stage_live"].app_start_ms
 DAY_MS = 86_400_000
-# The run as it stood after a minute, one incomplete application beside it, and the pipeline's own tick.
+# The run after one minute, one incomplete application, and a tick.
 NOW_MS = START_MS + 60_000
 SHOWN = ("stage_live", "stage_live_zero_beside_absent", "task_live", "task_live_unicode", "executor_live", "app_live",
-         "app_live_incomplete", "application_started", "stage_started", "tick")  # fmt: skip
+         "app_live_incomplete", "application_started", "stage_started", "query_live", "tick")  # fmt: skip
 
 
 def live_rows() -> list[LiveRow]:
-    """The live rows of this run, and those that tell the names of the runs before it."""
+    """Return the live rows of this run, and the application rows of earlier runs."""
     rows = [LIVE[case] for case in SHOWN]
-    again = LIVE["stage_live"]  # a row that a restart sent twice
+    again = LIVE["stage_live"]  # a row that was sent twice after a restart
     return [*rows, again, *(_application_before(days) for days in (1, 2, 3, 4))]
 
 
 def ended_stages() -> pa.Table:
-    """Stage 7 of the four runs before: 30 s, 31 s, 50 s, and one that failed after 900 s."""
+    """Return stage 7 of four earlier runs: 30 s, 31 s, 50 s, and one that failed after 900 s."""
     taken = {1: 30_000, 2: 31_000, 3: 50_000, 4: 900_000}
     return pa.table({
         "app_id": [f"app-before-{days}" for days in taken],
@@ -60,10 +60,12 @@ def _application_before(days: int) -> LiveRow:
 
 
 def fill(client: Client) -> None:
-    """Put the scenario and all examples of the other messages into the client's database."""
+    """Insert the scenario and all examples of the other messages."""
     messages: Mapping[str, Iterable[Message]] = {
         "live": live_rows(),
-        **{name: examples(tables()[name].message).values() for name in ("findings", "actions", "dead_letters")},
+        **{
+            name: examples(tables()[name].message).values() for name in ("findings", "actions", "dead_letters", "names")
+        },
     }
     for table, rows in messages.items():
         client.insert_arrow(table, arrow_rows(table, rows))
@@ -71,7 +73,7 @@ def fill(client: Client) -> None:
 
 
 def arrow_rows(table: str, messages: Iterable[Message]) -> pa.Table:
-    """Messages as rows of a table, decoded by the kernel, with a place in Kafka."""
+    """Return messages as rows of a table, decoded by the kernel, with a partition and an offset."""
     spec = tables()[table]
     decoder = Decoder(descriptor_set(), f"sparkfuse.contracts.{spec.message}")
     decoded = decoder.decode([message.SerializeToString() for message in messages])

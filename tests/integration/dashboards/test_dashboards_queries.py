@@ -1,4 +1,4 @@
-"""Every panel's statement runs on the ClickHouse engine and answers with the columns that the panel shows."""
+"""The SQL of every panel runs on the ClickHouse engine and returns the columns of the panel."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.query import QueryResult
 
+from sparkfuse_contracts.examples import examples_of
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_dashboards.dashboard import DashboardSpec
 from sparkfuse_dashboards.fleet import fleet
 from sparkfuse_dashboards.macros import TimeRange, expand
@@ -22,7 +24,7 @@ PANELS = [
     for spec in (running_job(), fleet(load_catalog()))
     for panel in spec.panels
 ]
-# The scenario's findings are of three rules.
+# The scenario has findings of three rules.
 QUIET_RULES = set(load_catalog()) - {"stage_slow", "stage_spill", "task_stuck"}
 
 
@@ -35,8 +37,8 @@ def _panel(spec: DashboardSpec, title: str) -> PanelSpec:
 
 
 @pytest.mark.parametrize("panel", PANELS)
-def test_panel_answers_with_its_columns(fleet_store, panel) -> None:
-    """Names and order are the panel's; times are times, numbers numbers; the scenario has something for each."""
+def test_panel_returns_its_columns(fleet_store, panel) -> None:
+    """Names, order and types are those of the panel, and the scenario has rows for each panel."""
     answer = _ask(fleet_store, panel)
 
     assert bool(answer.result_rows) == (panel.title not in QUIET_RULES)
@@ -49,15 +51,15 @@ def test_panel_answers_with_its_columns(fleet_store, panel) -> None:
 
 
 @pytest.mark.parametrize("panel", PANELS)
-def test_panel_bears_an_unknown_application(fleet_store, panel) -> None:
-    """An application that does not exist, with quotes in its name, gives an empty panel and no error."""
+def test_panel_is_empty_for_unknown_application(fleet_store, panel) -> None:
+    """An unknown application with quotes in its id gives an empty panel and no error."""
     if "app_id:" in panel.sql:
         assert _ask(fleet_store, panel, "it's \\ none").result_rows in ([], ())
 
 
-def test_stages_against_their_history(fleet_store) -> None:
-    """Stage 7 is measured against the median of its successful earlier runs; a row that came twice counts once."""
-    panel = _panel(running_job(), "Stages against what was expected")
+def test_stages_are_compared_with_earlier_runs(fleet_store) -> None:
+    """Stage 7 is compared with the median of its successful earlier runs; a duplicate row counts once."""
+    panel = _panel(running_job(), "Stages and their expected duration")
     rows = {row["stage"]: row for row in _ask(fleet_store, panel).named_results()}
     seventh = rows["7.0"]
 
@@ -71,8 +73,21 @@ def test_stages_against_their_history(fleet_store) -> None:
     assert len(rows) == 2
 
 
-def test_running_tasks_show_the_stalled_first(fleet_store) -> None:
-    """The task that stands still comes with its stack, before the one that moves."""
+def test_queries_and_stages_have_display_names(fleet_store) -> None:
+    """Names come from the table `names`; a stage without one shows its id."""
+    queries = list(_ask(fleet_store, _panel(running_job(), "Queries")).named_results())
+    stages = {
+        row["stage"]: row["name"]
+        for row in _ask(fleet_store, _panel(running_job(), "Stages and their expected duration")).named_results()
+    }
+
+    assert [(row["id"], row["query"]) for row in queries] == [(2, examples_of(DisplayName)["query"].name)]
+    assert stages["7.0"] == examples_of(DisplayName)["stage"].name
+    assert stages["0.0"] == "stage 0"
+
+
+def test_stalled_tasks_are_listed_first(fleet_store) -> None:
+    """The stalled task is listed with its stack, before the one that makes progress."""
     rows = list(_ask(fleet_store, _panel(running_job(), "Running tasks")).named_results())
 
     assert [(row["task"], row["activity"], row["stalled"]) for row in rows] == [
@@ -83,7 +98,7 @@ def test_running_tasks_show_the_stalled_first(fleet_store) -> None:
 
 
 def test_findings_of_the_application(fleet_store) -> None:
-    """The findings that name the application, the firing and worst first, each by its latest record."""
+    """The findings of the application are listed by state and severity, each with its latest record."""
     rows = list(_ask(fleet_store, _panel(running_job(), "Findings")).named_results())
 
     assert [(row["state"], row["severity"], row["rule"]) for row in rows] == [
@@ -94,8 +109,8 @@ def test_findings_of_the_application(fleet_store) -> None:
     assert rows[0]["resolved"] is None
 
 
-def test_fleet_counts_what_fires(fleet_store) -> None:
-    """A finding that resolved is not counted; the link of a finding is its latest run."""
+def test_fleet_counts_firing_findings(fleet_store) -> None:
+    """A resolved finding is not counted; the link of a finding leads to its latest run."""
     fires = _ask(fleet_store, _panel(fleet(load_catalog()), "Firing now, by rule")).result_rows
     findings = list(_ask(fleet_store, _panel(fleet(load_catalog()), "Findings")).named_results())
 
@@ -107,8 +122,8 @@ def test_fleet_counts_what_fires(fleet_store) -> None:
     assert next(row["app_id"] for row in findings if row["rule"] == "stage_slow") == APP
 
 
-def test_applications_to_choose_from(fleet_store) -> None:
-    """The choice above the panels: value first, then the label with the name."""
+def test_variable_lists_the_applications(fleet_store) -> None:
+    """The variable has the id as value and a label with the name."""
     (variable,) = running_job().variables
     rows = fleet_store.query(expand(variable.sql, RANGE)).result_rows
 
