@@ -69,6 +69,7 @@ def compile_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]
     from sparkfuse_rules.catalog import load_catalog
     from sparkfuse_rules.compiler import columns, severity_sql, undecidable_columns
     from sparkfuse_rules.describe import placeholders
+    from sparkfuse_rules.runbooks import without_queries
 
     rules = []
     for rule in load_catalog(overrides=config_file).values():
@@ -79,7 +80,7 @@ def compile_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]
                 view=rule.view,
                 summary=rule.summary,
                 description=rule.description,
-                runbook=rule.runbook,
+                runbook=without_queries(rule.runbook),
                 severity_sql=severity_sql(rule, "datafusion"),
                 evidence=tuple(name for name in VIEWS[rule.view] if name in mentioned),
                 undecidable=undecidable_columns(rule, "rest"),

@@ -1,64 +1,78 @@
-"""Descriptions: a template with named numbers becomes a sentence that a person reads."""
+"""Render the description of a finding from a rule's template and the values of one row."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from string import Formatter
-from typing import Any
 
 from sparkfuse_rules.errors import RuleError
 
 UNKNOWN = "unknown"
 _NUMBER_FORMAT = re.compile(r",?(\.\d{1,2})?[fd]?|\.\d{1,2}%|,")
-# What each value of a column of words means: {moved:both=it computes more|wall=it driver_idle}.
 _CHOICE_FORMAT = re.compile(r"\w+=[^|{}]+(\|\w+=[^|{}]+)*")
+_COUNT_FORMAT = re.compile(r"count [a-z]+( [a-z]+)*")
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_STAGE_NAME, _STAGE_ID = "stage_name", "stage_id"
 
 
-def render(template: str, row: Mapping[str, Any]) -> str:
-    """Fill ``{column}``, ``{column:bytes}``, ``{column:duration}`` (from ms) or a number format such as ``{x:.0f}``.
+def render(template: str, row: Mapping[str, object]) -> str:
+    """Return the template with its placeholders replaced by the values of ``row``.
 
-    A column of words may be said in others: ``{column:word=what it means|other=what that means}``.
+    Placeholders:
+    ``{column}``, or with a number format such as ``{column:.0f}``;
+    ``{column:bytes}`` and ``{column:duration}`` (from ms), with a unit;
+    ``{column:count task}``, a number with a noun: 1 task, 2 tasks;
+    ``{column:word=text|other=other text}``, the text for a value;
+    ``{column:?text with {placeholders}}``, a text that is left out when the column is absent;
+    ``{stage_name:id}``, the stage's name and its id in parentheses.
 
-    A value that is absent or does not fit its format reads ``unknown``; nothing in the row is ever parsed,
-    so braces and format signs in a user's text stay what they are. Raises RuleError for a broken template.
+    An absent value, or one that does not fit its format, is rendered as ``unknown``. An absent ``stage_name`` is
+    rendered as Spark's ``stage_id``. Values are never parsed, so braces in a user's text stay as they are.
+    Raises RuleError if the template is malformed.
     """
     return "".join(
-        literal + (_shown(row.get(name), spec or "") if name is not None else "")
-        for literal, name, spec, _ in _parsed(template)
+        literal + (_rendered(name, spec, row) if name is not None else "") for literal, name, spec in _parsed(template)
     )
 
 
 def placeholders(template: str) -> tuple[tuple[str, str], ...]:
-    """Names and formats that the template uses. Raises RuleError for a broken or unknown format."""
-    found = tuple((name, spec or "") for _, name, spec, _ in _parsed(template) if name is not None)
+    """Return the names and formats that the template uses, the columns that a default needs included.
+
+    Raises RuleError if the template is malformed or has an unknown format.
+    """
+    found = tuple(_all_placeholders(template))
     for name, spec in found:
         if not name.isidentifier():
             raise RuleError(f"placeholder {{{name}}} must be the name of a column or param")
-        known = spec in ("bytes", "duration") or _NUMBER_FORMAT.fullmatch(spec) or _CHOICE_FORMAT.fullmatch(spec)
-        if not known:
+        if not _is_known_format(name, spec):
             raise RuleError(
-                f"placeholder {{{name}:{spec}}} has an unknown format; use bytes, duration, a number's like .0f, "
-                "or word=what it means|other=what that means"
+                f"placeholder {{{name}:{spec}}} has an unknown format; use bytes, duration, count noun, "
+                "a number format like .0f, word=text|other=other text, or ?text for an optional text"
             )
-    return found
+    needs_id = any(name == _STAGE_NAME for name, _ in found) and not any(name == _STAGE_ID for name, _ in found)
+    return (*found, (_STAGE_ID, "")) if needs_id else found
 
 
-def bind(template: str, values: Mapping[str, Any]) -> str:
-    """Fill the placeholders of ``values`` only and leave the others for render."""
+def bind(template: str, values: Mapping[str, object]) -> str:
+    """Replace the placeholders of ``values`` only; the result is a template for ``render``."""
     parts = []
-    for literal, name, spec, _ in _parsed(template):
+    for literal, name, spec in _parsed(template):
         parts.append(literal.replace("{", "{{").replace("}", "}}"))
-        if name is not None:
-            whole = f"{{{name}:{spec}}}" if spec else f"{{{name}}}"
-            parts.append(_shown(values[name], spec or "") if name in values else whole)
+        if name is None:
+            continue
+        if spec.startswith("?"):
+            parts.append(f"{{{name}:?{bind(spec[1:], values)}}}")
+        elif name in values:
+            parts.append(_formatted(values[name], spec))
+        else:
+            parts.append(f"{{{name}:{spec}}}" if spec else f"{{{name}}}")
     return "".join(parts)
 
 
 def readable_bytes(value: float) -> str:
-    """Bytes for people: 1536 gives 1.5 KiB."""
+    """Return bytes with a unit: 1536 gives 1.5 KiB."""
     size, unit = abs(float(value)), 0
     while size >= 1023.95 and unit < len(_BYTE_UNITS) - 1:
         size, unit = size / 1024, unit + 1
@@ -67,7 +81,7 @@ def readable_bytes(value: float) -> str:
 
 
 def readable_duration(milliseconds: float) -> str:
-    """Milliseconds for people: 850 ms, 12.5 s, 3 min 20 s, 2 h 5 min."""
+    """Return a duration with its units: 850 ms, 12.5 s, 3 min 20 s, 2 h 5 min."""
     sign, ms = "-" if milliseconds < 0 else "", abs(float(milliseconds))
     if ms < 1000:
         return f"{sign}{ms:.0f} ms"
@@ -78,21 +92,54 @@ def readable_duration(milliseconds: float) -> str:
     return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds % 60} s"
 
 
-def _parsed(template: str) -> list[tuple[str, str | None, str | None, str | None]]:
+def _parsed(template: str) -> list[tuple[str, str | None, str]]:
     try:
-        return list(Formatter().parse(template))
+        return [(literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template)]
     except ValueError as error:
-        raise RuleError(f"the description {template!r} is broken: {error}") from error
+        raise RuleError(f"the description {template!r} is malformed: {error}") from error
 
 
-def _shown(value: Any, spec: str) -> str:
+def _all_placeholders(template: str) -> Iterator[tuple[str, str]]:
+    for _, name, spec in _parsed(template):
+        if name is None:
+            continue
+        yield name, spec
+        if spec.startswith("?"):
+            yield from _all_placeholders(spec[1:])
+
+
+def _is_known_format(name: str, spec: str) -> bool:
+    if spec == "id":
+        return name == _STAGE_NAME
+    if spec in ("bytes", "duration") or (spec.startswith("?") and len(spec) > 1):
+        return True
+    return any(pattern.fullmatch(spec) for pattern in (_NUMBER_FORMAT, _CHOICE_FORMAT, _COUNT_FORMAT))
+
+
+def _rendered(name: str, spec: str, row: Mapping[str, object]) -> str:
+    value = row.get(name)
+    if spec.startswith("?"):
+        return "" if value is None else render(spec[1:], row)
+    if name == _STAGE_NAME:
+        return _stage(value, row.get(_STAGE_ID), with_id=spec == "id")
+    return _formatted(value, spec)
+
+
+def _stage(name: object, stage_id: object, *, with_id: bool) -> str:
+    if not name:
+        return _formatted(stage_id, "")
+    return f"{name} (id {stage_id})" if with_id and stage_id is not None else str(name)
+
+
+def _formatted(value: object, spec: str) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return UNKNOWN
     try:
-        if spec == "bytes":
-            return readable_bytes(float(value))
-        if spec == "duration":
-            return readable_duration(float(value))
+        if spec in ("bytes", "duration"):
+            number = float(value)  # type: ignore[arg-type]  # anything else is reported as unknown
+            return readable_bytes(number) if spec == "bytes" else readable_duration(number)
+        if spec.startswith("count "):
+            return f"{value:,} {spec.removeprefix('count ')}{'' if value == 1 else 's'}"
         if "=" in spec:
             return dict(choice.split("=", 1) for choice in spec.split("|")).get(str(value), UNKNOWN)
         return format(value, spec)

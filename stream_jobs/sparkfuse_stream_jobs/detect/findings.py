@@ -15,11 +15,11 @@ from sparkfuse_rules.compiler import columns
 from sparkfuse_rules.describe import placeholders, render
 from sparkfuse_rules.owners import Owners
 from sparkfuse_rules.rule import Rule
+from sparkfuse_rules.runbooks import rule_runbook_url
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.subjects import scope
 
 MAX_EVIDENCE = 4000  # characters of one column: collectors cap a stack, but not every name
-RUNBOOK = "{base}/rules/{rule}#runbook"
 # Columns that are evidence even if the rule does not mention them, because runbooks refer to them.
 _ALWAYS = ("stack",)
 _LOCATION = ("stage_id", "stage_attempt", "task_id", "executor_id")
@@ -64,7 +64,7 @@ class FindingBuilder:
             scope=found_in,
             summary=rule.summary,
             description=render(rule.description, values),
-            runbook_url=RUNBOOK.format(base=self.runbooks, rule=rule_id),
+            runbook_url=rule_runbook_url(self.runbooks, rule_id),
             started_ms=started_ms,
             evidence_ms=row.window_end_ms,
             runs=[_run(row, values, self.evidence[rule_id], severity, started_ms)],

@@ -23,7 +23,7 @@ def finding(scope: str = "stage:1", app_id: str = "app-1", **fields) -> Finding:
         "scope": scope,
         "summary": "One task of the stage has most of the data",
         "description": "Task 7 read 2.1 GB",
-        "runbook_url": "https://docs.sparkfuse.example/rules/stage_skew#runbook",
+        "runbook_url": "https://docs.sparkfuse.example/rules/stage_skew.md#runbook",
         "started_ms": now_ms() - 1000,
         "updated_ms": now_ms(),
         "evidence_ms": now_ms() - 500,

@@ -129,7 +129,8 @@ def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(dete
     assert one.evidence["baseline_runs"] == "5"
     assert one.evidence["moved"] == "both"
     assert float(one.evidence["expected_ms"]) == pytest.approx(20_000, rel=0.01)
-    assert "5 earlier runs make 20.0 s the" in firing.description
+    assert "Expected 20.0 s for this" in firing.description
+    assert "(5 earlier runs)" in firing.description
     assert resolved.resolved_ms == rows[-1].window_end_ms
     assert resolved.started_ms == firing.started_ms
 
@@ -262,7 +263,7 @@ def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_n
 
     assert found["task_failures"].scope.startswith("stage:")
     assert {found[rule].scope for rule in ("job_failed", "executor_lost")} == {"application"}
-    assert "user_exception (user_code; a retry: never)" in found["job_failed"].description
+    assert "with user_exception (user_code). A retry will fail in the same way." in found["job_failed"].description
     assert "First cause: java.lang.ArithmeticException: / by zero" in found["task_failures"].description
     assert found["executor_lost"].runs[0].evidence["failure"] == "node_lost"
     assert zombie.runs[0].evidence["outlived_ms"] == "300000"

@@ -71,7 +71,7 @@ def test_a_real_finding_becomes_this_alert():
             "completeness": "100.0%",
             "evidence_time": "2026-11-21T02:01:00.000Z",
             "evidence": "activity=idle, cpu_since_progress_ms=20, stalled_ms=48000",
-            "runbook_url": "https://docs.sparkfuse.example/rules/task_stuck#runbook",
+            "runbook_url": "https://docs.sparkfuse.example/rules/task_stuck.md#runbook",
             "dashboard_url": link,
         },
         "startsAt": "2026-11-21T02:01:00.000Z",

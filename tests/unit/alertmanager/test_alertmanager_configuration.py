@@ -10,6 +10,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_alertmanager.render import DestinationRefused, Destinations, write_alertmanager, write_prometheus
 from sparkfuse_contracts import metric_names
+from sparkfuse_contracts.settings import DEFAULTS
+from sparkfuse_rules.runbooks import pipeline_runbook_url
 
 
 @pytest.fixture
@@ -138,7 +140,7 @@ def test_pipeline_alerts_are_complete(room, repository):
 
         assert set(alert["annotations"]) == {"summary", "description", "runbook_url"}
         assert "{{" not in alert["annotations"]["summary"]
-        assert alert["annotations"]["runbook_url"].endswith(f"/runbooks/pipeline#{name.lower()}")
+        assert alert["annotations"]["runbook_url"] == pipeline_runbook_url(DEFAULTS["SPARKFUSE_RUNBOOK_URL"], name)
         assert f"\n## {name}\n" in runbook
         assert alert["labels"]["severity"] in {"critical", "warning", "info"}
         assert (name, True) in outcomes

@@ -56,7 +56,7 @@ def test_long_labels_stay_apart():
 @pytest.mark.parametrize(
     ("text", "accepted"),
     [
-        ("https://docs.sparkfuse.example/rules/stage_skew#runbook", True),
+        ("https://docs.sparkfuse.example/rules/stage_skew.md#runbook", True),
         ("http://127.0.0.1:3000/d/x?var-app_id=a%20b&to=now", True),
         ("javascript:alert(1)", False),
         ("https://evil|x", False),

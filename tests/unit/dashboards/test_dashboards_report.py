@@ -83,7 +83,7 @@ def test_findings_come_first_the_worst_on_top_with_what_to_do() -> None:
     analysis["findings"] = [report_scenario.finding(0, "info"), report_scenario.finding(1, "critical", summary="Worst")]
     html = report_html(analysis, None)
 
-    assert html.index("Worst") < html.index("One task of the stage has most")
+    assert html.index("Worst") < html.index("One task of the stage has far more")
     assert (
         html.index("What to do") < html.index('id="timeline"') < html.index('id="stages"') < html.index('id="evidence"')
     )

@@ -29,24 +29,50 @@ from sparkfuse_rules.errors import RuleError
         ("{x:wall=It waits|both=a = b}.", {"x": "both"}, "a = b."),
         ("{x:wall=It waits}.", {"x": "cpu"}, "unknown."),
         ("{x:wall=It waits}.", {}, "unknown."),
+        ("{x:count running task}", {"x": 1}, "1 running task"),
+        ("{x:count task}", {"x": 12345}, "12,345 tasks"),
+        ("{x:count task}", {}, "unknown"),
+        ("took 5 s{x:?, limit {x:bytes}}", {"x": 2048}, "took 5 s, limit 2.0 KiB"),
+        ("took 5 s{x:?, limit {x:bytes}}", {}, "took 5 s"),
+        ("{x:?a{y:? b {z}}}", {"x": 1, "y": 2, "z": 3}, "a b 3"),
+        ("Stage {stage_name} runs", {"stage_name": "q7: scan a", "stage_id": 4}, "Stage q7: scan a runs"),
+        ("Stage {stage_name} runs", {"stage_id": 4}, "Stage 4 runs"),
+        ("Stage {stage_name} runs", {"stage_name": "", "stage_id": 4}, "Stage 4 runs"),
+        ("Stage {stage_name} runs", {}, "Stage unknown runs"),
+        ("stage {stage_name:id}", {"stage_name": "q7: scan a", "stage_id": 4}, "stage q7: scan a (id 4)"),
+        ("stage {stage_name:id}", {"stage_name": None, "stage_id": 4}, "stage 4"),
     ],
 )
-def test_a_template_becomes_a_sentence(template, row, expected):
-    """Numbers get units, what is absent reads unknown, and a user's text is never parsed."""
+def test_template_is_rendered(template, row, expected):
+    """Numbers get units, absent values are unknown or left out, and a user's text is never parsed."""
     assert render(template, row) == expected
 
 
 @pytest.mark.parametrize(
-    "template", ["{x:>9999999}", "{x!r}{", "{x.__class__}", "{0}", "{x:s}", "{x:{y}}", "{x:a=}", "{x:a=b|}", "{x:=b}"]
-)
-def test_a_broken_template_is_refused(template):
-    """Formats that could blow up, or reach into objects, are refused before the first row."""
+    "template",
+    [
+        "{x:>9999999}", "{x!r}{", "{x.__class__}", "{0}", "{x:s}", "{x:{y}}", "{x:a=}", "{x:a=b|}", "{x:=b}", "{x:?}",
+        "{x:?a {0}}", "{x:?a {y:>99}}", "{x:id}", "{x:count}", "{x:count }",
+    ],
+)  # fmt: skip
+def test_malformed_template_is_rejected(template):
+    """Formats that need unbounded memory, or access attributes, are rejected before the first row."""
     with pytest.raises(RuleError):
         placeholders(template)
 
 
+def test_stage_name_requires_the_stage_id():
+    """The id is the default of the name, so it is among the columns that a description reads."""
+    assert placeholders("{x:?{stage_name}}") == (("x", "?{stage_name}"), ("stage_name", ""), ("stage_id", ""))
+
+
 def test_params_are_bound_and_columns_stay():
-    """A budget is written once; braces in the text survive."""
+    """A param is replaced, also within an optional text; columns and braces in the text stay."""
+    optional = bind("{x:? of {budget:bytes} {{}}}", {"budget": 2048})
+
+    assert render(optional, {"x": 1}) == " of 2.0 KiB {}"
+    assert render(optional, {}) == ""
+
     bound = bind("{{a}} {spilled:bytes} of {budget:bytes}", {"budget": 2048})
 
     assert bound == "{{a}} {spilled:bytes} of 2.0 KiB"
@@ -54,13 +80,13 @@ def test_params_are_bound_and_columns_stay():
 
 
 @given(st.integers(min_value=-(2**63), max_value=2**63))
-def test_any_number_can_be_read(number):
-    """No size and no duration breaks the sentence, and it stays short."""
+def test_any_number_is_rendered_short(number):
+    """Every size and duration has a short text."""
     assert len(readable_bytes(number)) < 20
     assert len(readable_duration(number)) < 32
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b"]), st.one_of(st.none(), st.text(), st.floats(), st.integers())))
 def test_rendering_never_fails(row):
-    """Whatever a row holds, a finding gets its sentence."""
+    """Every row gives a description."""
     assert "x" in render("x {a:bytes} {a:duration} {b:.1f} {b}", row)

@@ -1,0 +1,28 @@
+"""Find the runbooks: where they are published, and which SQL queries they contain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_QUERY = re.compile(r"^ *```sql\n(.*?)^ *```(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def rule_runbook_url(base: str, rule_id: str) -> str:
+    """Return the address of a rule's runbook; ``base`` is where the folder ``docs`` is published."""
+    return f"{base.rstrip('/')}/rules/{rule_id}.md#runbook"
+
+
+def pipeline_runbook_url(base: str, alert: str) -> str:
+    """Return the address of the runbook of one of the pipeline's own alerts."""
+    return f"{base.rstrip('/')}/runbooks/pipeline.md#{alert.lower()}"
+
+
+def queries(runbook: str) -> Sequence[str]:
+    """Return the SQL queries of a runbook in Markdown."""
+    return [found[1] for found in _QUERY.finditer(runbook)]
+
+
+def without_queries(runbook: str) -> str:
+    """Return a runbook without its SQL: an analysis of event logs has no store to query."""
+    return _QUERY.sub("", runbook).strip()

@@ -1,0 +1,44 @@
+"""The addresses and queries of runbooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.compiled import compile_offline
+from sparkfuse_rules.runbooks import pipeline_runbook_url, queries, rule_runbook_url, without_queries
+
+CATALOG = load_catalog()
+
+
+@pytest.mark.parametrize("rule_id", list(CATALOG))
+def test_rule_runbook_url_leads_to_its_page(rule_id: str, repository: Path) -> None:
+    """The address is a file below docs and a heading in it."""
+    path, _, heading = rule_runbook_url("docs/", rule_id).partition("#")
+
+    assert f"\n## {heading.capitalize()}\n" in (repository / path).read_text(encoding="utf-8")
+
+
+def test_pipeline_runbook_url_leads_to_its_section(repository: Path) -> None:
+    """The address is a file below docs and a heading in it, in lower case as in rendered Markdown."""
+    path, _, heading = pipeline_runbook_url("docs", "SparkfuseProcessDown").partition("#")
+    headings = [
+        line[3:].lower() for line in (repository / path).read_text(encoding="utf-8").splitlines() if "## " in line
+    ]
+
+    assert heading in headings
+
+
+def test_queries_are_read_from_a_runbook() -> None:
+    """Each fenced SQL block is one query; the text stays without them."""
+    runbook = "1. Look:\n   ```sql\n   SELECT 1\n   ```\n2. Or:\n```sql\nSELECT 2\n```"
+
+    assert [query.strip() for query in queries(runbook)] == ["SELECT 1", "SELECT 2"]
+    assert without_queries(runbook) == "1. Look:\n2. Or:"
+
+
+def test_offline_runbooks_have_no_queries() -> None:
+    """An analysis of event logs has no store, so its runbooks contain no SQL."""
+    assert not [rule.id for rule in compile_offline() if "SELECT" in rule.runbook or "```" in rule.runbook]
