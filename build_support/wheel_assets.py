@@ -1,4 +1,4 @@
-"""Puts each room's files that are not Python into the wheel, where `sparkfuse_contracts.assets` finds them."""
+"""Adds files that are not Python to the wheel, where `sparkfuse_contracts.assets` finds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Room, its package, and the files and folders that the package reads at run time.
+# Folder of a component, its package, and the files and folders that the package reads at run time.
 ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "alertmanager",
@@ -19,6 +19,7 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "sparkfuse_contracts",
         (
             "topics.yaml",
+            "shared",
             "spark_configuration.yaml",
             "examples",
             "generated/clickhouse",

@@ -1,4 +1,4 @@
-"""Producers of the tests."""
+"""Kafka producers for tests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from confluent_kafka import Producer
 
 
 def in_order(bootstrap: str, **settings: object) -> Producer:
-    """A producer whose records stand in a partition in the order in which it was given them, whatever it had to repeat.
+    """Return a producer that keeps the order of records in a partition, also when it retries a batch.
 
-    A topic that was just made may refuse the first batch while the next one is on its way.
+    A new topic may reject the first batch while the next one is already sent.
     """
     return Producer({
         "bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "enable.idempotence": True, **settings,

@@ -1,4 +1,4 @@
-"""Processes that a test started or found, seen from outside."""
+"""State of processes, read from /proc."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not fetched by its parent yet (a zombie) does not."""
+    """Return whether a process runs; a zombie does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()[0] not in {"Z", "X"}
-    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or before it was read
+    except (FileNotFoundError, ProcessLookupError):  # it exited before or while its file was read
         return False

@@ -1,4 +1,4 @@
-"""Waiting for a condition with a deadline, so that no test sleeps for a guessed time."""
+"""Waits for a condition with a deadline, so that no test sleeps."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-Seen = TypeVar("Seen")
+Answer = TypeVar("Answer")
 
-LOOK_EVERY_SECONDS = 0.05
-"""Between two looks: short against what is waited for, long against what a look costs."""
+POLL_SECONDS = 0.05
+"""Time between two calls of the condition."""
 
 
-def wait_for(condition: Callable[[], Seen], seconds: float, what: str) -> Seen:
-    """The first true answer of the condition.
+def wait_for(condition: Callable[[], Answer], seconds: float, what: str) -> Answer:
+    """Call the condition until its answer is true, and return that answer.
 
     Args:
-        condition: called again and again; what it raises is the test's failure.
+        condition: called repeatedly; an exception fails the test.
         seconds: the deadline, from now.
         what: the end of the sentence "after 10 s still waiting for ...".
 
     Raises:
-        TimeoutError: the deadline passed; tells what was waited for and the last answer.
+        TimeoutError: the deadline passed; the message contains `what` and the last answer.
     """
     deadline = time.monotonic() + seconds
     pause = threading.Event()
     while True:
-        seen = condition()
-        if seen:
-            return seen
+        answer = condition()
+        if answer:
+            return answer
         if time.monotonic() >= deadline:
-            raise TimeoutError(f"after {seconds:g} s still waiting for {what}; last answer: {seen!r}")
-        pause.wait(LOOK_EVERY_SECONDS)
+            raise TimeoutError(f"after {seconds:g} s still waiting for {what}; last answer: {answer!r}")
+        pause.wait(POLL_SECONDS)

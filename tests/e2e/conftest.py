@@ -1,4 +1,4 @@
-"""One running stack for the end-to-end tests, started by the command line as a user would."""
+"""One running stack for the end-to-end tests, started with the command line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ UP = (sys.executable, "-m", "sparkfuse.main", "up", "--free-ports")
 
 @dataclasses.dataclass
 class RunningStack:
-    """A stack that `sparkfuse up` runs.
+    """A stack that `sparkfuse up` started.
 
     Attributes:
         home: its folder.
@@ -57,13 +57,13 @@ class RunningStack:
     up: subprocess.Popen[bytes]
 
     def ask(self, *arguments: str) -> Any:
-        """What the command line answers with --json."""
+        """Run a command with --json and return its document."""
         done = self.command(*arguments, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """The command line, with the addresses of this stack."""
+        """Run a command with the addresses of this stack."""
         command = [sys.executable, "-m", "sparkfuse.main", *arguments]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, **self.addresses}
@@ -76,7 +76,7 @@ class RunningStack:
         return spark_job.start(f"job-{name}", script, arguments, properties, configuration, {}, self.home / "logs")
 
     def pages(self, job: str, rule: str, status: str = "firing") -> list[dict[str, Any]]:
-        """Alerts about a job and rule that reached the webhook, one for each notification."""
+        """Return the alerts about a job and a rule that the webhook received, one per notification."""
         return [
             alert
             for delivery in self.receiver.deliveries
@@ -87,7 +87,7 @@ class RunningStack:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    """`sparkfuse up` on free ports with a configuration that lets the fuse act."""
+    """Start `sparkfuse up` on free ports with a configuration that allows the fuse to act."""
     home = tmp_path_factory.mktemp("stack")
     configuration = home / "sparkfuse.yaml"
     configuration.write_text(OF_STACK)
@@ -111,12 +111,12 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
 
 @dataclasses.dataclass
 class Jobs:
-    """Jobs that run beside each other, because most of their time they wait to be told stuck.
+    """Jobs that run in parallel, because most of the time they hang.
 
     Attributes:
-        hung: a user's own script, with the jar and one line of configuration.
+        hung: a user's script with the properties file.
         runaway: a sort that the fuse may stop.
-        canary: carries secrets, fails, and hangs at last.
+        canary: contains secrets, has failing tasks, and hangs at its end.
         event_logs: where the canary's event log is.
     """
 
@@ -128,7 +128,7 @@ class Jobs:
 
 @pytest.fixture(scope="session")
 def jobs(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
-    """All three, begun at once."""
+    """Start all three jobs at once."""
     folder = tmp_path_factory.mktemp("jobs")
     script, secrets, event_logs = folder / "own_job.py", folder / "secrets.json", folder / "event-logs"
     script.write_text(OWN_SCRIPT)

@@ -1,9 +1,9 @@
-"""The secrets that the canary carries, each where people put them."""
+"""The secrets of the canary job, each in a place where users put secrets."""
 
 import re
 from collections.abc import Mapping
 
-# Where the job's own code has them; what its configuration holds stands in CONFIGURATION.
+# Secrets in the code of the job; those of its configuration are in CONFIGURATION.
 IN_CODE = {
     "application name": "cnryAppName8f3K2",
     "job description": "cnryJobDescr7Qx1",
@@ -47,15 +47,15 @@ CONFIGURATION = {
     "spark.my.jaas": 'ScramLoginModule required username="u" password="cnryJaas8Cn9";',
     "spark.my.jdbc": "jdbc:sqlserver://db;user=u;pwd=cnryJdbcPwd2Xv1",
     "spark.executorEnv.AUTHORIZATION": "Bearer cnryExecutorEnv5Gt7",
-    # Keys that pass by name, with a secret in their value all the same.
+    # Keys with an allowed name whose value contains a secret.
     "spark.openlineage.parentJobName": "dag?token=cnryParentJob4Lf3",
     "spark.sparkfuse.owner": "ask me, password=cnryOwner6Rj8",
     "spark.yarn.queue": "etl secret=cnryQueue1Ok2",
-    # Settings are capped at 512 characters: here that is in the middle of the password, far from its @.
+    # Settings are truncated at 512 characters, which is inside this password.
     "spark.openlineage.rootParentJobName": f"{'dag ' * 120}https://me:cnryCutUser4Yb{'0' * 40}@db.example",
 }
 IN_CONFIGURATION = {key: re.findall(r"cnry\w+", value)[0] for key, value in CONFIGURATION.items()}
 PLANTED: Mapping[str, str] = {**IN_CODE, **IN_CONFIGURATION}
 DISTINCT_CHARS = 12
-# The beginning of a secret is one, too: a pattern that stops too early leaves it. Numbers begin alike everywhere.
+# The first characters of a secret must not be found either, because a pattern may stop too early.
 SOUGHT = {name: secret if secret[0].isdigit() else secret[:DISTINCT_CHARS] for name, secret in PLANTED.items()}

@@ -1,4 +1,4 @@
-"""Secrets that a job carries are found nowhere behind it: not in Kafka, the store, alerts, logs, the report."""
+"""Secrets of a job appear nowhere in Sparkfuse: not in Kafka, the store, alerts, logs or the report."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.e2e.planted import PLANTED, SOUGHT
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(1_800)
-# Older than what `backfill` takes for a log that is still being written.
+# Old enough that `backfill` does not treat the log as still being written.
 ENDED_SECONDS = 2 * 3600
 
 
 @dataclasses.dataclass
 class Watched:
-    """What the canary left behind, and the stack that watched it."""
+    """The output of the canary job, and the stack that watched it."""
 
     stack: RunningStack
     event_logs: Path
@@ -37,7 +37,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def watched(stack: RunningStack, jobs: Jobs) -> Watched:
-    """The canary has run until its last task hung and somebody was paged about it."""
+    """Wait until the last task of the canary hangs and the webhook was called."""
     try:
         wait_for(lambda: _paged(stack) or jobs.canary.exit_code() is not None, 300, "the page about the hanging canary")
         assert jobs.canary.exit_code() is None, jobs.canary.last_lines(30)
@@ -56,8 +56,8 @@ def _stored(stack: RunningStack) -> bool:
     return any(each["job_key"].startswith("dag") and each["finished_tasks"] for each in stack.ask("runs"))
 
 
-def test_the_canary_carried_every_secret(watched: Watched) -> None:
-    """The search below can find something: Spark's own event log holds most of them, and the job's output failures."""
+def test_canary_contains_every_secret(watched: Watched) -> None:
+    """The search of the tests below works: it finds the secrets in Spark's event log and in the job's output."""
     text = "".join(path.read_text() for path in watched.event_logs.rglob("*") if path.is_file())
     found = {name for name, secret in PLANTED.items() if secret in text}
 
@@ -65,16 +65,16 @@ def test_the_canary_carried_every_secret(watched: Watched) -> None:
     assert (watched.stack.home / "logs" / "job-canary.log").read_text().count("failed as it should") == 3
 
 
-def test_no_secret_is_in_kafka(watched: Watched) -> None:
-    """Every record of every topic, keys and headers too."""
+def test_kafka_contains_no_secret(watched: Watched) -> None:
+    """Keys, values and headers of all records of all topics are searched."""
     records = list(_records(watched.stack.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"]))
 
     assert len(records) > 100
     assert _found(b"\n".join(records)) == []
 
 
-def test_no_secret_is_in_the_store(watched: Watched) -> None:
-    """Every row of every table."""
+def test_store_contains_no_secret(watched: Watched) -> None:
+    """All rows of all tables are searched."""
     url = watched.stack.addresses["SPARKFUSE_CLICKHOUSE_URL"]
     tables = _select(url, "SELECT name FROM system.tables WHERE database = currentDatabase() FORMAT TSV").split()
     content = {table: _select(url, f"SELECT * FROM `{table}` FORMAT JSONEachRow") for table in tables}
@@ -83,21 +83,21 @@ def test_no_secret_is_in_the_store(watched: Watched) -> None:
     assert {table: _found(text.encode()) for table, text in content.items() if _found(text.encode())} == {}
 
 
-def test_no_secret_is_in_an_alert(watched: Watched) -> None:
-    """What reached the webhook."""
+def test_alerts_contain_no_secret(watched: Watched) -> None:
+    """All webhook deliveries are searched."""
     assert _found(json.dumps([each.payload for each in watched.stack.receiver.deliveries]).encode()) == []
 
 
-def test_no_secret_is_in_a_log(watched: Watched) -> None:
-    """What the stack's processes wrote; the job's own output is its own."""
+def test_process_logs_contain_no_secret(watched: Watched) -> None:
+    """The logs of all processes of the stack are searched, but not the output of the job."""
     logs = [path for path in watched.stack.home.rglob("*.log") if not path.name.startswith("job-")]
 
     assert logs
     assert {path.name: _found(path.read_bytes()) for path in logs if _found(path.read_bytes())} == {}
 
 
-def test_no_secret_is_in_what_is_made_of_the_event_log(watched: Watched, tmp_path: Path) -> None:
-    """`analyze` on the screen, as JSON and as the report."""
+def test_analysis_contains_no_secret(watched: Watched, tmp_path: Path) -> None:
+    """The text, JSON and HTML output of `analyze` is searched."""
     [log] = list(watched.event_logs.iterdir())
     report = tmp_path / "report.html"
     screen = _sparkfuse("analyze", str(log), "--html", str(report))
@@ -111,8 +111,8 @@ def test_no_secret_is_in_what_is_made_of_the_event_log(watched: Watched, tmp_pat
 
 
 @pytest.mark.parametrize("command", ["ship", "backfill"])
-def test_no_secret_is_in_what_is_sent_of_the_event_log(watched: Watched, tmp_path: Path, command: str) -> None:
-    """The log of a job that no plugin watched, shipped as live facts and backfilled as history, on the same broker.
+def test_shipped_event_log_contains_no_secret(watched: Watched, tmp_path: Path, command: str) -> None:
+    """The log of a job without the plugin is shipped and backfilled to the same broker, and all records are searched.
 
     Under a prefix of its own, so that the stack takes it for no job that runs.
     """
@@ -130,7 +130,7 @@ def test_no_secret_is_in_what_is_sent_of_the_event_log(watched: Watched, tmp_pat
 
 
 def _as_of_no_plugin(event_logs: Path, copied: Path, *, ended: bool) -> Path:
-    """A copy of the logs without the plugin's name, because the shipper leaves facts of watched jobs to the plugin.
+    """Copy the logs without the name of the plugin, because the shipper sends no live facts of jobs with the plugin.
 
     A log without an end is told from one that still grows by its age, so the copy is made old to be one that ended.
     """
@@ -151,7 +151,7 @@ def _sparkfuse(*arguments: str, **environment: str) -> str:
 
 
 def _found(content: bytes) -> list[str]:
-    """Of which of the planted secrets the beginning is in it."""
+    """Return the secrets whose first characters are in the content."""
     return [name for name, beginning in SOUGHT.items() if beginning.encode() in content]
 
 
@@ -162,7 +162,7 @@ def _select(url: str, statement: str) -> str:
 
 
 def _records(bootstrap: str, prefix: str = "sparkfuse") -> Iterator[bytes]:
-    """Key, value and headers of each record that is there now, in all topics of a prefix."""
+    """Yield key, value and headers of all present records in the topics of a prefix."""
     consumer = Consumer({
         "bootstrap.servers": bootstrap,
         "group.id": "canary",

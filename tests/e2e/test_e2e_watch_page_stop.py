@@ -1,4 +1,4 @@
-"""A real Spark job is watched, paged about and stopped, through every real part."""
+"""A real Spark job is watched, notified about and stopped, with all real parts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.e2e.conftest import Jobs, RunningStack
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(1_800)
-# What a shell starts in the background ignores Ctrl-C, and so do its children; who presses it sits at a terminal.
+# A background process of a shell ignores SIGINT, and so do its children; a user at a terminal has the default.
 IN_A_TERMINAL = ("env", "--default-signal=INT")
 
 
-def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
-    """A user's own script, with the jar and one line of configuration, hangs and is paged about once.
+def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
+    """A user's script with the properties file hangs and causes one page.
 
     Meanwhile a runaway sort is stopped by the fuse, its code is told why, and the receipt is in the store.
     """
@@ -33,7 +33,7 @@ def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack,
         assert "the session is usable: 10 rows" in runaway.last_lines(40)
 
         wait_for(lambda: stack.pages("own_job", "task_stuck"), 300, "the page about the hung task")
-        # Rules are taken up by a detection that starts again: what fires goes on and is not told twice.
+        # Detection restarts with the new rules: firing findings continue and are not notified twice.
         assert stack.command("rules", "apply", "--home", str(stack.home)).returncode == 0
         acted = wait_for(lambda: of(stack.ask("actions"), outcome="acted"), 120, "the receipt in the store")
         stuck = {"rule": "task_stuck", "job_key": "own_job"}
@@ -54,9 +54,9 @@ def test_a_hung_task_is_paged_once_and_a_runaway_is_stopped(stack: RunningStack,
 
 
 def wait_for_the_fuse(stack: RunningStack, runaway: Process) -> None:
-    """The runaway is stopped within ten minutes; else says how far the stack came with it."""
+    """Wait up to ten minutes until the runaway is stopped; on failure report the state of the stack."""
     try:
-        # On two cores that others use too, the 2.5 GB that it must spill first take minutes.
+        # On two shared cores the sort needs minutes to spill 2.5 GB.
         wait_for(lambda: runaway.exit_code() is not None, 600, "the fuse")
     except TimeoutError as late:
         account = {what: stack.ask(what) for what in ("runs", "findings", "actions")}
@@ -64,17 +64,17 @@ def wait_for_the_fuse(stack: RunningStack, runaway: Process) -> None:
 
 
 def of(rows: list[dict[str, Any]], **wanted: object) -> list[dict[str, Any]]:
-    """The rows that have all these values."""
+    """Return the rows that have all these values."""
     return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
 
 def ended(runs: list[dict[str, Any]], job_key: str) -> list[dict[str, Any]]:
-    """The runs of a job that are over, well or not."""
+    """Return the ended runs of a job, successful or not."""
     return [run for run in of(runs, job_key=job_key) if run["status"] != "running"]
 
 
-def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
-    """However early the stack is interrupted, every process it started is gone when it is."""
+def test_ctrl_c_stops_all_processes(tmp_path: Path) -> None:
+    """At any time of the start, Ctrl-C stops every process of the stack."""
     home = tmp_path / "home"
     up = subprocess.Popen(
         [*IN_A_TERMINAL, sys.executable, "-m", "sparkfuse.main", "up", "--home", str(home), "--free-ports"],
@@ -91,7 +91,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
 
 
 def of_home(home: Path) -> list[str]:
-    """Command lines of processes, other than ours, that mention the home folder in line or environment."""
+    """Return the command lines of other processes that mention the home folder in command or environment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,6 +1,6 @@
-"""A job with a secret in every place where people put them; it fails where it is told to, and hangs at last.
+"""A job with a secret in every place where users put secrets. Some of its tasks fail, and the last one hangs.
 
-Usage: canary_job.py SECRETS.json. The secrets come by file, so that nothing but the job knows them.
+Usage: canary.py SECRETS.json. The secrets are read from a file, so that only the job contains them.
 """
 
 import contextlib

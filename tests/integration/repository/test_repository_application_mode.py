@@ -21,7 +21,7 @@ Start = Callable[..., "subprocess.Popen[bytes]"]
 def environment(
     repository: Path, tmp_path: Path, kafka_bootstrap: str, topic_prefix: str, free_port: Callable[[], int]
 ) -> dict[str, str]:
-    """What compose sets for a Flink job, with this machine's ports."""
+    """Return the environment that compose sets for a Flink job, with free ports."""
     ports = {name: str(free_port()) for name in ("FLINK_RPC_PORT", "FLINK_REST_PORT", "SPARKFUSE_METRICS_PORT")}
     ensure_topics(kafka_bootstrap, topic_prefix)
     return {
@@ -39,7 +39,7 @@ def environment(
 
 @pytest.fixture
 def start(repository: Path, tmp_path: Path, environment: dict[str, str]) -> Iterator[Start]:
-    """Runs `flink.sh` with its arguments; every process that it started is ended with the test."""
+    """Return a function that runs `flink.sh`; all its processes are stopped at the end of the test."""
     started: list[subprocess.Popen[bytes]] = []
 
     def run(*arguments: str) -> "subprocess.Popen[bytes]":
@@ -78,8 +78,8 @@ def all_tasks_run(port: str) -> bool:
     return any(job["state"] == "RUNNING" and job["tasks"]["running"] == job["tasks"]["total"] > 0 for job in jobs)
 
 
-def test_a_job_runs_as_a_cluster_of_its_own(start: Start, environment: dict[str, str]):
-    """What compose runs works without Docker too: job manager, task manager, metrics, and a stop that ends the job."""
+def test_job_runs_in_application_mode(start: Start, environment: dict[str, str]):
+    """The script of the image starts job manager, task manager and metrics, and stops the job on SIGTERM."""
     manager = start("jobmanager", "windows")
     start("taskmanager", "127.0.0.1")
     wait_for(lambda: all_tasks_run(environment["FLINK_REST_PORT"]), 300, "all tasks of the job to run")
@@ -91,4 +91,4 @@ def test_a_job_runs_as_a_cluster_of_its_own(start: Start, environment: dict[str,
 
     manager.terminate()
 
-    assert manager.wait(60) != 0  # a container that stops like this is started again, unless somebody stopped it
+    assert manager.wait(60) != 0  # a container that exits like this is restarted, unless a user stopped it

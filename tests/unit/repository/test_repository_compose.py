@@ -14,7 +14,7 @@ from sparkfuse_contracts.settings import DEFAULTS
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["services"]
-# They have nothing to answer with: a task manager is watched by its job manager, the receiver only prints.
+# Services without a port to check: the job manager monitors its task manager, and the receiver only prints.
 WITHOUT_HEALTHCHECK = {"prepare", "windows-taskmanager", "detect-taskmanager", "receiver"}
 
 
@@ -30,8 +30,8 @@ def mounts() -> Iterator[tuple[str, Path]]:
                 yield name, ROOT / source
 
 
-def test_the_file_is_what_the_compose_specification_allows():
-    """Unknown keys, misspelt conditions and wrong durations are refused before anybody starts it."""
+def test_file_conforms_to_the_compose_specification():
+    """The file has no unknown keys, conditions or durations."""
     compose = parsed(TEXT)
     compose.validate()
 
@@ -39,30 +39,30 @@ def test_the_file_is_what_the_compose_specification_allows():
 
 
 @pytest.mark.parametrize(
-    "spoilt",
+    "mistake",
     [
         pytest.param(("restart: unless-stopped", "restart: sometimes"), id="restart"),
         pytest.param(("service_healthy", "service_helthy"), id="condition"),
         pytest.param(("healthcheck:", "helthcheck:"), id="key"),
     ],
 )
-def test_the_check_refuses_a_spoilt_file(spoilt: tuple[str, str]):
-    """The validator that the test above trusts does refuse mistakes."""
+def test_validator_rejects_mistakes(mistake: tuple[str, str]):
+    """The validator of the test above does reject mistakes."""
     with pytest.raises(ValueError):
-        parsed(TEXT.replace(*spoilt)).validate()
+        parsed(TEXT.replace(*mistake)).validate()
 
 
 @pytest.mark.parametrize(
     ("service", "path"), [pytest.param(*mount, id=f"{mount[0]}-{mount[1].name}") for mount in mounts()]
 )
-def test_what_is_mounted_is_there(service: str, path: Path):
-    """Compose mounts the very files that the tests and `sparkfuse up` run natively."""
+def test_mounted_files_exist(service: str, path: Path):
+    """Compose mounts the files that the tests and `sparkfuse up` use."""
     assert path.exists(), f"{service} mounts {path.relative_to(ROOT)}"
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_is_pinned_and_bounded(name: str):
-    """A start next year brings up the same versions, and none of them can take the whole machine."""
+def test_every_service_has_version_and_limits(name: str):
+    """Each image has a fixed version, and each service has a memory limit."""
     service = SERVICES[name]
     tag = service["image"].rpartition(":")[2]
 
@@ -71,14 +71,14 @@ def test_every_service_is_pinned_and_bounded(name: str):
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES.keys() - WITHOUT_HEALTHCHECK))
-def test_every_service_says_when_it_works(name: str):
-    """`docker compose up --wait` returns when the pipeline works, not when its processes exist."""
+def test_every_service_has_a_healthcheck(name: str):
+    """`docker compose up --wait` returns when the services work, not when their processes exist."""
     assert SERVICES[name]["healthcheck"]["test"]
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_what_a_service_waits_for_can_come(name: str):
-    """A service that waits for health waits for one that has a healthcheck, and for completion only of `prepare`."""
+def test_dependencies_between_services_can_be_met(name: str):
+    """Services wait for the health of services with a healthcheck, and for the completion of `prepare` only."""
     for other, wanted in SERVICES[name].get("depends_on", {}).items():
         if wanted["condition"] == "service_healthy":
             assert "healthcheck" in SERVICES[other]
@@ -88,20 +88,20 @@ def test_what_a_service_waits_for_can_come(name: str):
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_ports_are_on_loopback(name: str):
-    """Nothing is open to the network before somebody decides so."""
+    """No port is open to the network by default."""
     assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
 
 
-def test_settings_are_ones_that_we_read():
-    """A misspelt setting would be ignored in silence."""
+def test_all_settings_are_known():
+    """A misspelt setting would be ignored without an error."""
     ours = [service for service in SERVICES.values() if service["image"].startswith("sparkfuse:")]
     given = {key for service in ours for key in service.get("environment", {}) if key.startswith("SPARKFUSE_")}
 
     assert given <= DEFAULTS.keys()
 
 
-def test_modules_that_are_run_exist():
-    """Each `python -m` and each Flink job names a module of this checkout."""
+def test_modules_in_commands_exist():
+    """Each `python -m` and each Flink job names an existing module."""
     modules = {command[2] for command in _commands() if command[:2] == ["python", "-m"]}
     jobs = {f"sparkfuse_stream_jobs.{command[2]}" for command in _commands() if command[1:2] == ["jobmanager"]}
     missing = [name for name in sorted(modules | jobs) if not _can_be_run(name)]
@@ -120,8 +120,8 @@ def _commands() -> list[list[str]]:
     return [service["command"] for service in SERVICES.values() if "command" in service]
 
 
-def test_prometheus_scrapes_the_ports_that_are_served():
-    """The scrape targets are the services' names and metrics ports."""
+def test_prometheus_scrapes_the_metrics_ports():
+    """The scrape targets are the names and metrics ports of the services."""
     targets = yaml.safe_load((ROOT / "alertmanager" / "targets" / "processes.yml").read_text())
     scraped = {address for group in targets for address in group["targets"]}
     served = {
@@ -133,8 +133,8 @@ def test_prometheus_scrapes_the_ports_that_are_served():
     assert scraped == served
 
 
-def test_grafana_gets_every_variable_that_its_provisioning_reads():
-    """A data source with an empty address would only be noticed in a browser."""
+def test_grafana_gets_all_provisioning_variables():
+    """Every variable of the provisioning files is set in the Grafana service."""
     text = "".join(path.read_text() for path in (ROOT / "dashboards" / "provisioning").rglob("*.yaml"))
     wanted = set(re.findall(r"\$(SPARKFUSE_[A-Z_]+)", text))
 
@@ -142,8 +142,8 @@ def test_grafana_gets_every_variable_that_its_provisioning_reads():
     assert wanted <= SERVICES["grafana"]["environment"].keys()
 
 
-def test_the_broker_is_the_one_that_the_tests_start():
-    """Compose's Kafka has the version of the jars that everything here was tried with."""
+def test_broker_version_equals_the_tested_one():
+    """The Kafka image has the version of the jars that the tests use."""
     pom = ET.parse(ROOT / "cli" / "kafka" / "pom.xml")
     version = pom.findtext(".//{http://maven.apache.org/POM/4.0.0}kafka.version")
 

@@ -19,7 +19,7 @@ EXTRAS = {
     "rules/sparkfuse_rules": ("core",),
     "stream_jobs/sparkfuse_stream_jobs": ("core", "stream"),
 }
-# PyFlink brings them and cannot run without them, so they have no line of their own.
+# PyFlink requires these packages, so we do not list them.
 BROUGHT_BY_FLINK = {"grpc", "numpy", "pandas", "py4j"}
 
 
@@ -36,7 +36,7 @@ def declared(extras: tuple[str, ...]) -> set[str]:
 def imported(package: Path) -> set[str]:
     names = set()
     for path in package.rglob("*.py"):
-        if "jobs" in path.parts:  # example jobs run in Spark's environments
+        if "jobs" in path.parts:  # example jobs run in the Spark environments
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):

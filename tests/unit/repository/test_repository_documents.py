@@ -13,7 +13,7 @@ def tracked(pattern: str) -> list[Path]:
 
 
 def targets() -> dict[str, str]:
-    """Each target that a person calls, with its line of help ('' without one)."""
+    """Return each public target with its line of help, or an empty text."""
     text = (ROOT / "Makefile").read_text()
     phony = re.findall(r"^\.PHONY: (\S+)$", text, re.MULTILINE)
     helped = dict(re.findall(r"^([a-z0-9-]+):.*?## (.+)$", text, re.MULTILINE))
@@ -30,8 +30,8 @@ def _code(document: Path) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(targets()))
-def test_every_target_has_a_line_of_help(name: str):
-    """`make help` tells of each target what it is for."""
+def test_every_target_has_help(name: str):
+    """`make help` describes every target."""
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     assert targets()[name]
@@ -40,20 +40,20 @@ def test_every_target_has_a_line_of_help(name: str):
 
 @pytest.mark.parametrize("document", tracked("*.md"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_make_commands_in_documents_exist(document: Path):
-    """Whoever copies a `make` command from a document has a target of that name."""
+    """Every `make` command in a document names an existing target."""
     unknown = commands(document) - targets().keys()
 
     assert not unknown
 
 
-def test_the_quick_start_has_the_two_commands():
-    """A reader of the README finds the demo and the tests."""
+def test_readme_has_the_two_commands():
+    """The README contains `make demo` and `make test`."""
     assert {"demo", "test"} <= commands(ROOT / "README.md")
 
 
 @pytest.mark.parametrize("document", tracked("*.md"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_in_documents_lead_somewhere(document: Path):
-    """A link to a file of the checkout leads to a file that is there."""
+def test_links_in_documents_exist(document: Path):
+    """Every relative link in a document leads to an existing file."""
     links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", document.read_text())
     broken = [link for link in links if not (document.parent / link).exists()]
 
@@ -61,12 +61,12 @@ def test_links_in_documents_lead_somewhere(document: Path):
 
 
 @pytest.mark.parametrize(
-    "room",
+    "component",
     ["alertmanager", "cli", "collectors", "contracts", "dashboards", "native_analytics", "rules", "stream_jobs"],
 )
-def test_every_room_tells_what_it_is(room: str):
-    """A room's README is short and says what lives there."""
-    lines = (ROOT / room / "README.md").read_text().splitlines()
+def test_every_component_has_a_short_readme(component: str):
+    """The README of a component has a title and at most 120 lines."""
+    lines = (ROOT / component / "README.md").read_text().splitlines()
 
     assert lines[0].startswith("# ")
     assert len(lines) <= 120

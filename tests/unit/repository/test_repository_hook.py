@@ -11,14 +11,14 @@ LOADED_BY_JOBS = ("cli/sparkfuse/__init__.py", "cli/sparkfuse/hook.py")
 
 
 @pytest.mark.parametrize("path", LOADED_BY_JOBS)
-def test_what_job_code_loads_is_written_for_the_oldest_python(repository: Path, path: str):
-    """Job code may run on Python 3.9: no newer syntax in the two files that it loads."""
+def test_job_code_modules_parse_on_python_3_9(repository: Path, path: str):
+    """The two files that job code imports use no syntax newer than Python 3.9."""
     tree = ast.parse((repository / path).read_text(), feature_version=OLDEST_PYTHON)
 
     assert tree.body
 
 
-def test_job_code_loads_the_standard_library_only(repository: Path):
+def test_job_code_imports_only_the_standard_library(repository: Path):
     """`import sparkfuse.hook` works in a Python that has no package at all, and loads nothing else of ours."""
     code = (
         f"import sys; sys.path.insert(0, {str(repository / 'cli')!r});"

@@ -27,8 +27,8 @@ def copied_tree(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> P
     return tree
 
 
-def check_arrows(tree: Path) -> subprocess.CompletedProcess[str]:
-    # -S keeps the editable install of this checkout out, so that the copy is what is read.
+def check_layers(tree: Path) -> subprocess.CompletedProcess[str]:
+    # -S disables site-packages, so that the copy is read and not the editable install.
     site_packages = next(path for path in sys.path if path.endswith("site-packages"))
     paths = [str(tree / room) for room in ROOMS] + [site_packages]
     code = f"import sys; sys.path[:0] = {paths!r}; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
@@ -36,9 +36,9 @@ def check_arrows(tree: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
 
 
-def test_the_arrows_hold(copied_tree: Path):
+def test_layers_hold(copied_tree: Path):
     """Components import rules and contracts, never one another; only the command line imports all."""
-    checked = check_arrows(copied_tree)
+    checked = check_layers(copied_tree)
 
     assert checked.returncode == 0, checked.stdout
 
@@ -58,7 +58,7 @@ def test_an_arrow_turned_round_is_bitten(copied_tree: Path, importer: str, impor
     bad = copied_tree / importer / "turned_round.py"
     bad.write_text(f"import {imported}\n")
     try:
-        checked = check_arrows(copied_tree)
+        checked = check_layers(copied_tree)
     finally:
         bad.unlink()
 

@@ -10,7 +10,7 @@ def run_outside(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["rules", "contracts", "collectors", "dashboards", "tests", "cli", "build_support"])
-def test_a_room_is_no_package_outside_the_checkout(tmp_path: Path, name: str):
+def test_component_folder_is_not_importable(tmp_path: Path, name: str):
     """Installing Sparkfuse takes no plain name from others: `import rules` still fails."""
     ran = run_outside(tmp_path, f"import {name}")
 
@@ -32,7 +32,7 @@ def test_a_room_is_no_package_outside_the_checkout(tmp_path: Path, name: str):
     ],
 )
 def test_each_package_imports_outside_the_checkout_with_its_types(tmp_path: Path, package: str):
-    """Every room's package is installed, and tells type checkers that it is typed."""
+    """The package of every component is installed and has a `py.typed` marker."""
     code = f"import {package}, pathlib; print((pathlib.Path({package}.__file__).parent / 'py.typed').exists())"
 
     assert run_outside(tmp_path, code).stdout.strip() == "True"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-# Written in two halves, so that this file does not hold what it looks for.
+# Written in two parts, so that this file does not match its own patterns.
 MACHINE_PATHS = re.compile(r"(?<![\w.$}-])/(?:ro" r"ot|wo" r"rk|ho" r"me|farm)/(?!sparkfuse)\w")
 REGISTRIES = re.compile(
     r"https?://[^\s\"']*(?:py" r"pi\.org|pythonho" r"sted\.org|crat" r"es\.io/api|repo1?\.maven|repo\.mav" r"en)"
@@ -22,9 +22,9 @@ def tracked_texts() -> list[tuple[str, str]]:
     return texts
 
 
-@pytest.mark.parametrize("unwanted", [MACHINE_PATHS, REGISTRIES], ids=["a machine's paths", "registries' addresses"])
-def test_the_tree_is_free_of(unwanted: re.Pattern[str]):
-    """Nothing checked in depends on whose machine made it."""
+@pytest.mark.parametrize("unwanted", [MACHINE_PATHS, REGISTRIES], ids=["machine paths", "registry addresses"])
+def test_tree_contains_no(unwanted: re.Pattern[str]):
+    """No file contains a path of a machine or the address of a package registry."""
     found = [f"{name}: {match.group()}" for name, text in tracked_texts() for match in unwanted.finditer(text)]
 
     assert not found
@@ -32,7 +32,7 @@ def test_the_tree_is_free_of(unwanted: re.Pattern[str]):
 
 @pytest.mark.parametrize("environment", ["main", "codegen", "spark35", "spark4", "tools"])
 def test_every_requirement_is_pinned_with_a_hash(environment: str):
-    """An environment is the same everywhere: each line names one version, and what its bytes are."""
+    """Every requirement has one version and a hash."""
     text = (ROOT / "requirements" / f"{environment}.txt").read_text()
     requirements = re.findall(r"^[a-zA-Z0-9][^\n]*", text, re.MULTILINE)
     pinned = re.findall(r"^[a-z0-9-]+==\S+ \\\n    --hash=sha256:", text, re.MULTILINE)
@@ -41,6 +41,6 @@ def test_every_requirement_is_pinned_with_a_hash(environment: str):
     assert len(pinned) == len(requirements)
 
 
-def test_the_lock_of_another_tool_is_not_checked_in():
-    """The requirement files hold the pins; a second list of them would drift."""
+def test_no_second_lock_file_is_checked_in():
+    """Only the requirement files pin versions."""
     assert not [name for name, _ in tracked_texts() if name.endswith("uv.lock")]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-# asset("package", "first part" ...: what a room reads of its files that are not Python.
+# asset("package", "first part", ...): files of a component that are not Python.
 READ = re.compile(r'asset\(\s*(?:"(\w+)"|PACKAGE),\s*"([\w.-]+)"(?:,\s*"([\w.-]+)")?')
-BUILT = "flink-functions"  # a product of the build, which SPARKFUSE_FLINK_LIBS gives an installed wheel
+BUILT = "flink-functions"  # a build product; an installed wheel finds it through SPARKFUSE_FLINK_LIBS
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ def read_assets(repository: Path) -> set[str]:
     return found
 
 
-def test_the_wheel_holds_every_file_that_the_code_reads(wheel: zipfile.ZipFile, repository: Path):
-    """An installed wheel works without the checkout: what `asset()` is asked for is in it."""
+def test_wheel_contains_all_assets(wheel: zipfile.ZipFile, repository: Path):
+    """The wheel contains every file that `asset()` reads."""
     names = wheel.namelist()
     wanted = read_assets(repository)
     missing = {path for path in wanted if not any(name == path or name.startswith(f"{path}/") for name in names)}
@@ -40,15 +40,15 @@ def test_the_wheel_holds_every_file_that_the_code_reads(wheel: zipfile.ZipFile, 
     assert not missing
 
 
-def test_the_wheel_takes_no_other_name(wheel: zipfile.ZipFile):
-    """Installing Sparkfuse adds packages called sparkfuse and nothing else."""
+def test_wheel_contains_only_our_packages(wheel: zipfile.ZipFile):
+    """The wheel adds no package whose name does not start with sparkfuse."""
     tops = {name.partition("/")[0] for name in wheel.namelist()}
 
     assert all(top.startswith("sparkfuse") for top in tops)
 
 
-def test_the_base_needs_no_other_distribution(wheel: zipfile.ZipFile):
-    """Job code installs the base beside any pyspark: every requirement is behind an extra."""
+def test_base_has_no_requirements(wheel: zipfile.ZipFile):
+    """Every requirement belongs to an extra, so job code can install the base beside any PySpark."""
     metadata = wheel.read("sparkfuse-0.1.0.dist-info/METADATA").decode()
     requirements = re.findall(r"^Requires-Dist: (.+)$", metadata, re.MULTILINE)
 
