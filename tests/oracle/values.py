@@ -47,12 +47,13 @@ def whole_number(value: Any) -> int | None:
 
 
 def scope_names(info: Event) -> list[str]:
-    """Names of the stage's RDD scopes as the plugin tells them.
+    """Return the names of the stage's RDD scopes, each once and in the log's order.
 
-    Each once, in the log's order, without the id of generated code, at most 64 of the first 256 RDDs.
-    A scope is JSON in a string.
+    Of the first 256 RDDs, names with at most 64 different operators are kept; ``WholeStageCodegen (3)`` and
+    ``WholeStageCodegen (4)`` are one operator. A scope is JSON inside a JSON string.
     """
     names: dict[str, None] = {}
+    operators: set[str] = set()
     infos = info.get("RDD Info")
     for rdd in infos[:MOST_RDDS] if isinstance(infos, list) else []:
         scope = text(rdd, "Scope")
@@ -60,8 +61,10 @@ def scope_names(info: Event) -> list[str]:
             name = text(json.loads(scope), "name") if scope else None
         except ValueError:
             name = None
-        if name is not None and len(names) < MOST_SCOPES:
-            names[CODEGEN_ID.sub("", name)] = None
+        operator = CODEGEN_ID.sub("", name or "")
+        if name is not None and (operator in operators or len(operators) < MOST_SCOPES):
+            operators.add(operator)
+            names[name] = None
     return list(names)
 
 

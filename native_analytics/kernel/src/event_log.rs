@@ -3,6 +3,7 @@
 //! Modules, from the lowest to the highest; a module uses only modules above it in this list:
 //!
 //! - `timestamp`, `task_id_set`, `json`: parsing of values, of JSON lines, and a compact set of task ids.
+//! - `call_site`, `plan_text`: what Spark's texts say about queries, stages and plan nodes, without literals.
 //! - `task_events`, `task_columns`: task starts and ends, which are nearly all events of a log.
 //! - `stage_aggregates`, `failures`: what the task ends of one stage attempt add up to.
 //! - `tables`, `options`, `evidence`: the rows of all other tables, the caller's request, and what was read.
@@ -16,6 +17,7 @@
 //! `tests/unit/repository/test_repository_kernel_modules.py` checks that modules do not use each other in a circle.
 
 pub mod arrow;
+pub mod call_site;
 pub mod codec;
 pub mod decoder;
 pub mod evidence;
@@ -25,6 +27,7 @@ pub mod json;
 pub mod log;
 pub mod log_tables;
 pub mod options;
+pub mod plan_text;
 pub mod raw_events;
 pub mod read;
 pub mod stage_aggregates;

@@ -82,6 +82,11 @@ def normal_operators(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in normal if name and _FIRST_WORD.split(name, 1)[0] not in _WRAPPERS)
 
 
+def without_codegen_id(name: str) -> str:
+    """Remove the number that code generation gives to a scope: ``WholeStageCodegen (3)`` is ``WholeStageCodegen``."""
+    return _CODEGEN_ID.sub("", name)
+
+
 def _scope(name: str) -> str:
     return "Exchange" if _FIRST_WORD.split(name.strip(), 1)[0] in _READERS else name
 

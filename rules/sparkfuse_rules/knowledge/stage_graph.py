@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from sparkfuse_rules.knowledge.fingerprint import stage_fingerprint
+from sparkfuse_rules.knowledge.fingerprint import stage_fingerprint, without_codegen_id
 
 # Says that the stage's start was lost, and with it its operators and parents.
 NAME_ONLY = "name-"
@@ -100,7 +100,7 @@ def _is_behind(parent: StartedStage, stage: StartedStage) -> bool:
 
 def _fingerprint(stage: StartedStage, parents: Sequence[str], run: StagesOfRun) -> str:
     plan: Sequence[str] = () if stage.sql_execution_id is None else run.plan_nodes(stage.sql_execution_id)
-    scopes = list(dict.fromkeys(stage.scope_names))[:MOST_SCOPES]
+    scopes = list(dict.fromkeys(without_codegen_id(name) for name in stage.scope_names))[:MOST_SCOPES]
     return stage_fingerprint(stage.name, scopes, plan[:MOST_PLAN_NODES], parents, stage.depth)
 
 

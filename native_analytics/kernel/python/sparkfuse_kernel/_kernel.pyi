@@ -77,8 +77,9 @@ class EventLog:
     def stages(self) -> Batches:
         """One row for each stage attempt that was submitted, completed or had a task start or end.
 
-        stage_id, stage_attempt, name, num_tasks, parent_stage_ids, scope_names, submitted_ms, completed_ms,
-        failure_reason, status (succeeded, failed, running: no completion seen), job_id (first job that lists it),
+        stage_id, stage_attempt, name, call_site (the user's line), num_tasks, parent_stage_ids, scope_names (RDD
+        scopes; a codegen scope keeps its number), submitted_ms, completed_ms, failure_reason, status (succeeded,
+        failed, running: no completion seen), job_id (first job that lists it), depth,
         sql_execution_id, job_description, job_group, resource_profile_id, started_tasks, tasks, succeeded, failed,
         killed, speculative, without_metrics, 16 sums (run_ms to output_records), 5 distributions, spilled_tasks,
         spilled_wall_ms, ended_wall_ms, first_launched_ms, last_finished_ms, biggest_task_index, biggest_task_bytes,
@@ -105,14 +106,18 @@ class EventLog:
 
     @property
     def sql_executions(self) -> Batches:
-        """sql_execution_id, root_execution_id, description, started_ms, ended_ms, failure_reason, plan_versions."""
+        """SQL executions, in the order of their first event.
+
+        sql_execution_id, root_execution_id, description, call_site (the user's line), started_ms, ended_ms,
+        failure_reason, plan_versions.
+        """
 
     @property
     def plan_nodes(self) -> Batches:
         """Nodes of the physical plans.
 
         sql_execution_id, plan_version (0 at the start, one more for each re-plan), node (pre-order), parent, name,
-        metric_ids, metric_names, metric_types.
+        condition, detail (what identifies the node, without literals), metric_ids, metric_names, metric_types.
         """
 
     @property

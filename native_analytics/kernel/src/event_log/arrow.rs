@@ -72,6 +72,7 @@ pub fn stages(
     table.numbers("stage_id", rows.iter().map(|row| Some(row.key.0)));
     table.numbers("stage_attempt", rows.iter().map(|row| Some(row.key.1)));
     table.texts("name", infos.iter().map(|info| info.name.as_ref()));
+    table.texts("call_site", infos.iter().map(|info| info.call_site.as_ref()));
     table.numbers("num_tasks", infos.iter().map(|info| info.num_tasks));
     table.number_lists("parent_stage_ids", parents.iter().map(Vec::as_slice));
     table.text_lists("scope_names", scopes.iter().map(Vec::as_slice));
@@ -215,6 +216,7 @@ pub fn sql_executions(rows: &[SqlExecution]) -> RecordBatch {
     table.numbers("sql_execution_id", rows.iter().map(|row| Some(row.id)));
     table.numbers("root_execution_id", rows.iter().map(|row| row.root_id));
     table.texts("description", rows.iter().map(|row| row.description.as_ref()));
+    table.texts("call_site", rows.iter().map(|row| row.call_site.as_ref()));
     table.numbers("started_ms", rows.iter().map(|row| row.started_ms));
     table.numbers("ended_ms", rows.iter().map(|row| row.ended_ms));
     table.texts("failure_reason", rows.iter().map(|row| row.failure_reason.as_ref()));
@@ -234,6 +236,7 @@ pub fn plan_nodes(rows: &[PlanNode]) -> RecordBatch {
     table.numbers("parent", rows.iter().map(|row| row.parent));
     table.texts("name", rows.iter().map(|row| row.name.as_ref()));
     table.texts("condition", rows.iter().map(|row| row.condition.as_ref()));
+    table.texts("detail", rows.iter().map(|row| row.detail.as_ref()));
     table.number_lists("metric_ids", rows.iter().map(|row| row.metric_ids.as_slice()));
     table.text_lists("metric_names", rows.iter().map(|row| row.metric_names.as_slice()));
     table.text_lists("metric_types", rows.iter().map(|row| row.metric_types.as_slice()));

@@ -39,6 +39,7 @@ pub struct Job {
 pub struct StageInfo {
     pub completed: bool,
     pub name: Option<String>,
+    pub call_site: Option<String>,
     pub num_tasks: Option<i64>,
     pub parents: Vec<i64>,
     pub scopes: Vec<String>,
@@ -78,6 +79,7 @@ pub struct SqlExecution {
     pub id: i64,
     pub root_id: Option<i64>,
     pub description: Option<String>,
+    pub call_site: Option<String>,
     pub started_ms: Option<i64>,
     pub ended_ms: Option<i64>,
     pub failure_reason: Option<String>,
@@ -92,6 +94,8 @@ pub struct PlanNode {
     pub parent: Option<i64>,
     pub name: Option<Arc<str>>,
     pub condition: Option<Arc<str>>,
+    /// What identifies the node, see `plan_text::detail`.
+    pub detail: Option<Arc<str>>,
     pub metric_ids: Vec<Option<i64>>,
     pub metric_names: Vec<Option<Arc<str>>>,
     pub metric_types: Vec<Option<Arc<str>>>,
@@ -372,6 +376,7 @@ impl StageInfo {
             self,
             later,
             name,
+            call_site,
             job_description,
             job_group,
             sql_execution_id,
@@ -405,7 +410,7 @@ impl Executor {
 
 impl SqlExecution {
     fn merge(&mut self, later: SqlExecution) {
-        fill!(self, later, root_id, description, started_ms);
+        fill!(self, later, root_id, description, call_site, started_ms);
         renew!(self, later, ended_ms, failure_reason);
         self.plan_versions += later.plan_versions;
     }

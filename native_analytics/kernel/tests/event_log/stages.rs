@@ -67,7 +67,7 @@ fn the_tables_hold_what_the_events_say() {
         .as_list::<i32>()
         .value(0);
     let scopes: Vec<Option<&str>> = scopes.as_string::<i32>().iter().collect();
-    assert_eq!(scopes, [Some("Exchange"), Some("WholeStageCodegen")]);
+    assert_eq!(scopes, [Some("Exchange"), Some("WholeStageCodegen (1)")]);
     assert_eq!(number(&log, "tasks", "run_ms", 1), None);
     assert_eq!(text(&log, "tasks", "failure_reason", 1), "gone");
 }

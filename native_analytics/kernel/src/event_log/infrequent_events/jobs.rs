@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::HashSet;
+
 use super::{VisitResult, Writer, text_of};
+use crate::event_log::call_site::user_call_site;
 use crate::event_log::json::error::LineError;
 use crate::event_log::json::reader::Reader;
 use crate::event_log::tables::{Accumulator, Job, StageInfo, Tables};
@@ -76,6 +79,7 @@ impl Writer<'_> {
             ..StageInfo::default()
         };
         let (mut id, mut attempt) = (None, None);
+        let mut stack_trace = None;
         let mut accumulators = Vec::new();
         let mut properties = Properties::default();
         let odd = &mut *self.odd;
@@ -85,6 +89,7 @@ impl Writer<'_> {
                     b"Stage ID" => id = value.number(odd)?,
                     b"Stage Attempt ID" => attempt = value.number(odd)?,
                     b"Stage Name" => found.name = value.text_value()?,
+                    b"Details" => stack_trace = value.borrowed_text()?,
                     b"Number of Tasks" => found.num_tasks = value.number(odd)?,
                     b"RDD Info" => found.scopes = scopes(value)?,
                     b"Parent IDs" => found.parents = value.numbers(odd)?,
@@ -109,6 +114,7 @@ impl Writer<'_> {
         })?;
         let Some(id) = id else { return Ok(()) };
         let stage = (id, attempt.unwrap_or(0));
+        found.call_site = user_call_site(found.name.as_deref(), stack_trace.as_deref());
         found.job_description = properties.description;
         found.job_group = properties.group;
         found.sql_execution_id = properties.sql_execution_id;
@@ -188,10 +194,10 @@ impl Properties {
     }
 }
 
-/// Names of the scopes (operators) of a stage's RDDs, each once, without the numbers that code generation gives.
-/// A scope is a JSON object within a JSON string.
+/// Names of the scopes (operators) of a stage's RDDs, each once, such as `WholeStageCodegen (3)` or `Exchange`.
+/// Spark writes a scope as a JSON object inside a JSON string.
 fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, LineError> {
-    let mut names: Vec<String> = Vec::new();
+    let mut names = ScopeNames::default();
     let mut rdds = 0;
     reader.each_element(|value| {
         rdds += 1;
@@ -211,15 +217,36 @@ fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, LineError> {
             };
             // A scope that is no JSON is no reason to lose the stage.
             if let Ok(Some(name)) = text_of(&mut inner, b"name") {
-                let name = without_codegen_id(&name);
-                if names.len() < MAX_SCOPES && !names.iter().any(|known| known == name) {
-                    names.push(name.to_owned());
-                }
+                names.push(name);
             }
             value.skip_remaining_members()
         })
     })?;
-    Ok(names)
+    Ok(names.names)
+}
+
+/// Distinct scope names of a stage.
+///
+/// The limit counts names without codegen numbers: fingerprints strip the numbers and have the same limit.
+#[derive(Default)]
+struct ScopeNames {
+    names: Vec<String>,
+    operators: HashSet<String>,
+}
+
+impl ScopeNames {
+    fn push(&mut self, name: String) {
+        let operator = without_codegen_id(&name);
+        if !self.operators.contains(operator) {
+            if self.operators.len() == MAX_SCOPES {
+                return;
+            }
+            self.operators.insert(operator.to_owned());
+        }
+        if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+    }
 }
 
 /// `WholeStageCodegen (3)` is `WholeStageCodegen`.

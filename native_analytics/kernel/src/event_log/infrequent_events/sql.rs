@@ -1,40 +1,28 @@
 //! SQL executions: starts, ends, plans and re-plans.
 
 use super::{VisitResult, Writer};
+use std::borrow::Cow;
+
+use crate::event_log::call_site::user_call_site;
 use crate::event_log::json::reader::Reader;
+use crate::event_log::plan_text::{NodeText, condition, detail, has_condition};
 use crate::event_log::tables::{Accumulator, PlanNode, SqlExecution, Tables};
 
 /// A plan that is deeper is cut there; each level is a call.
 const MAX_PLAN_DEPTH: usize = 400;
-/// As the plugin has them, so that a stage has one fingerprint live and offline.
-const MAX_CONDITION_BYTES: usize = 400;
-const MAX_TEXT_BYTES: usize = 20_000;
-const WORDS: [&str; 14] = [
-    "AND",
-    "Cross",
-    "FullOuter",
-    "IN",
-    "INSET",
-    "Inner",
-    "LeftAnti",
-    "LeftOuter",
-    "LeftSemi",
-    "LIKE",
-    "NOT",
-    "OR",
-    "RightOuter",
-    "isnotnull",
-];
-
+/// Size of a plan node in memory without its metrics and texts, for the limits of tables.
+const PLAN_NODE_BYTES: usize = 144;
 impl Writer<'_> {
     pub fn sql_start(&mut self, reader: &mut Reader<'_>) -> VisitResult {
         let mut found = SqlExecution::default();
         let mut id = None;
+        let mut stack_trace = None;
         let mut nodes = Vec::new();
         let odd = &mut *self.odd;
         reader.each_member_of_line(|value, key| {
             match key {
                 b"executionId" => id = value.number(odd)?,
+                b"details" => stack_trace = value.borrowed_text()?,
                 b"rootExecutionId" => found.root_id = value.number(odd)?,
                 b"description" => found.description = value.text_value()?,
                 b"time" => found.started_ms = value.number(odd)?,
@@ -44,7 +32,9 @@ impl Writer<'_> {
             Ok(())
         })?;
         let Some(id) = id else { return Ok(()) };
+        let call_site = user_call_site(found.description.as_deref(), stack_trace.as_deref());
         let ours = self.tables.sql_execution(id);
+        ours.call_site = call_site.or(ours.call_site.take());
         ours.root_id = found.root_id.or(ours.root_id);
         ours.description = found.description.or(ours.description.take());
         ours.started_ms = found.started_ms.or(ours.started_ms);
@@ -77,7 +67,7 @@ impl Writer<'_> {
         for mut node in nodes {
             node.execution = execution;
             node.version = version;
-            let bytes = size_of::<PlanNode>() + 48 * node.metric_ids.len();
+            let bytes = PLAN_NODE_BYTES + 48 * node.metric_ids.len();
             // The first plan says which stage a stage is.
             if version == 0 || self.has_room(bytes) {
                 self.tables.bytes += if version == 0 { bytes } else { 0 };
@@ -138,54 +128,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a node keeps or joins rows by a condition.
-fn has_condition(node: &str) -> bool {
-    node == "Filter" || node == "CartesianProduct" || node.contains("Join")
-}
-
-/// What a filter or join asks, without literals: its columns, comparisons and the kind of join, in their order.
-fn condition(text: &str) -> String {
-    let bytes = &text.as_bytes()[..text.len().min(MAX_TEXT_BYTES)];
-    let mut found = String::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let from = at;
-        let kind = kind_of(bytes[at]);
-        while at < bytes.len() && kind_of(bytes[at]) == kind {
-            at += 1;
-        }
-        let is_column = bytes.get(at) == Some(&b'#') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
-        let told = match kind {
-            Kind::Word => is_column || WORDS.contains(&&text[from..at]),
-            Kind::Comparison => true,
-            Kind::Other => false,
-        };
-        if told && found.len() + at - from < MAX_CONDITION_BYTES {
-            if !found.is_empty() {
-                found.push(' ');
-            }
-            found.push_str(&text[from..at]);
-        }
-    }
-    found
-}
-
-#[derive(PartialEq)]
-enum Kind {
-    Word,
-    Comparison,
-    Other,
-}
-
-fn kind_of(byte: u8) -> Kind {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
-        b'<' | b'=' | b'>' => Kind::Comparison,
-        _ => Kind::Other,
-    }
-}
-
-/// The nodes of a plan in pre-order. Depth is bounded because each level is a call.
+/// Appends the nodes of a plan in pre-order. The depth is limited because each level is a call.
 fn plan(
     reader: &mut Reader<'_>,
     nodes: &mut Vec<PlanNode>,
@@ -203,13 +146,12 @@ fn plan(
         parent,
         ..PlanNode::default()
     });
+    let (mut name, mut simple_string, mut metadata) = (None, None, ScanMetadata::default());
     reader.each_member(|value, key| {
         match key {
-            b"nodeName" => nodes[place].name = value.borrowed_text()?.map(|name| tables.word(&name)),
-            // Spark writes the name first.
-            b"simpleString" if nodes[place].name.as_deref().is_some_and(has_condition) => {
-                nodes[place].condition = value.borrowed_text()?.map(|text| tables.word(&condition(&text)));
-            }
+            b"nodeName" => name = value.borrowed_text()?,
+            b"simpleString" => simple_string = value.borrowed_text()?,
+            b"metadata" => metadata.read(value)?,
             b"children" => {
                 value.each_element(|value| plan(value, nodes, Some(place as i64), depth + 1, odd, tables))?
             }
@@ -217,7 +159,42 @@ fn plan(
             _ => {}
         }
         Ok(())
-    })
+    })?;
+    let text = NodeText {
+        name: name.as_deref().unwrap_or_default(),
+        simple_string: simple_string.as_deref().unwrap_or_default(),
+        location: metadata.location.as_deref(),
+        format: metadata.format.as_deref(),
+    };
+    let node = &mut nodes[place];
+    node.name = name.as_deref().map(|name| tables.word(name));
+    if has_condition(text.name) {
+        node.condition = simple_string.as_deref().map(|text| tables.word(&condition(text)));
+    }
+    node.detail = Some(detail(text))
+        .filter(|detail| !detail.is_empty())
+        .map(|detail| tables.word(&detail));
+    Ok(())
+}
+
+/// Members of a file scan's metadata that identify what it reads.
+#[derive(Default)]
+struct ScanMetadata<'a> {
+    location: Option<Cow<'a, str>>,
+    format: Option<Cow<'a, str>>,
+}
+
+impl<'a> ScanMetadata<'a> {
+    fn read(&mut self, reader: &mut Reader<'a>) -> VisitResult {
+        reader.each_member(|value, key| {
+            match key {
+                b"Location" => self.location = value.borrowed_text()?,
+                b"Format" => self.format = value.borrowed_text()?,
+                _ => {}
+            }
+            Ok(())
+        })
+    }
 }
 
 fn plan_metric(reader: &mut Reader<'_>, node: &mut PlanNode, odd: &mut u64, tables: &mut Tables) -> VisitResult {

@@ -1,0 +1,68 @@
+//! The condition of a filter or join without its literals. It is part of a stage's fingerprint.
+
+/// Longest condition in bytes; the plugin has the same limit, so that a stage has one fingerprint live and offline.
+const MAX_CONDITION_BYTES: usize = 400;
+const MAX_TEXT_BYTES: usize = 20_000;
+const WORDS: [&str; 14] = [
+    "AND",
+    "Cross",
+    "FullOuter",
+    "IN",
+    "INSET",
+    "Inner",
+    "LeftAnti",
+    "LeftOuter",
+    "LeftSemi",
+    "LIKE",
+    "NOT",
+    "OR",
+    "RightOuter",
+    "isnotnull",
+];
+
+/// Whether a node of this name filters or joins rows by a condition.
+pub fn has_condition(node: &str) -> bool {
+    node == "Filter" || node == "CartesianProduct" || node.contains("Join")
+}
+
+/// Returns the columns, comparisons and kind of join of a filter or join in their order.
+pub fn condition(text: &str) -> String {
+    let bytes = &text.as_bytes()[..text.len().min(MAX_TEXT_BYTES)];
+    let mut found = String::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let from = at;
+        let kind = kind_of(bytes[at]);
+        while at < bytes.len() && kind_of(bytes[at]) == kind {
+            at += 1;
+        }
+        let is_column = bytes.get(at) == Some(&b'#') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+        let is_kept = match kind {
+            Kind::Word => is_column || WORDS.contains(&&text[from..at]),
+            Kind::Comparison => true,
+            Kind::Other => false,
+        };
+        if is_kept && found.len() + at - from < MAX_CONDITION_BYTES {
+            if !found.is_empty() {
+                found.push(' ');
+            }
+            found.push_str(&text[from..at]);
+        }
+    }
+    found
+}
+
+#[derive(PartialEq)]
+enum Kind {
+    Word,
+    Comparison,
+    Other,
+}
+
+fn kind_of(byte: u8) -> Kind {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
+        b'<' | b'=' | b'>' => Kind::Comparison,
+        _ => Kind::Other,
+    }
+}
