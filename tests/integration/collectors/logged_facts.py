@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sparkfuse_rules.knowledge.node_details import node_detail
 from tests.oracle.containers import unpack
 from tests.oracle.find import find_logs
 from tests.oracle.values import Event, Row, at
@@ -119,9 +118,6 @@ def plans(events: list[Event]) -> Iterator[Row]:
                 "plan_version": versions.get(execution, 0),
                 "node_names": [node["nodeName"] for node, _ in nodes],
                 "node_parents": [parent for _, parent in nodes],
-                "node_details": [
-                    node_detail(node["nodeName"], node["simpleString"], node["metadata"]) for node, _ in nodes
-                ],
                 "metrics": [
                     (number, metric["accumulatorId"], metric["name"], metric["metricType"])
                     for number, (node, _) in enumerate(nodes)

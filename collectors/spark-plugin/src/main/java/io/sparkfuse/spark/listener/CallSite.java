@@ -1,43 +1,30 @@
 package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.FrameworkFrames;
-import io.sparkfuse.spark.facts.SecretScrubber;
-import java.util.regex.Pattern;
 
 /**
- * Finds the line of the user's code in Spark's call sites.
+ * Finds the line of the user's code that started a query or a stage.
  *
  * <p>Python and the kernel do the same; all three pass the cases of
  * contracts/shared/framework_frames.yaml, which also describes the steps.
  */
 final class CallSite {
-  private static final Pattern LAMBDA = Pattern.compile("\\$anonfun\\$([A-Za-z0-9_]+)\\$[0-9]+");
+  private static final int MAX_FRAME_CHARS = 1_000;
+  private static final int MAX_SHORT_CHARS = 4_000;
 
   private CallSite() {}
 
   /**
-   * Returns the user's line, such as {@code collect at orders.py:44}, or null if the call sites
+   * Returns the user's line, such as {@code load_orders at orders.py:88}, or null if the call sites
    * show no user code.
    *
-   * @param shortForm the name of a stage or the description of a SQL execution; may be null
+   * @param shortForm the name of a stage or the description of a query; may be null
    * @param longForm Spark's {@code details}, a stack with one frame a line; may be null
    */
   static String of(String shortForm, String longForm) {
-    String found = shortForm == null ? null : ofShortForm(shortForm);
-    if (found == null && longForm != null) {
-      int end = Math.min(longForm.length(), FrameworkFrames.MOST_LONG_FORM_CHARS);
-      found = ofLongForm(longForm.substring(0, end));
-    }
-    return found == null ? null : SecretScrubber.shortened(found, FrameworkFrames.MOST_CHARS);
-  }
-
-  private static String ofShortForm(String text) {
-    String site = text.length() > FrameworkFrames.MOST_LONG_FORM_CHARS ? "" : text.trim();
-    int blank = firstBlank(site);
-    if (blank <= 0 || !site.startsWith(" at ", blank) || site.indexOf('\n') >= 0) {
-      return null;
-    }
-    return written(site.substring(0, blank), site.substring(blank + 4));
+    String found = longForm == null ? null : ofLongForm(longForm);
+    found = found == null && shortForm != null ? ofShortForm(shortForm) : found;
+    return found == null || found.length() > FrameworkFrames.MOST_CHARS ? null : found;
   }
 
   private static String ofLongForm(String text) {
@@ -45,7 +32,8 @@ final class CallSite {
     for (int frames = 0; start < text.length() && frames < FrameworkFrames.MOST_FRAMES; frames++) {
       int end = text.indexOf('\n', start);
       end = end < 0 ? text.length() : end;
-      String site = ofFrame(text.substring(start, end).trim());
+      String frame = text.substring(start, Math.min(end, start + MAX_FRAME_CHARS)).trim();
+      String site = ofFrame(frame);
       if (site != null) {
         return site;
       }
@@ -56,58 +44,74 @@ final class CallSite {
 
   private static String ofFrame(String frame) {
     int open = frame.indexOf('(');
-    int blank = firstBlank(frame);
-    if (open <= 0 || !frame.endsWith(")") || blank >= 0 && blank < open) {
+    if (open < 0 || !frame.endsWith(")")) {
       return null;
     }
-    String name = frame.substring(frame.lastIndexOf('/', open) + 1, open);
-    if (isFramework(name)) {
+    String location = frame.substring(open + 1, frame.length() - 1);
+    String name = frame.substring(0, open);
+    int dot = name.lastIndexOf('.');
+    int module = name.lastIndexOf('/', dot);
+    boolean complete = dot > module + 1 && dot + 1 < name.length() && endsWithLine(location);
+    if (!complete || isFramework(name.substring(module + 1))) {
       return null;
     }
-    String method = name.substring(name.lastIndexOf('.') + 1);
-    return written(method, frame.substring(open + 1, frame.length() - 1));
+    String function = function(name.substring(module + 1, dot), name.substring(dot + 1));
+    return function.isEmpty() ? location : function + " at " + location;
   }
 
   private static boolean isFramework(String name) {
-    return FrameworkFrames.PREFIXES.stream().anyMatch(name::startsWith)
-        && FrameworkFrames.EXCEPTIONS.stream().noneMatch(name::startsWith);
-  }
-
-  /** Returns {@code method at file:line}, or null if the location is not one of the user's. */
-  private static String written(String method, String location) {
-    int colon = location.lastIndexOf(':');
-    if (colon <= 0 || !isLine(location, colon + 1)) {
-      return null;
-    }
-    int folder = Math.max(location.lastIndexOf('/', colon), location.lastIndexOf('\\', colon));
-    String place = location.substring(folder + 1);
-    if (FrameworkFrames.FILES.contains(place.substring(0, place.lastIndexOf(':')))) {
-      return null;
-    }
-    String name = LAMBDA.matcher(method).replaceAll("$1");
-    boolean known = !name.isEmpty() && name.chars().noneMatch(c -> "$<>".indexOf(c) >= 0);
-    return known ? name + " at " + place : place;
-  }
-
-  /** Returns whether a text ends with a line number other than 0, which begins at {@code start}. */
-  private static boolean isLine(String text, int start) {
-    boolean zero = true;
-    for (int i = start; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c < '0' || c > '9') {
-        return false;
-      }
-      zero &= c == '0' || i < text.length() - 9;
-    }
-    return !zero;
-  }
-
-  private static int firstBlank(String text) {
-    for (int i = 0; i < text.length(); i++) {
-      if (Character.isWhitespace(text.charAt(i))) {
-        return i;
+    for (String prefix : FrameworkFrames.PREFIXES) {
+      if (name.startsWith(prefix)) {
+        return true;
       }
     }
-    return -1;
+    return false;
+  }
+
+  /** Returns the method as the user wrote it; the class for a constructor; empty in a shell. */
+  private static String function(String type, String method) {
+    if (type.startsWith("$line")) { // generated by the Scala shell
+      return "";
+    }
+    String written = firstPart(method);
+    if (!written.isEmpty() && !written.equals("new") && !written.startsWith("<")) {
+      return written;
+    }
+    return firstPart(type.substring(type.lastIndexOf('.') + 1));
+  }
+
+  /** Returns the first part of a compiled name that no compiler added. */
+  private static String firstPart(String name) {
+    for (String part : name.split("\\$")) {
+      if (!part.isEmpty() && !part.equals("anonfun") && !part.equals("lambda")) {
+        return part;
+      }
+    }
+    return "";
+  }
+
+  /** Returns {@code action at file:line} if a short call site names a line of Python, else null. */
+  private static String ofShortForm(String text) {
+    int at = text.indexOf(" at ");
+    boolean oneWord = at > 0 && text.indexOf(' ') == at && text.length() < MAX_SHORT_CHARS;
+    if (!oneWord || !endsWithLine(text) || text.indexOf('\n') >= 0 || text.indexOf('\r') >= 0) {
+      return null;
+    }
+    String path = text.substring(at + " at ".length());
+    String location = path.substring(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+    String file = location.substring(0, location.lastIndexOf(':'));
+    boolean shell = file.startsWith("<") && !file.equals("<unknown>") && !file.equals("<console>");
+    boolean python = file.endsWith(".py") || file.startsWith("command-") || shell;
+    return python && !path.contains("/pyspark/") ? text.substring(0, at) + " at " + location : null;
+  }
+
+  /** Returns whether a text ends with a colon and a line number that does not begin with 0. */
+  private static boolean endsWithLine(String text) {
+    int digits = text.length();
+    while (digits > 0 && text.charAt(digits - 1) >= '0' && text.charAt(digits - 1) <= '9') {
+      digits--;
+    }
+    boolean number = digits < text.length() && text.charAt(digits) != '0';
+    return number && digits > 1 && text.charAt(digits - 1) == ':';
   }
 }

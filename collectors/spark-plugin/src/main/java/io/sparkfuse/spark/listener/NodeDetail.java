@@ -1,412 +1,440 @@
 package io.sparkfuse.spark.listener;
 
-import io.sparkfuse.contracts.NodeDetails;
-import io.sparkfuse.spark.facts.SecretScrubber;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import scala.Tuple2;
 
 /**
- * Extracts what identifies a node of a physical plan: the table of a scan, the keys of an exchange,
- * the path of a write.
+ * Extracts what identifies a node of a physical plan: the table or path of a scan or write, and the
+ * key columns of an exchange, join or aggregate.
  *
- * <p>The result contains names only, never a literal of the query. Python and the kernel do the
- * same; all three pass the cases of contracts/shared/node_details.yaml.
+ * <p>The result contains names only, never a literal of the query. The rules and cases are in
+ * contracts/shared/node_details.json; the kernel's reader of event logs passes the same cases.
  */
 final class NodeDetail {
-  private static final int MAX_METADATA = 64;
-  private static final int MAX_LISTS = 4;
-  private static final String CACHED_TABLE = "Scan In-memory table ";
+  /** Maximum length of a detail, in code points. */
+  static final int MAX_CHARS = 200;
 
-  /** Keys of a write's text that its target follows. */
-  private static final String[] TARGET_KEYS = {
-    "table=", "dbtable -> ", "dbtable=", "path=", "path -> "
-  };
+  /** Only the beginning of a node's text is parsed, because Spark does not limit its length. */
+  static final int MAX_PARSED_CHARS = 2_000;
+
+  private static final int MAX_PATHS = 3;
+  private static final int MAX_METADATA = 64;
+
+  private static final Set<String> JOIN_TYPES =
+      new HashSet<>(
+          Arrays.asList(
+              "Inner",
+              "Cross",
+              "LeftOuter",
+              "RightOuter",
+              "FullOuter",
+              "LeftSemi",
+              "LeftAnti",
+              "LeftSingle",
+              "ExistenceJoin"));
+
+  private static final Set<String> V2_WRITES =
+      new HashSet<>(
+          Arrays.asList(
+              "AppendData",
+              "AtomicCreateTableAsSelect",
+              "AtomicReplaceTableAsSelect",
+              "CreateTableAsSelect",
+              "OverwriteByExpression",
+              "OverwritePartitionsDynamic",
+              "ReplaceData",
+              "ReplaceTableAsSelect",
+              "WriteDelta",
+              "WriteToDataSourceV2"));
+
+  /** Scans that name no table and no path. */
+  private static final Set<String> OTHER_SCANS =
+      new HashSet<>(Arrays.asList("ExistingRDD", "OneRowRelation"));
 
   private NodeDetail() {}
 
   /**
-   * Returns what identifies a node, at most {@link NodeDetails#MOST_CHARS} characters, or an empty
-   * text if nothing does.
+   * Returns the detail of a node, or an empty text if nothing identifies it.
    *
    * @param nodeName {@code SparkPlanInfo.nodeName}
-   * @param simpleString {@code SparkPlanInfo.simpleString}; its beginning is read
-   * @param location the entry {@code Location} of {@code SparkPlanInfo.metadata}, or empty
+   * @param simpleString {@code SparkPlanInfo.simpleString}
+   * @param metadata the entries {@code Format} and {@code Location} of {@code
+   *     SparkPlanInfo.metadata}, where the node has them
    */
-  static String of(String nodeName, String simpleString, String location) {
-    String name = beginning(nodeName).trim();
-    String detail = detail(name, beginning(simpleString), beginning(location));
-    if (detail.length() <= NodeDetails.MOST_CHARS) {
-      return detail;
-    }
-    String scrubbed = SecretScrubber.scrubQuery(detail);
-    return scrubbed.substring(0, Math.min(scrubbed.length(), NodeDetails.MOST_CHARS));
+  static String of(String nodeName, String simpleString, Map<String, String> metadata) {
+    String name = beginning(nodeName, MAX_PARSED_CHARS).trim();
+    String text = beginning(simpleString, MAX_PARSED_CHARS);
+    String rest = (text.startsWith(name) ? text.substring(name.length()) : text).trim();
+    return beginning(detail(name, text, rest, metadata), MAX_CHARS);
   }
 
-  /** Returns the location in the Scala map {@code SparkPlanInfo.metadata}, or an empty text. */
-  static String location(Object planInfo) {
-    Object metadata = ScalaAccess.get(planInfo, "metadata");
-    for (Object entry : ScalaAccess.list(metadata, MAX_METADATA)) {
-      if (entry instanceof Tuple2 && "Location".equals(((Tuple2<?, ?>) entry)._1())) {
-        return String.valueOf(((Tuple2<?, ?>) entry)._2());
+  /** Returns the metadata that {@link #of} uses, from the Scala map of a {@code SparkPlanInfo}. */
+  static Map<String, String> metadata(Object node) {
+    Map<String, String> used = new HashMap<>();
+    for (Object entry : ScalaAccess.list(ScalaAccess.get(node, "metadata"), MAX_METADATA)) {
+      if (entry instanceof Tuple2) {
+        String key = String.valueOf(((Tuple2<?, ?>) entry)._1());
+        if (key.equals("Format") || key.equals("Location")) {
+          String value = String.valueOf(((Tuple2<?, ?>) entry)._2());
+          used.put(key, beginning(value, MAX_PARSED_CHARS));
+        }
+      }
+    }
+    return used;
+  }
+
+  private static String detail(
+      String name, String text, String rest, Map<String, String> metadata) {
+    if (name.startsWith("Execute ")) {
+      return command(name, rest);
+    }
+    if (V2_WRITES.contains(firstWord(name))) {
+      return v2Write(name, text);
+    }
+    if (name.contains("Aggregate")) {
+      return aggregate(text);
+    }
+    if (name.contains("Join")) {
+      return join(rest);
+    }
+    if (name.contains("Exchange")) {
+      return name.startsWith("Broadcast") || name.startsWith("Reused") ? "" : exchange(rest);
+    }
+    return firstWord(name).endsWith("Scan") ? scan(name, metadata) : "";
+  }
+
+  // ---- writes
+
+  private static String command(String name, String rest) {
+    String table = quotedName(rest);
+    boolean inserts = name.startsWith("Execute InsertInto");
+    if (!inserts && !name.startsWith("Execute Save")) {
+      return table;
+    }
+    List<String> parts = split(rest);
+    String target = table;
+    if (target.isEmpty() && !parts.isEmpty() && parts.get(0).indexOf('/') >= 0 && inserts) {
+      target = path(parts.get(0));
+    }
+    if (target.isEmpty()) {
+      target = path(valueAfter(rest, "path -> ", ",)"));
+    }
+    String format = inserts ? writtenFormat(parts) : "";
+    return target.isEmpty() || format.isEmpty() ? target : target + " " + format;
+  }
+
+  /** Returns the name of the file format, an argument of its own before the save mode. */
+  private static String writtenFormat(List<String> arguments) {
+    Set<String> modes =
+        new HashSet<>(Arrays.asList("Append", "ErrorIfExists", "Ignore", "Overwrite"));
+    for (String argument : arguments.subList(Math.min(1, arguments.size()), arguments.size())) {
+      if (modes.contains(argument)) {
+        return "";
+      }
+      if (isWord(argument) && !argument.equals("true") && !argument.equals("false")) {
+        return argument.toLowerCase(Locale.ROOT);
       }
     }
     return "";
   }
 
-  private static String beginning(String text) {
-    return text.substring(0, Math.min(text.length(), NodeDetails.MOST_TEXT_CHARS));
+  private static String v2Write(String name, String text) {
+    String table = tableOf(valueAfter(text, "table=", ",)] "));
+    if (table.isEmpty()) {
+      String afterName = text.substring(Math.min(text.length(), firstWord(name).length())).trim();
+      table = tableOf(firstWord(afterName));
+    }
+    String format = valueAfter(text, "format=", ",)] ").toLowerCase(Locale.ROOT);
+    return table.isEmpty() || !isWord(format) ? table : table + " " + format;
   }
 
-  private static String detail(String name, String text, String location) {
-    String kind = until(name, " ");
-    if (kind.equals("Execute") || NodeDetails.WRITE_NODES.contains(kind)) {
-      boolean writes = NodeDetails.WRITE_NODES.stream().anyMatch(name::contains);
-      return writes ? write(name, text) : "";
-    }
-    if (NodeDetails.NODES_WITHOUT_DETAIL.contains(name)) {
-      return "";
-    }
-    if (kind.contains("Scan")) {
-      return scan(name, text, location);
-    }
-    if (kind.contains("Exchange")) {
-      return kind.contains("Broadcast") ? "" : exchange(text);
-    }
-    if (kind.contains("Join") || kind.equals("CartesianProduct")) {
-      return join(text);
-    }
-    return NodeDetails.FUNCTION_NODES.contains(kind) ? function(text) : keys(kind, text);
+  // ---- keys
+
+  private static String aggregate(String text) {
+    int found = text.indexOf("keys=[");
+    found = found >= 0 ? found : text.indexOf("key=[");
+    String keys = found < 0 ? "" : columns(inside(text, text.indexOf('[', found)));
+    return keys.isEmpty() ? "" : "group by " + keys;
   }
 
-  private static String keys(String kind, String text) {
-    if (kind.contains("Aggregate")) {
-      return columns(bracketAfter(text, "keys="));
-    }
-    switch (kind) {
-      case "TakeOrderedAndProject":
-        return columns(bracketAfter(text, "orderBy="));
-      case "Window":
-        List<String> lists = lists(text);
-        return lists.size() > 1 ? columns(lists.get(1)) : "";
-      case "Sort":
-      case "WindowGroupLimit":
-        List<String> first = lists(text);
-        return first.isEmpty() ? "" : columns(first.get(0));
-      default:
-        return "";
-    }
-  }
-
-  private static String scan(String name, String text, String location) {
-    if (name.startsWith(CACHED_TABLE)) {
-      return table(name.substring(CACHED_TABLE.length()));
-    }
-    String[] words = name.split("\\s+");
-    if (words.length > 1 && words[1].startsWith("JDBCRelation(")) {
-      String relation = until(name.substring(name.indexOf('(') + 1), ")");
-      return (isPlainTable(relation) ? table(relation) : "query") + " jdbc";
-    }
-    String format = words.length > 1 ? words[1] : "";
-    String target = words.length > 2 ? words[2] : "";
-    if (words.length == 2 && !words[0].equals("Scan")) { // BatchScan db.table
-      target = format;
-      format = "";
-    }
-    if (target.isEmpty()) {
-      target = firstPath(location.isEmpty() ? after(text, "Location: ") : location);
-    }
-    if (target.isEmpty() && text.contains(" class ")) {
-      target = className(after(text, " class "));
-    }
-    return withFormat(place(target), format);
-  }
-
-  private static String write(String name, String text) {
-    String[] words = name.split("\\s+");
-    String rest = text.substring(Math.min(name.length(), text.length())).trim();
-    List<String> items = items(rest);
-    String format = "";
-    for (int i = 0; i < items.size() && words[0].equals("Execute") && format.isEmpty(); i++) {
-      String item = items.get(i);
-      format = isAsciiWord(item, false) && !NodeDetails.NO_FORMATS.contains(item) ? item : "";
-    }
-    return withFormat(
-        written(words, rest, items), format.isEmpty() ? value(rest, "format=") : format);
-  }
-
-  private static String written(String[] words, String rest, List<String> items) {
-    String quoted = quotedTable(rest);
-    if (!quoted.isEmpty()) {
-      return table(quoted);
-    }
-    for (String key : TARGET_KEYS) {
-      String found = value(rest, key);
-      if (!found.isEmpty()) {
-        return place(found);
+  private static String join(String rest) {
+    String left = "";
+    String right = "";
+    String others = rest;
+    if (rest.startsWith("[")) {
+      String first = inside(rest, 0);
+      left = columns(first);
+      others = after(rest, first.length() + 2);
+      if (others.startsWith("[")) {
+        String second = inside(others, 0);
+        right = columns(second);
+        others = after(others, second.length() + 2);
       }
     }
-    if (words.length > 1 && !words[0].equals("Execute")) {
-      return place(words[1]);
-    }
-    for (String item : items) {
-      if (item.indexOf('/') >= 0 && item.indexOf('$') < 0) {
-        return path(item);
-      }
-    }
-    String writer = after(rest, "writer: ");
-    return className(writer.isEmpty() ? items.get(items.size() - 1) : writer);
-  }
-
-  private static String exchange(String text) {
-    int first = Integer.MAX_VALUE;
-    String kind = "";
-    for (String each : NodeDetails.PARTITIONINGS) {
-      int found = text.indexOf(each);
-      if (found >= 0 && found < first) {
-        first = found;
-        kind = each;
-      }
-    }
-    String keys = kind.isEmpty() ? "" : columns(bracket(text, first + kind.length()));
-    return (kind + " " + keys).trim();
-  }
-
-  private static String join(String text) {
-    List<String> lists = lists(text);
-    return (joinType(text) + " " + (lists.isEmpty() ? "" : columns(lists.get(0)))).trim();
+    String keys = left.equals(right) || right.isEmpty() ? left : left + " = " + right;
+    String type = joinType(others);
+    return type.isEmpty() || keys.isEmpty() ? type + keys : type + " " + keys;
   }
 
   private static String joinType(String text) {
-    int start = 0;
-    for (int i = 0; i <= text.length(); i++) {
-      if (i == text.length() || !isAsciiLetterOrDigit(text.charAt(i))) {
-        String word = text.substring(start, i);
-        if (NodeDetails.JOIN_TYPES.contains(word)) {
-          return word;
-        }
-        start = i + 1;
+    for (String part : split(text)) {
+      int end = 0;
+      while (end < part.length() && isWordChar(part.charAt(end))) {
+        end++;
+      }
+      if (JOIN_TYPES.contains(part.substring(0, end))) {
+        return part.substring(0, end);
       }
     }
     return "";
   }
 
-  private static String function(String text) {
-    String rest = after(text, " ");
-    if (rest.startsWith("[")) {
-      String following = rest.substring(bracket(rest, 0).length());
-      String call = following.substring(Math.min(2, following.length()));
-      rest = functionName(call).isEmpty() ? rest.substring(1) : call;
-    }
-    return functionName(rest);
-  }
-
-  /** Returns the name before a bracket at the beginning of a text, or an empty text. */
-  private static String functionName(String text) {
+  private static String exchange(String rest) {
     int end = 0;
-    while (end < text.length() && isColumnChar(text.charAt(end))) {
+    while (end < rest.length() && isWordChar(rest.charAt(end))) {
       end++;
     }
-    boolean called = end > 0 && end < text.length() && text.charAt(end) == '(';
-    return called && !isDigit(text.charAt(0)) ? text.substring(0, end) : "";
+    String kind = rest.substring(0, end);
+    boolean hasArguments = end < rest.length() && rest.charAt(end) == '(';
+    String keys = hasArguments ? columns(inside(rest, end)) : "";
+    return keys.isEmpty() ? kind : kind + " " + keys;
   }
 
-  /** Returns the columns that a text names, each once: the words before {@code #} and an id. */
-  private static String columns(String text) {
+  /** Returns the columns that a list of expressions names, each once, separated by commas. */
+  private static String columns(String list) {
     Set<String> names = new LinkedHashSet<>();
-    int mark = text.indexOf('#');
-    while (mark >= 0 && names.size() < NodeDetails.MOST_COLUMNS) {
-      int start = mark;
-      while (start > 0 && isColumnChar(text.charAt(start - 1))) {
-        start--;
+    for (String expression : split(list)) {
+      String whole = wholeColumn(expression);
+      if (whole != null) {
+        names.add(whole);
+      } else {
+        addColumns(expression, names);
       }
-      boolean hasId = mark + 1 < text.length() && isDigit(text.charAt(mark + 1));
-      if (hasId && start < mark) {
-        names.add(text.substring(start, mark));
-      }
-      mark = text.indexOf('#', mark + 1);
     }
     return String.join(", ", names);
   }
 
-  // ---- brackets and lists
-
-  /** Returns the outermost lists in square brackets. */
-  private static List<String> lists(String text) {
-    List<String> found = new ArrayList<>();
-    int at = text.indexOf('[');
-    while (at >= 0 && found.size() < MAX_LISTS) {
-      String list = bracket(text, at);
-      found.add(list);
-      at = text.indexOf('[', at + list.length());
+  /** Returns the name if the expression is one column, possibly with a sort order, else null. */
+  private static String wholeColumn(String expression) {
+    int mark = expression.indexOf('#');
+    int end = mark + 1;
+    while (mark > 0 && end < expression.length() && isDigit(expression.charAt(end))) {
+      end++;
     }
-    return found;
-  }
-
-  private static String bracketAfter(String text, String key) {
-    int at = text.indexOf(key);
-    return at < 0 ? "" : bracket(text, at + key.length());
-  }
-
-  /** Returns the bracket that opens at {@code at} up to its end; empty if none opens there. */
-  private static String bracket(String text, int at) {
-    int depth = 0;
-    for (int i = at; i < text.length(); i++) {
-      depth += depthChange(text.charAt(i));
-      if (depth <= 0) {
-        return i > at ? text.substring(at, i + 1) : "";
+    if (mark <= 0 || end == mark + 1) {
+      return null;
+    }
+    for (int i = 0; i < mark; i++) {
+      if ("()[],".indexOf(expression.charAt(i)) >= 0) {
+        return null;
       }
     }
-    return text.substring(Math.min(at, text.length()));
+    String order = expression.substring(end);
+    order = order.startsWith("L") ? order.substring(1) : order;
+    boolean only = order.isEmpty() || order.startsWith(" ASC") || order.startsWith(" DESC");
+    return only ? expression.substring(0, mark).trim() : null;
   }
 
-  /** Returns the parts between the commas that are outside of brackets. */
-  private static List<String> items(String text) {
-    List<String> items = new ArrayList<>();
+  private static void addColumns(String expression, Set<String> names) {
+    for (int i = 1; i + 1 < expression.length(); i++) {
+      if (expression.charAt(i) == '#' && isDigit(expression.charAt(i + 1))) {
+        int start = i;
+        while (start > 0 && isWordChar(expression.charAt(start - 1))) {
+          start--;
+        }
+        if (start < i) {
+          names.add(expression.substring(start, i));
+        }
+      }
+    }
+  }
+
+  // ---- scans
+
+  private static String scan(String name, Map<String, String> metadata) {
+    String first = firstWord(name);
+    String rest = name.substring(first.length()).trim();
+    if (rest.startsWith("In-memory table ")) {
+      String table = tableOf(rest.substring("In-memory table ".length()));
+      return table.isEmpty() ? "in-memory" : table + " in-memory";
+    }
+    if (rest.startsWith("JDBCRelation(")) {
+      String table = tableOf(inside(rest, rest.indexOf('(')));
+      return table.isEmpty() ? "jdbc" : table + " jdbc";
+    }
+    String format = firstWord(rest);
+    String target = rest.substring(format.length()).trim();
+    if (OTHER_SCANS.contains(format)) {
+      return "";
+    }
+    if (target.isEmpty() && (!first.equals("Scan") || format.indexOf('.') >= 0)) {
+      target = format;
+      format = "";
+    }
+    target = target.indexOf('/') >= 0 ? paths(target.split(",")) : tableOf(target);
+    String location = metadata.getOrDefault("Location", "");
+    if (target.isEmpty() && location.indexOf('[') >= 0) {
+      target = paths(inside(location, location.indexOf('[')).split(", "));
+    }
+    format = metadata.getOrDefault("Format", format).toLowerCase(Locale.ROOT);
+    if (!isWord(format)) {
+      return target;
+    }
+    return target.isEmpty() ? format : target + " " + format;
+  }
+
+  private static String paths(String[] all) {
+    Set<String> names = new LinkedHashSet<>();
+    for (String each : all) {
+      String name = path(each);
+      if (!name.isEmpty() && !each.trim().equals("...") && names.size() < MAX_PATHS) {
+        names.add(name);
+      }
+    }
+    return String.join(", ", names);
+  }
+
+  /**
+   * Returns the last two components of a path, without directories of partitions such as {@code
+   * day=2026-11-24} and without user information.
+   */
+  private static String path(String text) {
+    String bare = text.replace("`", "").trim();
+    int scheme = bare.indexOf(":/");
+    List<String> components = new ArrayList<>();
+    for (String component : (scheme >= 0 ? bare.substring(scheme + 1) : bare).split("/")) {
+      String name = component.substring(component.lastIndexOf('@') + 1).trim();
+      if (!name.isEmpty()) {
+        components.add(name);
+      }
+    }
+    while (!components.isEmpty() && components.get(components.size() - 1).indexOf('=') >= 0) {
+      components.remove(components.size() - 1);
+    }
+    int size = components.size();
+    return String.join("/", components.subList(Math.max(0, size - 2), size));
+  }
+
+  // ---- names and lists
+
+  /** Returns the first name in backticks, as its last two parts. */
+  private static String quotedName(String text) {
+    int at = text.indexOf('`');
+    StringBuilder name = new StringBuilder();
+    while (at >= 0 && at < text.length() && text.charAt(at) == '`') {
+      int end = text.indexOf('`', at + 1);
+      if (end < 0) {
+        break;
+      }
+      name.append(name.length() == 0 ? "" : ".").append(text, at + 1, end);
+      at = text.startsWith(".`", end + 1) ? end + 2 : -1;
+    }
+    return tableOf(name.toString());
+  }
+
+  /** Returns the last two parts of a table's name, or an empty text if it is no such name. */
+  private static String tableOf(String text) {
+    String bare = text.replace("`", "").replace("\"", "").trim();
+    for (int i = 0; i < bare.length(); i++) {
+      char c = bare.charAt(i);
+      if (!isWordChar(c) && c != '.' && c != '-') {
+        return "";
+      }
+    }
+    String table = bare.startsWith("spark_catalog.") ? bare.substring(14) : bare;
+    int last = table.lastIndexOf('.');
+    int before = last < 0 ? -1 : table.lastIndexOf('.', last - 1);
+    return table.substring(before + 1);
+  }
+
+  /** Returns what follows a marker, up to one of the given end characters. */
+  private static String valueAfter(String text, String marker, String ends) {
+    int start = text.indexOf(marker);
+    if (start < 0) {
+      return "";
+    }
+    int end = start + marker.length();
+    while (end < text.length() && ends.indexOf(text.charAt(end)) < 0) {
+      end++;
+    }
+    return text.substring(start + marker.length(), end);
+  }
+
+  /** Returns the text between the bracket at {@code open} and the one that closes it. */
+  private static String inside(String text, int open) {
+    int depth = 0;
+    for (int i = open; i < text.length(); i++) {
+      char c = text.charAt(i);
+      depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+      if (depth == 0) {
+        return text.substring(open + 1, i);
+      }
+    }
+    return text.substring(open + 1);
+  }
+
+  /** Returns the text from {@code start}, without the comma that separates it. */
+  private static String after(String text, int start) {
+    String rest = text.substring(Math.min(start, text.length())).trim();
+    return rest.startsWith(",") ? rest.substring(1).trim() : rest;
+  }
+
+  /** Splits a text at the commas that are in no bracket. */
+  private static List<String> split(String text) {
+    List<String> parts = new ArrayList<>();
     int depth = 0;
     int start = 0;
     for (int i = 0; i < text.length(); i++) {
-      depth += depthChange(text.charAt(i));
-      if (text.charAt(i) == ',' && depth <= 0) {
-        items.add(text.substring(start, i).trim());
+      char c = text.charAt(i);
+      depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+      if (c == ',' && depth <= 0) {
+        parts.add(text.substring(start, i).trim());
         start = i + 1;
       }
     }
-    items.add(text.substring(start).trim());
-    return items;
+    parts.add(text.substring(start).trim());
+    return parts;
   }
 
-  private static int depthChange(char c) {
-    return c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-  }
-
-  // ---- names of tables, paths and classes
-
-  private static String place(String target) {
-    return target.indexOf('/') >= 0 ? path(target) : table(target);
-  }
-
-  /** Returns the last two folders of a path, without partitions and without files of Spark. */
-  private static String path(String path) {
-    List<String> parts = new ArrayList<>();
-    for (String part : path.split("/")) {
-      String name = part.substring(part.lastIndexOf('@') + 1);
-      if (name.indexOf('=') >= 0) {
-        break;
-      }
-      if (!part.isEmpty() && !part.endsWith(":")) {
-        parts.add(name);
-      }
-    }
-    if (!parts.isEmpty() && parts.get(parts.size() - 1).startsWith("part-")) {
-      parts.remove(parts.size() - 1);
-    }
-    return String.join("/", parts.subList(Math.max(0, parts.size() - 2), parts.size()));
-  }
-
-  private static String firstPath(String location) {
-    String first = until(after(location, "["), ",]");
-    return first.endsWith("...") ? first.substring(0, first.length() - 3) : first;
-  }
-
-  /** Returns the last two parts of a table's name, without quotes. */
-  private static String table(String name) {
-    String bare = name.replace("`", "").replace("\"", "");
-    int last = bare.lastIndexOf('.');
-    return bare.substring((last < 0 ? -1 : bare.lastIndexOf('.', last - 1)) + 1);
-  }
-
-  /** Returns the first name of at least two parts in backticks, or an empty text. */
-  private static String quotedTable(String text) {
-    for (int start = text.indexOf('`'); start >= 0; start = text.indexOf('`', start + 1)) {
-      int end = endOfQuoted(text, start);
-      int parts = 0;
-      int at = end;
-      while (at > 0 && text.startsWith(".`", at)) {
-        int next = endOfQuoted(text, at + 1);
-        if (next < 0) {
-          break;
-        }
-        at = next;
-        parts++;
-      }
-      if (parts > 0) {
-        return text.substring(start, at);
-      }
-    }
-    return "";
-  }
-
-  /** Returns the index after a name in backticks of 1 to 200 characters, or -1. */
-  private static int endOfQuoted(String text, int start) {
-    int end = text.indexOf('`', start + 1);
-    return end > start + 1 && end - start - 1 <= 200 ? end + 1 : -1;
-  }
-
-  private static String className(String name) {
-    String bare = until(name, "$@, ])");
-    return bare.substring(bare.lastIndexOf('.') + 1);
-  }
-
-  private static String withFormat(String target, String format) {
-    if (target.isEmpty() || !isAsciiWord(format, true)) {
-      return target;
-    }
-    return target + " " + format.toLowerCase(Locale.ROOT);
-  }
-
-  // ---- texts
-
-  /** Returns what follows a key, up to a comma, bracket or blank; empty without the key. */
-  private static String value(String text, String key) {
-    return until(after(text, key), ",])} ");
-  }
-
-  private static String after(String text, String key) {
-    int at = text.indexOf(key);
-    return at < 0 ? "" : text.substring(at + key.length());
-  }
-
-  /** Returns the text before the first of the given characters. */
-  private static String until(String text, String ends) {
+  private static String firstWord(String text) {
     int end = 0;
-    while (end < text.length() && ends.indexOf(text.charAt(end)) < 0) {
+    while (end < text.length() && text.charAt(end) > ' ') {
       end++;
     }
     return text.substring(0, end);
   }
 
-  private static boolean isPlainTable(String text) {
+  private static boolean isWord(String text) {
     for (int i = 0; i < text.length(); i++) {
-      if (!isColumnChar(text.charAt(i)) && ".$`\"-".indexOf(text.charAt(i)) < 0) {
+      if (!isWordChar(text.charAt(i))) {
         return false;
       }
     }
     return !text.isEmpty();
   }
 
-  private static boolean isAsciiWord(String text, boolean digits) {
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (!isAsciiLetterOrDigit(c) || !digits && isDigit(c)) {
-        return false;
-      }
-    }
-    return !text.isEmpty();
-  }
-
-  private static boolean isColumnChar(char c) {
-    return isAsciiLetterOrDigit(c) || c == '_';
-  }
-
-  private static boolean isAsciiLetterOrDigit(char c) {
-    return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || isDigit(c);
+  private static boolean isWordChar(char c) {
+    boolean letter = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z';
+    return letter || isDigit(c) || c == '_' || c >= 0x80;
   }
 
   private static boolean isDigit(char c) {
     return c >= '0' && c <= '9';
+  }
+
+  /** Returns the first characters of a text, without cutting one that takes two Java chars. */
+  private static String beginning(String text, int chars) {
+    if (text.length() <= chars || text.codePointCount(0, text.length()) <= chars) {
+      return text;
+    }
+    return text.substring(0, text.offsetByCodePoints(0, chars));
   }
 }

@@ -115,7 +115,7 @@ final class SqlPlanCopier {
     }
     String detail =
         NodeDetail.of(
-            text(node, "nodeName"), text(node, "simpleString"), NodeDetail.location(node));
+            text(node, "nodeName"), text(node, "simpleString"), NodeDetail.metadata(node));
     detailChars += detail.length();
     return detail;
   }

@@ -3,8 +3,7 @@ package io.sparkfuse.spark.listener;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.sparkfuse.contracts.NodeDetails;
-import io.sparkfuse.spark.facts.SecretScrubber;
+import java.util.Collections;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -14,17 +13,20 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What a node's detail is made of, by the cases that the kernel's reader of event logs shares. */
 class NodeDetailTest {
   static Stream<Map<String, Object>> cases() throws Exception {
-    return SharedCases.of("node_details.json");
+    return SharedCases.of("shared/node_details.json");
   }
 
   @ParameterizedTest
   @MethodSource("cases")
+  @SuppressWarnings("unchecked")
   void sharedCaseHasItsDetail(Map<String, Object> test) {
     String detail =
         NodeDetail.of(
-            (String) test.get("node"), (String) test.get("text"), (String) test.get("location"));
+            (String) test.get("node_name"),
+            (String) test.get("simple_string"),
+            (Map<String, String>) test.get("metadata"));
 
-    assertEquals(test.get("detail"), SecretScrubber.scrubQuery(detail), (String) test.get("name"));
+    assertEquals(test.get("detail"), detail, (String) test.get("case"));
   }
 
   @Test
@@ -69,9 +71,10 @@ class NodeDetailTest {
     };
     for (String name : names) {
       for (String text : texts) {
-        String detail = NodeDetail.of(name, name + text, text);
+        String detail =
+            NodeDetail.of(name, name + text, Collections.singletonMap("Location", text));
 
-        assertTrue(detail.length() <= NodeDetails.MOST_CHARS, name + text);
+        assertTrue(detail.length() <= NodeDetail.MAX_CHARS, name + text);
       }
     }
   }

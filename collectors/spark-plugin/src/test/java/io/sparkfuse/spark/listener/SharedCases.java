@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 
 /** Reads the cases of contracts/shared, which the tests of each language run. */
 final class SharedCases {
-  private static final Path FOLDER = Paths.get("../../contracts/generated/shared");
+  private static final Path FOLDER = Paths.get("../../contracts");
 
   private SharedCases() {}
 

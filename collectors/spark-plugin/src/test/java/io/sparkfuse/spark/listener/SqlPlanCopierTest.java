@@ -3,7 +3,6 @@ package io.sparkfuse.spark.listener;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.sparkfuse.contracts.NodeDetails;
 import io.sparkfuse.contracts.SqlPlan;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -69,7 +68,7 @@ class SqlPlanCopierTest {
     int chars = plan.getNodeDetailsList().stream().mapToInt(String::length).sum();
     assertEquals(plan.getNodeNamesCount(), plan.getNodeDetailsCount());
     assertTrue(
-        chars < SqlPlanCopier.MAX_DETAIL_CHARS + NodeDetails.MOST_CHARS, chars + " characters");
+        chars < SqlPlanCopier.MAX_DETAIL_CHARS + NodeDetail.MAX_CHARS, chars + " characters");
     assertTrue(plan.getSerializedSize() < 256 * 1_024);
   }
 
