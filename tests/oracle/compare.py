@@ -49,11 +49,7 @@ def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
     for table in TASK_TABLES:
         yield from row_list_differences(table, pa.table(getattr(kernel, table)).to_pylist(), getattr(oracle, table))
     for table in QUERY_TABLES:
-        ours, theirs = kernel_rows(kernel, table), getattr(oracle.queries, table)
-        if sorted(map(row_text, ours)) != sorted(map(row_text, theirs)):
-            yield f"{table}: {len(ours)} rows, of which the oracle has not all, or more: {len(theirs)}"
-            yield from (f"{table}: only the kernel has {row}" for row in ours if row not in theirs)
-            yield from (f"{table}: only the oracle has {row}" for row in theirs if row not in ours)
+        yield from row_set_differences(table, kernel_rows(kernel, table), getattr(oracle.queries, table))
     yield from evidence_differences(kernel.evidence, oracle.evidence)
 
 
@@ -69,6 +65,14 @@ def row_list_differences(table: str, ours: Sequence[Row], theirs: Sequence[Row])
         yield f"{table}: {len(ours)} rows != {len(theirs)}"
     for index, (one, other) in enumerate(zip(ours, theirs, strict=False)):
         yield from row_differences(f"{table}[{index}]", one, other)
+
+
+def row_set_differences(table: str, ours: Sequence[Row], theirs: Sequence[Row]) -> Iterator[str]:
+    """The rows that only one of two lists has, in any order."""
+    if sorted(map(row_text, ours)) != sorted(map(row_text, theirs)):
+        yield f"{table}: the kernel has {len(ours)} rows, the oracle {len(theirs)}"
+        yield from (f"{table}: only the kernel has {row}" for row in ours if row not in theirs)
+        yield from (f"{table}: only the oracle has {row}" for row in theirs if row not in ours)
 
 
 def row_text(row: Row) -> str:
