@@ -1,4 +1,4 @@
-"""A dashboard as data, and how it becomes Grafana's JSON."""
+"""A dashboard as data, and its conversion to Grafana's JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAG = "sparkfuse"
 
 @dataclass(frozen=True)
 class Row:
-    """A headline with its panels."""
+    """A row of panels with a title."""
 
     title: str
     panels: tuple[PanelSpec, ...]
@@ -25,7 +25,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Variable:
-    """A choice above the panels; the statement's first column is the value, the second the label."""
+    """A variable of a dashboard; the first column of its query is the value, the second the label."""
 
     name: str
     label: str
@@ -34,7 +34,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class DashboardSpec:
-    """One dashboard; ``since`` is how far back it looks at first, as in now-1h."""
+    """One dashboard; ``since`` is the start of its default time range, such as now-1h."""
 
     uid: str
     title: str
@@ -45,12 +45,12 @@ class DashboardSpec:
 
     @property
     def panels(self) -> tuple[PanelSpec, ...]:
-        """All panels from top to bottom."""
+        """Return all panels from top to bottom."""
         return tuple(panel for row in self.rows for panel in row.panels)
 
 
 def to_json(spec: DashboardSpec) -> str:
-    """The dashboard as Grafana reads it; the same specification always gives the same text."""
+    """Return the JSON of the dashboard for Grafana; the same specification always gives the same text."""
     builder = (
         builders.Dashboard(spec.title)
         .uid(spec.uid)

@@ -18,7 +18,7 @@ FOLDERS = ("dashboards/generated", "docs/rules")
 
 
 def generated() -> Mapping[str, str]:
-    """Every generated file by its path in the checkout."""
+    """Return every generated file by its path in the repository."""
     catalog = load_catalog()
     made = {
         "dashboards/generated/running_job.json": to_json(running_job()),
@@ -28,7 +28,7 @@ def generated() -> Mapping[str, str]:
 
 
 def differences(made: Mapping[str, str], root: Path = ROOT) -> list[str]:
-    """The files below ``root`` that are missing, superfluous or other than in ``made``."""
+    """Return the files below ``root`` that are missing, superfluous or different from those in ``made``."""
     present = {
         str(path.relative_to(root)): path.read_text()
         for folder in FOLDERS
@@ -39,7 +39,7 @@ def differences(made: Mapping[str, str], root: Path = ROOT) -> list[str]:
 
 
 def write(made: Mapping[str, str], root: Path = ROOT) -> None:
-    """Bring the checkout to what is made; an unchanged file keeps its time."""
+    """Write changed files and remove superfluous ones; an unchanged file keeps its time."""
     for name in differences(made, root):
         if name not in made:
             (root / name).unlink()
@@ -49,7 +49,7 @@ def write(made: Mapping[str, str], root: Path = ROOT) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or compare; returns 0, or 1 when the checkout differs."""
+    """Generate or compare; return 0, or 1 if a file differs."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_dashboards.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when something would change")
     if not parser.parse_args(arguments).check:

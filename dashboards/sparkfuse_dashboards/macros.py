@@ -1,7 +1,7 @@
-"""What Grafana and its ClickHouse plugin put into a statement before they send it.
+"""Replaces macros and variables in a query as Grafana and its ClickHouse plugin do, for tests.
 
-For tests and for trying a panel by hand: https://github.com/grafana/clickhouse-datasource describes the macros,
-Grafana's documentation of variables the global ones and the formats.
+https://github.com/grafana/clickhouse-datasource describes the macros; Grafana's documentation of variables describes
+the global variables and the formats.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::(\w+))?\}")
 
 
 class MacroError(ValueError):
-    """A statement names a macro, variable or format that is not known."""
+    """A query contains an unknown macro, variable or format."""
 
 
 @dataclass(frozen=True)
 class TimeRange:
-    """The range above the panels and the interval that fits their width, all in ms."""
+    """The time range of a dashboard and the interval of its panels, all in ms."""
 
     from_ms: int
     to_ms: int
@@ -28,19 +28,19 @@ class TimeRange:
 
 
 def expand(sql: str, time_range: TimeRange, variables: Mapping[str, str] | None = None) -> str:
-    """The statement as the engine gets it. Raises MacroError for what Grafana would leave as it is."""
+    """Return the query as the engine receives it. Raises MacroError for an unknown macro or variable."""
     known = {"__from": str(time_range.from_ms), "__to": str(time_range.to_ms), **(variables or {})}
 
     def variable(found: re.Match[str]) -> str:
         name, form = found.groups()
         if name not in known or form not in _FORMATS:
-            raise MacroError(f"{found.group()} is no variable or format; variables are {', '.join(known)}")
+            raise MacroError(f"{found.group()} is not a variable or format; the variables are {', '.join(known)}")
         return _FORMATS[form](known[name])
 
     def macro(found: re.Match[str]) -> str:
         name, argument = found.groups()
         if name not in _MACROS:
-            raise MacroError(f"$__{name} is no macro; known are {', '.join(_MACROS)}")
+            raise MacroError(f"$__{name} is not a macro; the macros are {', '.join(_MACROS)}")
         return _MACROS[name](time_range, argument)
 
     return _MACRO.sub(macro, _VARIABLE.sub(variable, sql))

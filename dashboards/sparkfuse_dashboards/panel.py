@@ -1,4 +1,4 @@
-"""A panel as data: what it asks, which columns come back and how each is shown."""
+"""A panel as data: its query, the columns of the result, and how each column is shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sparkfuse_dashboards.query import DATASOURCE, ClickHouseQuery
 
 Kind = Literal["table", "timeseries", "stat"]
 Unit = Literal["text", "word", "ms", "bytes", "share", "times", "count", "time", "app_id", "runbook"]
-# Below this nothing pages above warning and nothing kills.
+# Below this completeness no finding is critical and the fuse does not act.
 COMPLETE = 0.99
 _UNITS: Mapping[Unit, str] = {
     "ms": "ms",
@@ -58,7 +58,7 @@ _LINKS: Mapping[Unit, Mapping[str, object]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the answer; ``share_floor`` colours shares below it."""
+    """One column of the result; shares below ``share_floor`` are coloured."""
 
     name: str
     unit: Unit = "text"
@@ -67,7 +67,7 @@ class Column:
 
 @dataclass(frozen=True)
 class PanelSpec:
-    """One panel. The columns are those of the statement, in its order; ``width`` is in 24ths."""
+    """One panel. The columns have the order of the query; ``width`` is in columns of Grafana's grid of 24."""
 
     title: str
     description: str
@@ -79,7 +79,7 @@ class PanelSpec:
 
 
 def build_panel(spec: PanelSpec, panel_id: int) -> Builder[Panel]:
-    """The panel for Grafana."""
+    """Return the panel for Grafana."""
     if spec.kind == "timeseries":
         return _framed(_timeseries(spec), spec, panel_id)
     return _framed(_table(spec), spec, panel_id) if spec.kind == "table" else _framed(_stat(spec), spec, panel_id)
@@ -117,13 +117,13 @@ def _timeseries(spec: PanelSpec) -> timeseries.Panel:
         builder = builder.min(0).max(1)
     if value.share_floor is not None:
         builder = builder.thresholds(_floor(value.share_floor))
-    if len(spec.columns) == 3:  # time, what the lines are of, value
+    if len(spec.columns) == 3:  # time, label of the line, value
         builder = builder.display_name(f"${{__field.labels.{spec.columns[1].name}}}")
     return builder.unit(_UNITS.get(value.unit, "none"))
 
 
 def _stat(spec: PanelSpec) -> stat.Panel:
-    # Every field is shown, words too: Grafana's default would leave out what is no number.
+    # Show every field; by default Grafana shows only numbers.
     reduced = common.ReduceDataOptions().calcs(["lastNotNull"]).fields("/.*/").values(values=False)
     builder = stat.Panel().graph_mode(BigValueGraphMode.NONE).color_mode(BigValueColorMode.NONE).reduce_options(reduced)
     for column in spec.columns:

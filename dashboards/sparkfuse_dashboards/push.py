@@ -1,4 +1,4 @@
-"""``python -m sparkfuse_dashboards.push``: gives the checked-in dashboards to a Grafana through its API."""
+"""``python -m sparkfuse_dashboards.push``: uploads the dashboards to Grafana through its API."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TIMEOUT_SECONDS = 10
 
 
 class PushError(RuntimeError):
-    """Grafana did not take the dashboards; the text says why and what to look at."""
+    """Grafana did not accept the dashboards; the message contains the reason."""
 
 
 def dashboards() -> Mapping[str, dict[str, Any]]:
-    """The generated dashboards by file name."""
+    """Return the generated dashboards by file name."""
     folder = asset("sparkfuse_dashboards", "generated")
     return {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
 
 
 def push(url: str, token: str) -> list[str]:
-    """Put all dashboards into the folder of Sparkfuse, over older versions of themselves; returns their addresses.
+    """Upload all dashboards to the folder Sparkfuse, replacing older versions, and return their addresses.
 
-    Raises PushError when Grafana is away, refuses the token, or refuses a dashboard.
+    Raises PushError if Grafana is unreachable, or rejects the token or a dashboard.
     """
     api = GrafanaApi.from_url(url, credential=TokenAuth(token), timeout=TIMEOUT_SECONDS)
     try:

@@ -1,4 +1,4 @@
-"""ClickHouse's query in a panel: the foundation SDK has none, so this is the little that the plugin wants."""
+"""A ClickHouse query in a panel. The foundation SDK has no such type, so this is the minimum that the plugin needs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _FORMATS = {"timeseries": 0, "table": 1}
 
 
 class ClickHouseQuery(Dataquery, Builder["ClickHouseQuery"]):
-    """One statement; ``timeseries`` wants a time column first and makes a line of each text in the next."""
+    """One query. With ``timeseries`` the first column is the time, and each value of the second column is a line."""
 
     def __init__(self, sql: str, shape: Shape) -> None:
         self.sql = sql
         self.shape = shape
 
     def build(self) -> ClickHouseQuery:
-        """The query is its own builder: there is nothing to default."""
+        """Return the query itself, because it has no defaults to fill in."""
         return self
 
     def to_json(self) -> dict[str, object]:
-        """The target as Grafana keeps it."""
+        """Return the target in Grafana's format."""
         return {
             "refId": "A",
             "datasource": DATASOURCE,
@@ -43,5 +43,5 @@ class ClickHouseQuery(Dataquery, Builder["ClickHouseQuery"]):
 
 
 def read_sql(dashboard: str, name: str) -> str:
-    """The statement of dashboards/queries/<dashboard>/<name>.sql."""
+    """Return the SQL of dashboards/queries/<dashboard>/<name>.sql."""
     return asset("sparkfuse_dashboards", "queries", dashboard, f"{name}.sql").read_text().strip()

@@ -1,4 +1,4 @@
-"""A database of the embedded store with a small fleet in it."""
+"""An embedded store with the rows of a small fleet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATABASE = "dashboards_test"
 
 @pytest.fixture(scope="session")
 def fleet_store(store_url) -> Iterator[Client]:
-    """A client whose database holds the scenario."""
+    """Return a client of a database with the scenario."""
     with clickhouse_connect.get_client(dsn=store_url) as administrator:
         administrator.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
         with clickhouse_connect.get_client(dsn=store_url, database=DATABASE) as client:

@@ -1,4 +1,4 @@
-"""The dashboards reach a Grafana as its API wants them; a Grafana that refuses is told in one sentence."""
+"""The dashboards are uploaded through Grafana's API; an error of Grafana is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkfuse_dashboards.push import dashboards, main
 
 
 class StandIn(ThreadingHTTPServer):
-    """What of Grafana's API the push uses: folders by uid and POST /api/dashboards/db, checked as Grafana checks."""
+    """The part of Grafana's API that the upload uses: folders by uid and POST /api/dashboards/db, with its checks."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -24,7 +24,7 @@ class StandIn(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """Return the address of the server."""
         return f"http://127.0.0.1:{self.server_port}"
 
 
@@ -68,7 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_) -> None:
-        """Quiet: a test's output is its failures."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def grafana(monkeypatch) -> Iterator[StandIn]:
         server.server_close()
 
 
-def test_push_twice(grafana, capsys) -> None:
-    """All dashboards arrive whole in the folder, and a second push overwrites the first."""
+def test_second_push_replaces_the_first(grafana, capsys) -> None:
+    """All dashboards are in the folder after the first push, and a second push replaces them."""
     assert main(["--url", grafana.url]) == 0
     assert main(["--url", f"{grafana.url}/"]) == 0
 
@@ -96,26 +96,26 @@ def test_push_twice(grafana, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("token", "refusal", "said"),
+    ("token", "refusal", "message"),
     [
         pytest.param("wrong", None, "answered 401: ", id="wrong token"),
         pytest.param("secret-token", (400, "plugin is missing"), "answered 400: ", id="refused dashboard"),
         pytest.param("secret-token", (502, "bad gateway"), "answered 502: ", id="behind a broken proxy"),
     ],
 )
-def test_refusal_is_one_sentence(grafana, monkeypatch, capsys, token, refusal, said) -> None:
-    """A Grafana that does not take them ends the push with exit code 3 and the reason."""
+def test_rejection_is_one_sentence(grafana, monkeypatch, capsys, token, refusal, message) -> None:
+    """If Grafana rejects the dashboards, the exit code is 3 and the reason is printed."""
     monkeypatch.setenv("SPARKFUSE_GRAFANA_TOKEN", token)
     grafana.refusal = refusal
 
     assert main(["--url", grafana.url]) == 3
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert len(error.strip().splitlines()) == 1
 
 
-def test_grafana_away(monkeypatch, capsys, free_port) -> None:
-    """An address that nobody answers at is told, not traced."""
+def test_unreachable_grafana_is_one_sentence(monkeypatch, capsys, free_port) -> None:
+    """If nothing answers at the address, the error is one sentence without a stack trace."""
     monkeypatch.setenv("SPARKFUSE_GRAFANA_TOKEN", "x")
 
     assert main(["--url", f"http://127.0.0.1:{free_port()}"]) == 3
@@ -123,8 +123,8 @@ def test_grafana_away(monkeypatch, capsys, free_port) -> None:
 
 
 @pytest.mark.parametrize(("token", "url"), [("", "http://127.0.0.1"), ("x", "grafana:3000")])
-def test_wrong_call(monkeypatch, capsys, token, url) -> None:
-    """Without token or address the exit code is 2 and the sentence says what to set."""
+def test_missing_token_or_address_exits_with_2(monkeypatch, capsys, token, url) -> None:
+    """Without token or address the exit code is 2 and the error names the setting."""
     monkeypatch.setenv("SPARKFUSE_GRAFANA_TOKEN", token)
 
     assert main(["--url", url]) == 2

@@ -1,4 +1,4 @@
-"""The report in a real browser: it draws, asks the network for nothing, obeys the keyboard and the colour scheme."""
+"""The report in a real browser: charts, no network requests, keyboard, colour schemes, print."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ return at === document.body ? null : (at.dataset.zoom || at.dataset.sort && "sor
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[webdriver.Chrome]:
-    """Headless Chromium from the system's packages, with its console and its network requests written down."""
+    """Start headless Chromium and record its console and its network requests."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or pytest.fail("no chromium: run build_support/preflight.sh")
     # Tests may run as root in a container, where Chromium's own sandbox refuses to start and /dev/shm is small.
@@ -42,7 +42,7 @@ def browser() -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture
 def opened(browser, tmp_path) -> Callable[..., list[str]]:
-    """Writes and opens a report, waits until its charts are drawn, and gives the addresses that were asked for."""
+    """Return a function that opens a report, waits for its charts and returns the requested addresses."""
 
     def opens(analysis: dict[str, Any], *, each: int = 16, measured: bool = True) -> list[str]:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
@@ -62,15 +62,15 @@ def opened(browser, tmp_path) -> Callable[..., list[str]]:
 
 
 def see(browser, **features: str) -> None:
-    """Show the page as a reader with these preferences sees it; ``media`` is screen or print."""
+    """Emulate the preferences of a reader; ``media`` is screen or print."""
     media = features.pop("media", "")
     wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wanted})
 
 
 @pytest.mark.parametrize("name", ["ordinary", "hostile", "empty", "without_metrics", "huge"])
-def test_it_draws_without_an_error_and_without_the_network(browser, opened, name) -> None:
-    """Whatever the log: all charts are there, the console is silent (also about the policy), nothing is asked for."""
+def test_charts_are_drawn_without_network(browser, opened, name) -> None:
+    """All charts are drawn, the console is empty (also of policy violations), and no request is sent."""
     asked = opened(getattr(report_scenario, name)(), measured=name != "without_metrics")
     places = browser.find_elements(By.CSS_SELECTOR, "[data-chart]")
 
@@ -83,8 +83,8 @@ def test_it_draws_without_an_error_and_without_the_network(browser, opened, name
     )
 
 
-def test_hostile_text_is_text(browser, opened) -> None:
-    """Names that end scripts and open images are read as names; no script of theirs ran, no element of theirs is."""
+def test_hostile_text_stays_text(browser, opened) -> None:
+    """Names with script or image tags are shown as text; none of their scripts or elements exists."""
     opened(report_scenario.hostile())
 
     assert "</script><script>window.hacked=1</script>" in browser.find_element(By.TAG_NAME, "h1").text
@@ -93,8 +93,8 @@ def test_hostile_text_is_text(browser, opened) -> None:
     assert browser.find_elements(By.TAG_NAME, "img") == []
 
 
-def test_a_script_that_got_in_would_not_run(browser, opened) -> None:
-    """The policy stops a script that is not the page's own, and text that is about to become markup."""
+def test_policy_blocks_injected_scripts(browser, opened) -> None:
+    """The policy blocks a script that is not part of the report, and the conversion of text to markup."""
     opened(report_scenario.ordinary())
     browser.execute_script("""
         const script = document.createElement("script");
@@ -105,8 +105,8 @@ def test_a_script_that_got_in_would_not_run(browser, opened) -> None:
     assert browser.execute_script("return [window.hacked, window.refused]") == [None, 2]
 
 
-def test_the_keyboard_reaches_everything(browser, opened) -> None:
-    """Tab meets the skip link first, then links, details, the timeline's buttons and the table's; Enter works them."""
+def test_keyboard_reaches_all_controls(browser, opened) -> None:
+    """Tab reaches the skip link, links, details, the buttons of the timeline and of the table; Enter activates them."""
     opened(report_scenario.ordinary())
     seen: list[str | None] = []
     for _ in range(60):
@@ -126,8 +126,8 @@ def test_the_keyboard_reaches_everything(browser, opened) -> None:
     assert browser.get_log("browser") == []
 
 
-def test_zooming_moves_the_timeline(browser, opened) -> None:
-    """Zoom in shows a part, whole run shows all again."""
+def test_zoom_changes_the_timeline(browser, opened) -> None:
+    """Zoom in shows a part of the run, and the button for the whole run shows all of it."""
     opened(report_scenario.ordinary())
     labels = "[...document.querySelectorAll('[data-chart=timeline] .role-axis-label text')]"
     ticks = f"return {labels}.map(label => label.textContent).sort()"
@@ -140,8 +140,8 @@ def test_zooming_moves_the_timeline(browser, opened) -> None:
     assert wait_for(lambda: browser.execute_script(ticks) == whole, 60, "the whole run")
 
 
-def test_sorting_keeps_the_rows(browser, opened) -> None:
-    """A click on a heading puts the largest first, another the smallest; no row is lost."""
+def test_sorting_keeps_all_rows(browser, opened) -> None:
+    """The first click on a heading sorts descending, the second ascending; no row is lost."""
     opened(report_scenario.ordinary())
     first = "return [...document.querySelectorAll('.sortable tbody tr')].map(row => row.cells[0].textContent)"
     button = browser.find_element(By.XPATH, "//button[text()='Tasks']")
@@ -153,7 +153,7 @@ def test_sorting_keeps_the_rows(browser, opened) -> None:
     assert orders == [["stage 1", "stage 0", "stage 2"], ["stage 2", "stage 0", "stage 1"]]
 
 
-def test_dark_mode_changes_the_page_and_its_charts(browser, opened) -> None:
+def test_dark_mode_changes_page_and_charts(browser, opened) -> None:
     """Ground, text and bars have other colours in the dark, without a reload."""
     opened(report_scenario.ordinary())
     colours = """
@@ -172,8 +172,8 @@ def test_dark_mode_changes_the_page_and_its_charts(browser, opened) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_and_bars_stand_out(browser, opened, scheme) -> None:
-    """Text has the contrast of WCAG AA (4.5:1) on its ground, shapes 3:1, in both schemes."""
+def test_contrast_meets_wcag_aa(browser, opened, scheme) -> None:
+    """Text has a contrast of 4.5:1 and shapes of 3:1 (WCAG AA), in both colour schemes."""
     opened(report_scenario.ordinary())
     see(browser, prefers_color_scheme=scheme)
     colours = browser.execute_script(
@@ -209,22 +209,22 @@ def test_texts_and_bars_stand_out(browser, opened, scheme) -> None:
     assert {name: ratio for name, ratio in shapes.items() if ratio < 3} == {}
 
 
-def test_print_is_black_on_white_and_cuts_nothing_off(browser, opened) -> None:
-    """Even for a reader whose screen is dark; buttons and scroll boxes are gone."""
+def test_print_is_black_on_white_and_complete(browser, opened) -> None:
+    """Print uses the light scheme, hides the buttons and shows the whole content of scrolling boxes."""
     opened(report_scenario.ordinary())
     see(browser, media="print", prefers_color_scheme="dark")
-    told = browser.execute_script("""
+    found = browser.execute_script("""
         const of = (place, name) => getComputedStyle(document.querySelector(place))[name];
         return [of("body", "backgroundColor"), of(".controls", "display"), of(".scroll", "overflowX")];
     """)
 
-    assert told == ["rgb(255, 255, 255)", "none", "visible"]
+    assert found == ["rgb(255, 255, 255)", "none", "visible"]
 
 
-def test_headings_tables_and_names_are_there_for_those_who_do_not_see(browser, opened) -> None:
-    """One main, one h1, no level of headings left out, headers in each table, a name on each button and chart."""
+def test_page_has_landmarks_headings_and_names(browser, opened) -> None:
+    """The page has one main, one h1, table headers, and a name for each button and chart."""
     opened(report_scenario.ordinary())
-    told = browser.execute_script("""
+    found = browser.execute_script("""
         const all = (place) => [...document.querySelectorAll(place)];
         return {
           language: document.documentElement.lang,
@@ -237,12 +237,12 @@ def test_headings_tables_and_names_are_there_for_those_who_do_not_see(browser, o
         };
     """)
 
-    assert told.pop("levels")[0] == 1
-    assert told == {"language": "en", "mains": 1, "bare": 0, "nameless": 0, "uncaptioned": 0, "wide": False}
+    assert found.pop("levels")[0] == 1
+    assert found == {"language": "en", "mains": 1, "bare": 0, "nameless": 0, "uncaptioned": 0, "wide": False}
 
 
 def contrast(one: list[int], other: list[int]) -> float:
-    """The contrast ratio of two colours, as WCAG 2 defines it."""
+    """Return the contrast ratio of two colours as defined by WCAG 2."""
     lights = sorted((_luminance(one), _luminance(other)))
     return (lights[1] + 0.05) / (lights[0] + 0.05)
 

@@ -1,4 +1,4 @@
-"""The checked-in dashboards are whole: generated, laid out, linked, one panel and one page a rule."""
+"""The checked-in dashboards are up to date, laid out and linked, with one panel and one page per rule."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sparkfuse_dashboards.running_job import running_job
 from sparkfuse_rules.catalog import load_catalog
 
 
-def test_checkout_is_what_the_generator_makes() -> None:
+def test_generated_files_are_up_to_date() -> None:
     """Generating again changes no file: `make check` compares the same way."""
     assert main(["--check"]) == 0
 
 
-def test_write_brings_a_folder_to_what_is_made(tmp_path) -> None:
-    """Missing files appear, changed ones are made right, left-over ones go."""
+def test_write_adds_changes_and_removes_files(tmp_path) -> None:
+    """Missing files are added, changed files are replaced, and superfluous files are removed."""
     write({"docs/rules/a.md": "a", "docs/rules/old.md": "old"}, tmp_path)
     made = {"docs/rules/a.md": "b", "docs/rules/c.md": "c"}
     write(made, tmp_path)
@@ -34,14 +34,14 @@ def test_write_brings_a_folder_to_what_is_made(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["running_job.json", "fleet.json"])
-def test_layout(name) -> None:
-    """Panels have ids of their own and do not overlap on Grafana's grid of 24."""
+def test_panels_do_not_overlap(name) -> None:
+    """Panels have unique ids and do not overlap on Grafana's 24-column grid."""
     content = dashboards()[name]
     cells: set[tuple[int, int]] = set()
     for panel in content["panels"]:
         place = panel["gridPos"]
         taken = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
-        assert not taken & cells, f"{panel['title']} lies over another panel"
+        assert not taken & cells, f"{panel['title']} overlaps another panel"
         cells |= taken
     ids = [panel["id"] for panel in content["panels"]]
 
@@ -50,8 +50,8 @@ def test_layout(name) -> None:
 
 
 @pytest.mark.parametrize("name", ["running_job.json", "fleet.json"])
-def test_every_panel_asks_the_provisioned_source(name) -> None:
-    """Each panel has a description and one statement for the data source that provisioning makes."""
+def test_every_panel_uses_the_provisioned_source(name) -> None:
+    """Each panel has a description and one query for the provisioned data source."""
     provisioned = yaml.safe_load(asset("sparkfuse_dashboards", "provisioning/datasources/clickhouse.yaml").read_text())
     source = provisioned["datasources"][0]
     assert (source["type"], source["uid"]) == (PLUGIN, DATASOURCE_UID)
@@ -64,8 +64,8 @@ def test_every_panel_asks_the_provisioned_source(name) -> None:
         assert target["rawSql"].startswith("--")
 
 
-def test_no_secret_in_provisioning() -> None:
-    """Where the store is and who may read it comes from the environment; the password only as a secret."""
+def test_provisioning_contains_no_secret() -> None:
+    """Address, user and password of the store come from the environment, the password as a secret field."""
     text = asset("sparkfuse_dashboards", "provisioning/datasources/clickhouse.yaml").read_text()
     source = yaml.safe_load(text)["datasources"][0]
 
@@ -73,8 +73,8 @@ def test_no_secret_in_provisioning() -> None:
     assert all(source["jsonData"][key].startswith("$SPARKFUSE_CLICKHOUSE_") for key in ("host", "port", "username"))
 
 
-def test_every_query_file_is_on_a_panel() -> None:
-    """No statement lies about unused."""
+def test_every_query_file_is_used() -> None:
+    """Every SQL file belongs to a panel or a variable."""
     shown = {target["rawSql"] for content in dashboards().values() for panel in content["panels"] for target in
              panel.get("targets", [])}  # fmt: skip
     shown |= {variable.sql for variable in running_job().variables}
@@ -88,8 +88,8 @@ def test_every_query_file_is_on_a_panel() -> None:
     assert unused == []
 
 
-def test_every_rule_has_a_panel_and_a_page_with_runbook() -> None:
-    """A new rule file brings its panel and page by itself; the alert's link finds its anchor."""
+def test_every_rule_has_a_panel_and_a_page() -> None:
+    """Every rule has a panel and a page, and the page has the runbook anchor of the alert's link."""
     titles = {panel.title for panel in fleet(load_catalog()).panels}
     for rule in load_catalog().values():
         page = (ROOT / "docs/rules" / f"{rule.id}.md").read_text()
@@ -99,8 +99,8 @@ def test_every_rule_has_a_panel_and_a_page_with_runbook() -> None:
         assert all(f"| {case.name} |" in page for case in rule.cases)
 
 
-def test_links() -> None:
-    """A finding's application opens the running job's dashboard, with the variable that it has."""
+def test_links_open_the_dashboards() -> None:
+    """The link of a finding opens the dashboard of its application, with the variable of that dashboard."""
     (variable,) = running_job().variables
     url = running_job_url("http://grafana:3000", "app 1/2")
 
@@ -110,6 +110,6 @@ def test_links() -> None:
     assert re.search(rf"/d/{running_job().uid}\?var-{variable.name}=", content)
 
 
-def test_same_input_same_text() -> None:
-    """Generating twice gives the same bytes."""
+def test_generation_is_deterministic() -> None:
+    """Two runs of the generator give the same bytes."""
     assert generated() == generated()

@@ -1,4 +1,4 @@
-"""Statements become what Grafana would send, so that a test runs what a person sees."""
+"""Queries are expanded as Grafana does it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ RANGE = TimeRange(from_ms=1_795_226_400_000, to_ms=1_795_230_000_500, interval_m
         ("$__timeInterval(at)", "toStartOfInterval(toDateTime(at), INTERVAL 15 second)"),
     ],
 )
-def test_expand(sql, expected) -> None:
-    """Each macro, variable and format gives the text that the plugin's documentation names."""
+def test_macros_and_variables_are_expanded(sql, expected) -> None:
+    """Each macro, variable and format gives the text of the plugin's documentation."""
     assert expand(sql, RANGE, {"app_id": "it's"}) == expected
 
 
 @pytest.mark.parametrize("sql", ["$__timeFiltre(at)", "${app}", "${app_id:csvv}"])
-def test_what_grafana_would_leave_is_refused(sql) -> None:
-    """A misspelt macro or variable is an error here, not an empty panel there."""
+def test_unknown_macro_or_variable_is_rejected(sql) -> None:
+    """A misspelt macro or variable is an error instead of an empty panel."""
     with pytest.raises(MacroError):
         expand(sql, RANGE, {"app_id": "a"})
