@@ -1,4 +1,4 @@
-"""`sparkfuse ship`, `sparkfuse backfill`: event logs into the pipeline, while they grow and after they ended."""
+"""`sparkfuse ship` and `sparkfuse backfill`: send event logs to the pipeline while they grow, or after they ended."""
 
 from __future__ import annotations
 
@@ -26,27 +26,30 @@ if TYPE_CHECKING:
 
 FENCED = 4
 INCOMPLETE = 1
-TELL_SECONDS = 1.0
+PROGRESS_SECONDS = 1.0
 Places = Annotated[
-    list[str], typer.Argument(help="Folders of event logs, or URLs that fsspec knows.", metavar="DIR...")
+    list[str], typer.Argument(help="Folders of event logs, or URLs that fsspec supports.", metavar="DIR...")
 ]
 Paths = Annotated[
-    list[str], typer.Argument(help="Logs, folders of logs, or URLs that fsspec knows.", metavar="PATH...")
+    list[str], typer.Argument(help="Logs, folders of logs, or URLs that fsspec supports.", metavar="PATH...")
 ]
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder of the running stack.")]
-Cluster = Annotated[str, typer.Option("--cluster", envvar="SPARKFUSE_CLUSTER", help="Cluster that the logs are of.")]
+Cluster = Annotated[str, typer.Option("--cluster", envvar="SPARKFUSE_CLUSTER", help="Cluster that produced the logs.")]
 Tenant = Annotated[str, typer.Option("--tenant", envvar="SPARKFUSE_TENANT", help="Tenant or team that owns the data.")]
-Name = Annotated[str, typer.Option("--name", help="Name of this shipper, the same after a restart, its own for each.")]
-Once = Annotated[bool, typer.Option("--once", help="Stop when all that is there was sent.")]
-Look = Annotated[float, typer.Option("--look", min=0.05, help="Look at the folders each so many seconds.")]
+Name = Annotated[str, typer.Option("--name", help="Unique name of this shipper, the same after a restart.")]
+Once = Annotated[bool, typer.Option("--once", help="Stop after everything present was sent.")]
+Look = Annotated[float, typer.Option("--look", min=0.05, help="Seconds between two scans of the folders.")]
 Ended = Annotated[
-    float, typer.Option("--ended-within", min=0.0, help="Ended logs not older than this many seconds are still news.")
+    float, typer.Option("--ended-within", min=0.0, help="Send ended logs up to this age in seconds as live facts.")
 ]
 Abandoned = Annotated[
-    float, typer.Option("--abandoned-after", min=0.0, help="Logs in progress that stood still so long are history.")
+    float,
+    typer.Option(
+        "--abandoned-after", min=0.0, help="Treat logs in progress as ended after this many seconds without a change."
+    ),
 ]
-Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Logs that are read side by side.")]
-Again = Annotated[bool, typer.Option("--again", help="Send also what an earlier backfill of this name has sent.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, max=64, help="Number of logs that are read in parallel.")]
+Again = Annotated[bool, typer.Option("--again", help="Also send logs that an earlier backfill of this name has sent.")]
 DEFAULT_HOME = Path(".sparkfuse")
 
 
@@ -67,9 +70,9 @@ def ship(
     ended_within: Ended = 600.0,
     abandoned_after: Abandoned = 86_400.0,
 ) -> None:
-    """Follow folders of event logs: live facts of applications that no plugin watches, history of the others.
+    """Follow folders of event logs: send live facts of applications without the plugin, and the history of the others.
 
-    Runs until SIGTERM or Ctrl-C. Killed at any moment it goes on where its last transaction ended, under its name.
+    Runs until SIGTERM or Ctrl-C. After a kill it continues after its last transaction, if it has the same name.
     """
     from sparkfuse_collectors.ship.folders import Ages
     from sparkfuse_collectors.ship.process import Options
@@ -77,7 +80,7 @@ def ship(
     from sparkfuse_collectors.ship.shipper import Pace
 
     settings = _settings(home)
-    with _said_plainly(settings):
+    with _start_errors(settings):
         ages, pace = Ages(ended=ended_within, abandoned=abandoned_after), Pace(look_seconds=look)
         options = Options(tuple(places), name, cluster, tenant, once, ages, pace)
         stop = _stopped_by_signals()
@@ -98,19 +101,18 @@ def backfill(
     again: Again = False,
     as_json: Json = False,
 ) -> None:
-    """Send the history of ended logs to the store, and teach baselines what they teach.
+    """Send the history of ended logs to the store, and update the baselines.
 
-    Stopped or killed, it goes on the next time where it was; logs that were sent before are skipped.
-    Exit codes: 0, 1 when a log could not be read, 2 and 3 when it could not begin.
+    After a stop or a kill the next run continues; logs that were already sent are skipped.
     """
     settings = _settings(home)
     console = Console(stderr=True)
-    with _said_plainly(settings):
+    with _start_errors(settings):
         summary = _backfill(settings, paths, name, (cluster, tenant), workers, again, console)
     if as_json:
         print_json(_document(summary))
     else:
-        _say(console, summary)
+        _print_summary(console, summary)
     if summary.skipped["unreadable"]:
         raise typer.Exit(INCOMPLETE)
 
@@ -164,14 +166,14 @@ def _settings(home: Path) -> Settings:
 
 def _stopped_by_signals() -> threading.Event:
     stop = threading.Event()
-    for asked in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(asked, lambda *_: stop.set())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
     return stop
 
 
 @contextmanager
-def _said_plainly(settings: Settings) -> Iterator[None]:
-    """What a person can mend becomes one sentence and an exit code."""
+def _start_errors(settings: Settings) -> Iterator[None]:
+    """Convert errors that a user can fix to one sentence and an exit code."""
     from confluent_kafka import KafkaException
 
     from sparkfuse_collectors.ship.broker import BrokerLost, Fenced, Stopped
@@ -194,17 +196,17 @@ def _said_plainly(settings: Settings) -> Iterator[None]:
 
 
 def _progress(console: Console) -> Any:
-    """A line now and then for people who wait."""
-    told_at = [time.monotonic()]
+    """Return a function that prints the progress at most once a second."""
+    printed_at = [time.monotonic()]
 
-    def tell(summary: Summary, waiting: int) -> None:
-        if time.monotonic() - told_at[0] >= TELL_SECONDS:
-            told_at[0] = time.monotonic()
+    def show(summary: Summary, waiting: int) -> None:
+        if time.monotonic() - printed_at[0] >= PROGRESS_SECONDS:
+            printed_at[0] = time.monotonic()
             skipped = sum(summary.skipped.values())
-            line = f"{summary.sent} of {summary.logs} logs sent, {skipped} skipped, {waiting} to go"
+            line = f"{summary.sent} of {summary.logs} logs sent, {skipped} skipped, {waiting} waiting"
             console.print(line, markup=False, highlight=False)
 
-    return tell
+    return show
 
 
 def _document(summary: Summary) -> dict[str, Any]:
@@ -219,8 +221,8 @@ def _document(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _say(console: Console, summary: Summary) -> None:
-    said = [f"{summary.sent} of {summary.logs} logs sent, {summary.rows} rows"]
-    said += [f"{count} skipped: {kind}" for kind, count in summary.skipped.items()]
-    said.append(f"{summary.updated_stages} stages updated in the baselines")
-    console.print("\n".join([*summary.reasons, ", ".join(said)]), markup=False, highlight=False, soft_wrap=True)
+def _print_summary(console: Console, summary: Summary) -> None:
+    parts = [f"{summary.sent} of {summary.logs} logs sent, {summary.rows} rows"]
+    parts += [f"{count} skipped: {kind}" for kind, count in summary.skipped.items()]
+    parts.append(f"{summary.updated_stages} stages updated in the baselines")
+    console.print("\n".join([*summary.reasons, ", ".join(parts)]), markup=False, highlight=False, soft_wrap=True)
