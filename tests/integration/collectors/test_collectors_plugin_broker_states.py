@@ -12,7 +12,7 @@ from tests.integration.collectors.spark_runs import CLIENT_STOP_SECONDS
 @pytest.mark.parametrize(
     "state", [pytest.param(each, marks=() if each == "refused" else pytest.mark.long) for each in STATES]
 )
-def test_must_do_05_and_14_a_job_does_not_feel_the_state_of_the_broker(
+def test_guarantee_05_and_14_a_job_does_not_feel_the_state_of_the_broker(
     run_job, facts, topics, kafka_bootstrap, tmp_path, state
 ):
     """The result is right and stopping stays within the plugin's budget; what was not delivered is said."""

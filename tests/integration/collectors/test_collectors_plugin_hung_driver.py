@@ -14,7 +14,7 @@ from tests.waiting import wait_for
     # Who waits for the driver for an hour is heard in time only if nothing of it goes by the driver.
     [("rpc", "2s"), pytest.param("direct", "1h", marks=pytest.mark.long)],
 )
-def test_must_do_10_a_stopped_driver_does_not_silence_its_executors(
+def test_guarantee_10_a_stopped_driver_does_not_silence_its_executors(
     run_job, facts, topics, kafka_bootstrap, tmp_path, transport, patience
 ):
     """SIGSTOP: the executors go on telling, to the broker directly; SIGCONT: the driver tells again, the job ends."""

@@ -102,13 +102,13 @@ def _nothing_but_starts_is_missing(facts: Facts, tasks: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_must_do_02_no_end_is_lost_while_the_broker_is_away(run_job, broker, tmp_path, topic_prefix):
+def test_guarantee_02_no_end_is_lost_while_the_broker_is_away(run_job, broker, tmp_path, topic_prefix):
     """Ten seconds, and 5,000 tasks."""
     _outage(run_job, broker, tmp_path, topic_prefix, 5_000, 10)
 
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.long
-def test_long_must_do_02_no_end_is_lost_in_a_minute_of_2000_tasks_a_second(run_job, broker, tmp_path, topic_prefix):
+def test_long_guarantee_02_no_end_is_lost_in_a_minute_of_2000_tasks_a_second(run_job, broker, tmp_path, topic_prefix):
     """A minute, and as many tasks as 2,000 a second would be."""
     _outage(run_job, broker, tmp_path, topic_prefix, 120_000, 60)

@@ -40,7 +40,7 @@ def collector(order: str, app_id: str, start_ms: str, key: Path, bootstrap: str,
 
 
 @pytest.mark.timeout(600)
-def test_must_do_07_the_command_line_switches_a_running_collector_off_and_on(
+def test_guarantee_07_the_command_line_switches_a_running_collector_off_and_on(
     run_job, facts, topics, kafka_bootstrap, tmp_path
 ):
     """With the fuse off too; not with a stranger's key and not for another run; what is passed over is a hole."""

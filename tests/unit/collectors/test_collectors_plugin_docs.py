@@ -7,20 +7,20 @@ from sparkfuse_contracts.generated.fact_pb2 import Fact
 
 ROOT = Path(__file__).parents[3]
 JAVA = ROOT / "collectors/spark-plugin/src/main/java/io/sparkfuse/spark"
-MADE_ELSEWHERE = {"tick", "undecodable"}
+NOT_FROM_COLLECTORS = {"tick", "undecodable"}
 
 
-def test_every_setting_of_the_plugin_is_documented_and_none_else():
-    """docs/plugin.md has one row for each key that the plugin reads."""
+def test_docs_list_exactly_the_settings_of_the_plugin():
+    """docs/plugin.md has one row for each key that the plugin reads, and no other."""
     keys = re.findall(r'PREFIX \+ "([^"]+)"', (JAVA / "settings/SettingKeys.java").read_text())
     rows = re.findall(r"^\| `spark\.sparkfuse\.([^`]+)`", (ROOT / "docs/plugin.md").read_text(), re.MULTILINE)
 
     assert sorted(rows) == sorted(keys)
 
 
-def test_the_event_id_of_every_kind_is_documented():
-    """docs/plugin.md says what makes an event of each kind one."""
-    kinds = {field.name for field in Fact.DESCRIPTOR.oneofs_by_name["kind"].fields} - MADE_ELSEWHERE
+def test_docs_describe_the_event_id_of_each_kind():
+    """docs/plugin.md lists the key of the event id for each kind of fact."""
+    kinds = {field.name for field in Fact.DESCRIPTOR.oneofs_by_name["kind"].fields} - NOT_FROM_COLLECTORS
     section = (ROOT / "docs/plugin.md").read_text().partition("## Event ids")[2].partition("\n## ")[0]
     rows = {
         kind for row in re.findall(r"^\| (`[^|]+) \|", section, re.MULTILINE) for kind in re.findall(r"`(\w+)`", row)
@@ -29,8 +29,8 @@ def test_the_event_id_of_every_kind_is_documented():
     assert rows == kinds
 
 
-def test_the_plugin_has_no_list_of_settings_of_its_own():
-    """What may leave the driver is asked of the generated class, which contracts holds to the one list."""
+def test_plugin_uses_the_shared_list_of_configuration_keys():
+    """The plugin has no list of its own: the generated class decides which keys may leave the driver."""
     source = (JAVA / "listener/ApplicationFacts.java").read_text()
 
     assert "SparkConfiguration.identifies(" in source
@@ -38,8 +38,8 @@ def test_the_plugin_has_no_list_of_settings_of_its_own():
     assert set(re.findall(r'"(spark\.[^"]+)"', source)) == {"spark.master"}
 
 
-def test_the_reason_of_a_cancelled_action_is_read_as_it_is_written():
-    """The mark that ReasonText writes is the mark that the hook in job code looks for."""
+def test_job_code_recognises_the_mark_of_the_plugin():
+    """The hook in job code searches for the mark that ReasonText writes."""
     mark = re.search(r'MARK = "([^"]+)"', (JAVA / "hook/ReasonText.java").read_text())[1]
 
     assert re.escape(mark) in (ROOT / "cli/sparkfuse/hook.py").read_text()

@@ -15,7 +15,7 @@ def entries() -> list[str]:
         return [entry.filename for entry in jar.infolist() if not entry.is_dir()]
 
 
-def test_must_do_08_no_class_of_others_is_on_the_users_class_path(entries: list[str]) -> None:
+def test_guarantee_08_no_class_of_others_is_on_the_users_class_path(entries: list[str]) -> None:
     """Every class is ours or moved to our name space, and so is every service that a loader would find."""
     ours = ("io/sparkfuse/", "META-INF/", "LICENSE", "NOTICE")
     strangers = [name for name in entries if not name.startswith(ours)]
@@ -28,7 +28,7 @@ def test_must_do_08_no_class_of_others_is_on_the_users_class_path(entries: list[
     assert "io/sparkfuse/spark/SparkfusePlugin.class" in entries
 
 
-def test_must_do_08_no_name_of_a_moved_class_is_left_in_a_service_or_class() -> None:
+def test_guarantee_08_no_name_of_a_moved_class_is_left_in_a_service_or_class() -> None:
     """A class that is loaded by its old name would be the user's, in another version, or none."""
     left = []
     with zipfile.ZipFile(JAR) as jar:
@@ -40,7 +40,7 @@ def test_must_do_08_no_name_of_a_moved_class_is_left_in_a_service_or_class() -> 
     assert left == []
 
 
-def test_must_do_08_our_classes_use_no_scala_but_what_spark_hands_out() -> None:
+def test_guarantee_08_our_classes_use_no_scala_but_what_spark_hands_out() -> None:
     """Collections of Scala have other descriptors in 2.12 and 2.13; only these classes are the same in both."""
     allowed = {b"scala/Option", b"scala/Tuple2", b"scala/collection/Iterable", b"scala/collection/Iterator"}
     allowed |= {

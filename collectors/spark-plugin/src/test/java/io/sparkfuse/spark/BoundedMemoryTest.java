@@ -37,7 +37,7 @@ class BoundedMemoryTest {
       new Application("c", "t", "application_1700000000000_0001", 1, 1_700_000_000_000L);
 
   @Test
-  void must_do_09_aTenthOfALargeApplicationStaysBoundedWithASilentBroker() throws Exception {
+  void guarantee_09_aTenthOfALargeApplicationStaysBoundedWithASilentBroker() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       driver(hole.address(), 10_000, 100_000);
     }
@@ -45,7 +45,7 @@ class BoundedMemoryTest {
 
   @Test
   @Tag("long")
-  void must_do_09_aLargeApplicationStaysBoundedWithASilentBroker() throws Exception {
+  void guarantee_09_aLargeApplicationStaysBoundedWithASilentBroker() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       driver(hole.address(), 100_000, 1_000_000);
     }
@@ -53,7 +53,7 @@ class BoundedMemoryTest {
 
   @Test
   @Tag("long")
-  void must_do_09_aLargeApplicationStaysBoundedWhenConnectionsAreDropped() throws Exception {
+  void guarantee_09_aLargeApplicationStaysBoundedWhenConnectionsAreDropped() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.droppingConnections()) {
       driver(hole.address(), 100_000, 1_000_000);
     }
@@ -134,7 +134,7 @@ class BoundedMemoryTest {
   }
 
   @Test
-  void must_do_09_anExecutorWhoseDriverAndBrokerAreSilentStaysBounded() throws Exception {
+  void guarantee_09_anExecutorWhoseDriverAndBrokerAreSilentStaysBounded() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       SparkConf conf =

@@ -46,7 +46,7 @@ public final class DriverRpcClient {
 
   /** Starts to ask the driver. */
   public void start() {
-    DaemonThreads.of("driver-link", faults, this::run).start();
+    DaemonThreads.of("driver-rpc", faults, this::run).start();
   }
 
   /** Takes a batch if there is room; returns at once. */

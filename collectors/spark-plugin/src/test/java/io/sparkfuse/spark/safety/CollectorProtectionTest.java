@@ -44,7 +44,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void must_do_06_closedWhileAllIsWell() {
+  void guarantee_06_closedWhileAllIsWell() {
     pass(120_000, 0.05);
 
     assertIs("closed", "", Level.ALL);
@@ -52,7 +52,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void must_do_06_aFullHeapOpensItAndAnEmptyOneClosesItAfterAProbe() {
+  void guarantee_06_aFullHeapOpensItAndAnEmptyOneClosesItAfterAProbe() {
     freeHeap = 0.09;
     pass(1_000, 0);
     assertIs("open", "heap", Level.FEW);
@@ -68,7 +68,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void must_do_06_aProbeThatFailsOpensItForTwiceAsLong() {
+  void guarantee_06_aProbeThatFailsOpensItForTwiceAsLong() {
     freeHeap = 0;
     pass(1_000 + PAUSE_MS + 1_000, 0);
     assertIs("open", "heap", Level.FEW);
@@ -81,7 +81,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void must_do_06_collectionsOpenItButNotOneLongPause() {
+  void guarantee_06_collectionsOpenItButNotOneLongPause() {
     pass(40_000, 0.02);
     gcMs += 2_000;
     pass(1_000, 0);
@@ -92,7 +92,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void must_do_06_slowCallbacksOpenIt() {
+  void guarantee_06_slowCallbacksOpenIt() {
     callbackNs = 3_000_000;
     pass(1_000, 0);
 
@@ -100,7 +100,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void must_do_07_itsOwnerSwitchesItOffAndOnByEachWayAlone() {
+  void guarantee_07_itsOwnerSwitchesItOffAndOnByEachWayAlone() {
     protection.setOff("a signal", true);
     protection.setOff("the file x", true);
     assertIs("open", "switched off", Level.NOTHING);

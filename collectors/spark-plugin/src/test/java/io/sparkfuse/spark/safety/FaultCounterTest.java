@@ -10,7 +10,7 @@ class FaultCounterTest {
   private static final Throwable FAULT = new IllegalStateException("test");
 
   @Test
-  void must_do_01_manyWithinAnHourSwitchThePartOffForGood() {
+  void guarantee_01_manyWithinAnHourSwitchThePartOffForGood() {
     FaultCounter faults = new FaultCounter("test", 3);
     faults.caught(FAULT, 0);
     faults.caught(FAULT, FaultCounter.WINDOW_MS - 2);

@@ -22,7 +22,7 @@ class KafkaClientSettingsTest {
   }
 
   @Test
-  void must_do_05_theOwnersFileGivesSecurityAndCannotLoosenTheBounds(@TempDir Path folder)
+  void guarantee_05_theOwnersFileGivesSecurityAndCannotLoosenTheBounds(@TempDir Path folder)
       throws Exception {
     Path file = folder.resolve("client.properties");
     Files.write(
@@ -62,7 +62,7 @@ class KafkaClientSettingsTest {
   }
 
   @Test
-  void must_do_05_aFileThatCannotBeReadLeavesTheBounds(@TempDir Path folder) {
+  void guarantee_05_aFileThatCannotBeReadLeavesTheBounds(@TempDir Path folder) {
     for (String file : new String[] {folder.toString(), folder.resolve("none").toString()}) {
       Properties all = producer(file);
 

@@ -51,7 +51,7 @@ class OutageTest {
   }
 
   @Test
-  void must_do_02_noEndAndNoFailureIsLostInAMinuteWithoutTheBroker() throws Exception {
+  void guarantee_02_noEndAndNoFailureIsLostInAMinuteWithoutTheBroker() throws Exception {
     long room = QUEUE_BYTES / 3 * 2;
     long lanes = QUEUE_BYTES - room;
     FactQueue queue = new FactQueue(20_000, lanes / 3, 20_000, lanes - lanes / 3);

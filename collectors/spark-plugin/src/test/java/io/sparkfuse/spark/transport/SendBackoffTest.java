@@ -27,7 +27,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void must_do_06_itOpensAfterItsPatienceAndLetsOneTry() {
+  void guarantee_06_itOpensAfterItsPatienceAndLetsOneTry() {
     openByRefusal();
     long probeMs = SendBackoff.PATIENCE_MS + SendBackoff.PAUSE_MS;
 
@@ -42,7 +42,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void must_do_06_aProbeThatFailsOpensItAgain() {
+  void guarantee_06_aProbeThatFailsOpensItAgain() {
     openByRefusal();
     long probeMs = SendBackoff.PATIENCE_MS + SendBackoff.PAUSE_MS;
     assertTrue(backoff.allows(probeMs));
@@ -57,7 +57,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void must_do_06_manyFailuresInARowOpenIt() {
+  void guarantee_06_manyFailuresInARowOpenIt() {
     backoff.allows(0);
     take((int) SendBackoff.MAX_FAILURES);
     for (int i = 1; i < SendBackoff.MAX_FAILURES; i++) {
@@ -70,7 +70,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void must_do_06_aBrokerThatTakesAndNeverAnswersOpensIt() {
+  void guarantee_06_aBrokerThatTakesAndNeverAnswersOpensIt() {
     backoff.allows(0);
     take(5);
 

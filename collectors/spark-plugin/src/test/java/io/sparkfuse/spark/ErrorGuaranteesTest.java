@@ -34,7 +34,7 @@ import scala.Option;
  * Must-do 1, on a real Spark: whatever is thrown in whatever entry of the plugin, the job's result
  * is right, the context lives, and the loss is counted.
  */
-class MustDoErrorsTest {
+class ErrorGuaranteesTest {
   /** Like ThreadDeath, which newer JVMs have taken away. */
   static final class EndOfThread extends Error {}
 
@@ -51,8 +51,8 @@ class MustDoErrorsTest {
         named(EndOfThread::new),
         named(() -> new IllegalStateException("test")),
         named(() -> new InterruptedException("test")),
-        named(MustDoErrorsTest::realOverflow),
-        named(MustDoErrorsTest::realOutOfMemory));
+        named(ErrorGuaranteesTest::realOverflow),
+        named(ErrorGuaranteesTest::realOutOfMemory));
   }
 
   private static Throwable realOverflow() {
@@ -138,7 +138,7 @@ class MustDoErrorsTest {
     }
 
     static <T extends Throwable, R> R fail(Supplier<Throwable> make) throws T {
-      return MustDoErrorsTest.<T, R>sneak(make.get());
+      return ErrorGuaranteesTest.<T, R>sneak(make.get());
     }
   }
 
@@ -193,7 +193,8 @@ class MustDoErrorsTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
-  void must_do_01_thrownInEveryCallbackTheJobDoesNotFeelItAndItIsCounted(Supplier<Throwable> make) {
+  void guarantee_01_thrownInEveryCallbackTheJobDoesNotFeelItAndItIsCounted(
+      Supplier<Throwable> make) {
     HostileDriver driver = new HostileDriver(make);
     HostileExecutor executor = new HostileExecutor(make);
     try (JavaSparkContext spark = TestPlugin.spark(driver, executor)) {
@@ -238,7 +239,7 @@ class MustDoErrorsTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
-  void must_do_01_thrownWhileItStartsTheJobRunsUnwatched(Supplier<Throwable> make) {
+  void guarantee_01_thrownWhileItStartsTheJobRunsUnwatched(Supplier<Throwable> make) {
     DriverDependencies driver =
         new DriverDependencies() {
           @Override
@@ -260,7 +261,7 @@ class MustDoErrorsTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
-  void must_do_01_thrownWhileItIsRegisteredTheJobRunsUnwatched(Supplier<Throwable> make) {
+  void guarantee_01_thrownWhileItIsRegisteredTheJobRunsUnwatched(Supplier<Throwable> make) {
     DriverDependencies driver =
         new DriverDependencies() {
           @Override

@@ -35,11 +35,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Points of the must-do list that show on a real Spark in one JVM. */
-class MustDoTest {
+class GuaranteesTest {
   private final TestPlugin.Memory memory = new TestPlugin.Memory();
 
   @Test
-  void must_do_02_aSinkThatHangsForEverHoldsNoCallbackAndNoStopUp() {
+  void guarantee_02_aSinkThatHangsForEverHoldsNoCallbackAndNoStopUp() {
     CountDownLatch never = new CountDownLatch(1);
     DriverDependencies dependencies =
         new DriverDependencies() {
@@ -80,7 +80,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_03_itsQueueIsItsOwnAndWhatSparkDropsFromItIsTold() {
+  void guarantee_03_itsQueueIsItsOwnAndWhatSparkDropsFromItIsTold() {
     CountDownLatch go = new CountDownLatch(1);
     AtomicInteger seenByOthers = new AtomicInteger();
     DriverDependencies dependencies =
@@ -134,7 +134,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_04_itsThreadsAreDaemonsByItsNameAndGoWithTheContext() {
+  void guarantee_04_itsThreadsAreDaemonsByItsNameAndGoWithTheContext() {
     Set<Thread> before = threads();
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -158,7 +158,7 @@ class MustDoTest {
                               "sparkfuse-guard",
                               "sparkfuse-switch",
                               "sparkfuse-sampler",
-                              "sparkfuse-driver-link"))));
+                              "sparkfuse-driver-rpc"))));
       for (Thread thread : threads()) {
         boolean ours = thread.getName().contains("sparkfuse-");
         assertTrue(!ours || thread.isDaemon(), thread.getName());
@@ -182,7 +182,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_06_callbacksOverTheirBudgetAreHeardAndTriedAgain() {
+  void guarantee_06_callbacksOverTheirBudgetAreHeardAndTriedAgain() {
     List<Integer> numbers = Collections.nCopies(1_500, 1);
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -206,7 +206,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_07_aFileSwitchesItOffAndOnWhileTheJobRuns(@TempDir Path folder) throws Exception {
+  void guarantee_07_aFileSwitchesItOffAndOnWhileTheJobRuns(@TempDir Path folder) throws Exception {
     Path file = folder.resolve("off");
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -249,7 +249,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_07_switchedOffAtTheStartItDoesNothingAtAll() {
+  void guarantee_07_switchedOffAtTheStartItDoesNothingAtAll() {
     Set<Thread> before = threads();
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -262,7 +262,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_07_noSettingCanKeepAJobFromStarting() {
+  void guarantee_07_noSettingCanKeepAJobFromStarting() {
     String[] keys = {
       "kafka.bootstrap",
       "kafka.configFile",
@@ -303,7 +303,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_10_anExecutorThatCannotSpeakHoldsNoTaskUp() {
+  void guarantee_10_anExecutorThatCannotSpeakHoldsNoTaskUp() {
     CountDownLatch never = new CountDownLatch(1);
     ExecutorDependencies dependencies =
         new ExecutorDependencies() {
@@ -340,7 +340,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_11_aFailureOfMegabytesIsCutAndScrubbed() {
+  void guarantee_11_aFailureOfMegabytesIsCutAndScrubbed() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       boolean failed = false;
       try {
@@ -366,7 +366,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_12_whatIsToldTwiceIsOneEvent() {
+  void guarantee_12_whatIsToldTwiceIsOneEvent() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       TestPlugin.assertJobIsRight(spark);
       spark.sc().listenerBus().post(new SparkListenerApplicationEnd(17));
@@ -378,7 +378,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_13_itSaysThatItLivesWhileTheJobDoesNothing() {
+  void guarantee_13_itSaysThatItLivesWhileTheJobDoesNothing() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       TestPlugin.await(
           "three signs of life", () -> memory.of(KindCase.COLLECTOR_HEALTH).size() >= 3);
@@ -391,7 +391,7 @@ class MustDoTest {
   }
 
   @Test
-  void must_do_02_everyFactOfAJobArrivesOnceAndInOrder() {
+  void guarantee_02_everyFactOfAJobArrivesOnceAndInOrder() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       TestPlugin.assertJobIsRight(spark);
     }
