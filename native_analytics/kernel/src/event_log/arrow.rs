@@ -1,4 +1,4 @@
-//! Tables to Arrow.
+//! Converts tables to Arrow.
 
 mod columns;
 
@@ -45,7 +45,9 @@ pub fn jobs(rows: &[Job]) -> RecordBatch {
     table.finish(&CACHE)
 }
 
-/// One row a stage attempt, by id and attempt; `first_job` says which job lists a stage first, `depth` how deep it lies.
+/// One row for each stage attempt, ordered by id and attempt. `first_job` returns the first job that lists a stage,
+/// `depth`
+/// the stage's depth.
 pub fn stages(
     rows: &mut [Stage],
     first_job: impl Fn(i64) -> Option<i64>,
@@ -158,7 +160,7 @@ fn slowest_tasks(table: &mut Columns, rows: &[Stage]) {
     table.texts("slowest_task_host", texts(|task| task.host.as_ref()));
 }
 
-/// One row a class of failures in a stage attempt, by id and attempt, then in the order in which they came.
+/// One row for each failure class of a stage attempt, by id and attempt, then in the order of the first failure.
 pub fn failures(stages: &[Stage]) -> RecordBatch {
     let rows: Vec<(StageKey, &Failure)> = stages
         .iter()

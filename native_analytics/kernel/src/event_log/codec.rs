@@ -1,4 +1,4 @@
-//! The containers that logs come in, told by their first bytes, never by their name.
+//! Containers and compression of event logs, detected by the first bytes of a file and never by its name.
 
 mod blocks;
 mod prefetch;
@@ -12,27 +12,27 @@ use prefetch::PrefetchReader;
 pub use size_limit::{SizeLimit, counting};
 pub use streaming_decompress::Decompressor;
 
-/// Bytes that tell the codec.
+/// Bytes that are needed to detect the codec.
 pub const MAGIC: usize = 16;
-/// A container within a container, as a zip in gzip; deeper ones are no logs.
+/// Most containers inside each other, such as a zip inside gzip. A file with more layers is not an event log.
 const MAX_LAYERS: usize = 3;
-/// A frame that asks for a larger window is refused: 128 MiB is zstd's own size_limit without asking.
+/// Frames with a larger window are refused. 128 MiB is also the default limit of zstd's command line.
 const ZSTD_WINDOW_LOG: u32 = 27;
 const BUFFER: usize = 256 << 10;
 
-/// How bytes are compressed.
+/// A container or compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
     Plain,
     Zstd,
     Gzip,
-    /// lz4-java's `LZ4BlockOutputStream`.
+    /// `LZ4BlockOutputStream` of lz4-java.
     Lz4,
-    /// snappy-java's `SnappyOutputStream`, also called xerial.
+    /// `SnappyOutputStream` of snappy-java, also called xerial.
     Snappy,
-    /// compress-lzf's chunks.
+    /// Chunks of compress-lzf.
     Lzf,
-    /// The first file in a zip.
+    /// The first file of a zip archive.
     Zip,
 }
 
@@ -40,7 +40,7 @@ impl Codec {
     pub fn detect(magic: &[u8]) -> Codec {
         match magic {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Codec::Zstd,
-            // zstd's skippable frames, which pzstd and seekable writers put first
+            // Skippable frames, which pzstd and seekable writers put first.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Codec::Zstd,
             [0x1f, 0x8b, ..] => Codec::Gzip,
             [b'Z', b'V', 0 | 1, ..] => Codec::Lzf,
@@ -64,13 +64,13 @@ impl Codec {
     }
 }
 
-/// A source of bytes that may cross threads.
+/// A source of bytes that may be sent to another thread.
 pub type Bytes = Box<dyn Read + Send>;
-/// Bytes that are read where they stand.
+/// A buffered source of bytes.
 pub type Buffered = Box<dyn BufRead + Send>;
 
-/// Plain bytes of `source`, and its codecs from the outside in; what is wrong with a container is told when it is read.
-/// `with_thread`: a thread unpacks ahead of whoever reads them.
+/// Returns the decompressed bytes of `source` and its codecs from the outermost to the innermost.
+/// An invalid container is reported by the first read. If `with_thread` is true, a thread decompresses in advance.
 pub fn decompressed(source: Bytes, with_thread: bool) -> (Buffered, Vec<Codec>) {
     let mut source: Buffered = Box::new(io::BufReader::with_capacity(BUFFER, source));
     let mut codecs = Vec::new();
@@ -91,7 +91,7 @@ pub fn decompressed(source: Bytes, with_thread: bool) -> (Buffered, Vec<Codec>) 
         codecs.push(codec);
         let inner = match layers < MAX_LAYERS {
             true => open_layer(whole, codec, with_thread),
-            false => Err(corrupt("compressed more often than any log is")),
+            false => Err(corrupt("more than 3 containers inside each other")),
         };
         source = match inner {
             Ok(inner) => inner,
@@ -118,11 +118,11 @@ fn open_layer(source: Buffered, codec: Codec, with_thread: bool) -> io::Result<B
         }
         Codec::Plain => return Ok(source),
     };
-    // Small, so that large reads pass it by.
+    // The buffer is small, so that large reads bypass it.
     Ok(Box::new(io::BufReader::new(stream)))
 }
 
-/// Fails once with what it holds, if anything, then ends.
+/// Returns its error once, if it has one, and then reports the end of the stream.
 struct Failed(Option<io::Error>);
 
 impl Read for Failed {
@@ -143,7 +143,7 @@ fn corrupt(reason: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason.into())
 }
 
-/// Reads exactly this many bytes; none when the source has ended before the first.
+/// Reads exactly N bytes; none if the source ends before the first byte.
 fn header<const N: usize>(source: &mut impl Read) -> io::Result<Option<[u8; N]>> {
     let mut bytes = [0; N];
     let mut filled = 0;

@@ -1,4 +1,4 @@
-//! Bytes of a log in pieces of any size, tables out. Whole logs and growing ones go through this one decoder.
+//! Decodes the bytes of a log, in pieces of any size, into tables. Whole logs and growing logs use the same decoder.
 
 mod dispatch;
 mod tasks;
@@ -17,7 +17,7 @@ use crate::event_log::raw_events::RawEvents;
 use crate::event_log::tables::Tables;
 use crate::event_log::task_columns::TaskColumns;
 
-/// Reads the lines of one file, or of a part of it that begins and ends at a line.
+/// Decodes the lines of one file, or of a part of it that begins and ends at a line.
 pub struct Decoder {
     options: Arc<Options>,
     row: Row,
@@ -27,23 +27,23 @@ pub struct Decoder {
     task_starts: Option<TaskColumns>,
     pub task_batches: Vec<RecordBatch>,
     pub task_start_batches: Vec<RecordBatch>,
-    /// Instead of tables: the events themselves, in their order.
+    /// Collects raw events instead of tables.
     raw_events: Option<RawEvents>,
-    /// The beginning of a line whose end is still to come.
+    /// The beginning of a line whose end has not arrived.
     carry: Vec<u8>,
-    /// The line is over the limit: its bytes are counted, not kept.
+    /// The current line exceeds the limit: its bytes are counted and not stored.
     overlong: bool,
     overlong_bytes: u64,
-    /// Where the next line begins.
+    /// Offset of the next line in the file.
     offset: u64,
-    /// Lines that were read.
+    /// Number of lines that were read.
     lines: u64,
-    /// The last line has no end and is no event.
+    /// The file ends inside a line that is not a whole event.
     torn: bool,
 }
 
 impl Decoder {
-    /// `offset` is where the first line begins in its file.
+    /// Creates a decoder of tables. `offset` is the offset of the first line in its file.
     pub fn new(options: Arc<Options>, offset: u64) -> Decoder {
         Decoder {
             row: Row::default(),
@@ -64,7 +64,7 @@ impl Decoder {
         }
     }
 
-    /// A decoder that makes no tables but hands out these events as they are, in their order.
+    /// Creates a decoder that collects raw events of these names instead of tables.
     pub fn of_events(options: Arc<Options>, offset: u64, wanted: Vec<String>) -> Decoder {
         Decoder {
             raw_events: Some(RawEvents::new(wanted)),
@@ -72,12 +72,12 @@ impl Decoder {
         }
     }
 
-    /// The events that were raw_events since this was asked last.
+    /// Returns the raw events that were collected since the last call, in the order of the log.
     pub fn take_events(&mut self) -> Vec<(&str, Vec<u8>)> {
         self.raw_events.as_mut().map(RawEvents::take).unwrap_or_default()
     }
 
-    /// Reads the next piece.
+    /// Decodes the next piece of the file.
     pub fn feed(&mut self, mut piece: &[u8]) {
         if !self.carry.is_empty() || self.overlong {
             let Some(end) = memchr::memchr(b'\n', piece) else {
@@ -123,7 +123,7 @@ impl Decoder {
         self.carry = line;
     }
 
-    /// The input ends here: a last line without its end is taken when it is whole, else it is torn.
+    /// Ends the input: a last line without a line end counts if it is a whole event, else the file is truncated.
     pub fn finish(&mut self) {
         if std::mem::take(&mut self.overlong) {
             self.offset += std::mem::take(&mut self.overlong_bytes);
@@ -154,7 +154,7 @@ impl Decoder {
         }
     }
 
-    /// What came since this was asked last; the evidence is of all so far.
+    /// Returns the rows since the last call. The evidence covers everything since the start.
     pub fn take(&mut self, wants_tasks: bool, wants_starts: bool) -> LogTables {
         self.flush();
         let kept = TaskBatches {
@@ -178,12 +178,12 @@ impl Decoder {
         LogTables::with_report(log, kept, wants_tasks, wants_starts, evidence)
     }
 
-    /// Where a later reader goes on: the beginning of the first line that was not read.
+    /// The offset where a later decoder can continue: that of the first line that was not read.
     pub fn resume_at(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes behind `resume_at` that were fed already.
+    /// Number of bytes after `resume_at` that were fed.
     pub fn pending(&self) -> u64 {
         self.carry.len() as u64 + self.overlong_bytes
     }

@@ -1,44 +1,44 @@
-//! What was read of a log, and what was not: every number that is made of it stands on this.
+//! Evidence about a log: what was read and what was not. Completeness and every count depend on it.
 
 use foldhash::HashMap;
 
 use crate::event_log::task_id_set::TaskIdSet;
 
-/// Bad lines that are told one by one; the rest is counted.
+/// Malformed lines that are listed with their place and reason; further ones are only counted.
 pub const MAX_BAD_LINES: usize = 1000;
-/// Kinds of events that are told apart; a log that invents more has them counted as `OTHER_KINDS`.
+/// Most names of events that are counted separately. Further names are counted as `OTHER_KINDS`.
 const MAX_KINDS: usize = 1000;
 const MAX_KIND_BYTES: usize = 200;
 pub const OTHER_KINDS: &str = "(further kinds)";
-/// Task ids of a hostile log may lie far apart; beyond this many pages (256 MiB) they are not told apart any more.
+/// Most pages of task ids (256 MiB). In an invalid log, ids may lie far apart; ids beyond these pages are not tracked.
 const MAX_PAGES: usize = 1 << 19;
 
-/// A line that is no event.
+/// A line that is not an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
-    /// Which file of the log.
+    /// Index of the file in the log.
     pub file: usize,
-    /// From 1.
+    /// Line number, from 1.
     pub line: u64,
     pub offset: u64,
     pub reason: String,
 }
 
-/// What is known of one file of a log.
+/// Evidence about one file of a log.
 #[derive(Debug, Clone, Default)]
 pub struct FileEvidence {
     pub name: String,
-    /// Codecs from the outside in, joined by `+`; `plain` without any.
+    /// Codecs from the outermost to the innermost, joined by `+`; `plain` if there are none.
     pub codec: String,
     pub bytes: u64,
     pub plain_bytes: u64,
     pub lines: u64,
-    /// It ends within a line, or its container was cut off or broken.
+    /// The file ends inside a line, or its container is cut off or invalid.
     pub truncated: bool,
     pub error: Option<String>,
 }
 
-/// What is known of a log.
+/// Evidence about a log.
 #[derive(Debug, Default)]
 pub struct Evidence {
     pub files: Vec<FileEvidence>,
@@ -54,7 +54,7 @@ pub struct Evidence {
     pub started: TaskIdSet,
     pub ended: TaskIdSet,
     pub duplicate_task_ends: u64,
-    /// Rows that found no room in a table, see `Limits::table_bytes`.
+    /// Rows that exceeded the limits of tables, see `Limits::table_bytes`.
     pub left_out: u64,
 }
 
@@ -69,7 +69,7 @@ impl Evidence {
         *self.kinds.entry(name.into()).or_default() += 1;
     }
 
-    /// Counts of events by their name in the log, by name.
+    /// Number of events by name, ordered by name.
     pub fn kinds(&self) -> Vec<(String, u64)> {
         let tasks = [
             ("SparkListenerTaskEnd", self.task_ends),
@@ -124,7 +124,7 @@ impl Evidence {
         self.files.iter().map(|file| file.plain_bytes).sum()
     }
 
-    /// Adds what a later part of the log said; its files are added by the reader.
+    /// Adds the evidence of a later part of the log. The caller adds the files.
     pub fn append(&mut self, later: Evidence) {
         self.files.extend(later.files);
         self.events += later.events;

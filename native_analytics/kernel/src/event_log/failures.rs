@@ -1,5 +1,5 @@
-//! Failed task attempts of one stage attempt by their class: a few rows whatever fails, so that failures need no second
-//! pass over the log.
+//! Failed task attempts of one stage attempt by failure class.
+//! // The number of rows is limited whatever the log contains, so that failures need no second pass over it.
 
 use foldhash::HashMap;
 
@@ -8,29 +8,29 @@ use crate::event_log::json::text::text;
 use crate::event_log::task_columns::{failure_class, failure_reason};
 use crate::event_log::task_events::*;
 
-/// Classes that are told apart in one stage attempt; failures of further ones find no room and are counted.
+/// Most failure classes of one stage attempt. Failures of further classes are only counted.
 pub const MAX_CLASSES: usize = 32;
-/// Different hosts and tasks that are told apart within a class, as the live view has it.
+/// Most hosts and tasks that are counted separately within a class; the live view has the same limits.
 const MAX_HOSTS: usize = 32;
 const MAX_TASKS: usize = 1_000;
 const NO_CLASS: &str = "UnknownReason";
 
-/// Failed attempts with one class; texts and places are those of the last one in the log.
+/// Failed attempts of one class. Texts and places are those of the last attempt in the log.
 #[derive(Debug, Clone, Default)]
 pub struct Failure {
     pub class: String,
     pub reason: Option<String>,
     pub failed: i64,
     pub task_index: Option<i64>,
-    /// Of the attempt, or those whose block could not be fetched.
+    /// Executor and host of the attempt, or of the block that could not be fetched.
     pub executor_id: Option<String>,
     pub host: Option<String>,
     hosts: Vec<String>,
-    /// Failed attempts by index of the task, with the place at which the index came first.
+    /// By task index: the order in which the task first failed, and its failed attempts.
     tasks: HashMap<i64, (usize, i64)>,
 }
 
-/// The classes of one stage attempt, in the order in which they came.
+/// The classes of one stage attempt, in the order of their first failure.
 #[derive(Debug, Clone, Default)]
 pub struct Failures {
     rows: Vec<Failure>,
@@ -41,7 +41,7 @@ impl Failures {
         &self.rows
     }
 
-    /// Adds a failed attempt; gives the bytes that it took, or none when it found no room.
+    /// Adds a failed attempt. Returns the bytes of memory that it added, or none if it exceeded the limits.
     #[cold]
     pub fn add(&mut self, row: &Row, line: &[u8]) -> Option<usize> {
         let class = failure_class(row, line).map_or_else(|| NO_CLASS.to_owned(), text);
@@ -52,7 +52,7 @@ impl Failures {
         Some(ours.bytes().saturating_sub(before))
     }
 
-    /// Adds what a later part of the log said; gives how many failed attempts found no room.
+    /// Adds the failures of a later part of the log. Returns the number of failed attempts that exceeded the limits.
     pub fn append(&mut self, later: Failures) -> u64 {
         let mut left_out = 0;
         for failure in later.rows {
@@ -80,17 +80,17 @@ impl Failures {
 }
 
 impl Failure {
-    /// Different hosts on which attempts failed so, as far as they are told apart.
+    /// Number of hosts with such a failure, at most `MAX_HOSTS`.
     pub fn hosts(&self) -> i64 {
         self.hosts.len() as i64
     }
 
-    /// Different tasks that failed so, as far as they are told apart.
+    /// Number of tasks with such a failure, at most `MAX_TASKS`.
     pub fn failing_tasks(&self) -> i64 {
         self.tasks.len() as i64
     }
 
-    /// Most failed attempts of one task.
+    /// Largest number of failed attempts of one task.
     pub fn attempts_max(&self) -> i64 {
         self.tasks.values().map(|(_, attempts)| *attempts).max().unwrap_or(0)
     }
@@ -100,7 +100,7 @@ impl Failure {
         self.reason = failure_reason(row, line);
         self.task_index = row.number(TASK_INDEX);
         let host = row.text(line, HOST).map(text);
-        // Of a block that could not be fetched the executor that held it matters, not the one that asked for it.
+        // If a block could not be fetched, the executor that held it matters, not the one that requested it.
         let (executor_id, block_host) = (row.text(line, FETCH_EXECUTOR_ID), row.text(line, FETCH_HOST));
         self.executor_id = executor_id.or(row.text(line, EXECUTOR_ID)).map(text);
         self.host = block_host.map(text).or_else(|| host.clone());

@@ -1,5 +1,7 @@
-//! Reads the events that are not task starts and ends into their tables.
-//! Keys: Spark's org.apache.spark.util.JsonProtocol, org.apache.spark.sql.execution.ui, Spark's streaming progress.
+//! Reads all events that are not task starts or task ends.
+//! // Sources of the keys: Spark's org.apache.spark.util.JsonProtocol, org.apache.spark.sql.execution.ui, and the
+//! progress
+//! of streaming queries.
 
 mod application;
 mod executors;
@@ -14,19 +16,19 @@ use crate::event_log::tables::{Accumulator, Tables};
 
 type VisitResult = Result<(), LineError>;
 
-/// What one rare event may write to.
+/// The tables and counters that the reader of one event changes.
 pub struct Writer<'w> {
     pub tables: &'w mut Tables,
     /// See `Limits::detail_bytes`.
     pub max_detail_bytes: usize,
-    /// Rows of details that found no room.
+    /// Detail rows beyond the limit.
     pub left_out: u64,
     pub odd: &'w mut u64,
     pub allowed: &'w AllowedKeys,
 }
 
 impl Writer<'_> {
-    /// Whether there is room for a row of details; what there is none for is counted.
+    /// Whether a detail row fits into the limit; a row that does not is counted.
     fn has_room(&mut self, bytes: usize) -> bool {
         if self.tables.detail_bytes + bytes > self.max_detail_bytes {
             self.left_out += 1;

@@ -1,4 +1,4 @@
-//! A log's tables as Arrow, ready to be handed over.
+//! The Arrow tables of a log.
 
 use foldhash::HashMap;
 
@@ -64,7 +64,7 @@ impl EvidenceSummary {
     }
 }
 
-/// Everything of a log.
+/// All tables of a log and its evidence.
 pub struct LogTables {
     /// By name, in the order of the documentation.
     pub tables: Vec<(&'static str, Table)>,
@@ -108,7 +108,7 @@ fn small_tables(tables: &mut Tables) -> Vec<(&'static str, Table)> {
             *first = job.job_id.min(*first);
         }
     }
-    // A stage lies equally deep in every job that names it.
+    // A stage has the same depth in every job that lists it.
     let depths: HashMap<i64, i64> = tables.jobs.iter().flat_map(|job| job.depths.iter().copied()).collect();
     let stages = arrow::stages(
         &mut tables.stages,

@@ -1,22 +1,22 @@
-//! What a caller wants of a log, and how much it may cost.
+//! What the caller wants to read, and the limits of memory and time.
 
 use foldhash::HashSet;
 
 use crate::event_log::tables::StageKey;
 
-/// Bounds that hold whatever a log says.
+/// Limits that hold for any input.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Longest line; a longer one is bad, and passed over without being kept.
+    /// Longest line. A longer one is malformed and is skipped without being stored.
     pub line_bytes: u32,
-    /// Most bytes that one packed file may unpack to.
+    /// Most bytes that one compressed file may decompress to.
     pub plain_bytes: u64,
-    /// Most plain bytes for each packed byte, once `ratio_from` were unpacked.
+    /// Most decompressed bytes for each compressed byte, checked after `ratio_from` decompressed bytes.
     pub ratio: u64,
     pub ratio_from: u64,
-    /// Most bytes that the tables of rare events may take; what finds no room is counted.
+    /// Most bytes of the tables of infrequent events. Rows beyond the limit are only counted.
     pub table_bytes: usize,
-    /// Most of those bytes for accumulators, re-plans and samples of memory: a long application has millions of them.
+    /// Most of those bytes for accumulators, plan updates and memory samples: a long application has millions of them.
     pub detail_bytes: usize,
 }
 
@@ -25,7 +25,7 @@ impl Default for Limits {
         Limits {
             line_bytes: 64 << 20,
             plain_bytes: 1 << 40,
-            // Real logs pack up to about 100 times; gzip cannot do more than 1,032.
+            // Real logs compress up to about 100 times; gzip's maximum is 1,032.
             ratio: 1_100,
             ratio_from: 256 << 20,
             table_bytes: 512 << 20,
@@ -34,7 +34,7 @@ impl Default for Limits {
     }
 }
 
-/// Configuration keys that may be kept; all others may hold secrets.
+/// Configuration keys that may be stored; all others may hold secrets.
 #[derive(Debug, Clone, Default)]
 pub struct AllowedKeys {
     keys: HashSet<Vec<u8>>,
@@ -42,7 +42,7 @@ pub struct AllowedKeys {
 }
 
 impl AllowedKeys {
-    /// A pattern that ends in `*` is a prefix.
+    /// Creates the list from patterns; a pattern that ends in `*` is a prefix.
     pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> AllowedKeys {
         let mut allowed = AllowedKeys::default();
         for pattern in patterns {
@@ -64,9 +64,9 @@ impl AllowedKeys {
 /// What to read.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Make the table of task ends.
+    /// Create the table of task ends.
     pub tasks: bool,
-    /// Only of these stage attempts.
+    /// Task rows of these stage attempts only.
     pub tasks_of: Option<HashSet<StageKey>>,
     pub task_starts: bool,
     pub environment: AllowedKeys,

@@ -1,13 +1,13 @@
-//! Events as they are, in their order: what a shipper makes facts of, which must not lose what came before what.
+//! Events as raw JSON in the order of the log. The shipper turns them into facts, which must keep that order.
 
 use crate::event_log::json::error::LineError;
 use crate::event_log::json::reader::Reader;
 
 const NOTHING: &[u8] = b"null";
 
-/// The events of some kinds, whole lines in their order.
+/// Collects the events of some kinds as whole lines.
 pub struct RawEvents {
-    /// Names without package and without `SparkListener`.
+    /// Names without package and without the prefix `SparkListener`.
     wanted: Vec<String>,
     lines: Vec<(usize, Vec<u8>)>,
 }
@@ -20,7 +20,7 @@ impl RawEvents {
         }
     }
 
-    /// Keeps the line when its event is wanted and it is whole; a line that is not whole is a fault in any case.
+    /// Stores the line if its event is wanted. Returns an error if the line is not a whole object, wanted or not.
     pub fn collect(&mut self, line: &[u8], name: &[u8]) -> Result<(), LineError> {
         let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
         let mut reader = Reader { line, at: start };
@@ -35,7 +35,7 @@ impl RawEvents {
         Ok(())
     }
 
-    /// What was raw_events since this was asked last.
+    /// Returns the events that were collected since the last call.
     pub fn take(&mut self) -> Vec<(&str, Vec<u8>)> {
         let lines = std::mem::take(&mut self.lines);
         let wanted = &self.wanted;
@@ -46,7 +46,7 @@ impl RawEvents {
     }
 }
 
-/// Where the long lists of a TaskEnd lie, of which no fact is made: most of its bytes.
+/// Byte ranges of the long lists of a TaskEnd. No fact needs them, and they are most of its bytes.
 fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineError> {
     let mut places = Vec::new();
     let mut reader = Reader { line, at: start };
@@ -75,7 +75,7 @@ fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineEr
     Ok(places)
 }
 
-/// The line with null in these places.
+/// Returns the line with `null` in place of these byte ranges.
 fn without(line: &[u8], start: usize, places: &[(usize, usize)]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(line.len());
     let mut from = start;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_what_is_wanted() {
+    fn only_wanted_events_are_collected() {
         let line = r#"{"Event":"SparkListenerJobEnd","Job ID":1}"#;
         assert_eq!(
             raw_events(&["JobStart", "JobEnd"], "JobEnd", line),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_the_long_lists_of_a_task_end() {
+    fn long_lists_of_a_task_end_are_removed() {
         let line = r#"{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Info":{"Task ID":3,"Accumulables":[{"ID":1,"Value":"]"}]},"Task Executor Metrics":{"a":1},"Task Metrics":{"JVM GC Time":2,"Updated Blocks":[]}}"#;
         let kept = r#"{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Info":{"Task ID":3,"Accumulables":null},"Task Executor Metrics":null,"Task Metrics":{"JVM GC Time":2,"Updated Blocks":null}}"#;
         assert_eq!(
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_is_a_fault() {
+    fn incomplete_line_is_an_error() {
         assert!(raw_events(&["JobEnd"], "JobEnd", r#"{"Event":"SparkListenerJobEnd","Job ID":"#).is_err());
         assert!(raw_events(&[], "JobEnd", r#"{"Event":"SparkListenerJobEnd"}{"#).is_err());
     }

@@ -1,10 +1,10 @@
-//! What the task ends of one stage attempt add up to: counts, sums, exact distributions.
+//! Aggregates over the task ends of one stage attempt: counts, sums and exact distributions.
 
 use crate::event_log::json::row::Row;
 use crate::event_log::json::text::text;
 use crate::event_log::task_events::*;
 
-/// Sums over every TaskEnd that carries Task Metrics: name and slot.
+/// Names and slots of the sums over all task ends with task metrics.
 pub const SUMS: [(&str, u8); 16] = [
     ("run_ms", RUN_MS),
     ("cpu_ns", CPU_NS),
@@ -33,7 +33,7 @@ pub const DISTRIBUTIONS: [&str; 5] = [
     "task_bytes",
 ];
 
-/// Values of one distribution; four bytes each as long as they fit, which durations and most sizes do.
+/// Values of one distribution. A value takes four bytes until one needs more; durations and most sizes do not.
 #[derive(Debug, Clone)]
 pub enum Values {
     Small(Vec<u32>),
@@ -77,7 +77,7 @@ impl Values {
         }
     }
 
-    /// What the values say; reorders them.
+    /// Returns the summary of the values, and reorders them.
     pub fn summary(&mut self) -> Summary {
         match self {
             Values::Small(values) => Summary::of(values),
@@ -91,7 +91,7 @@ impl Values {
 pub struct Summary {
     pub count: i64,
     pub sum: i64,
-    /// Least, middle, nearest-rank 95th percentile and greatest; none without values.
+    /// Minimum, median, nearest-rank 95th percentile and maximum; none without values.
     pub order: Option<(i64, f64, i64, i64)>,
 }
 
@@ -102,7 +102,7 @@ impl Summary {
             return Summary::default();
         }
         let sum: i128 = values.iter().map(|value| i128::from((*value).into())).sum();
-        // sorted[ceil(0.95 n) - 1], in whole numbers so that no rounding can move it
+        // sorted[ceil(0.95 n) - 1], in integers to avoid rounding
         let rank = (count * 95).div_ceil(100) - 1;
         let middle = count / 2;
         let (lower, upper_middle, above) = values.select_nth_unstable(middle);
@@ -131,7 +131,7 @@ fn clamped(sum: i128) -> i64 {
     sum.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// The task ends of one stage attempt.
+/// Aggregates over the task ends of one stage attempt.
 #[derive(Debug, Clone, Default)]
 pub struct StageAggregates {
     pub tasks: i64,
@@ -140,28 +140,28 @@ pub struct StageAggregates {
     pub killed: i64,
     pub speculative: i64,
     pub without_metrics: i64,
-    /// As in `SUMS`.
+    /// In the order of `SUMS`.
     pub sums: [i64; SUMS.len()],
-    /// As in `DISTRIBUTIONS`.
+    /// In the order of `DISTRIBUTIONS`.
     pub values: [Values; DISTRIBUTIONS.len()],
     pub spilled_tasks: i64,
     pub spilled_wall_ms: i64,
     pub ended_wall_ms: i64,
     pub first_launched_ms: Option<i64>,
     pub last_finished_ms: Option<i64>,
-    /// Bytes, wall time and index of the succeeded attempt that read most; the first of several alike.
+    /// Bytes, wall time and index of the succeeded attempt that read the most; the first one if several are equal.
     pub biggest: Option<(i64, Option<i64>, Option<i64>)>,
-    /// The succeeded attempt that took longest.
+    /// The succeeded attempt with the longest wall time.
     pub slowest: Option<Box<SlowestTask>>,
-    /// Of the failed ones: a shuffle block could not be fetched.
+    /// Failed attempts because a shuffle block could not be fetched.
     pub fetch_failed: i64,
-    /// Of the failed ones: the executor was lost.
+    /// Failed attempts because the executor was lost.
     pub lost: i64,
-    /// Of the failed ones: successes that Spark took back, with the executor that held their output.
+    /// Attempts that succeeded and then failed, because Spark lost the executor that held their output.
     pub resubmitted: i64,
 }
 
-/// One succeeded attempt: which, how long, what it read, and where it ran. Without metrics nobody knows what it read.
+/// One succeeded attempt: its index, duration, data and place. The data is unknown if the attempt has no metrics.
 #[derive(Debug, Clone)]
 pub struct SlowestTask {
     pub wall_ms: i64,
@@ -173,7 +173,7 @@ pub struct SlowestTask {
 }
 
 impl SlowestTask {
-    /// Whether an attempt of this duration and index comes before; of several alike that with the lowest index.
+    /// Whether an attempt of this duration and index replaces this one: longer, or as long with a lower index.
     #[inline]
     fn is_replaced_by(&self, wall_ms: i64, index: Option<i64>) -> bool {
         wall_ms > self.wall_ms || (wall_ms == self.wall_ms && is_lower(index, self.index))
@@ -254,7 +254,7 @@ impl StageAggregates {
         }
     }
 
-    /// Adds what a later part of the log said of the same stage attempt.
+    /// Adds the aggregates of a later part of the log for the same stage attempt.
     pub fn append(&mut self, later: StageAggregates) {
         self.tasks += later.tasks;
         self.succeeded += later.succeeded;
@@ -292,7 +292,7 @@ impl StageAggregates {
     }
 }
 
-/// Copies the texts: among n tasks in any order only about ln n are ever the longest so far.
+/// Copies the texts of an attempt. Among n attempts in random order, only about ln n are the longest so far.
 #[cold]
 fn slowest(row: &Row, line: &[u8], wall_ms: i64, has_metrics: bool) -> Box<SlowestTask> {
     let bytes = row
@@ -331,12 +331,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_order() {
+    fn summary_of_no_values_has_no_order() {
         assert_eq!(summary_of(&[]), Summary::default());
     }
 
     #[test]
-    fn the_95th_percentile_is_the_nearest_rank() {
+    fn p95_is_the_nearest_rank() {
         let values: Vec<i64> = (1..=20).collect();
         assert_eq!(summary_of(&values).order, Some((1, 10.5, 19, 20)));
         let values: Vec<i64> = (1..=21).collect();
@@ -344,9 +344,9 @@ mod tests {
     }
 
     proptest! {
-        /// The summary is that of the sorted values, however they came and in how many parts.
+        /// The summary equals that of the sorted values, in any order and any number of parts.
         #[test]
-        fn equals_sorting(values in prop::collection::vec(prop_oneof![0i64..50, any::<i64>()], 1..200), cut in 0usize..200) {
+        fn summary_equals_that_of_sorted_values(values in prop::collection::vec(prop_oneof![0i64..50, any::<i64>()], 1..200), cut in 0usize..200) {
             let (first, second) = values.split_at(cut.min(values.len()));
             let mut kept = Values::default();
             first.iter().for_each(|value| kept.push(*value));

@@ -1,4 +1,4 @@
-//! What a log says besides its task ends: few rows, kept as they come and merged part by part.
+//! The rows of all tables except the task tables. They are few; parts of a log are merged row by row.
 
 use foldhash::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
@@ -28,7 +28,7 @@ pub struct Job {
     pub result: Option<String>,
     pub failure_reason: Option<String>,
     pub stage_ids: Vec<i64>,
-    /// Stages and how deep each lies: the longest chain of stages that it reads from, also of skipped ones.
+    /// Stages and their depths: the longest chain of stages that each reads from, including skipped stages.
     pub depths: Vec<(i64, i64)>,
     pub description: Option<String>,
     pub job_group: Option<String>,
@@ -50,7 +50,7 @@ pub struct StageInfo {
     pub job_group: Option<String>,
     pub sql_execution_id: Option<i64>,
     pub resource_profile_id: Option<i64>,
-    /// Most rows that one operator of its SQL plan put out.
+    /// Largest number of output rows of one operator of its SQL plan.
     pub operator_rows_max: Option<i64>,
 }
 
@@ -110,7 +110,7 @@ pub struct Accumulator {
     pub value: Option<i64>,
 }
 
-/// Names of an executor's peak metrics: Spark's name, and the name of our column.
+/// Names of an executor's peak metrics: Spark's name, and the column's name.
 pub const EXECUTOR_METRICS: [(&str, &str); 9] = [
     ("JVMHeapMemory", "jvm_heap_bytes"),
     ("JVMOffHeapMemory", "jvm_off_heap_bytes"),
@@ -155,7 +155,7 @@ pub struct Property {
     pub value: String,
 }
 
-/// All but the task rows.
+/// All tables except the task tables.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub applications: Vec<Application>,
@@ -173,21 +173,21 @@ pub struct Tables {
     pub executor_metrics: Vec<ExecutorMetrics>,
     pub streaming_progress: Vec<StreamingProgress>,
     pub environment: Vec<Property>,
-    /// Bytes that the rows above take, roughly; the caller holds them below `Limits::table_bytes`.
+    /// Approximate memory of the rows in bytes; the caller compares it with `Limits::table_bytes`.
     pub bytes: usize,
-    /// Of those: what a long application has most of and its stages can do without, see `Limits::detail_bytes`.
+    /// The part of `bytes` that is limited by `Limits::detail_bytes`.
     pub detail_bytes: usize,
-    /// Names of operators and their metrics: few, and told again with every plan.
+    /// Names of operators and metrics: there are few, and every plan repeats them.
     words: HashSet<Arc<str>>,
 }
 
-/// Names longer than this, or beyond this many, are hostile; each is kept by itself.
+/// Names that are longer, or that exceed this number, are not shared.
 const MAX_WORD_BYTES: usize = 256;
 const MAX_WORDS: usize = 10_000;
 
 macro_rules! by_key {
     ($method:ident, $rows:ident, $places:ident, $row:ident, $field:ident, $key:ty, $size:expr) => {
-        /// The row of this key, made when it is new.
+        /// The row of this key; a new row if there is none.
         pub fn $method(&mut self, key: $key) -> &mut $row {
             let place = match self.$places.entry(key.clone()) {
                 Entry::Occupied(found) => *found.get(),
@@ -226,7 +226,7 @@ impl Tables {
         size_of::<SqlExecution>() + 32
     );
 
-    /// The stage attempt of this key, made when it is new.
+    /// The row of this stage attempt; a new row if there is none.
     #[inline]
     pub fn stage(&mut self, key: StageKey) -> &mut Stage {
         let place = match self.last_stage {
@@ -249,7 +249,7 @@ impl Tables {
         place
     }
 
-    /// The text, shared with all that are alike.
+    /// Returns the text, shared with all equal texts.
     pub fn word(&mut self, text: &str) -> Arc<str> {
         if let Some(known) = self.words.get(text) {
             return known.clone();
@@ -263,7 +263,7 @@ impl Tables {
         word
     }
 
-    /// The application that the events are of: the last that started.
+    /// The application that the current events belong to: the last one that started.
     pub fn application(&mut self) -> &mut Application {
         if self.applications.is_empty() {
             self.applications.push(Application::default());
@@ -272,7 +272,7 @@ impl Tables {
         &mut self.applications[last]
     }
 
-    /// Adds what a later part of the log said; gives how many rows of details and failures found no room.
+    /// Adds the tables of a later part of the log. Returns the number of detail rows and failures beyond the limits.
     pub fn append(&mut self, later: Tables, max_detail_bytes: usize) -> u64 {
         self.bytes += later.bytes;
         let mut left_out = 0;
@@ -295,7 +295,7 @@ impl Tables {
         for executor in later.executors {
             self.executor(executor.executor_id.clone()).merge(executor);
         }
-        // Plans are numbered within their part; here they are numbered on.
+        // Plan versions are numbered within a part; they continue the numbers of the earlier parts.
         let mut before = HashMap::default();
         for execution in later.sql_executions {
             let ours = self.sql_execution(execution.id);
@@ -323,7 +323,8 @@ impl Tables {
         left_out
     }
 
-    /// A part that begins in the middle knows an end, or a version, without a start: it is of the application before.
+    /// A part that begins in the middle of the log has an end or a version without a start; it belongs to the last
+    /// application.
     fn append_applications(&mut self, later: Vec<Application>) {
         for application in later {
             let goes_on = application.app_id.is_none() && application.started_ms.is_none();
@@ -340,12 +341,12 @@ impl Tables {
     }
 }
 
-/// Takes over what the later one knows and this one does not.
+/// Fills fields that are empty from the later row.
 macro_rules! fill {
     ($ours:ident, $theirs:ident, $($field:ident),+) => { $($ours.$field = $ours.$field.take().or($theirs.$field);)+ };
 }
 
-/// Takes over what the later one knows.
+/// Replaces fields by those of the later row, if it has them.
 macro_rules! renew {
     ($ours:ident, $theirs:ident, $($field:ident),+) => { $($ours.$field = $theirs.$field.or($ours.$field.take());)+ };
 }

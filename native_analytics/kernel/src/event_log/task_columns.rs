@@ -1,4 +1,4 @@
-//! Columns of the task table, filled by slot.
+//! The columns of the task tables, filled from slots of a row.
 
 use foldhash::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -12,12 +12,12 @@ use crate::event_log::json::row::{Numbers, Row};
 use crate::event_log::json::text::text;
 use crate::event_log::task_events::*;
 
-/// A column of the task table by where its values come from.
+/// The source of a column's values.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Number(u8),
     Flag(u8),
-    /// Few different texts: dictionary.
+    /// A text with few different values, stored as a dictionary.
     Word(u8),
     Outcome,
     FailureClass,
@@ -83,11 +83,11 @@ const END: &[(&str, Source)] = &[
     ("output_records", Source::Number(OUTPUT_RECORDS)),
 ];
 
-/// Failure texts of one batch are kept up to here; a column of text cannot hold more than 2 GiB.
+/// A batch is closed at this many bytes of failure texts, because an Arrow column of text cannot hold more than 2 GiB.
 const MAX_TEXT: usize = 256 << 20;
-/// Rows that are kept as they came until they are spread over the columns: 20 KiB, which stay in the first cache.
+/// Rows that are buffered before they are copied to the columns: 20 KiB, which fit into the first-level cache.
 const ROWS_AT_ONCE: usize = 64;
-/// Rows that a new batch has room for, so that the columns of a small log do not grow again and again.
+/// Initial capacity of a batch in rows, so that small logs do not reallocate.
 const FIRST_ROWS: usize = 256;
 
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ struct Words {
     places: HashMap<Box<[u8]>, i32>,
     values: Vec<String>,
     keys: Vec<i32>,
-    /// Tasks of one executor come in runs.
+    /// The last word and its key: consecutive tasks often have the same executor.
     last: Option<(Vec<u8>, i32)>,
 }
 
@@ -138,7 +138,7 @@ impl Words {
     }
 }
 
-/// Made once: it is the same for every log, and as dear to make as the columns of a small one.
+/// Creates the schema once for all logs, because that costs as much as the columns of a small log.
 fn schema(columns: &[(&'static str, Source)]) -> SchemaRef {
     let word = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let fields: Vec<Field> = columns
@@ -156,29 +156,29 @@ fn schema(columns: &[(&'static str, Source)]) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Rows of a task table that grows.
+/// Rows of a task table.
 #[derive(Debug)]
 pub struct TaskColumns {
     schema: SchemaRef,
     sources: Vec<Source>,
-    /// The last rows, not yet in `numbers` and `flags`.
+    /// The last rows, not yet copied to `numbers` and `flags`.
     rows: Vec<Numbers>,
     numbers: Vec<(u8, Vec<i64>)>,
     flags: Vec<(u8, Vec<bool>)>,
     words: Vec<Words>,
     texts: Vec<Vec<Option<String>>>,
     text_bytes: usize,
-    /// Which slots each row has.
+    /// For each row, the slots that have a value.
     present: Vec<u64>,
 }
 
 impl TaskColumns {
-    /// The table of task ends.
+    /// Creates the columns of the table of task ends.
     pub fn ends() -> TaskColumns {
         TaskColumns::new([IDENTITY, PLACE, END].concat(), TaskColumns::schema_of_ends())
     }
 
-    /// The table of task starts.
+    /// Creates the columns of the table of task starts.
     pub fn starts() -> TaskColumns {
         TaskColumns::new([IDENTITY, PLACE].concat(), TaskColumns::schema_of_starts())
     }
@@ -233,7 +233,7 @@ impl TaskColumns {
         self.present.is_empty()
     }
 
-    /// Whether the batch should be closed before it gets too large for a column of text.
+    /// Whether the batch should be closed because of its failure texts.
     pub fn is_heavy(&self) -> bool {
         self.text_bytes >= MAX_TEXT
     }
@@ -283,7 +283,8 @@ impl TaskColumns {
         self.texts.iter_mut().for_each(|texts| texts.reserve(FIRST_ROWS));
     }
 
-    /// Column by column, which is several times faster than value by value; what is not there is masked by `present`.
+    /// Copies the buffered rows column by column, which is several times faster than value by value. `present` marks
+    /// the slots that have a value.
     fn spread(&mut self) {
         for (slot, values) in &mut self.numbers {
             values.extend(self.rows.iter().map(|row| row[*slot as usize]));
@@ -294,7 +295,7 @@ impl TaskColumns {
         self.rows.clear();
     }
 
-    /// The rows as a batch; the columns are empty afterwards.
+    /// Returns the rows as a batch and clears the columns.
     pub fn finish(&mut self) -> RecordBatch {
         self.spread();
         let present = std::mem::take(&mut self.present);
@@ -315,7 +316,7 @@ impl TaskColumns {
                         nulls(*slot),
                     )) as _
                 }),
-                // Only set when it is there.
+                // The slot has a value only if it is true.
                 Source::Flag(HAS_METRICS) => Some(Arc::new(BooleanArray::new(bits(HAS_METRICS), None))),
                 Source::Flag(slot) => flags
                     .next()
@@ -339,7 +340,7 @@ pub fn failure_class<'l>(row: &Row, line: &'l [u8]) -> Option<&'l [u8]> {
     row.text(line, FAILURE_CLASS).or(row.text(line, REASON))
 }
 
-/// What Spark says of it.
+/// Spark's description of the failure.
 pub fn failure_reason(row: &Row, line: &[u8]) -> Option<String> {
     [DESCRIPTION, KILL_REASON, LOSS_REASON, FETCH_MESSAGE]
         .into_iter()

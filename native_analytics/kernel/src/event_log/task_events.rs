@@ -1,5 +1,5 @@
-//! The shapes of the two events that make up a log, and the slots of their values.
-//! Keys and their order: Spark's org.apache.spark.util.JsonProtocol, 1.2 to 4.x.
+//! The shapes of task starts and task ends, and the slots of their values.
+//! Source of the keys and their order: Spark's org.apache.spark.util.JsonProtocol, versions 1.2 to 4.x.
 
 use crate::event_log::json::shape::{Kind, Member, shape};
 
@@ -16,7 +16,7 @@ slots! {
     SHUFFLE_REMOTE_TO_DISK_BYTES = 23, SHUFFLE_LOCAL_BYTES = 24, SHUFFLE_READ_RECORDS = 25,
     SHUFFLE_WRITE_BYTES = 26, SHUFFLE_WRITE_NS = 27, SHUFFLE_WRITE_RECORDS = 28,
     INPUT_BYTES = 29, INPUT_RECORDS = 30, OUTPUT_BYTES = 31, OUTPUT_RECORDS = 32,
-    // Made of others: remote and local bytes.
+    // Computed: the sum of remote and local bytes.
     SHUFFLE_READ_BYTES = 33,
     SPECULATIVE = 34, HAS_METRICS = 35,
 }
@@ -44,7 +44,7 @@ const TASK_INFO: &[Member] = shape! {
     "Accumulables" => Kind::Span(ACCUMULABLES),
 };
 
-/// Where the block is that could not be fetched.
+/// The place of the block that could not be fetched.
 const BLOCK_MANAGER: &[Member] = shape! {
     "Executor ID" => Kind::Text(FETCH_EXECUTOR_ID),
     "Host" => Kind::Text(FETCH_HOST),
@@ -134,7 +134,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Spark's end reason: everything but Success and TaskKilled is a failure, and so is none.
+    /// Success and TaskKilled are Spark's own reasons; any other reason, and a missing one, is a failure.
     pub fn of(reason: Option<&[u8]>) -> Outcome {
         match reason {
             Some(b"Success") => Outcome::Success,

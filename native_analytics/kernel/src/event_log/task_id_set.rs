@@ -1,4 +1,4 @@
-//! A set of task ids: bits in pages, since Spark numbers tasks without gaps; hostile ids cost a page each.
+//! A set of task ids, stored as pages of bits: Spark numbers tasks without gaps. Distant ids take one page each.
 
 use foldhash::HashMap;
 
@@ -6,16 +6,16 @@ const WORDS: usize = 64;
 const BITS: i64 = 64;
 const PAGE: i64 = BITS * WORDS as i64;
 
-/// A set of numbers with few gaps.
+/// A set of integers with few gaps.
 #[derive(Debug, Clone, Default)]
 pub struct TaskIdSet {
     pages: HashMap<i64, Box<[u64; WORDS]>>,
-    /// The page that was asked last: ids come almost in order.
+    /// The page of the last id, because ids are almost in order.
     last: Option<(i64, Box<[u64; WORDS]>)>,
 }
 
 impl TaskIdSet {
-    /// Puts `id` in; false when it was there.
+    /// Adds `id`. Returns false if the set already has it.
     #[inline]
     pub fn insert(&mut self, id: i64) -> bool {
         let (page, bit) = (id.div_euclid(PAGE), id.rem_euclid(PAGE));
@@ -42,12 +42,12 @@ impl TaskIdSet {
         }
     }
 
-    /// Pages in use, 512 bytes each.
+    /// Number of pages; each takes 512 bytes.
     pub fn pages(&self) -> usize {
         self.pages.len() + usize::from(self.last.is_some())
     }
 
-    /// Puts all of `others` in; gives how many were there already.
+    /// Adds all of `others`. Returns the number of ids that both sets have.
     pub fn append(&mut self, mut others: TaskIdSet) -> u64 {
         self.store_page();
         others.store_page();
@@ -62,7 +62,7 @@ impl TaskIdSet {
         common
     }
 
-    /// How many of these are not among `others`.
+    /// Number of ids that are not in `others`.
     pub fn count_missing(&mut self, others: &mut TaskIdSet) -> u64 {
         self.store_page();
         others.store_page();
@@ -85,9 +85,9 @@ mod tests {
     use std::collections::HashSet;
 
     proptest! {
-        /// Counts as a hash set does, also when the ids come in two parts.
+        /// Counts equal those of a hash set, also when two sets are merged.
         #[test]
-        fn counts_as_a_set(
+        fn counts_equal_those_of_a_hash_set(
             one in prop::collection::vec(prop_oneof![-10i64..9000, any::<i64>()], 0..100),
             other in prop::collection::vec(prop_oneof![-10i64..9000, any::<i64>()], 0..100),
         ) {

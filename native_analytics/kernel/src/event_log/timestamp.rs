@@ -1,4 +1,4 @@
-//! Times as Spark's streaming progress writes them: `2026-11-21T13:05:00.123Z`.
+//! Times in the format of Spark's streaming progress: `2026-11-21T13:05:00.123Z`.
 
 /// Milliseconds since 1970-01-01 UTC; none for any other text.
 pub fn milliseconds(text: &str) -> Option<i64> {
@@ -41,14 +41,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_sparks_times() {
+    fn times_of_spark_are_parsed() {
         assert_eq!(milliseconds("1970-01-01T00:00:00.000Z"), Some(0));
         assert_eq!(milliseconds("2024-02-29T12:34:56.789Z"), Some(1_709_210_096_789));
         assert_eq!(milliseconds("2024-02-29T12:34:56Z"), Some(1_709_210_096_000));
     }
 
     #[test]
-    fn leaves_other_texts() {
+    fn other_texts_are_no_time() {
         for text in [
             "",
             "Z",

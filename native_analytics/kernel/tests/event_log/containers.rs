@@ -72,7 +72,7 @@ fn who_reads_no_further_leaves_no_thread_behind() {
             .files[0];
         assert_eq!(
             file.error.as_deref(),
-            Some("unpacks to more than 1048576 bytes"),
+            Some("decompresses to more than 1048576 bytes"),
             "{name}"
         );
     }
@@ -131,7 +131,10 @@ fn a_bomb_ends_at_its_bounds() {
         let bomb = compress(&vec![b'\n'; 8 << 20]);
         let file = &read_with_options(&bomb, bounded.clone()).evidence.files[0];
         assert!(file.truncated && file.plain_bytes < 6 << 20, "{file:?}");
-        assert_eq!(file.error.as_deref(), Some("unpacks to more than 50 times its size"));
+        assert_eq!(
+            file.error.as_deref(),
+            Some("decompresses to more than 50 times its size")
+        );
     }
     bounded.limits = Limits {
         plain_bytes: 1 << 20,
@@ -140,7 +143,7 @@ fn a_bomb_ends_at_its_bounds() {
     let file = &read_with_options(&zstd(LOG.repeat(1000).as_bytes()), bounded)
         .evidence
         .files[0];
-    assert_eq!(file.error.as_deref(), Some("unpacks to more than 1048576 bytes"));
+    assert_eq!(file.error.as_deref(), Some("decompresses to more than 1048576 bytes"));
 }
 
 #[test]

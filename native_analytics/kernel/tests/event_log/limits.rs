@@ -33,7 +33,7 @@ fn a_line_over_the_limit_is_passed_over() {
     assert_eq!((log.evidence.events, log.evidence.malformed), (1, 1));
     assert_eq!(
         log.evidence.bad_lines[0].reason,
-        "longer than the limit for a line at byte 0"
+        "the line is longer than the limit at byte 0"
     );
     let mut decoder = Decoder::new(Arc::new(options), 0);
     for piece in long.as_bytes().chunks(100) {

@@ -1,4 +1,4 @@
-//! A table made column by column, with what is the same for every log made once.
+//! Builds tables column by column, and caches what is the same for every log.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,15 +9,15 @@ use arrow_schema::{Field, Fields, Schema, SchemaRef};
 
 use crate::event_log::stage_aggregates::Summary;
 
-/// A table that is made column by column.
+/// A table under construction.
 #[derive(Default)]
 pub(super) struct Columns {
     names: Vec<&'static str>,
     arrays: Vec<ArrayRef>,
 }
 
-/// What is the same for every log, and as dear to make as the columns of a small one: a table's schema, and the table
-/// without rows, which most logs have some of.
+/// Schema and empty table of one kind of table, created once for all logs.
+/// Creating them costs as much as the columns of a small log, and most logs have empty tables.
 pub(super) struct TableCache {
     schema: OnceLock<SchemaRef>,
     empty: OnceLock<RecordBatch>,
@@ -31,7 +31,7 @@ impl TableCache {
         }
     }
 
-    /// The table, if it has no rows and was made before.
+    /// The cached empty table, if there are no rows.
     pub(super) fn empty<R>(&self, rows: &[R]) -> Option<RecordBatch> {
         self.empty.get().filter(|_| rows.is_empty()).cloned()
     }
@@ -52,7 +52,7 @@ impl Columns {
     }
 
     pub(super) fn numbers(&mut self, name: &'static str, values: impl Iterator<Item = Option<i64>>) {
-        // Keeps no bits for the absent as long as nothing is absent, as in most columns.
+        // There is no validity bitmap unless a value is absent; most columns have all values.
         let mut nulls = NullBufferBuilder::new(0);
         let values: Vec<i64> = values
             .map(|value| {

@@ -1,5 +1,5 @@
-//! The three block streams that Spark writes and no crate reads: lz4-java's, snappy-java's and compress-lzf's.
-//! Formats: net.jpountz.lz4.LZ4BlockOutputStream, org.xerial.snappy.SnappyOutputStream, com.ning.compress.lzf.LZFChunk.
+//! The three block formats that Spark writes: those of lz4-java, snappy-java and compress-lzf.
+//! Sources: net.jpountz.lz4.LZ4BlockOutputStream, org.xerial.snappy.SnappyOutputStream, com.ning.compress.lzf.LZFChunk.
 
 use std::io::{self, Read};
 
@@ -7,22 +7,22 @@ use super::{Codec, corrupt, header};
 
 pub const LZ4_MAGIC: &[u8] = b"LZ4Block";
 pub const SNAPPY_MAGIC: &[u8] = b"\x82SNAPPY\0";
-/// lz4-java allows blocks of up to 32 MiB; snappy-java's are as large as its user wishes.
+/// lz4-java allows blocks of up to 32 MiB; snappy-java has no limit.
 const MAX_BLOCK: usize = 64 << 20;
 const LZ4_SEED: u32 = 0x9747_b28c;
-const OTHER_LENGTH: &str = "a block of another length than it says";
+const OTHER_LENGTH: &str = "a block whose length differs from its header";
 
-/// A block as it stands in its stream: `compressed` bytes that unpack to `length`.
+/// One block of a stream: `compressed` bytes that decompress to `length` bytes.
 pub struct Block {
     pub compressed: usize,
     pub length: usize,
-    /// The bytes are as they were before they were compressed.
+    /// The block is stored without compression.
     stored: bool,
     checksum: Option<u32>,
 }
 
 impl Block {
-    /// What belongs to the format and holds no bytes.
+    /// A part of the format without data.
     const MARK: Block = Block {
         compressed: 0,
         length: 0,
@@ -31,7 +31,7 @@ impl Block {
     };
 
     fn new(compressed: usize, length: usize) -> io::Result<Block> {
-        // No format packs better than 255 to 1.
+        // No format compresses better than 255 to 1.
         if length > MAX_BLOCK || length > compressed.saturating_mul(256) + 64 {
             return Err(corrupt(format!("a block of {compressed} bytes cannot hold {length}")));
         }
@@ -44,16 +44,16 @@ impl Block {
     }
 }
 
-/// Reads a format. What must be done in the order of the stream is little; unpacking may be done by many threads.
+/// Reads one block format. Reading blocks needs the order of the stream; decompressing can be done by several threads.
 pub trait Format: Send + Sync {
     /// Appends the next block's compressed bytes to `compressed`; none at the end of the stream.
     fn read_block(&self, source: &mut dyn Read, compressed: &mut Vec<u8>) -> io::Result<Option<Block>>;
 
-    /// Unpacks a block into `out`, which is as long as the block says.
+    /// Decompresses a block into `out`, whose length is the block's `length`.
     fn decompress(&self, block: &Block, compressed: &[u8], out: &mut [u8]) -> io::Result<()>;
 }
 
-/// How a codec's blocks are read; none for a codec that has none.
+/// The block format of a codec; none if the codec has no independent blocks.
 pub fn format_of(codec: Codec) -> Option<Box<dyn Format>> {
     match codec {
         Codec::Lz4 => Some(Box::new(Lz4)),
@@ -63,14 +63,14 @@ pub fn format_of(codec: Codec) -> Option<Box<dyn Format>> {
     }
 }
 
-/// Appends a block's bytes; an end before them is told.
+/// Appends the bytes of a block. Fails if the stream ends before them.
 fn read_body(source: &mut dyn Read, length: usize, compressed: &mut Vec<u8>) -> io::Result<()> {
     if length > MAX_BLOCK {
         return Err(corrupt(format!(
             "a block of {length} bytes is larger than any that is written"
         )));
     }
-    // Grows as bytes come: a header that lies about its length allocates nothing.
+    // The buffer grows with the bytes that arrive, so that a wrong length in a header allocates nothing.
     let read = source.take(length as u64).read_to_end(compressed)?;
     if read < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -78,7 +78,7 @@ fn read_body(source: &mut dyn Read, length: usize, compressed: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Passes over bytes that are no part of a block.
+/// Skips bytes that belong to no block.
 fn discard(source: &mut dyn Read, length: usize) -> io::Result<()> {
     read_body(source, length, &mut Vec::new())
 }
@@ -91,7 +91,7 @@ fn copy_stored(compressed: &[u8], out: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// lz4-java: magic, token, compressed and plain length, xxhash32 of the plain bytes; all little endian.
+/// lz4-java: magic, token, compressed length, decompressed length, xxhash32 of the decompressed bytes; little endian.
 pub struct Lz4;
 
 impl Format for Lz4 {
@@ -100,12 +100,12 @@ impl Format for Lz4 {
             return Ok(None);
         };
         if &head[..8] != LZ4_MAGIC {
-            return Err(corrupt("lz4: a block without its magic"));
+            return Err(corrupt("lz4: a block does not begin with the magic bytes"));
         }
         let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let (compressed_length, length, checksum) = (number(9) as usize, number(13) as usize, number(17));
         if length == 0 {
-            // The mark at the end of a stream; another stream may follow.
+            // This block marks the end of a stream; another stream may follow.
             return discard(source, compressed_length).map(|()| Some(Block::MARK));
         }
         let stored = match head[8] & 0xf0 {
@@ -131,7 +131,7 @@ impl Format for Lz4 {
                 return Err(corrupt(OTHER_LENGTH));
             }
         }
-        // lz4-java keeps 28 bits of the hash.
+        // lz4-java stores 28 bits of the hash.
         let right = |checksum| xxhash_rust::xxh32::xxh32(out, LZ4_SEED) & 0x0fff_ffff == checksum;
         match block.checksum.is_none_or(right) {
             true => Ok(()),
@@ -140,7 +140,8 @@ impl Format for Lz4 {
     }
 }
 
-/// snappy-java: a header of 16 bytes, then blocks behind their length (big endian); joined streams repeat the header.
+/// snappy-java: a header of 16 bytes, then blocks after their big-endian length. Concatenated streams repeat the
+/// header.
 pub struct Snappy;
 
 impl Format for Snappy {
@@ -172,7 +173,7 @@ impl Format for Snappy {
     }
 }
 
-/// compress-lzf: `ZV`, a type, lengths (big endian), and LZF or raw bytes.
+/// compress-lzf: `ZV`, a type, big-endian lengths, and LZF or stored bytes.
 pub struct Lzf;
 
 impl Format for Lzf {
@@ -181,7 +182,7 @@ impl Format for Lzf {
             return Ok(None);
         };
         if &head[..2] != b"ZV" {
-            return Err(corrupt("lzf: a chunk without its magic"));
+            return Err(corrupt("lzf: a chunk does not begin with the magic bytes"));
         }
         let compressed_length = usize::from(u16::from_be_bytes([head[3], head[4]]));
         let (stored, length) = match head[2] {
@@ -190,7 +191,7 @@ impl Format for Lzf {
                 let plain = header::<2>(&mut &mut *source)?.ok_or(io::ErrorKind::UnexpectedEof)?;
                 (false, usize::from(u16::from_be_bytes(plain)))
             }
-            _ => return Err(corrupt("lzf: an unknown kind of chunk")),
+            _ => return Err(corrupt("lzf: unknown chunk type")),
         };
         read_body(source, compressed_length, compressed)?;
         Ok(Some(Block {
@@ -204,12 +205,13 @@ impl Format for Lzf {
     fn decompress(&self, block: &Block, compressed: &[u8], out: &mut [u8]) -> io::Result<()> {
         match block.stored {
             true => copy_stored(compressed, out),
-            false => lzf(compressed, out).ok_or_else(|| corrupt("lzf: a broken chunk")),
+            false => lzf(compressed, out).ok_or_else(|| corrupt("lzf: invalid chunk")),
         }
     }
 }
 
-/// Fills `out` from LZF: runs of up to 32 bytes, and references up to 8 KiB back. None when it does not fit exactly.
+/// Decompresses LZF into `out`: literal runs of up to 32 bytes, and references up to 8 KiB back.
+/// Returns none unless the result fills `out` exactly.
 fn lzf(compressed: &[u8], out: &mut [u8]) -> Option<()> {
     let (mut from, mut to) = (0, 0);
     while let Some(&control) = compressed.get(from) {
@@ -237,7 +239,7 @@ fn lzf(compressed: &[u8], out: &mut [u8]) -> Option<()> {
         if back >= length {
             out.copy_within(start..start + length, to);
         } else {
-            // The run repeats itself: each byte may be one that was just written.
+            // The reference overlaps its own output, so bytes are copied one by one.
             for step in 0..length {
                 out[to + step] = out[start + step];
             }

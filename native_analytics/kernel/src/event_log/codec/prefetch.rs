@@ -1,6 +1,7 @@
-//! Plain bytes of a compressed stream, chunk by chunk in their order, with a thread that unpacks ahead of the reader.
-//! Blocks stand alone: the reader unpacks some itself while the chunk that it needs is not ready, so that two threads
-//! share unpacking and reading evenly, whichever is dearer.
+//! Decompresses a stream in chunks, with a thread that works ahead of the reader.
+//! // Blocks are independent: if the next chunk is not ready, the reader decompresses another one itself. Two threads
+//! thus
+//! share reading and decompressing, whichever takes longer.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
@@ -10,26 +11,26 @@ use std::thread::{self, JoinHandle};
 use crate::event_log::codec::Buffered;
 use crate::event_log::codec::blocks::{Block, Format};
 
-/// Fits the second-level cache with what is made of it.
+/// A chunk fits into the second-level cache together with what is read from it.
 const CHUNK_BYTES: usize = 512 << 10;
-/// ChunkQueue that are unpacked and not read yet.
+/// Most chunks that are decompressed and not yet read.
 const MAX_PREFETCHED_CHUNKS: usize = 4;
-/// Where blocks are larger than a chunk, fewer wait: no further one while these wait.
+/// Most bytes that are decompressed and not yet read; the lower limit if blocks are larger than a chunk.
 const MAX_PREFETCHED_BYTES: usize = MAX_PREFETCHED_CHUNKS * CHUNK_BYTES;
-/// A chunk that grew beyond this for a large block is not used again.
+/// A chunk that grew beyond this size for a large block is not used again.
 const MAX_SPARE_BYTES: usize = 2 * CHUNK_BYTES;
 
-/// Some of the plain bytes, and what they come from.
+/// A part of the decompressed bytes, and the blocks that it is made of.
 #[derive(Default)]
 struct Chunk {
     compressed: Vec<u8>,
     blocks: Vec<Block>,
-    /// At least as long as `filled`; keeps its length when it is used again.
+    /// At least as long as `filled`; keeps its length when the chunk is used again.
     plain: Vec<u8>,
     filled: usize,
-    /// How many plain bytes it should hold, as known before they are unpacked.
+    /// Number of decompressed bytes, known from the block headers.
     length: usize,
-    /// What is wrong behind the filled bytes.
+    /// The error that follows the filled bytes.
     error: Option<io::Error>,
 }
 
@@ -51,10 +52,10 @@ impl Chunk {
         }
     }
 
-    /// Takes what is compressed; false when the stream ends with it.
+    /// Reads compressed blocks. Returns false at the end of the stream.
     fn read_blocks(&mut self, source: &mut dyn Read, format: &dyn Format) -> bool {
         self.length = 0;
-        // Also by compressed bytes: a block may hold less than it takes.
+        // The compressed size counts too: a block may hold fewer bytes than it occupies.
         while self.length < CHUNK_BYTES && self.compressed.len() < CHUNK_BYTES {
             match format.read_block(source, &mut self.compressed) {
                 Ok(Some(block)) if block.length == 0 => {
@@ -89,7 +90,7 @@ impl Chunk {
         }
     }
 
-    /// Takes plain bytes; false when the stream ends with them.
+    /// Reads bytes that need no decompression. Returns false at the end of the stream.
     fn read_plain(&mut self, source: &mut dyn Read) -> bool {
         self.reserve(CHUNK_BYTES);
         let has_more = loop {
@@ -111,7 +112,7 @@ impl Chunk {
     }
 }
 
-/// The stream, which one thread at a time may take from.
+/// The stream; one thread at a time reads from it.
 struct Source {
     bytes: Buffered,
     next: usize,
@@ -120,21 +121,21 @@ struct Source {
 
 #[derive(Default)]
 struct ChunkQueue {
-    /// Unpacked, by number.
+    /// Chunks that are decompressed, by number.
     ready: BTreeMap<usize, Chunk>,
-    /// Read, to be filled again.
+    /// Chunks that can be filled again.
     spare: Vec<Chunk>,
-    /// How many were started from the source.
+    /// Number of chunks whose bytes were read from the source.
     started: usize,
-    /// How many were read.
+    /// Number of chunks that the reader consumed.
     read: usize,
-    /// Plain bytes of those that were started and not read.
+    /// Decompressed bytes of the chunks that the reader did not consume yet.
     unread_bytes: usize,
-    /// No more will be started.
+    /// The source has no further chunk.
     ended: bool,
-    /// The thread with_thread is there.
+    /// The helper thread is running.
     helper_runs: bool,
-    /// Nobody reads any more.
+    /// The reader was dropped.
     stopped: bool,
 }
 
@@ -146,7 +147,7 @@ impl ChunkQueue {
 
 struct Shared {
     source: Mutex<Source>,
-    /// None: bytes of the source are plain already.
+    /// None if the bytes of the source need no decompression.
     format: Option<Box<dyn Format>>,
     chunks: Mutex<ChunkQueue>,
     changed: Condvar,
@@ -163,7 +164,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes and unpacks the next chunk; false when there is none.
+    /// Reads and decompresses the next chunk. Returns false if there is none.
     fn fill_next(&self, mut source: MutexGuard<'_, Source>) -> bool {
         if source.ended {
             return false;
@@ -207,7 +208,7 @@ impl Shared {
     }
 }
 
-/// Says that the thread with_thread is gone, also when it panicked: nobody may wait for it then.
+/// Records that the helper thread ended, also after a panic, so that the reader does not wait for it.
 struct HelperGuard<'s>(&'s Shared);
 
 impl Drop for HelperGuard<'_> {
@@ -217,21 +218,21 @@ impl Drop for HelperGuard<'_> {
     }
 }
 
-/// Reads plain bytes.
+/// A reader of the decompressed bytes.
 pub struct PrefetchReader {
     shared: Arc<Shared>,
     helper: Option<JoinHandle<()>>,
     chunk: Chunk,
     at: usize,
-    /// The number of the next chunk.
+    /// Number of the next chunk.
     next: usize,
-    /// Told once, then the stream ends.
+    /// Returned once; the stream ends after it.
     failed: Option<io::Error>,
     at_end: bool,
 }
 
 impl PrefetchReader {
-    /// `with_thread`: with a thread that unpacks.
+    /// Starts a helper thread if `with_thread` is true.
     pub fn new(bytes: Buffered, format: Option<Box<dyn Format>>, with_thread: bool) -> PrefetchReader {
         let shared = Arc::new(Shared {
             source: Mutex::new(Source {
@@ -264,7 +265,7 @@ impl PrefetchReader {
         }
     }
 
-    /// The next chunk; none at the end.
+    /// The next chunk; none at the end of the stream.
     fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
         loop {
             let mut chunks = self.shared.chunks();
@@ -279,7 +280,7 @@ impl PrefetchReader {
                 return Ok(None);
             }
             let (next, helper_runs) = (self.next, chunks.helper_runs);
-            // Where taking is all there is to do, it is left to the thread with_thread.
+            // Without decompression, reading from the source is all the work; the helper thread does it.
             let may_read = !chunks.ended && !chunks.is_full() && (self.shared.format.is_some() || !helper_runs);
             drop(chunks);
             if may_read
@@ -289,7 +290,7 @@ impl PrefetchReader {
                 continue;
             }
             if !helper_runs {
-                return Err(io::Error::other("unpacking failed"));
+                return Err(io::Error::other("the decompressing thread failed"));
             }
             drop(self.shared.wait_while(|chunks| {
                 chunks.helper_runs && !chunks.ready.contains_key(&next) && !(chunks.ended && next == chunks.started)
@@ -341,7 +342,7 @@ impl Drop for PrefetchReader {
         self.shared.chunks().stopped = true;
         self.shared.changed.notify_all();
         if let Some(helper) = self.helper.take() {
-            // What it died of was told when its chunk was missed.
+            // If the thread panicked, the reader has already returned an error for the missing chunk.
             let _ = helper.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Holds what a compressed file may unpack to: a few kilobytes can claim to be terabytes.
+//! Limits the size of decompressed data, because a few kilobytes can decompress to terabytes.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::event_log::codec::corrupt;
 use crate::event_log::options::Limits;
 
-/// Counts what goes through.
+/// Counts the bytes read through it.
 pub struct CountingReader<R> {
     source: R,
     count: Arc<AtomicU64>,
@@ -21,7 +21,7 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// `source`, and the count of what went through it.
+/// Returns `source` with a counter of the bytes read from it.
 pub fn counting<R: Read>(source: R) -> (CountingReader<R>, Arc<AtomicU64>) {
     let count = Arc::new(AtomicU64::new(0));
     let counting = CountingReader {
@@ -31,19 +31,19 @@ pub fn counting<R: Read>(source: R) -> (CountingReader<R>, Arc<AtomicU64>) {
     (counting, count)
 }
 
-/// Holds unpacked bytes against what compressed bytes can honestly hold.
+/// Compares the number of decompressed bytes with the number of compressed bytes.
 pub struct SizeLimit {
     compressed: Arc<AtomicU64>,
     limits: Limits,
 }
 
 impl SizeLimit {
-    /// `compressed` counts what is unpacked.
+    /// `compressed` counts the compressed bytes that were read.
     pub fn new(compressed: Arc<AtomicU64>, limits: Limits) -> SizeLimit {
         SizeLimit { compressed, limits }
     }
 
-    /// Fails when `plain` bytes are more than there can be.
+    /// Fails if `plain` decompressed bytes are more than the limits allow.
     pub fn check(&self, plain: u64) -> io::Result<()> {
         let Limits {
             plain_bytes,
@@ -52,11 +52,11 @@ impl SizeLimit {
             ..
         } = self.limits;
         if plain > plain_bytes {
-            return Err(corrupt(format!("unpacks to more than {plain_bytes} bytes")));
+            return Err(corrupt(format!("decompresses to more than {plain_bytes} bytes")));
         }
         let honest = self.compressed.load(Ordering::Relaxed).saturating_mul(ratio);
         if plain > ratio_from && plain > honest {
-            return Err(corrupt(format!("unpacks to more than {ratio} times its size")));
+            return Err(corrupt(format!("decompresses to more than {ratio} times its size")));
         }
         Ok(())
     }

@@ -1,16 +1,17 @@
-//! A file that still grows: compressed bytes in pieces of any size, plain bytes out. What is not whole yet waits.
+//! Decompresses a file while it grows: compressed bytes in pieces of any size in, decompressed bytes out.
+//! An incomplete block stays buffered until its end arrives.
 
 use std::io::{self, Cursor, Write};
 
 use super::{Codec, MAGIC, ZSTD_WINDOW_LOG, corrupt};
 use crate::event_log::codec::blocks::{Format, format_of};
 
-/// Most plain bytes for each compressed byte of one piece, as in `Limits::ratio`.
+/// Most decompressed bytes for each compressed byte of one piece, as in `Limits::ratio`.
 const RATIO: usize = 1_100;
-/// What a piece may unpack to beyond that: a decoder holds compressed bytes of pieces before it.
+/// Decompressed bytes that a piece may exceed that by, because the decoder also holds bytes of earlier pieces.
 const SLACK: usize = 16 << 20;
 
-/// Unpacks one growing file.
+/// Decompresses one growing file.
 pub struct Decompressor {
     head: Vec<u8>,
     stream: Stream,
@@ -19,7 +20,7 @@ pub struct Decompressor {
 }
 
 enum Stream {
-    /// Too few bytes yet to tell the codec.
+    /// There are too few bytes to detect the codec.
     Unknown,
     Plain,
     Zstd(Box<zstd::stream::write::Decoder<'static, Sink>>),
@@ -28,7 +29,7 @@ enum Stream {
     Broken,
 }
 
-/// Blocks that stand alone; `incomplete` begins at one that is not whole yet.
+/// Independent blocks; `incomplete` holds the beginning of a block whose end has not arrived.
 struct Blocks {
     format: Box<dyn Format>,
     incomplete: Vec<u8>,
@@ -36,7 +37,7 @@ struct Blocks {
     block: Vec<u8>,
 }
 
-/// Takes plain bytes, up to a size_limit.
+/// Collects decompressed bytes up to a limit.
 #[derive(Default)]
 struct Sink {
     bytes: Vec<u8>,
@@ -46,7 +47,7 @@ struct Sink {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + bytes.len() > self.most {
-            return Err(corrupt(format!("unpacks to more than {RATIO} times its size")));
+            return Err(corrupt(format!("decompresses to more than {RATIO} times its size")));
         }
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -58,7 +59,7 @@ impl Write for Sink {
 }
 
 impl Decompressor {
-    /// From the beginning of a file.
+    /// Starts at the beginning of a file.
     pub fn new() -> Decompressor {
         Decompressor {
             head: Vec::new(),
@@ -68,7 +69,7 @@ impl Decompressor {
         }
     }
 
-    /// From a boundary behind which an earlier decompressor of the same file stopped; none for codecs that have none.
+    /// Continues at a boundary of an earlier decompressor of the same file; none for codecs without boundaries.
     pub fn from_boundary(codec: &str) -> Option<Decompressor> {
         let codec = [Codec::Plain, Codec::Lz4, Codec::Snappy, Codec::Lzf]
             .into_iter()
@@ -89,7 +90,7 @@ impl Decompressor {
         }
     }
 
-    /// Packed and plain bytes up to which a later decompressor need not read again; zero where it must begin anew.
+    /// Compressed and decompressed bytes that a later decompressor can skip; zero if it must start at the beginning.
     pub fn boundary(&self) -> (u64, u64) {
         match &self.stream {
             Stream::Plain => (self.compressed, self.plain),
@@ -98,7 +99,7 @@ impl Decompressor {
         }
     }
 
-    /// The plain bytes that this piece completes. What is broken is told once; nothing can be fed afterwards.
+    /// Returns the decompressed bytes that this piece completes. After an error, every further call fails.
     pub fn feed(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
         self.compressed += piece.len() as u64;
         let made = match self.stream {
@@ -146,7 +147,7 @@ fn stream_of(codec: Codec) -> io::Result<Stream> {
             Stream::Zstd(Box::new(decoder))
         }
         Codec::Gzip => Stream::Gzip(Box::new(flate2::write::MultiGzDecoder::new(Sink::default()))),
-        Codec::Zip => return Err(corrupt("zip: cannot be followed while it grows")),
+        Codec::Zip => return Err(corrupt("zip: a growing archive cannot be read")),
         _ => Stream::Plain,
     })
 }
@@ -155,7 +156,7 @@ impl Stream {
     fn feed(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
         let most = piece.len().saturating_mul(RATIO) + SLACK;
         match self {
-            Stream::Unknown | Stream::Broken => Err(corrupt("broken before")),
+            Stream::Unknown | Stream::Broken => Err(corrupt("the file was invalid before this piece")),
             Stream::Plain => Ok(piece.to_vec()),
             Stream::Zstd(decoder) => {
                 decoder.get_mut().most = most;
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As LZ4BlockOutputStream writes it, without packing.
+    /// Writes blocks like LZ4BlockOutputStream, without compression.
     fn lz4(plain: &[u8], block: usize) -> Vec<u8> {
         let mut out = Vec::new();
         for part in plain.chunks(block) {
@@ -250,7 +251,7 @@ mod tests {
         out
     }
 
-    /// One frame, flushed at each block as Spark's writer does.
+    /// Writes one frame, flushed after each block as Spark's writer does.
     fn zstd_frames(plain: &[u8], block: usize) -> Vec<u8> {
         let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
         for part in plain.chunks(block) {
@@ -274,9 +275,9 @@ mod tests {
     const CODECS: [&str; 6] = ["plain", "zstd", "gzip", "lz4", "snappy", "lzf"];
 
     proptest! {
-        /// The plain bytes are the same however the file came, and nothing is told twice.
+        /// The decompressed bytes do not depend on how the file is cut, and no byte is returned twice.
         #[test]
-        fn pieces_of_any_size(
+        fn any_piece_size_gives_the_same_bytes(
             text in "\\{[a-z\"]{40,400}", block in 20usize..90, cuts in prop::collection::vec(1usize..60, 1..80),
         ) {
             for codec in CODECS {
@@ -294,9 +295,9 @@ mod tests {
             }
         }
 
-        /// Who begins at the boundary reads the rest, where there is one.
+        /// A decompressor that starts at a boundary returns the remaining bytes.
         #[test]
-        fn goes_on_behind_a_boundary(text in "\\{[a-z]{60,300}", block in 10usize..70, cut in 20usize..200) {
+        fn decompression_resumes_at_a_boundary(text in "\\{[a-z]{60,300}", block in 10usize..70, cut in 20usize..200) {
             for codec in ["plain", "lz4", "snappy", "lzf"] {
                 let file = compressed(codec, text.as_bytes(), block);
                 let mut first = Decompressor::new();
@@ -308,9 +309,9 @@ mod tests {
             }
         }
 
-        /// Hostile bytes end in an error or in bytes, never in a panic.
+        /// Random bytes give an error or bytes, and never a panic.
         #[test]
-        fn survives_anything(magic in 0usize..5, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn random_bytes_never_panic(magic in 0usize..5, bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let magics: [&[u8]; 5] = [b"", b"LZ4Block", b"\x82SNAPPY\0", b"ZV\x01", &[0x28, 0xb5, 0x2f, 0xfd]];
             let mut decompressor = Decompressor::new();
             if decompressor.feed(magics[magic]).is_ok() {
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_not_whole_waits() {
+    fn incomplete_block_stays_buffered() {
         let file = lz4(b"{\"Event\":\"one\"}\n{\"Event\":\"two\"}\n", 16);
         let mut decompressor = Decompressor::new();
         assert_eq!(decompressor.feed(&file[..40]).unwrap(), b"{\"Event\":\"one\"}\n");
@@ -329,16 +330,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_told() {
+    fn wrong_checksum_is_an_error() {
         let mut file = lz4(b"{\"Event\":\"one\"}\n", 16);
         file[25] ^= 1;
         let mut decompressor = Decompressor::new();
         assert_eq!(decompressor.feed(&file).unwrap_err().to_string(), "lz4: wrong checksum");
-        assert_eq!(decompressor.feed(b"more").unwrap_err().to_string(), "broken before");
+        assert_eq!(
+            decompressor.feed(b"more").unwrap_err().to_string(),
+            "the file was invalid before this piece"
+        );
     }
 
     #[test]
-    fn a_bomb_is_stopped() {
+    fn decompression_bomb_is_refused() {
         let bomb = zstd::stream::encode_all(io::repeat(b'a').take_(600 << 20), 1).unwrap();
         let mut decompressor = Decompressor::new();
         let fed: io::Result<Vec<Vec<u8>>> = bomb.chunks(16 << 10).map(|piece| decompressor.feed(piece)).collect();

@@ -1,4 +1,4 @@
-//! The first file of a zip, read forwards from its local header, so that a zip within gzip needs no second copy.
+//! Reads the first file of a zip archive from its local header, so that a zip inside gzip needs no seeking.
 //! Format: PKWARE's APPNOTE.TXT, section 4.3.7.
 
 use std::io::{self, BufRead, Read};
@@ -10,14 +10,14 @@ const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 const SIZES_FOLLOW: u16 = 1 << 3;
 const ENCRYPTED: u16 = 1;
-/// Folders come before their files; more of them than this is no zip of a log.
+/// Most entries of folders before the first file; an archive with more is not an event log.
 const MAX_FOLDERS: usize = 64;
 
 pub fn first_file(mut source: impl BufRead + Send + 'static) -> io::Result<Bytes> {
     for _ in 0..MAX_FOLDERS {
         let head = header::<30>(&mut source)?.ok_or_else(|| corrupt("zip: empty"))?;
         if head[..4] != SIGNATURE {
-            return Err(corrupt("zip: holds no file"));
+            return Err(corrupt("zip: no file entry"));
         }
         let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let (flags, method) = (short(6), short(8));
@@ -35,8 +35,10 @@ pub fn first_file(mut source: impl BufRead + Send + 'static) -> io::Result<Bytes
         return match method {
             DEFLATED => Ok(Box::new(flate2::bufread::DeflateDecoder::new(source))),
             STORED if flags & SIZES_FOLLOW == 0 => Ok(Box::new(source.take(u64::from(compressed)))),
-            _ => Err(corrupt(format!("zip: method {method} cannot be read forwards"))),
+            _ => Err(corrupt(format!(
+                "zip: method {method} is not supported without seeking"
+            ))),
         };
     }
-    Err(corrupt("zip: holds folders only"))
+    Err(corrupt("zip: no file among the first 64 entries"))
 }

@@ -1,4 +1,4 @@
-//! Which event a line is, and who reads it.
+//! Finds out which event a line is, and calls its reader.
 
 use crate::event_log::decoder::Decoder;
 use crate::event_log::infrequent_events::Writer;
@@ -21,7 +21,8 @@ impl Decoder {
         self.event_of_another_writer(line)
     }
 
-    /// Other order of keys, or space: finds the name first, then reads the object from its beginning.
+    /// Reads an event whose name is not the first key or is surrounded by space: finds the name, then reads the whole
+    /// object.
     #[cold]
     fn event_of_another_writer(&mut self, line: &[u8]) -> Result<(), LineError> {
         let mut reader = Reader { line, at: 0 };
@@ -43,7 +44,7 @@ impl Decoder {
         }
     }
 
-    /// `at` is behind the event's name, or behind the opening brace.
+    /// `at` is the index after the event's name, or after the opening brace.
     #[inline]
     fn dispatch(&mut self, line: &[u8], name: &[u8], at: usize) -> Result<(), LineError> {
         if let Some(raw_events) = &mut self.raw_events {
@@ -68,7 +69,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Everything that is not a task: few events, read whole from the opening brace before anything is written.
+    /// Reads any other event. The tables change only after the whole line was read.
     fn infrequent_event(&mut self, line: &[u8], name: &[u8]) -> Result<(), LineError> {
         let start = line.iter().position(|byte| *byte == b'{').unwrap_or(0);
         if self.tables.bytes > self.options.limits.table_bytes {
@@ -119,7 +120,7 @@ impl Decoder {
     }
 }
 
-/// The name without its package and without what all of Spark's names begin with.
+/// The name without its package and without the prefix that all of Spark's names have.
 fn short_name(name: &[u8]) -> &[u8] {
     let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
     last.strip_prefix(PREFIX).unwrap_or(last)

@@ -1,4 +1,4 @@
-//! Starts and ends of tasks: nearly all events of a log.
+//! Task starts and task ends, which are nearly all events of a log.
 
 use crate::event_log::decoder::Decoder;
 use crate::event_log::json::error::{self, LineError};
@@ -56,7 +56,7 @@ impl Decoder {
         row.put(STAGE_ATTEMPT, key.1);
         self.tables.stage(key).aggregates.add(row, line, outcome);
         if outcome == Outcome::Failed {
-            // A hostile log fails in ever more stages with ever longer texts.
+            // Failures are limited: an invalid log may have any number of stages and any length of texts.
             let has_room = self.tables.bytes <= self.options.limits.table_bytes;
             let added = has_room.then(|| self.tables.stage(key).failures.add(row, line));
             match added.flatten() {
@@ -100,7 +100,7 @@ impl Decoder {
     }
 }
 
-/// Spark 2's name and Spark 1's.
+/// The name in Spark 2, and that in Spark 1.
 const PEAK_NAMES: [&str; 2] = ["internal.metrics.peakExecutionMemory", "peakExecutionMemory"];
 
 /// Spark before 3.0 wrote the peak memory only as an accumulable of the task.

@@ -1,4 +1,4 @@
-//! The application itself: start, end, versions, configuration.
+//! The application: start, end, version, configuration.
 
 use super::{VisitResult, Writer};
 use crate::event_log::json::reader::Reader;

@@ -1,4 +1,4 @@
-//! Executors: that they come and go, and how much memory they used.
+//! Executors: start, removal and memory.
 
 use super::{VisitResult, Writer};
 use crate::event_log::json::reader::Reader;
@@ -26,7 +26,7 @@ impl Writer<'_> {
         })?;
         if let Some(id) = id {
             let ours = self.tables.executor(id);
-            // A block manager may have told the same a moment before.
+            // An event of a block manager may have set a time shortly before.
             ours.added_ms = found.added_ms.or(ours.added_ms);
             ours.merge(found);
         }
@@ -51,7 +51,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Spark before 1.3 told of an executor only by its block manager; the driver's is no executor.
+    /// Before Spark 1.3, only the block manager of an executor was logged; that of the driver is no executor.
     pub fn block_manager_added(&mut self, reader: &mut Reader<'_>) -> VisitResult {
         let mut found = Executor::default();
         let mut id = None;
@@ -93,7 +93,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Heartbeats are not in a log by default; where they are, each stage that ran has its peaks.
+    /// Logs have heartbeats only if Spark is configured so; each heartbeat has the peaks of every stage that ran.
     pub fn executor_metrics_update(&mut self, reader: &mut Reader<'_>) -> VisitResult {
         let mut executor = None;
         let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! Jobs and stages: starts, ends, whose they are and what they are made of.
+//! Jobs and stages: starts, ends, properties, operators.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::event_log::json::error::LineError;
 use crate::event_log::json::reader::Reader;
 use crate::event_log::tables::{Accumulator, Job, StageInfo, Tables};
 
-/// As the plugin caps them, so that a stage has one fingerprint live and offline.
+/// The plugin and the fingerprint have the same limits, so that a stage has one fingerprint live and offline.
 const MAX_STAGES: usize = 4096;
 const MAX_RDDS: usize = 256;
 const MAX_SCOPES: usize = 64;
-/// Spark's name of the metric that nearly every SQL operator has (SQLMetrics of the operators' own classes).
+/// Spark's name of the metric that nearly every SQL operator has (class SQLMetrics).
 const OUTPUT_ROWS: &str = "number of output rows";
 
 impl Writer<'_> {
@@ -130,7 +130,7 @@ impl Writer<'_> {
     }
 }
 
-/// The stages that a job names, and what each reads from.
+/// The stages of a job, and the stages that each reads from.
 fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i64>>, LineError> {
     let mut found = BTreeMap::new();
     reader.each_element(|value| {
@@ -140,7 +140,8 @@ fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i
                 b"Stage ID" => id = value.number(odd)?,
                 b"Parent IDs" => {
                     parents = value.numbers(odd)?;
-                    // Spark writes the id before, and behind it only what is long and not wanted here.
+                    // Spark writes the id first and only long members after the parents, so the remaining members are
+                    // skipped.
                     if id.is_some() {
                         value.skip_remaining_members()?;
                     }
@@ -159,7 +160,7 @@ fn parents(reader: &mut Reader<'_>, odd: &mut u64) -> Result<BTreeMap<i64, Vec<i
     Ok(found)
 }
 
-/// How deep each stage lies. Spark numbers parents before their children, so they are met first.
+/// The depth of each stage. Spark numbers parents before their children, so a parent's depth is known first.
 fn depths(parents: BTreeMap<i64, Vec<i64>>) -> Vec<(i64, i64)> {
     let mut found: BTreeMap<i64, i64> = BTreeMap::new();
     for (stage, parents) in parents {
@@ -169,7 +170,7 @@ fn depths(parents: BTreeMap<i64, Vec<i64>>) -> Vec<(i64, i64)> {
     found.into_iter().collect()
 }
 
-/// The local properties of a job or stage that say whose it is.
+/// Local properties that assign a job or stage to a query and a group.
 #[derive(Default)]
 struct Properties {
     description: Option<String>,
@@ -183,7 +184,7 @@ impl Properties {
             match key {
                 b"spark.job.description" => self.description = value.text_value()?,
                 b"spark.jobGroup.id" => self.group = value.text_value()?,
-                // Set by users too, so what is no number is nothing odd.
+                // Users set this property too, so an invalid number is not counted.
                 b"spark.sql.execution.id" => {
                     self.sql_execution_id = value.whole_value()?;
                 }
@@ -215,7 +216,7 @@ fn scopes(reader: &mut Reader<'_>) -> Result<Vec<String>, LineError> {
                 line: scope.as_bytes(),
                 at: 0,
             };
-            // A scope that is no JSON is no reason to lose the stage.
+            // A stage is kept even if a scope is not valid JSON.
             if let Ok(Some(name)) = text_of(&mut inner, b"name") {
                 names.push(name);
             }
@@ -266,10 +267,10 @@ fn accumulable(reader: &mut Reader<'_>, odd: &mut u64, tables: &mut Tables) -> R
         match key {
             b"ID" => found.id = value.number(odd)?,
             b"Name" => found.name = value.borrowed_text()?.map(|name| tables.word(&name)),
-            // Users' accumulators hold anything.
+            // Accumulators of users may hold any value.
             b"Value" => {
                 found.value = value.whole_value()?;
-                // Spark writes these two before; who does not, is read to the end.
+                // Spark writes id and name first. If another writer does not, all members are read.
                 if found.id.is_some() && found.name.is_some() {
                     value.skip_remaining_members()?;
                 }

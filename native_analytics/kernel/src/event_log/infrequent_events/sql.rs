@@ -1,4 +1,4 @@
-//! SQL executions: starts, ends, plans and re-plans.
+//! SQL executions: starts, ends, plans and plan updates.
 
 use super::{VisitResult, Writer};
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use crate::event_log::json::reader::Reader;
 use crate::event_log::plan_text::{NodeText, condition, detail, has_condition};
 use crate::event_log::tables::{Accumulator, PlanNode, SqlExecution, Tables};
 
-/// A plan that is deeper is cut there; each level is a call.
+/// Deepest level of a plan that is read; each level is a nested call.
 const MAX_PLAN_DEPTH: usize = 400;
 /// Size of a plan node in memory without its metrics and texts, for the limits of tables.
 const PLAN_NODE_BYTES: usize = 144;
@@ -68,7 +68,7 @@ impl Writer<'_> {
             node.execution = execution;
             node.version = version;
             let bytes = PLAN_NODE_BYTES + 48 * node.metric_ids.len();
-            // The first plan says which stage a stage is.
+            // The first plan is always stored, because fingerprints need it.
             if version == 0 || self.has_room(bytes) {
                 self.tables.bytes += if version == 0 { bytes } else { 0 };
                 self.tables.plan_nodes.push(node);
@@ -82,7 +82,7 @@ impl Writer<'_> {
             match key {
                 b"executionId" => id = value.number(self.odd)?,
                 b"time" => ended_ms = value.number(self.odd)?,
-                // Spark says "" of an execution that ended well.
+                // Spark writes an empty message if the execution succeeded.
                 b"errorMessage" => failure_reason = value.text_value()?.filter(|reason| !reason.is_empty()),
                 _ => {}
             }
@@ -96,7 +96,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The driver's own updates of SQL metrics: pairs of accumulator id and value.
+    /// Updates of SQL metrics by the driver: pairs of accumulator id and value.
     pub fn driver_updates(&mut self, reader: &mut Reader<'_>) -> VisitResult {
         let mut execution = None;
         let mut updates = Vec::new();
@@ -128,7 +128,7 @@ impl Writer<'_> {
     }
 }
 
-/// Appends the nodes of a plan in pre-order. The depth is limited because each level is a call.
+/// Appends the nodes of a plan in pre-order.
 fn plan(
     reader: &mut Reader<'_>,
     nodes: &mut Vec<PlanNode>,

@@ -1,4 +1,4 @@
-//! Reads the rare events member by member; what the visitor leaves alone is skipped.
+//! Reads objects and arrays member by member. A value that the visitor does not read is skipped.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::event_log::json::scan;
 use crate::event_log::json::text::as_text;
 
 impl<'a> Reader<'a> {
-    /// Visits the members of the object that begins here; any other value is skipped.
+    /// Visits the members of the object that begins at the reader's position. A value that is no object is skipped.
     pub fn each_member(
         &mut self,
         mut visit: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<(), LineError>,
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same, when the line ends with the object. Whoever writes behind it writes nothing of half an event.
+    /// Visits the members of an object that must end the line: bytes after it mean that two lines ran together.
     pub fn each_member_of_line(
         &mut self,
         visit: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<(), LineError>,
@@ -45,15 +45,15 @@ impl<'a> Reader<'a> {
         self.expect_line_end()
     }
 
-    /// At an object's beginning: passes over it when the line ends with it; nothing in it is looked at.
+    /// Skips the object that begins at the reader's position and checks that the line ends with it.
     pub fn skip_line(&mut self) -> Result<(), LineError> {
         self.at = scan::skip_container(self.line, self.at + 1, b'{', b'}')
             .ok_or(LineError::new(self.line.len(), error::UNTERMINATED_CONTAINER))?;
         self.expect_line_end()
     }
 
-    /// Behind a member's value: passes over the members that follow it, so that `each_member` ends here.
-    /// They are checked for balance only.
+    /// Skips the remaining members of an object after a member's value, so that `each_member` ends.
+    /// Only the balance of brackets is checked.
     pub fn skip_remaining_members(&mut self) -> Result<(), LineError> {
         match scan::skip_container(self.line, self.at, b'{', b'}') {
             Some(end) => {
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Visits the elements of the array that begins here; any other value is skipped.
+    /// Visits the elements of the array that begins at the reader's position. A value that is no array is skipped.
     pub fn each_element(
         &mut self,
         mut visit: impl FnMut(&mut Reader<'a>) -> Result<(), LineError>,
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Behind a value: true at a comma (passed, with the space behind it), false at the end (passed).
+    /// Reads what follows a value. Returns true after a comma, false after the closing bracket.
     fn comma_or(&mut self, close: u8) -> Result<bool, LineError> {
         self.space();
         let byte = self.peek();
@@ -104,12 +104,12 @@ impl<'a> Reader<'a> {
         Ok(byte == b',')
     }
 
-    /// The text that begins here; none for any other value.
+    /// The string at the reader's position; none for any other value.
     pub fn text_value(&mut self) -> Result<Option<String>, LineError> {
         Ok(self.borrowed_text()?.map(Cow::into_owned))
     }
 
-    /// The same, borrowed from the line when nothing in it is escaped.
+    /// The string at the reader's position, borrowed from the line if it has no escapes; none for any other value.
     pub fn borrowed_text(&mut self) -> Result<Option<Cow<'a, str>>, LineError> {
         if self.peek() != b'"' {
             self.skip()?;
@@ -119,7 +119,9 @@ impl<'a> Reader<'a> {
         Ok(Some(as_text(quoted.resolved(self.line))))
     }
 
-    /// The value that begins here as text: a string's content, a number or flag as written; none for null and containers.
+    /// The value at the reader's position as text: a string's content, a number or flag as written; none for null,
+    /// objects
+    /// and arrays.
     pub fn scalar_value(&mut self) -> Result<Option<String>, LineError> {
         Ok(self.borrowed_scalar()?.map(Cow::into_owned))
     }
@@ -135,12 +137,12 @@ impl<'a> Reader<'a> {
         Ok(is_scalar.then(|| as_text(Cow::Borrowed(raw))))
     }
 
-    /// The whole number that begins here, also one in quotes; none for anything else.
+    /// The integer at the reader's position, which may be in quotes; none for anything else.
     pub fn whole_value(&mut self) -> Result<Option<i64>, LineError> {
         Ok(self.borrowed_scalar()?.and_then(|number| number.parse().ok()))
     }
 
-    /// The number with a fraction that begins here.
+    /// The number at the reader's position, with or without a fraction; none for anything else.
     pub fn float_value(&mut self) -> Result<Option<f64>, LineError> {
         let value = self.borrowed_scalar()?;
         Ok(value
@@ -148,7 +150,7 @@ impl<'a> Reader<'a> {
             .filter(|number| number.is_finite()))
     }
 
-    /// Whole numbers of the array that begins here.
+    /// The integers of the array at the reader's position.
     pub fn numbers(&mut self, odd: &mut u64) -> Result<Vec<i64>, LineError> {
         let mut found = Vec::new();
         self.each_element(|reader| {

@@ -1,4 +1,4 @@
-//! Reads JSON where it stands: a place in a line, and the values that begin there.
+//! Reads JSON values in place: a line, and the position of the next byte.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use crate::event_log::json::error::{self, LineError};
 use crate::event_log::json::scan;
 use crate::event_log::json::text;
 
-/// A place in a line.
+/// A position in a line.
 pub struct Reader<'a> {
     pub line: &'a [u8],
     pub at: usize,
 }
 
-/// Where the content of a JSON string stands in the line.
+/// The byte range of a JSON string's content in its line.
 pub struct Quoted {
     pub from: usize,
     pub to: usize,
@@ -20,7 +20,7 @@ pub struct Quoted {
 }
 
 impl Quoted {
-    /// The content with its escapes resolved; borrowed when there are none.
+    /// The content with escapes resolved; borrowed if there are none.
     pub fn resolved<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = &line[self.from..self.to];
         match self.escaped {
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         Err(LineError::new(self.at, what))
     }
 
-    /// That only space follows in the line.
+    /// Returns an error unless only white space follows in the line.
     #[inline]
     pub fn expect_line_end(&self) -> Result<(), LineError> {
         match self.line.get(self.at..) {
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// At an opening quote: the content's place.
+    /// Reads the string at the reader's position; it must begin with a quote.
     #[inline]
     pub fn string(&mut self) -> Result<Quoted, LineError> {
         if self.peek() != b'"' {
@@ -83,10 +83,10 @@ impl<'a> Reader<'a> {
             b'"' => scan::skip_string(self.line, self.at + 1),
             b'{' => scan::skip_container(self.line, self.at + 1, b'{', b'}'),
             b'[' => scan::skip_container(self.line, self.at + 1, b'[', b']'),
-            // N and I: Python's and Jackson's NaN and Infinity.
+            // N and I begin NaN and Infinity as Python and Jackson write them.
             b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I' => {
                 let rest = &self.line[self.at..];
-                // Stops at whatever is no part of a number or word: where two lines ran into each other, that is a fault.
+                // Stop at a byte that is no part of a number or word: two lines that ran together are an error.
                 let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
                 let length = rest.iter().position(|byte| !is_part(byte));
                 Some(self.at + length.unwrap_or(rest.len()))
@@ -102,7 +102,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number; none for null and for what is no number or does not fit, which `odd` then counts.
+    /// Reads an integer. Returns none for null, and for other values that are not an integer of 64 bits; those add one
+    /// to
+    /// `odd`.
     #[inline(always)]
     pub fn number(&mut self, odd: &mut u64) -> Result<Option<i64>, LineError> {
         let negative = self.peek() == b'-';
@@ -117,7 +119,7 @@ impl<'a> Reader<'a> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
             end += 1;
         }
-        // 18 digits always fit. What follows decides whether it was a whole number.
+        // 18 digits always fit. The next byte decides whether the number is an integer.
         if end > from && end - from <= 18 && matches!(self.line.get(end), Some(b',' | b'}' | b']')) {
             self.at = end;
             return Ok(Some(if negative { -(value as i64) } else { value as i64 }));
@@ -125,7 +127,7 @@ impl<'a> Reader<'a> {
         self.unusual_number(odd)
     }
 
-    /// Numbers in strings, with fractions or exponents, with 19 digits and more; null.
+    /// Reads null, and integers in strings, with fractions or exponents, or with 19 digits and more.
     #[cold]
     fn unusual_number(&mut self, odd: &mut u64) -> Result<Option<i64>, LineError> {
         let from = self.at;
@@ -143,7 +145,7 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// A key and its colon.
+    /// Reads a key and its colon.
     pub fn key(&mut self) -> Result<Cow<'a, [u8]>, LineError> {
         let quoted = self.string()?;
         self.space();

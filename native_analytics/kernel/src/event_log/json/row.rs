@@ -1,21 +1,21 @@
-//! What one frequent event said.
+//! The values of one task event, by slot.
 
-/// Slots of numbers and flags in a row; their presence is one bit each, so 64 would be the most.
+/// Slots of numbers and flags in a row. One bit each marks the values that are present, so 64 is the maximum.
 pub const NUMBERS: usize = 40;
 /// Slots of texts in a row.
 pub const TEXTS: usize = 16;
 
-/// The numbers of a row by slot, whether they are present or not.
+/// All number slots of a row, including those without a value.
 pub type Numbers = [i64; NUMBERS];
 
-/// What one event said, by slot. Texts are places in the line.
+/// The values of one event by slot. Texts are byte ranges of the line.
 #[derive(Clone)]
 pub struct Row {
     numbers: Numbers,
     present: u64,
     texts: [(u32, u32); TEXTS],
     texts_present: u16,
-    /// Numbers that were none, or did not fit into 64 bits.
+    /// Values that are not an integer of 64 bits.
     pub odd_values: u64,
 }
 
@@ -39,19 +39,19 @@ impl Row {
         self.odd_values = 0;
     }
 
-    /// The number, or none.
+    /// The number; none if absent.
     #[inline(always)]
     pub fn number(&self, slot: u8) -> Option<i64> {
         self.has(slot).then(|| self.numbers[slot as usize])
     }
 
-    /// The number, 0 when absent.
+    /// The number; 0 if absent.
     #[inline(always)]
     pub fn number_or_zero(&self, slot: u8) -> i64 {
         self.numbers[slot as usize] & -i64::from(self.has(slot))
     }
 
-    /// Whatever is in the slots: only to be read together with `present`.
+    /// All slots. A slot holds a value only if its bit in `present` is set.
     #[inline(always)]
     pub fn numbers(&self) -> &Numbers {
         &self.numbers
@@ -84,7 +84,7 @@ impl Row {
 
     #[inline(always)]
     pub fn put_text(&mut self, slot: u8, from: usize, to: usize) {
-        // A line is shorter than 4 GiB: `Limits::line` is a u32.
+        // A line is shorter than 4 GiB, because `Limits::line_bytes` is a u32.
         self.texts[slot as usize] = (from as u32, to as u32);
         self.texts_present |= 1 << slot;
     }

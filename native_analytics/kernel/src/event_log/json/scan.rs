@@ -1,9 +1,9 @@
-//! Passes over JSON without reading it: a string or a container is skipped by its quotes and brackets.
-//!
-//! Only brackets of the container's own kind are counted, so that the objects inside an array cost nothing.
-//! What is passed over is checked for balance, not for grammar.
+//! Skips strings, objects and arrays without reading their values.
+//! // Only brackets of the skipped container's own kind are counted, so that objects inside an array cost nothing. The
+//! scan
+//! checks that brackets balance; it does not check the grammar.
 
-/// The index just behind the bracket that closes the container whose content starts at `at`.
+/// The index after the bracket that closes the container whose content starts at `at`.
 #[inline]
 pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
@@ -13,7 +13,7 @@ pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usi
     skip_container_scalar(text, at, open, close)
 }
 
-/// The same, byte by byte, for processors without AVX2.
+/// Does the same byte by byte, for processors without AVX2.
 pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) -> Option<usize> {
     let mut depth = 1usize;
     while let Some(&byte) = text.get(at) {
@@ -21,7 +21,7 @@ pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) ->
         if byte == b'"' {
             at = skip_string(text, at)?;
         } else if byte == b'\\' {
-            // No JSON has one here; the wide scan takes it for an escape, and all processors must answer alike.
+            // JSON has no backslash here. The AVX2 scan treats it as an escape, and both scans must agree on any input.
             at += usize::from(matches!(text.get(at), Some(b'"' | b'\\')));
         } else if byte == open {
             depth += 1;
@@ -35,13 +35,13 @@ pub fn skip_container_scalar(text: &[u8], mut at: usize, open: u8, close: u8) ->
     None
 }
 
-/// The index just behind the quote that closes the string whose content starts at `at`.
+/// The index after the quote that closes the string whose content starts at `at`.
 #[inline]
 pub fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     string_end(text, at).map(|(end, _)| end)
 }
 
-/// The place of the first quote or backslash from `at` on.
+/// The index of the first quote or backslash from `at` on.
 #[inline]
 fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
@@ -51,7 +51,7 @@ fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
     memchr::memchr2(b'"', b'\\', text.get(at..)?).map(|place| at + place)
 }
 
-/// The same, and whether anything in the string is escaped.
+/// The index after the closing quote, and whether the string has escapes.
 #[inline]
 pub fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
     let mut escaped = false;
@@ -92,9 +92,9 @@ mod tests {
     }
 
     proptest! {
-        /// A string ends at its first quote that nothing escapes, wherever it lies.
+        /// A string ends at its first quote without an escape.
         #[test]
-        fn finds_the_end_of_a_string(text in r#"[a-c\x7f\x80"\\ ]{0,80}"#, from in 0usize..10) {
+        fn string_ends_at_first_unescaped_quote(text in r#"[a-c\x7f\x80"\\ ]{0,80}"#, from in 0usize..10) {
             let bytes = text.as_bytes();
             let mut at = from;
             let mut escaped = false;
@@ -107,9 +107,9 @@ mod tests {
             prop_assert_eq!(string_end(bytes, from), expected);
         }
 
-        /// The wide and the scalar scan agree on every text, whole or cut anywhere.
+        /// The AVX2 scan and the scalar scan agree on every text, whole or cut anywhere.
         #[test]
-        fn wide_equals_scalar(text in json_like(), cut in 0usize..400) {
+        fn avx2_scan_equals_scalar_scan(text in json_like(), cut in 0usize..400) {
             let text = &text.as_bytes()[..cut.min(text.len())];
             for (open, close) in [(b'[', b']'), (b'{', b'}')] {
                 prop_assert_eq!(

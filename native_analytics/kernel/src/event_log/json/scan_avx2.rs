@@ -1,5 +1,7 @@
-//! The scan in steps of 64 bytes, for processors with AVX2. The one place of the kernel with unsafe code:
-//! unaligned loads from a slice whose length was looked at, and calls that need the processor's feature.
+//! Scans 64 bytes at a time on processors with AVX2.
+//! // This is the only module with unsafe code: unaligned loads from slices of a checked length, and calls of functions
+//! that
+//! need the processor's feature.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -11,19 +13,19 @@ pub fn available() -> bool {
     is_x86_feature_detected!("avx2")
 }
 
-/// See `scan::skip_container`. Panics nowhere; must only be called when `available()`.
+/// See `scan::skip_container`. Never panics; must only be called if `available()` is true.
 #[inline]
 pub fn skip_container(text: &[u8], at: usize, open: u8, close: u8) -> Option<usize> {
     debug_assert!(available());
-    // SAFETY: the caller asked `available()`.
+    // SAFETY: `available()` is true by the contract of this function.
     unsafe { skip(text, at, open, close) }
 }
 
-/// The place of the first quote or backslash from `at` on. Must only be called when `available()`.
+/// The index of the first quote or backslash from `at` on. Must only be called if `available()` is true.
 #[inline]
 pub fn quote_or_backslash(text: &[u8], at: usize) -> Option<usize> {
     debug_assert!(available());
-    // SAFETY: the caller asked `available()`.
+    // SAFETY: `available()` is true by the contract of this function.
     unsafe { first_of_two(text, at) }
 }
 
@@ -48,8 +50,8 @@ fn first_of_two(text: &[u8], mut at: usize) -> Option<usize> {
         .map(|place| at + place)
 }
 
-/// Bits of the bytes that a backslash escapes; `carry` says that the step before ended in an open escape.
-/// Odd runs of backslashes are found by one addition, as simdjson does (Langdale and Lemire, 2019, section 3.1.1).
+/// Bits of the bytes that a backslash escapes; `carry` is 1 if the previous step ended in an open escape.
+/// Odd runs of backslashes are found by one addition, as in simdjson (Langdale and Lemire, 2019, section 3.1.1).
 #[inline(always)]
 fn escaped(backslashes: u64, carry: &mut u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -61,7 +63,7 @@ fn escaped(backslashes: u64, carry: &mut u64) -> u64 {
     (EVEN ^ (even_runs << 1)) & follows
 }
 
-/// Bit i of the result is the parity of the bits up to and with i.
+/// Bit i of the result is the parity of bits 0 to i.
 #[inline(always)]
 fn prefix_xor(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
@@ -82,7 +84,7 @@ fn equal(low: __m256i, high: __m256i, byte: u8) -> u64 {
 fn skip(text: &[u8], start: usize, open: u8, close: u8) -> Option<usize> {
     let mut at = start;
     let mut depth = 1i64;
-    let mut in_string = 0u64; // all bits or none
+    let mut in_string = 0u64; // all bits are set, or none
     let mut escape_carry = 0u64;
     while at < text.len() {
         let mut tail = [0u8; STEP];

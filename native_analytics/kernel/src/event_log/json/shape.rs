@@ -1,5 +1,6 @@
-//! Reads the frequent events by guessing: a shape lists the keys of an object in the order in which Spark writes them,
-//! so that the next key is nearly always known and costs one comparison. Other orders and unknown keys are found by a search.
+//! Reads objects whose keys usually come in a known order.
+//! // A shape lists the keys in the order in which Spark writes them, so that the next key is found by one comparison.
+//! If keys come in another order, or are unknown, the whole shape is searched.
 
 use crate::event_log::json::error::{self, LineError};
 use crate::event_log::json::reader::{Quoted, Reader};
@@ -8,7 +9,7 @@ use crate::event_log::json::row::Row;
 const WORD: usize = 16;
 const WORDS: usize = 3;
 
-/// A key with its quotes and colon, as words that are compared without a call.
+/// A key with its quotes and colon, stored as words that can be compared with a mask.
 #[derive(Clone, Copy)]
 pub struct Key {
     text: &'static [u8],
@@ -53,15 +54,15 @@ impl Key {
     }
 }
 
-/// What to do with a member's value; numbers name the slot.
+/// What to do with a member's value; a number is the slot that stores it.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Number(u8),
     Flag(u8),
     Text(u8),
-    /// An object; the flag, if any, says that it was there.
+    /// An object. The flag, if any, is set when the object is present.
     Object(&'static [Member], Option<u8>),
-    /// Any value, kept as the bytes it has.
+    /// Any value, stored as its byte range in the line.
     Span(u8),
     Skip,
 }
@@ -72,7 +73,7 @@ pub struct Member {
     pub kind: Kind,
 }
 
-/// Members of an object in Spark's order: `shape! { "Stage ID" => Kind::Number(0), ... }`.
+/// The members of an object in Spark's order: `shape! { "Stage ID" => Kind::Number(0), ... }`.
 macro_rules! shape {
     ($($key:literal => $kind:expr),* $(,)?) => {
         &[$($crate::event_log::json::shape::Member {
@@ -84,7 +85,7 @@ macro_rules! shape {
 pub(crate) use shape;
 
 impl Reader<'_> {
-    /// Just behind the opening brace of an object.
+    /// Reads an object after its opening brace.
     #[inline]
     pub fn object(&mut self, shape: &'static [Member], row: &mut Row) -> Result<(), LineError> {
         self.space();
@@ -95,7 +96,7 @@ impl Reader<'_> {
         self.members(shape, row)
     }
 
-    /// At the first key of the members still to read, up to the closing brace.
+    /// Reads the remaining members up to the closing brace, from the first key on.
     #[inline(always)]
     pub fn members(&mut self, shape: &'static [Member], row: &mut Row) -> Result<(), LineError> {
         let mut next = 0usize;
@@ -167,7 +168,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A key that was not the guessed one: reads it and its colon, and looks for it in the whole shape.
+    /// Reads a key that is not the expected one, and finds it in the shape.
     #[inline(never)]
     fn search(&mut self, shape: &'static [Member], next: &mut usize) -> Result<Kind, LineError> {
         let key = self.key()?;

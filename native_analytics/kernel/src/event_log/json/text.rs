@@ -1,16 +1,16 @@
-//! JSON strings to text: escapes resolved, bytes that are not UTF-8 replaced.
+//! Converts JSON strings to text: resolves escapes and replaces bytes that are not UTF-8.
 
 use std::borrow::Cow;
 
-/// Longest text that is kept of one value; a plan or a stack trace of megabytes helps nobody.
+/// Longest text of one value in bytes. Longer plans and stack traces are cut.
 pub const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// The content of a JSON string as text.
+/// Returns the content of a JSON string as text.
 pub fn text(raw: &[u8]) -> String {
     as_text(unescaped(raw)).into_owned()
 }
 
-/// Bytes as text, borrowed when they are borrowed and UTF-8.
+/// Returns bytes as text; borrowed if the bytes are borrowed and are UTF-8.
 pub fn as_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
         Cow::Borrowed(bytes) => match std::str::from_utf8(capped(bytes)) {
@@ -29,7 +29,7 @@ fn capped(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-/// The content with its escapes resolved; borrowed when there are none.
+/// Returns the content with escapes resolved; borrowed if there are none.
 pub fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     match memchr::memchr(b'\\', raw) {
         None => Cow::Borrowed(raw),
@@ -37,7 +37,7 @@ pub fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The content with its escapes resolved.
+/// Returns the content with escapes resolved.
 pub fn resolved(raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     let mut at = 0;
@@ -62,7 +62,7 @@ pub fn resolved(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `\uXXXX`, or two of them for a character beyond the first plane; `at` is behind the `u`.
+/// Reads `\uXXXX` or a surrogate pair; `at` is the index after the first `u`. Returns the index after the escape.
 fn code_point(raw: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
     let (mut point, mut end) = match hex(raw, at) {
         Some(point) => (point, at + 4),
@@ -92,20 +92,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolves_escapes() {
+    fn escapes_are_resolved() {
         assert_eq!(text(br#"a\n\t\"\\\/b"#), "a\n\t\"\\/b");
         assert_eq!(text(br"\u00e9\uD83D\uDE00"), "\u{e9}\u{1f600}");
     }
 
     #[test]
-    fn replaces_what_is_no_text() {
+    fn invalid_text_is_replaced() {
         assert_eq!(text(br"\uD83D!"), "\u{fffd}!");
         assert_eq!(text(br"\u12"), "\u{fffd}12");
         assert_eq!(text(b"\xff\\"), "\u{fffd}");
     }
 
     #[test]
-    fn caps_at_a_character() {
+    fn long_text_is_cut_at_a_character() {
         let long = "\u{e9}".repeat(MAX_TEXT_BYTES);
         let kept = text(long.as_bytes());
         assert_eq!(kept.len(), MAX_TEXT_BYTES);

@@ -25,7 +25,7 @@ pub fn has_condition(node: &str) -> bool {
     node == "Filter" || node == "CartesianProduct" || node.contains("Join")
 }
 
-/// Returns the columns, comparisons and kind of join of a filter or join in their order.
+/// Returns the columns, comparisons and join type of a filter or join, in their order.
 pub fn condition(text: &str) -> String {
     let bytes = &text.as_bytes()[..text.len().min(MAX_TEXT_BYTES)];
     let mut found = String::new();

@@ -1,4 +1,4 @@
-//! Parts put together in the log's order.
+//! Merges the results of splits in the order of the log.
 
 use crate::event_log::codec::Codec;
 use crate::event_log::evidence::FileEvidence;
@@ -6,7 +6,7 @@ use crate::event_log::log::{Log, TaskSink};
 use crate::event_log::options::Options;
 use crate::event_log::read::read_split::SplitResult;
 
-/// Puts the splits of a log together, in their order.
+/// Merges the results of splits in the order of the log.
 pub(super) struct LogAssembler {
     files: Vec<FileEvidence>,
     max_detail_bytes: usize,

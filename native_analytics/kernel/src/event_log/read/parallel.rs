@@ -1,4 +1,4 @@
-//! Parts read by several threads, which do not run far ahead of the one that is put together next.
+//! Reads splits on several threads, and limits how far the threads may be ahead of the merged result.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use crate::event_log::read::assembler::LogAssembler;
 use crate::event_log::read::read_split::SplitResult;
 use crate::event_log::read::splits::FileSplit;
 
-/// How far the splits may run ahead of the one that is put together next.
+/// Limits how many splits may be read before the next one is merged.
 struct ReadAheadLimit {
     next: Mutex<usize>,
     moved: Condvar,
@@ -34,7 +34,7 @@ impl ReadAheadLimit {
     }
 }
 
-/// Opens the limit for good, also when the assembling thread panics: nobody may wait for it then.
+/// Releases all waiting threads when it is dropped, also after a panic of the merging thread.
 struct ReleaseOnDrop<'g>(&'g ReadAheadLimit);
 
 impl Drop for ReleaseOnDrop<'_> {

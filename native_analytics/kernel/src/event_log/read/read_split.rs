@@ -1,4 +1,4 @@
-//! One split, read by one thread; a compressed one may be unpacked with_thread.
+//! Reads one split on one thread. A second thread may decompress.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,10 +12,10 @@ use crate::event_log::decoder::Decoder;
 use crate::event_log::options::Options;
 use crate::event_log::read::splits::{FileSplit, SplitContent};
 
-/// Fits the second-level cache with what is made of it.
+/// A buffer fits into the second-level cache together with what is read from it.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What became of a split.
+/// The result of reading a split.
 pub(super) struct SplitResult {
     pub file: usize,
     pub decoder: Decoder,
@@ -35,7 +35,7 @@ impl FileSplit {
 }
 
 thread_local! {
-    /// The buffer that this thread reads into: made once, since most logs are small and many.
+    /// The read buffer of this thread. It is reused, because most logs are small.
     static THREAD_BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -100,7 +100,7 @@ fn read_compressed(number: usize, source: Bytes, options: &Arc<Options>, may_pre
         decoder.feed(buffer);
         plain.consume(length);
     };
-    // Ends the thread with_thread, which may still count.
+    // Ends the decompressing thread, which may still count bytes.
     drop(plain);
     decoder.finish();
     decoder.flush();

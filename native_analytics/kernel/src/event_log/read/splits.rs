@@ -1,4 +1,4 @@
-//! Files cut into splits at line ends.
+//! Cuts files into splits at line ends.
 
 use std::fs::File;
 use std::io;
@@ -10,18 +10,18 @@ use crate::event_log::codec::{Bytes, Codec, MAGIC};
 use crate::event_log::evidence::FileEvidence;
 use crate::event_log::log::Source;
 
-/// Large enough that putting splits together costs nothing, small enough that two threads end together.
+/// Large enough that merging costs little, small enough that threads finish at about the same time.
 const MAX_SPLIT_BYTES: u64 = 32 << 20;
 const MIN_SPLIT_BYTES: u64 = 4 << 20;
 
-/// A file, or a split of one, to be read by one thread.
+/// A file, or a part of one, that one thread reads.
 pub(super) struct FileSplit {
     pub file: usize,
     pub content: SplitContent,
 }
 
 pub(super) enum SplitContent {
-    /// Whole lines of a plain file, from and to.
+    /// Whole lines of an uncompressed file, from one offset to another.
     Lines(Arc<File>, u64, u64),
     Compressed(Bytes),
 }
@@ -71,8 +71,8 @@ fn open(path: &PathBuf, threads: usize) -> io::Result<Vec<SplitContent>> {
         .collect())
 }
 
-/// Beginnings of lines that cut the file into splits, from 0 to its length.
-/// The last splits are the smallest, so that no thread waits long for another one at the end.
+/// Offsets of line starts that cut the file into splits, from 0 to its length.
+/// The last splits are the smallest, so that threads finish at about the same time.
 fn split_offsets(file: &File, length: u64, threads: usize) -> io::Result<Vec<u64>> {
     let wanted = |from: u64| ((length - from) / (threads as u64 * 4)).clamp(MIN_SPLIT_BYTES, MAX_SPLIT_BYTES);
     let mut split_offsets = vec![0];
@@ -88,7 +88,7 @@ fn split_offsets(file: &File, length: u64, threads: usize) -> io::Result<Vec<u64
     Ok(split_offsets)
 }
 
-/// The beginning of the first line that begins at `at` or behind it.
+/// The offset of the first line that begins at `at` or later.
 fn line_start(file: &File, at: u64, length: u64) -> io::Result<u64> {
     let mut from = at - 1;
     let mut buffer = vec![0; 16 << 10];
