@@ -1,0 +1,226 @@
+"""Cuts the physical plan of a query into the parts that run as stages, and finds the part of a given stage.
+
+A stage runs the operators between two boundaries: exchanges, broadcasts, subqueries and cached data. Spark gives a
+stage the scope names of its operators; `WholeStageCodegen (3)` is the number of one fused group of operators.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+MOST_NODES = 20_000
+MOST_NAME_CHARS = 200
+_CODEGEN = re.compile(r"WholeStageCodegen(?: \([0-9]+\))?")
+_FIRST_WORD = re.compile(r"[A-Za-z0-9_]*")
+# Nodes that hold other nodes and do nothing themselves, or nothing that a name should mention.
+_SILENT = frozenset({
+    "AdaptiveSparkPlan", "BroadcastQueryStage", "CollectMetrics", "ColumnarToRow", "CommandResult", "Coalesce",
+    "CustomShuffleReader", "AQEShuffleRead", "DeserializeToObject", "EventTimeWatermark", "Filter", "InputAdapter",
+    "MapPartitions", "Project", "ResultQueryStage", "ReusedExchange", "ReusedSubquery", "RowToColumnar",
+    "SerializeFromObject", "ShuffleQueryStage", "TableCacheQueryStage", "WholeStageCodegen", "WriteFiles",
+})  # fmt: skip
+_READERS = frozenset({"AQEShuffleRead", "CustomShuffleReader"})
+_WRITES = re.compile(
+    r"Execute (?:InsertInto|Save(?:Into|As)|Create\w*AsSelect|Overwrite|Optimized\w*AsSelect)|AppendData|Overwrite"
+    r"|WriteToDataSourceV2|WriteToContinuous|ReplaceData|WriteDelta|WriteRows"
+    r"|(?:Atomic)?(?:Create|Replace)TableAsSelect"
+)
+_PYTHON = re.compile(r"Python|InPandas|InArrow|InPySpark")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The nodes that run as one stage, by their numbers.
+
+    ``output`` is the boundary above them (None for the end of the query); ``inputs`` are the boundaries below them.
+    """
+
+    nodes: tuple[int, ...]
+    output: int | None
+    inputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Scopes:
+    """Scope names of a part: those that its stage must have, and those that it may have besides."""
+
+    codegen: frozenset[str]
+    others: frozenset[str]
+    optional: frozenset[str]
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """One version of a physical plan, as the fact SqlPlan and the kernel's table plan_nodes hold it.
+
+    ``node_parents`` are numbers of nodes, -1 (or None) for the root; a parent comes before its children.
+    ``node_details`` may be shorter than ``node_names`` or empty.
+    """
+
+    node_names: Sequence[str]
+    node_parents: Sequence[int | None]
+    node_details: Sequence[str] = field(default=())
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes without surrounding blanks, bounded."""
+        return tuple((name or "").strip()[:MOST_NAME_CHARS] for name in self.node_names[:MOST_NODES])
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """The parent of each node, -1 where there is none or it does not come before the node."""
+        given = (*self.node_parents[:MOST_NODES], *(-1,) * len(self.names))
+        return tuple(
+            parent if parent is not None and 0 <= parent < node else -1
+            for node, parent in enumerate(given[: len(self.names)])
+        )
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each node in their order."""
+        found: list[list[int]] = [[] for _ in self.names]
+        for node, parent in enumerate(self.parents):
+            if parent >= 0:
+                found[parent].append(node)
+        return tuple(tuple(each) for each in found)
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """What each node does: see ``kind_of``."""
+        return tuple(kind_of(name) for name in self.names)
+
+    def detail(self, node: int) -> str:
+        """Return what identifies the node, or an empty text."""
+        return (self.node_details[node] or "") if node < len(self.node_details) else ""
+
+    def below(self, nodes: Iterable[int], cached: bool = False) -> Iterator[int]:
+        """Yield the nodes and all that are below them in pre-order, without subqueries.
+
+        What a cached table was computed from is left out unless ``cached``.
+        """
+        waiting = list(reversed(list(nodes)))
+        while waiting:
+            node = waiting.pop()
+            yield node
+            if cached or self.kinds[node] != "cache":
+                waiting += [child for child in reversed(self.children[node]) if self.kinds[child] != "subquery"]
+
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """The nodes without a parent."""
+        return tuple(node for node, parent in enumerate(self.parents) if parent < 0)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that run as stages, those further up first."""
+        nodes: list[list[int]] = [[]]
+        outputs: list[int | None] = [None]
+        inputs: list[list[int]] = [[]]
+        belongs: list[int] = []
+        opened: dict[int, int] = {}
+        for node, parent in enumerate(self.parents):
+            part = 0 if parent < 0 else opened.get(parent, belongs[parent])
+            belongs.append(part)
+            if self.kinds[node] in _BOUNDARIES:
+                inputs[part].append(node)
+                opened[node] = len(nodes)
+                nodes.append([])
+                outputs.append(node)
+                inputs.append([])
+            if self.kinds[node] not in ("exchange", "broadcast", "subquery"):
+                nodes[part].append(node)
+        return tuple(
+            Part(tuple(each), output, tuple(ends))
+            for each, output, ends in zip(nodes, outputs, inputs, strict=True)
+            if each
+        )
+
+    @cached_property
+    def _part_scopes(self) -> tuple[_Scopes, ...]:
+        fused = self._fused()
+        return tuple(self._scopes_of(part, fused) for part in self.parts)
+
+    def _fused(self) -> list[bool]:
+        """Return for each node whether generated code has taken it in, so that it has no scope of its own."""
+        fused: list[bool] = []
+        for node, parent in enumerate(self.parents):
+            inside = parent >= 0 and (fused[parent] or _is_codegen(self.names[parent]))
+            fused.append(inside and self.names[node] != "InputAdapter" and not _is_codegen(self.names[node]))
+        return fused
+
+    def _scopes_of(self, part: Part, fused: Sequence[bool]) -> _Scopes:
+        own = [self.names[node] for node in part.nodes if not fused[node]]
+        if part.output is not None and self.kinds[part.output] != "cache":
+            own.append(self.names[part.output])
+        cached = [node for node in part.inputs if self.kinds[node] == "cache"]
+        optional = {self.names[node] for node in part.inputs} | {
+            self.names[node] for node in self.below(cached, cached=True)
+        }
+        codegen = frozenset(name for name in own if _is_codegen(name))
+        silent = _SILENT - _READERS
+        others = frozenset(name for name in own if name not in codegen and _FIRST_WORD.match(name)[0] not in silent)  # type: ignore[index]
+        return _Scopes(codegen, others, frozenset(optional))
+
+    def find(self, scopes: frozenset[str]) -> tuple[tuple[int, ...], Part] | None:
+        """Return the part that fits the scope names of a stage best, with the number of misfits (fewer is better)."""
+        codegen = {name for name in scopes if _is_codegen(name)}
+        best: tuple[tuple[int, ...], Part] | None = None
+        for part, known in zip(self.parts, self._part_scopes, strict=True):
+            common = len(scopes & (known.codegen | known.others))
+            misfits = (
+                len(codegen - known.codegen - known.optional),
+                len(known.codegen - codegen),
+                len(known.others - scopes),
+                -common,
+            )
+            shares_codegen = not codegen or bool(codegen & known.codegen)
+            if common and shares_codegen and (best is None or misfits < best[0]):
+                best = misfits, part
+        return best
+
+
+_BOUNDARIES = frozenset({"exchange", "broadcast", "subquery", "cache"})
+
+
+def find_part(plans: Sequence[QueryPlan], scope_names: Iterable[str]) -> tuple[QueryPlan, Part] | None:
+    """Return the part of the newest plan version that fits a stage best, or None if none has any of its scopes."""
+    scopes = frozenset(name.strip()[:MOST_NAME_CHARS] for name in scope_names if name)
+    best: tuple[tuple[int, ...], QueryPlan, Part] | None = None
+    for plan in reversed(plans):
+        found = plan.find(scopes)
+        if found and (best is None or found[0] < best[0]):
+            best = found[0], plan, found[1]
+    return best[1:] if best else None
+
+
+def kind_of(name: str) -> str:
+    """Return what a node does.
+
+    One of exchange, broadcast, subquery, cache, write, join, aggregate, python, scan, silent and other.
+    """
+    word = name.split(" ", 1)[0]
+    for kind, is_it in _KINDS:
+        if is_it(word, name):
+            return kind
+    return "other"
+
+
+def _is_codegen(name: str) -> bool:
+    return _CODEGEN.fullmatch(name) is not None
+
+
+_KINDS = (
+    ("silent", lambda word, name: word in _SILENT),
+    ("subquery", lambda word, name: word.startswith("Subquery")),
+    ("write", lambda word, name: _WRITES.match(name) is not None),
+    ("cache", lambda word, name: word == "InMemoryTableScan" or name.startswith("Scan In-memory table")),
+    ("broadcast", lambda word, name: "BroadcastExchange" in word),
+    ("exchange", lambda word, name: "Exchange" in word),
+    ("join", lambda word, name: "Join" in word or word == "CartesianProduct"),
+    ("python", lambda word, name: _PYTHON.search(word) is not None),
+    ("aggregate", lambda word, name: "Aggregate" in word),
+    ("scan", lambda word, name: "Scan" in word or word in ("Range", "LocalRelation", "LogicalRDD")),
+)
