@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 MOST_NODES = 20_000
 MOST_NAME_CHARS = 200
+# Of cached data only this many operators are compared with a stage's, because cached plans may hold each other.
+MOST_CACHED_NODES = 200
 _CODEGEN = re.compile(r"WholeStageCodegen(?: \([0-9]+\))?")
-_FIRST_WORD = re.compile(r"[A-Za-z0-9_]*")
 # Nodes that hold other nodes and do nothing themselves, or nothing that a name should mention.
 _SILENT = frozenset({
     "AdaptiveSparkPlan", "BroadcastQueryStage", "CollectMetrics", "ColumnarToRow", "CommandResult", "Coalesce",
@@ -28,7 +30,6 @@ _WRITES = re.compile(
     r"|WriteToDataSourceV2|WriteToContinuous|ReplaceData|WriteDelta|WriteRows"
     r"|(?:Atomic)?(?:Create|Replace)TableAsSelect"
 )
-_PYTHON = re.compile(r"Python|InPandas|InArrow|InPySpark")
 
 
 @dataclass(frozen=True)
@@ -156,12 +157,11 @@ class QueryPlan:
         if part.output is not None and self.kinds[part.output] != "cache":
             own.append(self.names[part.output])
         cached = [node for node in part.inputs if self.kinds[node] == "cache"]
-        optional = {self.names[node] for node in part.inputs} | {
-            self.names[node] for node in self.below(cached, cached=True)
-        }
+        computed = islice(self.below(cached, cached=True), MOST_CACHED_NODES)
+        optional = {self.names[node] for node in (*part.inputs, *computed)}
         codegen = frozenset(name for name in own if _is_codegen(name))
         silent = _SILENT - _READERS
-        others = frozenset(name for name in own if name not in codegen and _FIRST_WORD.match(name)[0] not in silent)  # type: ignore[index]
+        others = frozenset(name for name in own if name not in codegen and name.split(" ", 1)[0] not in silent)
         return _Scopes(codegen, others, frozenset(optional))
 
     def find(self, scopes: frozenset[str]) -> tuple[tuple[int, ...], Part] | None:
@@ -201,11 +201,9 @@ def kind_of(name: str) -> str:
 
     One of exchange, broadcast, subquery, cache, write, join, aggregate, python, scan, silent and other.
     """
-    word = name.split(" ", 1)[0]
-    for kind, is_it in _KINDS:
-        if is_it(word, name):
-            return kind
-    return "other"
+    if name.split(" ", 1)[0] in _SILENT:
+        return "silent"
+    return next((kind for kind, pattern in _KINDS if pattern.match(name)), "other")
 
 
 def _is_codegen(name: str) -> bool:
@@ -213,14 +211,13 @@ def _is_codegen(name: str) -> bool:
 
 
 _KINDS = (
-    ("silent", lambda word, name: word in _SILENT),
-    ("subquery", lambda word, name: word.startswith("Subquery")),
-    ("write", lambda word, name: _WRITES.match(name) is not None),
-    ("cache", lambda word, name: word == "InMemoryTableScan" or name.startswith("Scan In-memory table")),
-    ("broadcast", lambda word, name: "BroadcastExchange" in word),
-    ("exchange", lambda word, name: "Exchange" in word),
-    ("join", lambda word, name: "Join" in word or word == "CartesianProduct"),
-    ("python", lambda word, name: _PYTHON.search(word) is not None),
-    ("aggregate", lambda word, name: "Aggregate" in word),
-    ("scan", lambda word, name: "Scan" in word or word in ("Range", "LocalRelation", "LogicalRDD")),
+    ("subquery", re.compile(r"Subquery")),
+    ("write", _WRITES),
+    ("cache", re.compile(r"InMemoryTableScan|Scan In-memory table")),
+    ("broadcast", re.compile(r"[^ ]*BroadcastExchange")),
+    ("exchange", re.compile(r"[^ ]*Exchange")),
+    ("join", re.compile(r"[^ ]*Join|CartesianProduct")),
+    ("python", re.compile(r"[^ ]*(?:Python|InPandas|InArrow|InPySpark)")),
+    ("aggregate", re.compile(r"[^ ]*Aggregate")),
+    ("scan", re.compile(r"[^ ]*Scan|(?:Range|LocalRelation|LogicalRDD)(?![^ ])")),
 )

@@ -29,16 +29,16 @@ _MACHINERY = re.compile(
 )
 _STREAM = re.compile(r"\s*(?P<name>[^\n]*?)\s*\bid = [0-9a-f-]{36}\s+runId = [0-9a-f-]{36}\s+batch = (?P<batch>\w+)")
 _CONNECT = "Spark Connect - "
-_FORMATS = frozenset(
-    "avro binaryfile console csv delta foreach hive hudi iceberg in-memory jdbc json kafka memory noop orc parquet "
-    "rate text xml".split()
-)
+_FORMATS = frozenset({
+    "avro", "binaryfile", "console", "csv", "delta", "foreach", "hive", "hudi", "iceberg", "in-memory", "jdbc", "json",
+    "kafka", "memory", "noop", "orc", "parquet", "rate", "text", "xml",
+})  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _CREATING = ("textFile", "wholeTextFiles", "binaryFiles", "hadoopFile", "hadoopRDD", "newAPIHadoopFile",
              "newAPIHadoopRDD", "sequenceFile", "objectFile", "parallelize", "makeRDD", "range")  # fmt: skip
 _HIDDEN_SCOPES = ("WholeStageCodegen", "Exchange", "BroadcastExchange", "AQEShuffleRead", "mapPartitionsInternal",
                   "InMemoryTableScan", "TakeOrderedAndProject", "CollectLimit")  # fmt: skip
-_NO_ACTIONS = frozenset("apply call execute invoke run start".split())
+_NO_ACTIONS = frozenset({"apply", "call", "execute", "invoke", "run", "start"})
 _SOURCES = {"Range": "range", "LocalTableScan": "local rows", "LocalRelation": "local rows", "LogicalRDD": "RDD",
             "Scan ExistingRDD": "RDD", "Scan OneRowRelation": "one row", "MicroBatchScan": "stream"}  # fmt: skip
 _PYTHON = {"BatchEvalPython": "Python UDF", "ArrowEvalPython": "pandas UDF"}
@@ -96,7 +96,8 @@ def name_stage(
     name, title = _short("", text), text.title()
     if not name:
         whole = _whole(plans[-1]) if plans else text
-        name = whole.sources_text(4) or _rdd_operators(scopes, spark_name) or _site(call_site) or f"stage {stage_id}"
+        operators = _clean(_rdd_operators(scopes, spark_name), MOST_NAME_CHARS)
+        name = _clean(whole.sources_text(4), MOST_NAME_CHARS) or operators or _site(call_site) or f"stage {stage_id}"
     return _stage_name(f"q{query_id}: {name}", f"query {query_id}: {title or name}")
 
 
@@ -138,17 +139,16 @@ def _whole(plan: QueryPlan) -> _PartText:
 
 def _stage_name(name: str, title: str) -> StageName:
     name = _clean(name, MOST_NAME_CHARS)
-    fallback = name.split(":", 1)[0] if not _MACHINERY.search(name.split(":", 1)[0]) else "stage"
-    name = _unless_machinery(name, fallback)
+    name = _unless_machinery(name, name.split(":", 1)[0])
     return StageName(name, _unless_machinery(_clean(title, MOST_TITLE_CHARS), name))
 
 
 def _rdd_stage(stage_id: int, scopes: Sequence[str], call_site: str | None, spark_name: str | None) -> StageName:
-    site, operators = _site(call_site), _rdd_operators(scopes, spark_name)
-    name = _unless_machinery(site or operators, "") or f"stage {stage_id}"
+    site, operators = _site(call_site), _clean(_rdd_operators(scopes, spark_name), MOST_TITLE_CHARS)
+    name = _unless_machinery(_clean(site or operators, MOST_NAME_CHARS), f"stage {stage_id}")
     parts = [part for part in (site, operators) if part]
     return StageName(
-        _clean(name, MOST_NAME_CHARS),
+        name,
         _unless_machinery(_clean(f"stage {stage_id}: {'; '.join(parts)}".rstrip(": "), MOST_TITLE_CHARS), name),
     )
 
@@ -166,7 +166,7 @@ def _rdd_operators(scopes: Iterable[str], spark_name: str | None) -> str:
 def _rdd_operator(scope: str) -> str:
     """Return an RDD's scope as a word; an empty text for operators of SQL other than scans."""
     if scope.startswith(("Scan ", "BatchScan ")):
-        return f"scan {_last(_target_of_name(scope)) or _words(scope)}"
+        return f"scan {_last(_target_of_name(scope)) or scope.rsplit(maxsplit=1)[-1].lower()}"
     return "" if scope.startswith(_HIDDEN_SCOPES) else scope
 
 
@@ -221,7 +221,7 @@ class _PartText:
         kinds = {self._plan.kinds[node] for node in self._everything}
         if "join" in kinds:
             return " ⋈ "
-        return " ∪ " if any(self._plan.names[node] == "Union" for node in self._everything) else ", "
+        return " \N{UNION} " if any(self._plan.names[node] == "Union" for node in self._everything) else ", "
 
     def sources_text(self, most_tables: int) -> str:
         """Return the tables joined by what combines them; beyond ``most_tables`` only their number."""
@@ -250,26 +250,24 @@ class _PartText:
         return f"{verb} {tables}".strip()
 
     def _verb(self, output: str | None) -> str:
-        reads_stages = any(self._plan.kinds[node] in ("exchange", "cache") for node in self._part.inputs)
-        if "python" in self._kinds:
-            return "Python on" if self.sources else "Python"
-        if self._words & {"Window", "WindowGroupLimit"}:
-            return "window"
-        if "aggregate" in self._kinds and (reads_stages or output != "exchange"):
-            return "aggregate"
-        if "TakeOrderedAndProject" in self._words:
-            return "top rows of" if self.sources else "top rows"
-        if "Sort" in self._words:
-            return "sort"
-        if "Generate" in self._words:
-            return "generate from" if self.sources else "generate"
-        if self._words & {"CollectLimit", "GlobalLimit"}:
-            return "limit"
-        if "Union" in self._words and len(self.sources) > 1:
-            return ""
-        if any(self._plan.kinds[node] == "exchange" for node in self._part.inputs):
-            return "shuffled"
-        return "scan" if self.sources or "scan" in self._kinds else self._other_step()
+        below = {self._plan.kinds[node] for node in self._part.inputs}
+        finishes = bool(below & {"exchange", "cache"}) or output != "exchange"
+        verbs = (
+            ("python" in self._kinds, "Python on"),
+            (bool(self._words & {"Window", "WindowGroupLimit"}), "window"),
+            ("aggregate" in self._kinds and finishes, "aggregate"),
+            ("TakeOrderedAndProject" in self._words, "top rows of"),
+            ("Sort" in self._words, "sort"),
+            ("Generate" in self._words, "generate from"),
+            (bool(self._words & {"CollectLimit", "GlobalLimit"}), "limit"),
+            ("Union" in self._words and len(self.sources) > 1, ""),
+            ("exchange" in below, "shuffled"),
+            (bool(self.sources) or "scan" in self._kinds, "scan"),
+        )
+        verb = next((verb for is_so, verb in verbs if is_so), None)
+        if verb is None:
+            return self._other_step()
+        return verb if self.sources else verb.removesuffix(" on").removesuffix(" of").removesuffix(" from")
 
     def _other_step(self) -> str:
         steps = [step for node in self._part.nodes if (step := self._step(node))]

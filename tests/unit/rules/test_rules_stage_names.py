@@ -1,0 +1,295 @@
+"""Queries and stages are named by what they do, in words that their user knows."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparkfuse_rules.knowledge.query_plan import QueryPlan, kind_of
+from sparkfuse_rules.knowledge.stage_names import MOST_NAME_CHARS, MOST_TITLE_CHARS, name_query, name_stage
+from tests.logs.queries.names import NamedLog
+
+QUERIES = Path(__file__).parents[2] / "logs" / "queries"
+REAL = sorted(
+    path
+    for path in (QUERIES.parent / "real").rglob("*")
+    if path.is_file() and re.search(r"local-|app-|events_", path.name)
+)
+LOGS = ("spark35", "spark4")
+MACHINERY = re.compile(r"NativeMethodAccessorImpl|CompletableFuture|ThreadPoolExecutor|FutureTask|\$anonfun")
+
+
+def plan(*nodes: tuple[str, int] | tuple[str, int, str]) -> QueryPlan:
+    """A plan of (name, parent) or (name, parent, detail)."""
+    return QueryPlan(
+        [node[0] for node in nodes], [node[1] for node in nodes], [node[2] if len(node) > 2 else "" for node in nodes]
+    )
+
+
+JOINED = plan(
+    ("AdaptiveSparkPlan", -1),
+    ("WholeStageCodegen (4)", 0),
+    ("HashAggregate", 1, "group by l_orderkey"),
+    ("InputAdapter", 2),
+    ("AQEShuffleRead", 3),
+    ("ShuffleQueryStage 1", 4),
+    ("Exchange", 5, "hashpartitioning l_orderkey"),
+    ("WholeStageCodegen (3)", 6),
+    ("HashAggregate", 7, "group by l_orderkey"),
+    ("BroadcastHashJoin", 8, "Inner l_partkey = p_partkey"),
+    ("ColumnarToRow", 9),
+    ("InputAdapter", 10),
+    ("Scan parquet lake.lineitem", 11, "lake.lineitem parquet"),
+    ("BroadcastQueryStage 0", 9),
+    ("BroadcastExchange", 13),
+    ("WholeStageCodegen (1)", 14),
+    ("ColumnarToRow", 15),
+    ("InputAdapter", 16),
+    ("Scan parquet lake.part", 17, "lake.part parquet"),
+)
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_names_of_a_log_are_golden(log) -> None:
+    """Each query and stage of a job of 50 queries has the name that a person has read and accepted."""
+    golden = QUERIES / f"{log}.names.txt"
+    text = "\n".join(NamedLog(QUERIES / f"{log}.zstd").lines()) + "\n"
+    if os.environ.get("SPARKFUSE_WRITE_GOLDEN"):
+        golden.write_text(text)
+
+    assert text == golden.read_text()
+
+
+@pytest.mark.parametrize("path", [*(QUERIES / f"{log}.zstd" for log in LOGS), *REAL], ids=lambda path: path.parent.name)
+def test_no_name_shows_machinery_of_spark(path) -> None:
+    """No name of a real log holds a thread pool, reflection or a generated function, and none is empty."""
+    log = NamedLog(path)
+    lines = list(log.lines())
+
+    assert not [line for line in lines if MACHINERY.search(line)]
+    assert all(log.stage_name(stage).name.rstrip(": ") for stage in log.stages)
+    assert not [line for line in lines if re.match(r"\s*\d* ?(q\d+|stage \d+):? \|", line)]
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_a_stage_keeps_its_name_when_its_query_ends(log) -> None:
+    """A plan version that holds the stage's operators gives the same name as all versions."""
+    named = NamedLog(QUERIES / f"{log}.zstd")
+    differing = 0
+    for stage in named.stages:
+        plans = named.plans.get(stage["sql_execution_id"], [])
+        names = [named.stage_name(stage, plans[:known]) for known in range(1, len(plans) + 1)]
+        last_change = max((place for place in range(1, len(names)) if names[place] != names[place - 1]), default=0)
+        differing += len(set(names[last_change:])) > 1
+
+    assert differing == 0
+
+
+def test_stage_is_named_by_tables_and_operators() -> None:
+    """The short name shows the joined tables, the title all steps and where the result goes."""
+    scopes = ["Exchange", "WholeStageCodegen (3)", "Scan parquet lake.lineitem"]
+    found = name_stage(5, query_id=7, scope_names=scopes, plans=[JOINED], spark_name="count at FutureTask.java:264")
+
+    assert found.name == "q7: lineitem ⋈ part"
+    assert found.title == (
+        "query 7: scan lineitem; broadcast of part; broadcast hash join; "
+        "partial aggregate by l_orderkey → exchange by l_orderkey"
+    )
+
+
+@pytest.mark.parametrize(
+    ("scopes", "name"),
+    [
+        (["BroadcastExchange", "WholeStageCodegen (1)", "Scan parquet lake.part"], "q7: broadcast part"),
+        (["WholeStageCodegen (4)", "AQEShuffleRead", "mapPartitionsInternal"], "q7: aggregate lineitem ⋈ part"),
+        (["mapPartitionsInternal", "parallelize"], "q7: lineitem ⋈ part"),
+    ],
+)
+def test_stage_is_found_by_codegen_number(scopes, name) -> None:
+    """Each stage of a query gets the operators of its own codegen number."""
+    assert name_stage(1, query_id=7, scope_names=scopes, plans=[JOINED]).name == name
+
+
+def test_newest_plan_with_all_operators_is_used() -> None:
+    """A re-plan that no longer holds the operators of a stage does not change its name."""
+    before = plan(("WholeStageCodegen (1)", -1), ("SortMergeJoin", 0), ("Scan a.b", 1, "a.b"), ("Scan c.d", 1, "c.d"))
+    after = plan(("WholeStageCodegen (9)", -1), ("HashAggregate", 0), ("Scan x.y", 1, "x.y"))
+
+    assert name_stage(1, query_id=1, scope_names=["WholeStageCodegen (1)"], plans=[before, after]).name == "q1: b ⋈ d"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "name", "sources", "sink"),
+    [
+        pytest.param([("BatchScan lake.sales.orders", -1, "sales.orders")], "q1: scan orders", "sales.orders", None,
+                     id="Iceberg"),
+        pytest.param([("Scan hive default.orders", -1, "default.orders hive")], "q1: scan orders", "default.orders",
+                     None, id="Hive"),
+        pytest.param([("Scan JDBCRelation((select 1) t) [numPartitions=1]", -1, "jdbc")], "q1: scan jdbc", None, None,
+                     id="query over JDBC"),
+        pytest.param([("CometHashAggregate", -1), ("CometColumnarExchange", 0), ("CometScan parquet a.b", 1, "a.b")],
+                     "q1: aggregate b", "a.b", None, id="another engine"),
+        pytest.param([("Execute SaveIntoDataSourceCommand", -1, "gold/orders")], "q1: write to gold/orders", None,
+                     "gold/orders", id="Delta by path"),
+        pytest.param([("AppendData", -1, "sales.orders parquet"), ("Scan parquet ", 0, "in/a, in/b csv")],
+                     "q1: write parquet to sales.orders", "in/a, in/b", "sales.orders", id="append to Iceberg"),
+        pytest.param([("Execute CreateViewCommand", -1)], "q1: create view", None, None, id="command"),
+        pytest.param([("ShowTables", -1)], "q1: show tables", None, None, id="catalog command"),
+        pytest.param([("Scan parquet spark_catalog.default.orders", -1)], "q1: scan orders", "default.orders", None,
+                     id="no detail"),
+        pytest.param([("Union", -1), ("Scan a.x", 0, "a.x"), ("Scan a.y", 0, "a.y")], "q1: x \N{UNION} y", "a.x, a.y",
+                     None, id="union"),
+        pytest.param([("Range", -1)], "q1: scan range", None, None, id="range"),
+        pytest.param([("LocalTableScan", -1)], "q1: scan local rows", None, None, id="local rows"),
+        pytest.param([], "q1", None, None, id="no plan"),
+    ],
+)  # fmt: skip
+def test_query_is_named_by_sources_and_sink(nodes, name, sources, sink) -> None:
+    """Without a description the query's name shows what it reads or writes."""
+    found = name_query(1, description="save at NativeMethodAccessorImpl.java:0", plans=[plan(*nodes)])
+
+    assert (found.name, found.sources, found.sink) == (name, sources, sink)
+
+
+@pytest.mark.parametrize(
+    ("description", "name"),
+    [
+        ("nightly  reconciliation\nof orders", "q7: nightly reconciliation of orders"),
+        ("SELECT * FROM t WHERE name = 'Smith'", "q7: SELECT * FROM t WHERE name = '?'"),
+        ("collect at /jobs/orders.py:44", "q7: aggregate lineitem ⋈ part"),
+        ("run at ThreadPoolExecutor.java:1136", "q7: aggregate lineitem ⋈ part"),
+        ("Spark Connect - root { project { ...", "q7: aggregate lineitem ⋈ part"),
+        ("\nid = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nrunId = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nbatch = 3",
+         "q7: aggregate lineitem ⋈ part"),
+        ("hourly\nid = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nrunId = 9eb9197a-e670-42a0-aacb-5b3e1c1ad951\nbatch = 3",
+         "q7: stream hourly"),
+        ("", "q7: aggregate lineitem ⋈ part"),
+    ],
+)  # fmt: skip
+def test_description_of_the_user_comes_first(description, name) -> None:
+    """The user's own words name a query; call sites and other texts of Spark do not."""
+    named = name_query(7, description=description, plans=[JOINED]).name
+
+    assert named.replace("q7: lineitem ⋈ part", "q7: aggregate lineitem ⋈ part") == name
+
+
+def test_many_tables_are_counted() -> None:
+    """A short name stays within its bound; tables without room are counted."""
+    nodes = [("SortMergeJoin", -1), *[(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]]
+    found = name_query(123_456, plans=[plan(*nodes)])
+
+    assert found.name == "q123456: a_rather_long_table_0 + 8 more"
+
+
+@pytest.mark.parametrize(
+    ("scopes", "site", "spark_name", "name"),
+    [
+        (["textFile"], "count at words.py:14", "count at /jobs/words.py:14", "count at words.py:14"),
+        (["textFile", "map"], None, "reduceByKey at NativeMethodAccessorImpl.java:0", "textFile → map → reduceByKey"),
+        (["parallelize"], "run at ThreadPoolExecutor.java:1136", "run at ThreadPoolExecutor.java:1136", "parallelize"),
+        (["Scan parquet ", "map"], None, "$anonfun$run$1 at FutureTask.java:264", "scan parquet → map"),
+        ([], None, "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768", "stage 4"),
+        ([], None, None, "stage 4"),
+    ],
+)
+def test_stage_without_a_query_is_named_by_its_line(scopes, site, spark_name, name) -> None:
+    """A stage of an RDD shows the user's line, else its RDD operators, else its number."""
+    assert name_stage(4, scope_names=scopes, call_site=site, spark_name=spark_name).name == name
+
+
+@pytest.mark.parametrize(
+    ("scopes", "name"),
+    [
+        (["Exchange", "Scan parquet lake.orders", "WholeStageCodegen (2)"], "q3: scan orders"),
+        (["SortMergeJoin", "WholeStageCodegen (5)", "Exchange"], "q3: join"),
+        (["WholeStageCodegen", "Exchange"], "q3: count at words.py:14"),
+        (["mapPartitionsInternal"], "q3: count at words.py:14"),
+    ],
+)
+def test_stage_of_a_query_without_plan_is_named_by_its_scopes(scopes, name) -> None:
+    """If no plan of the query is known, the names of the operators say what the stage does."""
+    assert name_stage(8, query_id=3, scope_names=scopes, call_site="count at words.py:14").name == name
+
+
+def test_operators_without_codegen_numbers_are_found_by_name() -> None:
+    """Logs of Spark 2 have no codegen numbers; the names of the other operators find the part."""
+    old = plan(("Exchange", -1), ("WholeStageCodegen", 0), ("SortMergeJoin", 1), ("InputAdapter", 2),
+               ("Exchange", 3), ("WholeStageCodegen", 4), ("Scan a.b", 5, "a.b"), ("InputAdapter", 2),
+               ("Exchange", 7), ("Scan csv ", 8, "in/c csv"))  # fmt: skip
+
+    assert name_stage(1, query_id=1, scope_names=["Scan csv ", "Exchange"], plans=[old]).name == "q1: scan c"
+
+
+@pytest.mark.parametrize(
+    "text", ["a\x00b\x1b[31m", "\u202egpj.exe", "x" * 10_000, "\ud800", "' OR 1=1 --", "\u2028", "💥" * 99]
+)
+def test_hostile_texts_stay_on_one_visible_line(text) -> None:
+    """Control characters and marks that turn the direction of text do not reach a name."""
+    node = plan((f"Scan {text}", -1, text))
+    names = [
+        name_stage(1, query_id=1, scope_names=[text], plans=[node], call_site=text, spark_name=text),
+        name_stage(1, scope_names=[text], call_site=text, spark_name=text),
+        name_query(1, description=text, call_site=text, plans=[node]),
+    ]
+    for name in names:
+        assert 0 < len(name.name) <= MOST_NAME_CHARS
+        assert 0 < len(name.title) <= MOST_TITLE_CHARS
+        assert not [char for char in name.name + name.title if unicodedata.category(char) in ("Cc", "Cf", "Cs")]
+
+
+NODE_NAMES = sorted({*JOINED.names, "Union", "Subquery", "InMemoryTableScan", "AppendData"})
+NODES = st.lists(
+    st.tuples(
+        st.one_of(st.sampled_from(NODE_NAMES), st.text()),
+        st.one_of(st.integers(-2, 30), st.none()),
+        st.text(),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@given(nodes=NODES, scopes=st.lists(st.one_of(st.sampled_from(JOINED.names), st.text())), text=st.text())
+def test_any_plan_has_a_name(nodes, scopes, text) -> None:
+    """No plan, scope or text makes the naming fail, and the same input always gives the same name."""
+    plans = [QueryPlan(*([node[part] for node in nodes] for part in range(3))), QueryPlan((text,), (), ())]
+    arguments = {"query_id": 3, "scope_names": scopes, "plans": plans, "call_site": text, "spark_name": text}
+    first = name_stage(1, **arguments)
+
+    assert first == name_stage(1, **{**arguments, "scope_names": scopes[::-1]})
+    assert first.name
+    assert name_query(1, description=text, call_site=text, plans=plans).name
+    assert name_stage(1, scope_names=scopes, call_site=text, spark_name=text).name
+
+
+@pytest.mark.parametrize("name", ["Project", "InMemoryTableScan"])
+def test_deep_plan_takes_no_time(name) -> None:
+    """A plan of thousands of nodes in one chain is named in less than a second."""
+    nodes = [(f"Exchange {n}" if n % 3 == 0 else name, n - 1) for n in range(6_000)]
+    started = time.monotonic()
+    deep = plan(*nodes)
+    name_stage(1, query_id=1, scope_names=["WholeStageCodegen (1)", "Exchange 3", name], plans=[deep])
+    name_query(1, plans=[deep])
+
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("ShuffleExchange", "exchange"), ("ReusedExchange", "silent"), ("GpuBroadcastExchange", "broadcast"),
+        ("Execute InsertIntoHiveTable", "write"), ("Execute CreateViewCommand", "other"),
+        ("SortAggregate", "aggregate"),
+        ("Scan ExistingRDD", "scan"), ("InMemoryTableScan", "cache"), ("FlatMapGroupsInPandas", "python"),
+        ("SubqueryBroadcast", "subquery"), ("SortMergeJoin(skew=true)", "join"), ("", "other"),
+    ],
+)  # fmt: skip
+def test_kind_of_node(name, kind) -> None:
+    """Nodes of Spark and of engines that replace its operators have their kind."""
+    assert kind_of(name) == kind
