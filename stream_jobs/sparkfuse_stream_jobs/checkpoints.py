@@ -1,4 +1,4 @@
-"""Where a job keeps its checkpoints on disk, and which of them it goes on from."""
+"""Finds the checkpoint from which a job restarts, and removes outdated ones."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ import os
 import shutil
 from pathlib import Path
 
-KEPT = 3
-# How the metadata of every checkpoint begins: org.apache.flink.runtime.checkpoint.Checkpoints.HEADER_MAGIC_NUMBER.
+RETAINED_CHECKPOINTS = 3
+# First bytes of the metadata of a checkpoint: org.apache.flink.runtime.checkpoint.Checkpoints.HEADER_MAGIC_NUMBER.
 _MAGIC = bytes.fromhex("4960672d")
 
 
 def checkpoint_directory(home: Path, name: str) -> Path:
-    """The folder under which the job ``name`` writes all its checkpoints."""
+    """Return the folder in which the job ``name`` writes its checkpoints."""
     return (home / "checkpoints" / name).absolute()
 
 
 def latest_checkpoint(directory: Path) -> Path | None:
-    """The newest complete checkpoint below ``directory``, or None when there is none to go on from.
+    """Return the newest complete checkpoint below ``directory``, or None if there is none.
 
-    Flink writes ``_metadata`` last and renames it into place, so a checkpoint that has a readable one is whole.
-    Each start of a job writes into a folder of its own, hence newest means by time and not by number.
+    Flink writes ``_metadata`` last and renames it into place, so a checkpoint with a readable file is complete.
+    Each start of a job writes into a new folder, so the newest checkpoint is found by time and not by number.
     """
     return next(iter(_complete(directory)), None)
 
 
-def remove_outdated(directory: Path, keep: int = KEPT) -> None:
-    """Remove what killed starts left behind; call it only while no job writes there.
+def remove_outdated(directory: Path, keep: int = RETAINED_CHECKPOINTS) -> None:
+    """Remove the checkpoints of earlier starts, except for the newest ``keep``. No job may write there meanwhile.
 
-    The newest ``keep`` checkpoints stay, with every folder that they mention: an incremental checkpoint goes on using
-    files that an earlier start wrote.
+    Folders that a retained checkpoint mentions stay too: incremental checkpoints use files of earlier starts.
     """
     kept = _complete(directory)[:keep]
     mentioned = b"".join((checkpoint / "_metadata").read_bytes() for checkpoint in kept)
@@ -47,7 +46,7 @@ def _complete(directory: Path) -> list[Path]:
 
 
 def _age_key(metadata: Path) -> tuple[int, int] | None:
-    """What is higher the newer the checkpoint is; None for one that is not whole, or was removed since it was seen."""
+    """Return a key that is higher for newer checkpoints; None if the checkpoint is incomplete or was removed."""
     number = metadata.parent.name.removeprefix("chk-")
     try:
         with metadata.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The Flink environment that both jobs run in: a mini cluster inside this process's JVM."""
+"""The Flink environment of both jobs: a mini cluster in the JVM of this process."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from typing import TYPE_CHECKING
 
 from sparkfuse_contracts.assets import AssetMissingError, asset
 from sparkfuse_contracts.settings import Settings
-from sparkfuse_stream_jobs.checkpoints import KEPT, checkpoint_directory, latest_checkpoint, remove_outdated
+from sparkfuse_stream_jobs.checkpoints import (
+    RETAINED_CHECKPOINTS,
+    checkpoint_directory,
+    latest_checkpoint,
+    remove_outdated,
+)
 from sparkfuse_stream_jobs.errors import MissingPartError
-from sparkfuse_stream_jobs.malloc_arenas import bound_arenas
+from sparkfuse_stream_jobs.malloc_arenas import limit_arenas
 
 if TYPE_CHECKING:
     from pyflink.datastream import StreamExecutionEnvironment
     from pyflink.table import StreamTableEnvironment
 
 FUNCTIONS_JAR = "sparkfuse-flink-functions.jar"
-# The mini cluster takes its heap from the JVM, Flink's own memory options do not size it. A JVM out of memory must die,
-# so that the supervisor starts it again, and not linger. The quick compiler and the plain collector start in half the
-# time and CPU; where facts come by the ten thousand a second, JVM_ARGS without the first pays (docs/benchmarks.md).
-# What a row leaves behind moves among the old after some minutes and is collected when their room is full: left to the
-# machine's memory that room was 258 MB for 87 MB that live, and a job grew for forty minutes until it was.
+# Flink's memory options do not set the heap of the mini cluster; the JVM does. A JVM without memory must exit, so that
+# the supervisor restarts it. The C1 compiler and the serial collector halve the time and CPU of the start. For tens of
+# thousands of facts a second, set JVM_ARGS without TieredStopAtLevel (docs/benchmarks.md). A small young generation
+# keeps the old generation small: with the default sizes it grew to 258 MB for 87 MB of live data.
 DEFAULT_JVM_ARGS = "-Xms256m -Xmn112m -Xmx1g -XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# A window's result must pass within a fraction of a second; with Flink's defaults it takes 1.3 s (docs/benchmarks.md).
+# These keep the delay of a window below a second; with Flink's defaults it is 1.3 s (docs/benchmarks.md).
 LATENCY: Mapping[str, str] = {
     "python.fn-execution.bundle.time": "20",
     "pipeline.auto-watermark-interval": "50 ms",
@@ -36,17 +40,17 @@ STATE: Mapping[str, str] = {
     "state.backend.type": "rocksdb",
     "execution.checkpointing.mode": "EXACTLY_ONCE",
     "execution.checkpointing.incremental": "true",
-    # A checkpoint that fails while the broker is away is no reason to start again; the next one may do.
+    # Checkpoints can fail while the broker is not available; that must not restart the job.
     "execution.checkpointing.tolerable-failed-checkpoints": "5",
-    "execution.checkpointing.num-retained": str(KEPT),
+    "execution.checkpointing.num-retained": str(RETAINED_CHECKPOINTS),
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
-    # The new start owns the checkpoint it came from and deletes it once newer ones have replaced it.
+    # The new start owns the checkpoint that it restores, and deletes it after newer ones exist.
     "execution.state-recovery.claim-mode": "CLAIM",
-    # Without uids on every operator a statement that is added later makes each old checkpoint unusable.
+    # Without a uid on each operator, a new statement makes old checkpoints unusable.
     "table.exec.uid.generation": "ALWAYS",
-    # State is laid out for this many pieces from the first day: it bounds what parallelism can ever become.
+    # The highest parallelism that saved state can be restored with.
     "pipeline.max-parallelism": "128",
-    # A broker that is away for a moment; beyond that the process ends and the supervisor starts it again.
+    # Restarts the job after a short outage of the broker. After more failures the process exits.
     "restart-strategy.type": "failure-rate",
     "restart-strategy.failure-rate.max-failures-per-interval": "3",
     "restart-strategy.failure-rate.failure-rate-interval": "5 min",
@@ -57,10 +61,10 @@ STATE: Mapping[str, str] = {
 def table_environment(
     name: str, settings: Settings, **configuration: str
 ) -> tuple[StreamExecutionEnvironment, StreamTableEnvironment]:
-    """Start the JVM and give the environments of the job ``name``, which goes on from its newest complete checkpoint.
+    """Start the JVM and return the environments of the job ``name``, which restores its newest complete checkpoint.
 
-    ``configuration`` are Flink's keys, which win over the house's: ``**{"parallelism.default": "2"}``.
-    Raises MissingPartError when Java or a jar is not there.
+    ``configuration`` holds Flink options that override the defaults: ``**{"parallelism.default": "2"}``.
+    Raises MissingPartError if Java or a jar is missing.
     """
     values = flink_configuration(name, settings) | configuration
     _prepare_jvm(name, settings)
@@ -77,9 +81,9 @@ def table_environment(
 
 
 def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
-    """Flink's configuration for the job ``name``, with the checkpoint it goes on from if there is one.
+    """Return Flink's configuration for the job ``name``, with the checkpoint to restore if there is one.
 
-    Raises MissingPartError when a jar is not there.
+    Raises MissingPartError if a jar is missing.
     """
     directory = checkpoint_directory(settings.home, name)
     scratch = (settings.home / "scratch" / name).absolute()
@@ -92,7 +96,7 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
         **recovery,
         "execution.checkpointing.interval": f"{settings.checkpoint_ms} ms",
         "execution.checkpointing.dir": directory.as_uri(),
-        # RocksDB's working copy: not in /tmp, where a killed JVM would leave it for ever.
+        # RocksDB's working files; in /tmp they would stay after a kill of the JVM.
         "io.tmp.dirs": str(scratch),
         "pipeline.name": f"sparkfuse {name}",
         "pipeline.jars": ";".join(jar.as_uri() for jar in jars(settings.flink_libs)),
@@ -100,7 +104,7 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
         "parallelism.default": "1",
         "table.local-time-zone": "UTC",
         "python.executable": sys.executable,
-        # Nothing of the mini cluster listens beyond this machine, and on free ports only.
+        # The mini cluster listens on the loopback interface only, on free ports.
         "jobmanager.bind-host": "127.0.0.1",
         "taskmanager.bind-host": "127.0.0.1",
         "rest.address": "127.0.0.1",
@@ -111,9 +115,9 @@ def flink_configuration(name: str, settings: Settings) -> dict[str, str]:
 
 
 def jars(flink_libs: Path) -> list[Path]:
-    """The connectors in ``flink_libs`` and our functions: the build's newest if this is a checkout, else theirs.
+    """Return the connectors in ``flink_libs`` and the jar of the functions, from the build of a checkout if it exists.
 
-    Raises MissingPartError when one of them is not there.
+    Raises MissingPartError if one of them is missing.
     """
     connectors = [jar.absolute() for jar in sorted(flink_libs.glob("*.jar")) if jar.name != FUNCTIONS_JAR]
     functions = [jar for jar in _function_jars(flink_libs) if jar.is_file()]
@@ -127,9 +131,9 @@ def jars(flink_libs: Path) -> list[Path]:
 def create_tables(
     tables: StreamTableEnvironment, settings: Settings, names: Iterable[str], **placeholders: str
 ) -> None:
-    """Create the topics' tables as the contract defines them, ``names`` as in contracts/generated/flink.
+    """Create tables of the contract; ``names`` are the files in contracts/generated/flink.
 
-    ``placeholders`` fill what a file leaves open besides ``{bootstrap}`` and ``{prefix}``.
+    ``placeholders`` are the values of placeholders other than ``{bootstrap}`` and ``{prefix}``.
     """
     filled = {"bootstrap": settings.kafka_bootstrap, "prefix": settings.topic_prefix, **placeholders}
     for name in names:
@@ -137,7 +141,7 @@ def create_tables(
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put ``values`` in the place of ``{key}``; other braces stay as they are."""
+    """Replace each ``{key}`` by its value; other braces stay unchanged."""
     for key, value in values.items():
         template = template.replace("{" + key + "}", value)
     return template
@@ -154,19 +158,19 @@ def _function_jars(flink_libs: Path) -> list[Path]:
 def _prepare_jvm(name: str, settings: Settings) -> None:
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else shutil.which("java")
     if java is None or not Path(java).is_file():
-        raise MissingPartError("Java 17 is needed to run Flink, but there is no java on PATH and none in JAVA_HOME")
+        raise MissingPartError("Flink needs Java 17, but there is no java on PATH and none in JAVA_HOME")
     scratch, logs = (settings.home / "scratch" / name).absolute(), (settings.home / "logs").absolute()
     shutil.rmtree(scratch, ignore_errors=True)
-    # RocksDB keeps its notes beside the JVM's log, under names that no later start uses.
-    for notes in logs.glob(f"*_scratch_{name}_*_LOG*"):
-        notes.unlink(missing_ok=True)
+    # RocksDB writes its logs here under new names at each start.
+    for log in logs.glob(f"*_scratch_{name}_*_LOG*"):
+        log.unlink(missing_ok=True)
     for folder in (scratch, logs):
         folder.mkdir(parents=True, exist_ok=True)
-    given = os.environ.get("JVM_ARGS", DEFAULT_JVM_ARGS)
-    # sparkfuse.job is the mark by which a later start knows a JVM that a killed process left behind.
-    ours = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
-    os.environ["JVM_ARGS"] = " ".join([given, *(argument for argument in ours if argument not in given)])
-    bound_arenas()
+    arguments = os.environ.get("JVM_ARGS", DEFAULT_JVM_ARGS)
+    # A later start uses sparkfuse.job to find the JVM of a killed process.
+    required = [f"-Dsparkfuse.job={name}", f"-Djava.io.tmpdir={scratch}"]
+    os.environ["JVM_ARGS"] = " ".join([arguments, *(argument for argument in required if argument not in arguments)])
+    limit_arenas()
     os.environ.setdefault("FLINK_LOG_DIR", str(logs))
     os.environ.setdefault("LOG4J_PROPERTIES", str(asset("sparkfuse_stream_jobs", "log4j.properties")))
     os.environ.setdefault("FLINK_IDENT_STRING", f"sparkfuse-{name}")

@@ -1,4 +1,4 @@
-"""How many arenas glibc's ``malloc`` keeps for a job: for its JVM, and for the Python that its steps run in."""
+"""Limits the arenas of glibc's ``malloc``, for the JVM of a job and for the Python processes of its steps."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import ctypes
 import os
 
 SETTING = "MALLOC_ARENA_MAX"
-# glibc keeps room that was given back, in eight arenas for each core: of RocksDB in the JVM, so that it grows on beyond
-# RocksDB's bound, and of messages in Python, whose steps are threads.
-MOST = 2
+# glibc does not return freed memory of an arena, and has up to eight arenas per core. With more arenas, the memory of
+# RocksDB in the JVM and of messages in Python keeps growing.
+MAX_ARENAS = 2
 # M_ARENA_MAX of malloc.h.
 _ARENA_MAX = -8
 
 
-def bound_arenas() -> None:
-    """Keep two from now on, here and in processes that are started from here, unless whoever started us said how many.
+def limit_arenas() -> None:
+    """Limit the arenas of this process and its child processes, unless the environment sets a number.
 
-    Threads that have an arena already keep it, so this belongs before the steps. Without glibc nothing happens here.
+    Threads keep an arena that they have, so call this before other threads start. Without glibc it does nothing.
     """
     if SETTING in os.environ:
         return
-    os.environ[SETTING] = str(MOST)
+    os.environ[SETTING] = str(MAX_ARENAS)
     with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, MOST)
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, MAX_ARENAS)

@@ -1,4 +1,4 @@
-"""One Flink job as one process: started once, stopped cleanly, never outlived by its JVM."""
+"""Runs one Flink job as one process: a lock prevents a second one, and its JVM never outlives it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sparkfuse_stream_jobs.checkpoints import checkpoint_directory
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
 
 LOG = logging.getLogger(__name__)
-LOOK_EVERY_SECONDS = 0.5
+POLL_SECONDS = 0.5
 JVM_STOP_SECONDS = 10.0
 JOB_STOP_SECONDS = 15.0
 Submit = Callable[[Settings], contextlib.AbstractContextManager[Any]]
 
 
 def run_job(name: str, submit: Submit) -> int:
-    """Run the job ``name`` until it is told to stop, and give the exit code of the process.
+    """Run the job ``name`` until SIGTERM or SIGINT, and return the exit code of the process.
 
-    ``submit`` starts the job in a context and yields PyFlink's JobClient; leaving the context ends what runs beside it.
-    0: stopped by SIGTERM or SIGINT; 1: the job or its JVM ended by itself; 2 and 3: it could not start.
+    ``submit`` is a context that starts the job and yields PyFlink's JobClient.
+    Exit codes: 0 after a signal; 1 if the job or its JVM ended by itself; 2 and 3 if it could not start.
     """
     _log_to_stderr()
     stop = threading.Event()
@@ -37,31 +37,31 @@ def run_job(name: str, submit: Submit) -> int:
     _stop_on_signals(stop, started)
     try:
         settings = Settings.from_environment()
-        with _only_one(name, settings.home) as lock, submit(settings) as job:
-            jvm = _remember_jvm(lock)
+        with _job_lock(name, settings.home) as lock, submit(settings) as job:
+            jvm = _store_jvm_id(lock)
             started.set()
-            LOG.info("%s runs, its JVM is %d", name, jvm)
+            LOG.info("%s is running; process id of its JVM: %d", name, jvm)
             try:
                 return _watch(name, job, stop, settings)
             finally:
-                # What py4j says of a JVM that we end ourselves helps nobody.
+                # py4j logs errors about the JVM that is ended here on purpose.
                 logging.disable(logging.ERROR)
-                _end(jvm)
+                _end_process(jvm)
     except (StartError, SettingError) as error:
         print(f"sparkfuse {name}: {error}", file=sys.stderr)
         return error.exit_code if isinstance(error, StartError) else StartError.exit_code
     except Exception as error:
-        # Flink looks at the checkpoint before it runs anything, and what it says then is a page of Java.
-        if not is_unfitting_checkpoint(str(error)):
+        # Flink checks the checkpoint before it starts the job, and its message is a long Java stack trace.
+        if not is_incompatible_checkpoint(str(error)):
             raise
-        print(f"sparkfuse {name}: {_of_another_version(name, settings)}", file=sys.stderr)
+        print(f"sparkfuse {name}: {_incompatible_checkpoint_message(name, settings)}", file=sys.stderr)
         return StartError.exit_code
 
 
 def _log_to_stderr() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("sparkfuse_stream_jobs").setLevel(logging.INFO)
-    # PyFlink loads Beam, which complains about clouds that nobody asked for.
+    # PyFlink loads Beam, which logs warnings about cloud file systems.
     logging.getLogger("apache_beam").setLevel(logging.ERROR)
 
 
@@ -69,7 +69,7 @@ def _stop_on_signals(stop: threading.Event, started: threading.Event) -> None:
     def handle(number: int, _frame: object) -> None:
         stop.set()
         if not started.is_set():
-            # Nothing runs yet that would have to be stopped in order; the JVM ends with its parent.
+            # No job runs yet that needs an orderly stop; the JVM ends with this process.
             raise SystemExit(128 + number if number != signal.SIGTERM else 0)
 
     signal.signal(signal.SIGTERM, handle)
@@ -77,16 +77,16 @@ def _stop_on_signals(stop: threading.Event, started: threading.Event) -> None:
 
 
 def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> int:
-    while not stop.wait(LOOK_EVERY_SECONDS):
+    while not stop.wait(POLL_SECONDS):
         try:
             status = str(job.get_job_status().result().name)
-        except Exception as error:  # the JVM is gone or cannot answer: whatever it is, the supervisor starts us again
-            LOG.error("%s: its JVM does not answer: %s", name, _last_line(error))
+        except Exception as error:  # the JVM ended or does not answer; the supervisor restarts this process
+            LOG.error("%s: the JVM does not answer: %s", name, _first_line(error))
             return 1
         if status in {"FAILED", "FINISHED", "CANCELED", "SUSPENDED"}:
-            LOG.error("%s: the job is %s: %s", name, status, _told(name, _reason(job), settings))
+            LOG.error("%s: the job is %s: %s", name, status, _explanation(name, _reason(job), settings))
             return 1
-    LOG.info("%s stops", name)
+    LOG.info("%s is stopping", name)
     cancelling = threading.Thread(target=_cancel, args=(job,), daemon=True)
     cancelling.start()
     cancelling.join(JOB_STOP_SECONDS)
@@ -96,60 +96,60 @@ def _watch(name: str, job: Any, stop: threading.Event, settings: Settings) -> in
 def _cancel(job: Any) -> None:
     try:
         job.cancel().result()
-    except Exception as error:  # the JVM is ended next, and the checkpoint is what counts
-        LOG.warning("the job could not be cancelled: %s", _last_line(error))
+    except Exception as error:  # the JVM is ended next, and the job restarts from its checkpoint
+        LOG.warning("the job could not be cancelled: %s", _first_line(error))
 
 
-def _told(name: str, reason: str, settings: Settings) -> str:
-    """The reason with what can be done about it."""
-    if not is_unfitting_checkpoint(reason):
-        return f"{reason}; more in {settings.home / 'logs'}"
-    return _of_another_version(name, settings)
+def _explanation(name: str, reason: str, settings: Settings) -> str:
+    """Return the reason with a hint what to do."""
+    if not is_incompatible_checkpoint(reason):
+        return f"{reason}; details are in {settings.home / 'logs'}"
+    return _incompatible_checkpoint_message(name, settings)
 
 
-def _of_another_version(name: str, settings: Settings) -> str:
+def _incompatible_checkpoint_message(name: str, settings: Settings) -> str:
     directory = checkpoint_directory(settings.home, name)
-    return f"its checkpoint is of another version of the job; remove {directory} to begin without what it remembers"
+    return f"its checkpoint is of another version of the job; remove {directory} to start without saved state"
 
 
-def is_unfitting_checkpoint(reason: str) -> bool:
-    """Whether a job ended because the steps of its checkpoint are not those that it has, as Flink says it."""
+def is_incompatible_checkpoint(reason: str) -> bool:
+    """Whether Flink's message reports a checkpoint with other operators than the job has."""
     return "Cannot map checkpoint/savepoint state for operator" in reason
 
 
 def _reason(job: Any) -> str:
     try:
         job.get_job_execution_result().result()
-    except Exception as error:  # only its text is of use here
+    except Exception as error:  # the message is the result
         causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by:")]
-        return (causes[-1].removeprefix("Caused by:").strip() if causes else _last_line(error))[:500]
-    return "it has nothing more to read"
+        return (causes[-1].removeprefix("Caused by:").strip() if causes else _first_line(error))[:500]
+    return "its input has ended"
 
 
-def _last_line(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:300]
 
 
 @contextlib.contextmanager
-def _only_one(name: str, home: Path) -> Iterator[IO[str]]:
-    """Hold the job's lock; a JVM that a killed process left behind is ended before the job is started again."""
+def _job_lock(name: str, home: Path) -> Iterator[IO[str]]:
+    """Hold the lock of the job, and end the JVM of an earlier process that was killed."""
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"{name}.lock"
     with path.open("a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise MissingPartError(f"the job runs already: {path} is held by another process") from error
+            raise MissingPartError(f"the job is already running: another process holds {path}") from error
         lock.seek(0)
-        left = lock.read().strip()
-        if left.isdigit() and _is_our_jvm(int(left)):
-            LOG.warning("ending the JVM %s that an earlier process left behind", left)
-            _end(int(left))
+        previous = lock.read().strip()
+        if previous.isdigit() and _is_sparkfuse_jvm(int(previous)):
+            LOG.warning("ending JVM %s of an earlier process that was killed", previous)
+            _end_process(int(previous))
         yield lock
 
 
-def _remember_jvm(lock: IO[str]) -> int:
+def _store_jvm_id(lock: IO[str]) -> int:
     from pyflink.java_gateway import get_gateway
 
     number = int(get_gateway().jvm.java.lang.ProcessHandle.current().pid())
@@ -160,7 +160,7 @@ def _remember_jvm(lock: IO[str]) -> int:
     return number
 
 
-def _is_our_jvm(number: int) -> bool:
+def _is_sparkfuse_jvm(number: int) -> bool:
     try:
         command = Path(f"/proc/{number}/cmdline").read_bytes()
     except OSError:
@@ -168,8 +168,8 @@ def _is_our_jvm(number: int) -> bool:
     return b"-Dsparkfuse.job=" in command
 
 
-def _end(number: int) -> None:
-    """End the JVM and wait until it is gone: its successor must not find it writing."""
+def _end_process(number: int) -> None:
+    """End the JVM and wait until it has exited, because the next one uses the same files."""
     for order in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.kill(number, order)

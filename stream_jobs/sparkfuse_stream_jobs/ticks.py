@@ -1,4 +1,4 @@
-"""The pipeline's clock: a Tick a second into every partition, so that windows close when nothing else arrives."""
+"""Sends a Tick per second to each partition, so that windows close when no facts arrive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkfuse_contracts.topics import topic_name
 
 LOG = logging.getLogger(__name__)
 INTERVAL_MS = 1000
-# A tick that arrives this long after a window's end closes it: late enough to be behind it, early enough not to matter.
+# How long after the end of a window a tick arrives; it must arrive after the end, and soon.
 PHASE_MS = 20
 _SEED = 0x9747B28C
 _MIX = 0x5BD1E995
@@ -24,7 +24,7 @@ _WORD = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Kafka's hash of a record's key, as org.apache.kafka.common.utils.Utils.murmur2, without its sign bit."""
+    """Return Kafka's hash of a key, as org.apache.kafka.common.utils.Utils.murmur2 without the sign bit."""
     value = (_SEED ^ len(data)) & _WORD
     whole = len(data) - len(data) % 4
     for start in range(0, whole, 4):
@@ -37,8 +37,8 @@ def murmur2(data: bytes) -> int:
     return (value ^ value >> 15) & 0x7FFFFFFF
 
 
-def clock_names(*partitions: int) -> list[str]:
-    """Application ids whose keys reach every partition of topics with that many ``partitions`` each."""
+def clock_app_ids(*partitions: int) -> list[str]:
+    """Return application ids whose keys reach each partition of topics with these numbers of ``partitions``."""
     wanted = {(topic, number) for topic, count in enumerate(partitions) for number in range(count)}
     names: list[str] = []
     candidate = 0
@@ -53,19 +53,19 @@ def clock_names(*partitions: int) -> list[str]:
 
 
 class BrokerClock:
-    """How far the broker's clock is ahead of ours, the way to it included, from the stamps on what was sent."""
+    """Estimates how far the broker's clock is ahead of the local clock, including the time to send a record."""
 
     def __init__(self) -> None:
         self._ahead_ms: deque[float] = deque(maxlen=30)
 
-    def stamped(self, sent_ms: float, arrived_ms: float) -> None:
-        """Learn from a record that was sent at ``sent_ms`` of our clock and stamped with ``arrived_ms`` of theirs."""
+    def add_sample(self, sent_ms: float, arrived_ms: float) -> None:
+        """Add a record that was sent at ``sent_ms`` (local clock) and stored at ``arrived_ms`` (broker clock)."""
         self._ahead_ms.append(arrived_ms - sent_ms)
 
     def next_tick_ms(self, now_ms: float, interval_ms: int) -> float:
-        """When to send next, by our clock, to arrive PHASE_MS after a multiple of the interval by theirs.
+        """Return when to send, by the local clock, to arrive PHASE_MS after a multiple of the interval at the broker.
 
-        A record that was held up once says nothing of the way, hence the shortest of the last ones counts.
+        The shortest of the last delays is used, so that one delayed record has no effect.
         """
         ahead = min(self._ahead_ms, default=0.0)
         multiple = (now_ms + ahead - PHASE_MS) // interval_ms + 1
@@ -73,9 +73,9 @@ class BrokerClock:
 
 
 class Ticks:
-    """Sends ticks from a thread of its own while the context is open.
+    """Sends ticks from a separate thread while the context is open.
 
-    A tick that cannot be delivered is given up after a few seconds: the next one does the same work.
+    A tick that cannot be delivered is dropped after a few seconds, because the next tick replaces it.
     """
 
     def __init__(self, settings: Settings, names: list[str], count: Callable[[], None] = lambda: None) -> None:
@@ -121,10 +121,10 @@ class Ticks:
 
     def _send(self, now_ms: float) -> None:
         def delivered(error: Any, message: Any) -> None:
-            self._told(error)
+            self._log_delivery(error)
             if error is None:
                 self._count()
-                self._clock.stamped(now_ms, message.timestamp()[1])
+                self._clock.add_sample(now_ms, message.timestamp()[1])
 
         for name in self._names:
             fact = fact_pb2.Fact(event_time_ms=int(now_ms), app_id=name, collector="clock")
@@ -132,11 +132,11 @@ class Ticks:
             try:
                 self._producer.produce(self._topic, fact.SerializeToString(), name, on_delivery=delivered)
             except BufferError as error:
-                self._told(error)
+                self._log_delivery(error)
 
-    def _told(self, error: object) -> None:
+    def _log_delivery(self, error: object) -> None:
         if error is not None and not self._failing:
-            LOG.warning("ticks do not reach %s: %s", self._topic, error)
+            LOG.warning("cannot send ticks to %s: %s", self._topic, error)
         if error is None and self._failing:
-            LOG.info("ticks reach %s again", self._topic)
+            LOG.info("ticks are sent to %s again", self._topic)
         self._failing = error is not None

@@ -1,4 +1,4 @@
-"""Looks at the topics before a job starts: a wrong setting shows as wrong sums much later."""
+"""Checks the topics before a job starts, because a wrong setting would cause wrong sums later."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CHECKED = "message.timestamp.type"
 
 
 def check_topics(settings: Settings, names: Iterable[str]) -> dict[str, int]:
-    """Number of partitions of each topic of ``names`` (behind the prefix), once all are as the contract wants them.
+    """Check the topics ``names`` (without the prefix) and return the number of partitions of each.
 
-    Raises MissingPartError when the broker does not answer, a topic is not there, or its records would not carry
-    the time at which they arrived.
+    Raises MissingPartError if the broker does not answer, a topic is missing, or a topic does not store the arrival
+    time of its records.
     """
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    # The client's own complaints about an unreachable broker are many lines; ours is one.
+    # Silences the client, which logs many lines about an unreachable broker.
     quiet = logging.getLogger("sparkfuse.quiet")
     quiet.setLevel(logging.CRITICAL + 1)
     client = AdminClient({"bootstrap.servers": settings.kafka_bootstrap}, logger=quiet)
@@ -38,7 +38,7 @@ def check_topics(settings: Settings, names: Iterable[str]) -> dict[str, int]:
     if missing:
         raise MissingPartError(
             f"Kafka at {settings.kafka_bootstrap} has no topic {', '.join(missing)}: "
-            "`sparkfuse up` creates them, or create them as contracts/topics.yaml says"
+            "`sparkfuse up` creates them, or create them as described in contracts/topics.yaml"
         )
     for name, full in full_names.items():
         _check_time(client, full, topics()[name].config.get(CHECKED))
@@ -46,7 +46,7 @@ def check_topics(settings: Settings, names: Iterable[str]) -> dict[str, int]:
 
 
 def _known_topics(client: Any, wanted: set[str]) -> dict[str, Any]:
-    """All topics; looks again for a moment when one is missing, since a new one takes a while to be told."""
+    """Return all topics. If one is missing, repeat for a while, because a new topic is not visible at once."""
     deadline = time.monotonic() + NEW_TOPIC_SECONDS
     while True:
         known: dict[str, Any] = client.list_topics(timeout=TIMEOUT_SECONDS).topics
@@ -65,6 +65,7 @@ def _check_time(client: Any, full_name: str, wanted: str | None) -> None:
     found = settings[CHECKED].value
     if found != wanted:
         raise MissingPartError(
-            f"topic {full_name} has {CHECKED}={found}, but windows need {wanted}, since a sender's clock may be wrong: "
-            f"kafka-configs --alter --entity-type topics --entity-name {full_name} --add-config {CHECKED}={wanted}"
+            f"topic {full_name} has {CHECKED}={found}, but the windows job needs {wanted}, because sender clocks can "
+            f"be wrong: kafka-configs --alter --entity-type topics --entity-name {full_name} "
+            f"--add-config {CHECKED}={wanted}"
         )

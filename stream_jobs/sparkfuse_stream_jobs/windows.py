@@ -1,6 +1,6 @@
-"""The windows job: facts in, rows of the live views out, all of it SQL and Java functions.
+"""The windows job, which aggregates facts to rows of the live views, in SQL and Java functions.
 
-``python -m sparkfuse_stream_jobs.windows`` runs it until it is told to stop.
+``python -m sparkfuse_stream_jobs.windows`` runs it until SIGTERM or SIGINT.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
 from sparkfuse_stream_jobs.process import run_job
-from sparkfuse_stream_jobs.ticks import Ticks, clock_names
+from sparkfuse_stream_jobs.ticks import Ticks, clock_app_ids
 from sparkfuse_stream_jobs.topic_check import check_topics
 from sparkfuse_stream_jobs.windows_metrics import serve_metrics
 
@@ -35,7 +35,7 @@ FUNCTIONS: Mapping[str, str] = {
     "application_fold": "application.ApplicationFold",
 }
 TABLES = ("facts", "live_rows")
-# In the order of a fact's way; each file is named after the view that it defines.
+# In the order of the data flow; each file has the name of its view.
 VIEWS = (
     "stage_facts",
     "stage_windows",
@@ -47,22 +47,22 @@ VIEWS = (
     "forwarded_facts",
     "application_inputs",
 )
-# New statements go to the end: put before others they would take over their uids, and with these the wrong state.
+# Add new statements at the end: uids follow the order, so an earlier place would restore the wrong state.
 INSERTS = ("insert_live", "insert_dead_letters")
-# Every partition gets a tick a second, so one that is silent for this long has lost its leader: better late than lost.
+# A partition without records for this long is ignored by the watermark. Each one gets a tick per second, so it has lost
+# its leader.
 IDLE_MS = 60_000
-# RocksDB's blocks and what is not yet written, and the windows' buffers, have this together. What waits for the end of
-# its window is gone again before it is written if there is room; with Flink's 128 MB a fleet's state is written, merged
-# and read from disk all the time (docs/benchmarks.md).
+# Shared by RocksDB's cache and write buffers, and the buffers of the windows. Inputs that wait for the end of a window
+# are removed before they are flushed, if there is room; with Flink's 128 MB they are flushed (docs/benchmarks.md).
 MANAGED_MEMORY = "384m"
 
 
 def define(
     tables: StreamTableEnvironment, settings: Settings, read: Callable[[str, Settings], str] | None = None
 ) -> StatementSet:
-    """Define the job's functions, tables and views in ``tables`` and give its inserts, not yet executed.
+    """Define the functions, tables and views of the job in ``tables``, and return its inserts without executing them.
 
-    ``read`` gives the SQL of a name, in place of ``statement``, to those who try the job on other facts.
+    ``read`` returns the SQL of a name and replaces ``statement``, for tests and benchmarks with other facts.
     """
     text = read or statement
     for name, java_class in FUNCTIONS.items():
@@ -71,7 +71,7 @@ def define(
     for name in TABLES:
         tables.execute_sql(text(name, settings))
     for name in VIEWS:
-        # A view made by SQL text is validated anew where it is used, which Flink 2.3 cannot do with a process function.
+        # A view from SQL text is validated again when it is used, which fails in Flink 2.3 for process table functions.
         tables.create_temporary_view(name, tables.sql_query(text(name, settings)))
     inserts = tables.create_statement_set()
     for name in INSERTS:
@@ -80,7 +80,7 @@ def define(
 
 
 def statement(name: str, settings: Settings) -> str:
-    """The SQL of stream_jobs/sql/<name>.sql with its placeholders filled."""
+    """Return the SQL of stream_jobs/sql/<name>.sql with the values of its placeholders."""
     values = {
         "bootstrap": settings.kafka_bootstrap,
         "prefix": settings.topic_prefix,
@@ -93,16 +93,16 @@ def statement(name: str, settings: Settings) -> str:
 
 @contextlib.contextmanager
 def submit(settings: Settings) -> Iterator[Any]:
-    """Start the job and its clock; yields the job's client.
+    """Start the job and its ticks, and yield the client of the job.
 
-    Raises MissingPartError when a topic, a jar, Java or the broker is not as it must be.
+    Raises MissingPartError if a topic, a jar, Java or the broker is missing or wrongly configured.
     """
     partitions = check_topics(settings, ["facts", "live", "dead-letters"])
     _, tables = table_environment("windows", settings, **{"taskmanager.memory.managed.size": MANAGED_MEMORY})
     result = define(tables, settings).execute()
-    # Only now: whoever waits for our metrics to answer waits for the job to run.
+    # Metrics start after the job, because the supervisor takes them as the sign that the job runs.
     sent = serve_metrics(settings)
-    with Ticks(settings, clock_names(partitions["facts"], partitions["live"]), sent.inc):
+    with Ticks(settings, clock_app_ids(partitions["facts"], partitions["live"]), sent.inc):
         yield result.get_job_client()
 
 

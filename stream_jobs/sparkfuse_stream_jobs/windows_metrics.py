@@ -1,4 +1,4 @@
-"""The windows job's metrics: counted in the JVM window by window, served by the launcher when Prometheus asks."""
+"""The metrics of the windows job, which the JVM counts and the launcher serves to Prometheus."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Counts(NamedTuple):
 
 
 class JvmCounters:
-    """Asks the JVM at each scrape; says nothing before the first window."""
+    """Reads the counters of the JVM at each scrape; has no metrics before the first window."""
 
     def collect(self) -> Iterable[Metric]:
-        """The metrics of this moment."""
+        """Return the current metrics."""
         try:
             counts = _counts()
-        except Exception:  # the JVM is gone: the process's end tells it, and an alert on its absence
+        except Exception:  # the JVM ended; the process exits too, and an alert reports its absence
             return
         if counts is None:
             return
@@ -52,9 +52,9 @@ class JvmCounters:
 
 
 def serve_metrics(settings: Settings) -> Counter:
-    """Serve the metrics on the port of the settings, if any, and give the counter of sent ticks.
+    """Serve the metrics on the configured port, if any, and return the counter of sent ticks.
 
-    Raises MissingPartError when the port is taken.
+    Raises MissingPartError if the port is in use.
     """
     registry = CollectorRegistry()
     ticks = Counter(metric_names.TICKS_SENT.name, metric_names.TICKS_SENT.help, registry=registry)
@@ -70,5 +70,5 @@ def serve_metrics(settings: Settings) -> Counter:
 def _counts() -> Counts | None:
     from pyflink.java_gateway import get_gateway
 
-    told = get_gateway().jvm.java.lang.System.getProperty(PROPERTY)
-    return Counts(*map(int, str(told).split())) if told else None
+    text = get_gateway().jvm.java.lang.System.getProperty(PROPERTY)
+    return Counts(*map(int, str(text).split())) if text else None

@@ -1,5 +1,5 @@
--- The windows of each application, those in which nothing came of it too: that a window passed without a word is said
--- by the ticks of the partition that its facts come from, so no time passes while broker or job are away.
+-- The windows of each application, including quiet ones, in which none of its facts arrived.
+-- Quiet windows follow from the ticks of the application's partition, so there are none while broker or job are down.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, rowtime AS happened_at, quiet, lanes, samples, pauses, health
 FROM application_clock_of(

@@ -1,5 +1,4 @@
--- What ApplicationClock is told, partition by partition: windows in which anything came of an application, the ends of
--- applications, and the ticks.
+-- The inputs of ApplicationClock, by partition: windows of applications with facts, ends of applications, and ticks.
 SELECT
   kafka_partition, cluster, tenant, app_id, app_attempt, app_start_ms, happened_at,
   FALSE AS ticked, FALSE AS ended, lanes, samples, pauses, health

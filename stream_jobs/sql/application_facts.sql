@@ -1,4 +1,4 @@
--- Every fact of every application, as far as the application as a whole is concerned.
+-- Every fact of every application, with the columns that concern the application as a whole.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms, collector, lane, seq,
   kafka_partition,

@@ -1,4 +1,4 @@
--- All that is said of an application, one thing in a row.
+-- All inputs of ApplicationFold: forwarded facts, stage updates and windows of the clock.
 SELECT cluster, tenant, app_id, app_attempt, app_start_ms, happened_at, fact,
   CAST(NULL AS BYTES) AS stage_update, CAST(NULL AS BOOLEAN) AS quiet, CAST(NULL AS BYTES) AS lanes,
   CAST(NULL AS BYTES) AS samples, CAST(NULL AS BYTES) AS pauses, CAST(NULL AS BYTES) AS health

@@ -1,5 +1,5 @@
--- What one window says of one application: which numbered facts came, of each executor the last sample and the one
--- with the longest pause of the collector, and the last word of each collector on itself.
+-- One window of one application: the sequence numbers that arrived; for each executor the last sample and the sample
+-- with the longest GC pause; and the last health fact of each collector.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, kafka_partition, window_time AS happened_at,
   sequence_numbers(collector, lane, seq) AS lanes,

@@ -1,6 +1,6 @@
--- What the windows read of the topic facts: only the columns they use, since what is declared is what is converted.
--- The time of everything here is the arrival at the broker (LogAppendTime), which rises within a partition;
--- 1 ms is held back because the records of one batch share their time.
+-- The topic facts, with only the columns that the windows job uses, because each declared column is converted.
+-- The event time is the arrival at the broker (LogAppendTime), which never decreases within a partition.
+-- The watermark is 1 ms behind, because all records of a batch have the same arrival time.
 CREATE TEMPORARY TABLE facts (
   cluster STRING,
   tenant STRING,

@@ -1,6 +1,5 @@
--- Starts and ends, which are passed on behind the last row that they close, the ticks, and what executors may have,
--- which ApplicationFold keeps for itself.
--- They are not windowed, so that one that comes late is late and not lost.
+-- Starts, ends, plans and ticks, which ApplicationFold forwards in order with its rows, and resource profiles, which it
+-- uses itself. They are not windowed, so that a late fact is delayed and not lost.
 SELECT cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at AS happened_at, `value` AS fact
 FROM facts
 WHERE application_started IS NOT NULL OR application_ended IS NOT NULL

@@ -1,4 +1,4 @@
--- Records that are no facts, with their reason and origin; seen_ms is the arrival, so that a replay says the same.
+-- Records that are not facts, with reason and origin; seen_ms is the arrival, so that a replay writes the same row.
 INSERT INTO dead_letters
 SELECT
   'windows', '{prefix}.facts', kafka_partition, kafka_offset, undecodable.reason, undecodable.payload,

@@ -1,4 +1,4 @@
--- One sink for all rows, in the order that ApplicationFold gives them.
+-- One sink for all rows, which keeps the order in which ApplicationFold emits them.
 INSERT INTO live_rows
 SELECT app_id, live_row
 FROM application_fold(

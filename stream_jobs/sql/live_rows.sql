@@ -1,4 +1,4 @@
--- The topic live, as its writer sees it: ApplicationFold makes the whole LiveRow, so the table has it in one column.
+-- The topic live for writing: ApplicationFold encodes the LiveRow, so the table has one column for it.
 CREATE TEMPORARY TABLE live_rows (
   app_id STRING,
   live_row BYTES

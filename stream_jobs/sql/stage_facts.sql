@@ -1,6 +1,6 @@
--- Every fact that belongs to a stage attempt, flat.
--- Spark ends a task a second time as Resubmitted when the executor that held its output is lost: no attempt ended
--- then, so such a fact counts as no end; it takes back one success from the count that is held against num_tasks.
+-- Every fact of a stage attempt, as flat columns.
+-- If an executor with the output of a task is lost, Spark reports a second end of the task with the class Resubmitted.
+-- No attempt ended then, so it does not count as an end; it subtracts one success from the count of first successes.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, arrived_at, event_time_ms,
   COALESCE(task_ended.stage_id, task_started.stage_id, task_progress.stage_id,

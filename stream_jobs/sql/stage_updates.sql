@@ -1,4 +1,4 @@
--- The whole truth of each stage attempt that had stage_update in a window, with its running tasks: encoded StageUpdate.
+-- The state of each stage attempt that changed in a window, with its running tasks, as an encoded StageUpdate.
 SELECT cluster, tenant, app_id, app_attempt, app_start_ms, rowtime AS happened_at, stage_update
 FROM stage_fold(
   input => TABLE stage_windows

@@ -1,5 +1,5 @@
--- What one window says of one stage attempt: a partial that StageFold adds to the stage so far.
--- Columns that add up from window to window have the name of their column in stage_live.
+-- One window of one stage attempt, which StageFold adds to the state of the stage.
+-- Columns that are summed over windows have the names of their columns in stage_live.
 SELECT
   cluster, tenant, app_id, app_attempt, app_start_ms, stage_id, stage_attempt, window_time AS happened_at,
   COUNT(ended_id) AS finished_tasks,

@@ -1,4 +1,4 @@
-"""A windows job on the shared broker, started and killed as the supervisor does it."""
+"""Jobs on the shared broker, started and killed as the supervisor does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ START_SECONDS = 240
 class RunningJob:
     """One process of a job and its JVM.
 
-    ``environment`` is the whole of the job's settings; its output goes to ``log``.
+    ``environment`` holds all settings of the job; its output is written to ``log``.
     """
 
     def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:
@@ -37,7 +37,7 @@ class RunningJob:
         wait_for(self._runs, START_SECONDS, f"the job to run; see {self._log}")
 
     def kill(self) -> None:
-        """End launcher and JVM as a dying machine does: at once, nothing said."""
+        """Kill launcher and JVM at once, as a crash of the machine does."""
         java = self.java()
         self._process.kill()
         os.kill(java, signal.SIGKILL)
@@ -45,16 +45,16 @@ class RunningJob:
         wait_for(lambda: not alive(java), 60, "the JVM to be gone")
 
     def stop(self) -> int:
-        """End it in order; gives its exit code."""
+        """Stop the job with SIGTERM and return its exit code."""
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(120)
 
     def exit_code(self) -> int | None:
-        """Its exit code once it has ended."""
+        """Return the exit code, or None while the process runs."""
         return self._process.poll()
 
     def java(self) -> int:
-        """Process id of its JVM."""
+        """Return the process id of the JVM."""
         return int(self._lock.read_text())
 
     def _runs(self) -> bool:
@@ -65,7 +65,7 @@ class RunningJob:
 
 @pytest.fixture(scope="module")
 def start_job() -> Iterator[Callable[[str, dict[str, str], Path], RunningJob]]:
-    """A function that starts a job's module; whatever still runs at the end is ended."""
+    """Return a function that starts the module of a job; running jobs are stopped after the tests."""
     jobs: list[RunningJob] = []
 
     def start(module: str, environment: dict[str, str], log: Path) -> RunningJob:

@@ -1,4 +1,4 @@
-"""An application told fact by fact, so that what the windows must say of it can be worked out by hand."""
+"""An application of scripted facts, for which the expected rows can be computed by hand."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EXECUTOR = "executor-1-0b0b0b0b"
 
 
 class ScriptedApplication:
-    """Numbers facts as a collector does and sends them to one topic, in one order.
+    """Numbers facts as a collector does, and sends them to one topic in order.
 
-    ``start_ms`` is the application's own clock, which may be far from the broker's.
+    ``start_ms`` is the start by the application's clock, which can differ from the broker's clock.
     """
 
     def __init__(self, bootstrap: str, topic: str, app_id: str, start_ms: int) -> None:
@@ -26,13 +26,13 @@ class ScriptedApplication:
                 "bootstrap.servers": bootstrap,
                 "partitioner": "murmur2_random",
                 "enable.idempotence": True,
-                # What is told until `flush` is one batch, hence of one moment and in one window.
+                # All facts until `flush` are one batch, so they have one arrival time and belong to one window.
                 "linger.ms": 60_000,
             }
         )
         self._next: dict[tuple[str, str], int] = defaultdict(int)
 
-    def tell(self, kind: str, /, *, collector: str = DRIVER, lane: str = "bulk", **values: Any) -> None:
+    def send_fact(self, kind: str, /, *, collector: str = DRIVER, lane: str = "bulk", **values: Any) -> None:
         """Send one fact of ``kind`` with ``values`` as its fields."""
         fact = fact_pb2.Fact(
             event_time_ms=self.start_ms,
@@ -50,7 +50,7 @@ class ScriptedApplication:
         self.send(fact.SerializeToString())
 
     def drop(self, collector: str = DRIVER, lane: str = "bulk") -> int:
-        """Use up the lane's next number, as for a fact that finds no room."""
+        """Use the next number of the lane, as for a dropped fact, and return it."""
         number = self._next[collector, lane]
         self._next[collector, lane] += 1
         return number
@@ -60,7 +60,7 @@ class ScriptedApplication:
         self._producer.produce(self._topic, value, self.app_id)
 
     def flush(self) -> None:
-        """Send what was told, at once, and wait until the broker has all of it."""
+        """Send all queued facts and wait until the broker has them."""
         assert self._producer.flush(30) == 0
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""One run of the windows job over real Kafka and Flink's mini cluster, killed in the middle, and what it left."""
+"""The rows of one run of the windows job, with real Kafka and Flink, and a kill in the middle."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint
 from sparkfuse_stream_jobs.ticks import murmur2
 from tests.integration.stream_jobs.scripted_application import ScriptedApplication
-from tests.integration.stream_jobs.scripted_orders import STAGE, begin, finish, go_on
-from tests.integration.stream_jobs.scripted_trouble import Trouble
+from tests.integration.stream_jobs.scripted_failures import FailingApplication
+from tests.integration.stream_jobs.scripted_orders import STAGE, begin, continue_run, finish
 from tests.integration.stream_jobs.windows_seen import Seen
 from tests.waiting import wait_for
 
@@ -27,7 +27,7 @@ TEN_MINUTES_MS = 600_000
 
 @pytest.fixture(scope="module")
 def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_job: Any) -> Iterator[Seen]:
-    """What the job made of the scripted applications, over a kill -9 of launcher and JVM."""
+    """The output of the job for the scripted applications, across a kill -9 of launcher and JVM."""
     prefix, home = f"test-{uuid.uuid4().hex[:10]}", tmp_path_factory.mktemp("windows")
     environment = {
         "SPARKFUSE_HOME": str(home),
@@ -41,12 +41,12 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
     job.wait_until_running()
     orders, twice = applications(kafka_bootstrap, f"{prefix}.facts")
     begin(orders, seen)
-    tell_twice(twice, seen)
-    trouble = Trouble(kafka_bootstrap, f"{prefix}.facts", seen)
-    trouble.begin()
+    send_twice(twice, seen)
+    failing = FailingApplication(kafka_bootstrap, f"{prefix}.facts", seen)
+    failing.begin()
     wait_for_checkpoint(home)
-    go_on(orders, seen)
-    trouble.outlive()
+    continue_run(orders, seen)
+    failing.end()
     seen.rows_before_kill = len(seen.live)
     job.kill()
     finish(orders)
@@ -61,21 +61,21 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
 
 
 def applications(bootstrap: str, topic: str) -> tuple[ScriptedApplication, ScriptedApplication]:
-    """Both in one partition, so that the other is idle; the first lives ten minutes behind the broker's clock."""
+    """Return two applications in one partition; the clock of the first is ten minutes behind the broker's."""
     now_ms = int(time.time() * 1000)
-    place = murmur2(b"orders") % 2
-    second = next(name for name in (f"twice-{n}" for n in range(20)) if murmur2(name.encode()) % 2 == place)
+    partition = murmur2(b"orders") % 2
+    second = next(name for name in (f"twice-{n}" for n in range(20)) if murmur2(name.encode()) % 2 == partition)
     return (
         ScriptedApplication(bootstrap, topic, "orders", now_ms - TEN_MINUTES_MS),
         ScriptedApplication(bootstrap, topic, second, now_ms),
     )
 
 
-def tell_twice(app: ScriptedApplication, seen: Seen) -> None:
-    """A stage of one task whose end is told twice, as when two collectors watched it."""
-    app.tell("stage_started", stage_id=0, stage_attempt=0, name="s", num_tasks=1, submitted_ms=app.start_ms)
+def send_twice(app: ScriptedApplication, seen: Seen) -> None:
+    """Send a stage of one task whose end is reported twice, as by two collectors."""
+    app.send_fact("stage_started", stage_id=0, stage_attempt=0, name="s", num_tasks=1, submitted_ms=app.start_ms)
     for _ in range(2):
-        app.tell(
+        app.send_fact(
             "task_ended", stage_id=0, stage_attempt=0, task_id=1, task_index=0, outcome="success",
             finished_ms=app.start_ms + 10, duration_ms=10,
         )  # fmt: skip
@@ -84,7 +84,7 @@ def tell_twice(app: ScriptedApplication, seen: Seen) -> None:
 
 
 def wait_for_checkpoint(home: Path) -> None:
-    """Wait for a checkpoint that began after what was sent so far."""
+    """Wait for a checkpoint that contains all facts sent so far."""
     directory, now_ns = checkpoint_directory(home, "windows"), time.time_ns()
 
     def newer() -> bool:
@@ -95,7 +95,7 @@ def wait_for_checkpoint(home: Path) -> None:
 
 
 def values(message: Any) -> dict[str, Any]:
-    """What is set in a flat message."""
+    """Return the fields that are set in a flat message."""
     return {descriptor.name: value for descriptor, value in message.ListFields()}
 
 
@@ -103,8 +103,8 @@ def within_one_percent(value: float) -> Any:
     return pytest.approx(value, rel=0.0101)
 
 
-def test_a_running_stage_is_told_whole(seen: Seen) -> None:
-    """Sums, last progress of running tasks and what follows from both are as counted by hand, absent stays absent."""
+def test_running_stage_has_all_columns(seen: Seen) -> None:
+    """Sums, last progress and derived columns equal the values computed by hand; unknown columns are absent."""
     row = next(row for row in seen.of("orders", "stage_live") if row.stage.finished_tasks == 5)
     end_ms, zero = row.window_end_ms, row.app_start_ms
 
@@ -142,8 +142,8 @@ def test_a_running_stage_is_told_whole(seen: Seen) -> None:
     assert actual == expected
 
 
-def test_a_running_task_keeps_its_latest_progress(seen: Seen) -> None:
-    """The last progress by age is told, whatever came last, and counts as the running part of its stage."""
+def test_running_task_keeps_its_latest_progress(seen: Seen) -> None:
+    """A task row has the progress with the highest age, in any order of arrival, and the stage counts it."""
     task = seen.of("orders", "task_live")[0].task
     stage = next(row.stage for row in seen.of("orders", "stage_live") if row.stage.finished_tasks == 2)
 
@@ -158,8 +158,8 @@ def test_a_running_task_keeps_its_latest_progress(seen: Seen) -> None:
     assert (stage.slowest_task_executor_id, stage.slowest_task_host) == ("1", "h1")
 
 
-def test_a_kill_doubles_no_sum_and_loses_nothing(seen: Seen) -> None:
-    """After kill -9 of launcher and JVM the stage's last row has each task once, and nothing brings back ended ones."""
+def test_kill_neither_doubles_nor_loses_facts(seen: Seen) -> None:
+    """After a kill -9 of launcher and JVM, the stage counts each task once, and ended tasks stay ended."""
     row = seen.of("orders", "stage_live")[-1]
     stage, zero = row.stage, row.app_start_ms
 
@@ -172,8 +172,8 @@ def test_a_kill_doubles_no_sum_and_loses_nothing(seen: Seen) -> None:
     assert stage.operator_rows_max == 4_000
 
 
-def test_a_replayed_row_has_its_number_and_content_again(seen: Seen) -> None:
-    """Rows are sent at least once; one number never stands for two contents, and none is left out."""
+def test_replayed_row_has_the_same_number_and_content(seen: Seen) -> None:
+    """Rows are sent at least once; each number has one content, and no number is missing."""
     contents: dict[tuple[str, int], set[bytes]] = defaultdict(set)
     for row in seen.live:
         contents[row.app_id, row.row_seq].add(row.SerializeToString(deterministic=True))
@@ -185,9 +185,9 @@ def test_a_replayed_row_has_its_number_and_content_again(seen: Seen) -> None:
 
 
 def test_starts_come_first_and_ends_last(seen: Seen) -> None:
-    """Within a window an application's rows are starts, live rows, its own row, ends; the application's end is last.
+    """The order in a window is starts, live rows, the application's row, ends; the application's end is the last.
 
-    Of one that is not whole at its end, as this one is not, its own row follows for a while.
+    This application is incomplete at its end, so its own row is emitted for a while after the end.
     """
     rows = {row.row_seq: row for row in seen.live if row.app_id == "orders"}
     views = [rows[number].view for number in sorted(rows)]
@@ -195,13 +195,13 @@ def test_starts_come_first_and_ends_last(seen: Seen) -> None:
     assert views[:4] == ["application_started", "executor_added", "job_started", "sql_started"]
     assert views[4:6] == ["sql_plan", "stage_started"]
     assert views[6:12] == ["executor_live", "stage_live", "task_live", "failure_live", "query_live", "app_live"]
-    behind_end = views.index("application_ended") + 1
-    assert views[:behind_end][-5:] == ["app_live", "stage_ended", "sql_ended", "job_ended", "application_ended"]
-    assert set(views[behind_end:]) <= {"app_live"}
+    after_end = views.index("application_ended") + 1
+    assert views[:after_end][-5:] == ["app_live", "stage_ended", "sql_ended", "job_ended", "application_ended"]
+    assert set(views[after_end:]) <= {"app_live"}
 
 
-def test_what_is_passed_on_is_the_fact(seen: Seen) -> None:
-    """A start arrives in live with all that the collector told, nested values too."""
+def test_forwarded_facts_are_complete(seen: Seen) -> None:
+    """Starts and plans arrive in live with all their fields, including nested ones."""
     application = seen.of("orders", "application_started")[0]
     stage = seen.of("orders", "stage_started")[0].stage_started
     sql = seen.of("orders", "sql_started")[0].sql_started
@@ -234,8 +234,8 @@ def test_query_row_sums_the_stages_of_the_query(seen: Seen) -> None:
     }  # fmt: skip
 
 
-def test_an_executor_is_told_by_its_last_sample(seen: Seen) -> None:
-    """Of several samples in a window the last one counts; the share of collections follows from it."""
+def test_executor_row_has_its_last_sample(seen: Seen) -> None:
+    """The last sample of a window is used, and the GC share is derived from it."""
     first = seen.of("orders", "executor_live")[0]
 
     assert values(first.executor) == {
@@ -245,8 +245,8 @@ def test_an_executor_is_told_by_its_last_sample(seen: Seen) -> None:
     }  # fmt: skip
 
 
-def test_completeness_counts_what_never_came(seen: Seen) -> None:
-    """Every numbered fact counts, until one is missing: then the ratio says so, and the row has both numbers."""
+def test_completeness_counts_missing_facts(seen: Seen) -> None:
+    """Completeness is 1 until a numbered fact is missing; the row has both numbers."""
     rows = seen.of("orders", "app_live")
     before, after = rows[0], rows[-1]
 
@@ -263,8 +263,8 @@ def test_completeness_counts_what_never_came(seen: Seen) -> None:
     }  # fmt: skip
 
 
-def test_failures_are_told_by_class(seen: Seen) -> None:
-    """Each class of a stage's failures is one row: how many, where, the last text; a fetch names the other side."""
+def test_failures_have_one_row_per_class(seen: Seen) -> None:
+    """A row has the number of failures, the hosts and the last text; a failed fetch names the remote side."""
     last = {row.failure.failure_class: row.failure for row in seen.of("troubles", "failure_live")}
     fetch, lost = last["FetchFailed"], last["ExecutorLostFailure"]
     stage = seen.of("troubles", "stage_live")[-1].stage
@@ -284,8 +284,8 @@ def test_failures_are_told_by_class(seen: Seen) -> None:
     assert (disk.failure_class, disk.failure_reason, disk.host, disk.num_tasks) == ("IOException", "disk full", "h1", 4)
 
 
-def test_an_executor_that_falls_silent_is_still_told(seen: Seen) -> None:
-    """While others of its application speak, its last gauges are told with the time since; not once all is over."""
+def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
+    """While its application is active, the last gauges are repeated with the time since; not after its end."""
     rows = seen.of("troubles", "executor_live")
     first, silent = rows[0], next(row for row in rows if row.executor.executor_id == "2" and row.executor.silent_ms > 0)
     of_the_silent = [row.executor for row in rows if row.executor.executor_id == "2"]
@@ -304,8 +304,8 @@ def test_an_executor_that_falls_silent_is_still_told(seen: Seen) -> None:
     assert rows[-1].executor.heap_after_gc_bytes == 55
 
 
-def test_what_outlives_its_stage_and_its_application_is_told(seen: Seen) -> None:
-    """By the broker's clock alone: the driver of these facts lives ten minutes behind."""
+def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
+    """The time is measured by the broker's clock; the driver's clock is ten minutes behind."""
     task = seen.of("troubles", "task_live")[-1].task
     ended = next(row for row in seen.of("troubles", "app_live") if row.application.status != "running")
     last = next(row for row in seen.of("troubles", "app_live") if row.application.outlived_ms > 0)
@@ -317,34 +317,34 @@ def test_what_outlives_its_stage_and_its_application_is_told(seen: Seen) -> None
     assert 0 < last.application.outlived_ms < TEN_MINUTES_MS
 
 
-def test_a_silent_application_has_a_row_in_every_window(seen: Seen) -> None:
-    """Nothing is heard of it any more, and each window that the clock closes says for how long, over the kill too."""
+def test_silent_application_has_a_row_in_each_window(seen: Seen) -> None:
+    """Each window that a tick closes has a row with the silent time, also across the kill."""
     app_id = next(row.app_id for row in seen.live if row.app_id.startswith("twice"))
     rows = seen.of(app_id, "app_live")
     silent = [row.application.driver_silent_ms for row in rows if row.application.driver_silent_ms > 0]
 
     assert len(silent) >= 5
-    assert silent == [place * WINDOW_MS for place in range(1, len(silent) + 1)]
+    assert silent == [number * WINDOW_MS for number in range(1, len(silent) + 1)]
     assert [row.window_end_ms for row in rows] == sorted({row.window_end_ms for row in rows})
     assert {row.application.status for row in rows} == {"running"}
 
 
-def test_more_ends_than_tasks_are_no_evidence(seen: Seen) -> None:
-    """A stage with more good ends than tasks was counted twice: the completeness of its application is 0."""
+def test_too_many_task_ends_set_completeness_to_zero(seen: Seen) -> None:
+    """If a stage has more successes than tasks, facts were counted twice, and the completeness is 0."""
     app_id = next(row.app_id for row in seen.live if row.app_id.startswith("twice"))
 
     assert seen.of(app_id, "stage_live")[-1].completeness == 0.0
     assert seen.of(app_id, "app_live")[-1].completeness == 0.0
 
 
-def test_junk_is_set_aside_with_reason_and_origin(seen: Seen) -> None:
-    """What is no fact comes to dead-letters, told by its place; the same place never twice with two reasons."""
+def test_invalid_records_become_dead_letters(seen: Seen) -> None:
+    """Records that are not facts go to dead-letters with their offset and one reason."""
     letters = {(letter["kafka_partition"], letter["kafka_offset"]): letter for letter in seen.dead}
 
     assert [letter["reason"] for _, letter in sorted(letters.items())] == [
-        "the record is no Protobuf message of a fact",
+        "the record is not a Protobuf message of a fact",
         "the record is empty",
-        "the fact has no kind that this version knows",
+        "the fact has no kind that this version supports",
         "the fact has no app_id",
     ]
     assert {(letter["component"], letter["topic"]) for letter in letters.values()} == {
@@ -353,8 +353,8 @@ def test_junk_is_set_aside_with_reason_and_origin(seen: Seen) -> None:
     assert letters[min(letters)]["payload"] == "//9ubyBmYWN0"
 
 
-def test_ticks_pass_to_every_partition(seen: Seen) -> None:
-    """The clock's rows close windows behind live too, so each window of each clock has one."""
+def test_ticks_reach_each_partition(seen: Seen) -> None:
+    """Tick rows close the windows of readers of live, so each window of each partition has one."""
     ticks: dict[str, set[int]] = defaultdict(set)
     for row in seen.live:
         if row.view == "tick":
@@ -364,6 +364,6 @@ def test_ticks_pass_to_every_partition(seen: Seen) -> None:
     assert all(len(ends) >= 5 for ends in ticks.values())
 
 
-def test_told_to_stop_it_ends_well(seen: Seen) -> None:
-    """SIGTERM ends job and JVM with exit code 0."""
+def test_sigterm_stops_the_job_with_exit_code_zero(seen: Seen) -> None:
+    """SIGTERM stops the job and its JVM, and the exit code is 0."""
     assert seen.exit_codes == [0]

@@ -1,4 +1,4 @@
-"""A real Spark application under the windows job: an executor is stopped, then its driver is killed."""
+"""The windows job with a real Spark application: an executor is suspended, then the driver is killed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEADY = ROOT / "tests/integration/collectors/jobs/steady_job.py"
 
 @pytest.fixture
 def seen(kafka_bootstrap: str, tmp_path: Path, start_job: Any) -> Iterator[Seen]:
-    """A windows job on topics of its own, and what it writes."""
+    """A windows job on its own topics, and the rows that it writes."""
     prefix = f"test-{uuid.uuid4().hex[:10]}"
     environment = {
         "SPARKFUSE_HOME": str(tmp_path / "home"),
@@ -47,7 +47,7 @@ def seen(kafka_bootstrap: str, tmp_path: Path, start_job: Any) -> Iterator[Seen]
 
 @pytest.fixture
 def job(seen: Seen, tmp_path: Path) -> Iterator[SparkRun]:
-    """A driver with two executors, each a JVM, whose one long stage never seems to end."""
+    """An application with two executors, each a JVM, and one stage that does not end during the test."""
     settings = {
         "spark.sparkfuse.kafka.bootstrap": seen.bootstrap,
         "spark.sparkfuse.topic.prefix": seen.prefix,
@@ -61,17 +61,17 @@ def job(seen: Seen, tmp_path: Path) -> Iterator[SparkRun]:
     run.stop()
 
 
-def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
-    """A stopped executor is silent against the others that speak; a killed driver leaves a row in every window."""
+def test_silence_of_real_processes_is_reported(seen: Seen, job: SparkRun) -> None:
+    """A suspended executor is silent while the other is active; a killed driver leaves a row in each window."""
     app_id, _, pid = job.said("APPLICATION").split()
     driver = psutil.Process(int(pid))
-    speaking = wait_for(lambda: both_speak(seen, app_id), 240, "both executors")
-    executor = speaking.executor
+    active = wait_for(lambda: both_active(seen, app_id), 240, "both executors")
+    executor = active.executor
 
     assert executor.process_rss_bytes >= executor.rss_bytes > executor.heap_used_bytes > 0
     assert executor.direct_memory_bytes > 0
-    assert 0 < executor.age_ms < speaking.window_end_ms - speaking.app_start_ms
-    assert not executor.HasField("memory_limit_bytes"), "a local cluster sets none"
+    assert 0 < executor.age_ms < active.window_end_ms - active.app_start_ms
+    assert not executor.HasField("memory_limit_bytes"), "a local cluster sets no limit"
 
     processes = driver.children(recursive=True)
     [stopped] = [each for each in processes if is_executor(each, "1")]
@@ -81,8 +81,8 @@ def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
         assert silent.executor.rss_bytes > 0
     finally:
         stopped.resume()
-    wait_for(lambda: both_speak(seen, app_id), 240, "the executor's next sign of life")
-    seen.wait_for(app_id, "app_live", lambda row: row.application.running_jobs == 1 and moves(row))
+    wait_for(lambda: both_active(seen, app_id), 240, "the executor's next sample")
+    seen.wait_for(app_id, "app_live", lambda row: row.application.running_jobs == 1 and makes_progress(row))
     slow = seen.wait_for(app_id, "stage_live", lambda row: row.stage.succeeded_tasks > 100).stage
 
     assert (slow.slowest_task_executor_id in {"0", "1"}, slow.slowest_task_ms > 0) == (True, True)
@@ -92,7 +92,7 @@ def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
     try:
         dead = seen.wait_for(app_id, "app_live", lambda row: row.application.driver_silent_ms >= 2 * SILENT_MS)
     finally:
-        end(processes)
+        kill(processes)
 
     assert dead.application.status == "running"
     assert dead.application.stalled_ms >= SILENT_MS
@@ -100,7 +100,7 @@ def test_silence_of_real_processes_is_told(seen: Seen, job: SparkRun) -> None:
 
 
 def is_executor(process: psutil.Process, executor: str) -> bool:
-    """Whether it is that executor's JVM; what ended since it was listed is none."""
+    """Whether the process is the JVM of that executor; false if it has ended."""
     try:
         return f"--executor-id {executor} " in " ".join(process.cmdline())
     except psutil.NoSuchProcess:  # also a zombie: the shells that start the executors
@@ -108,35 +108,35 @@ def is_executor(process: psutil.Process, executor: str) -> bool:
 
 
 def last_of(seen: Seen, app_id: str, executor: str) -> live_pb2.LiveRow | None:
-    """The last row of one executor."""
+    """Return the last row of one executor."""
     seen.read()
     rows = [row for row in seen.of(app_id, "executor_live") if row.executor.executor_id == executor]
     return rows[-1] if rows else None
 
 
-def both_speak(seen: Seen, app_id: str) -> live_pb2.LiveRow | None:
-    """The last row of the second executor, if neither is silent."""
+def both_active(seen: Seen, app_id: str) -> live_pb2.LiveRow | None:
+    """Return the last row of the second executor, if both are active."""
     rows = last_of(seen, app_id, "0"), last_of(seen, app_id, "1")
     return rows[1] if all(row is not None and row.executor.silent_ms < SILENT_MS for row in rows) else None
 
 
 def one_is_silent(seen: Seen, app_id: str) -> tuple[live_pb2.LiveRow, live_pb2.LiveRow] | None:
-    """The last rows of both, if the second is silent for long and the first is not."""
+    """Return the last rows of both, if the second has been silent for long and the first is active."""
     other, silent = last_of(seen, app_id, "0"), last_of(seen, app_id, "1")
     assert other is not None
     assert silent is not None
-    apart = other.executor.silent_ms < SILENT_MS <= silent.executor.silent_ms
-    return (silent, other) if apart else None
+    one_silent = other.executor.silent_ms < SILENT_MS <= silent.executor.silent_ms
+    return (silent, other) if one_silent else None
 
 
-def moves(row: live_pb2.LiveRow) -> bool:
-    """Whether an application is heard of and gets on."""
+def makes_progress(row: live_pb2.LiveRow) -> bool:
+    """Whether the driver is active and the application makes progress."""
     return row.application.driver_silent_ms < SILENT_MS and row.application.stalled_ms < SILENT_MS
 
 
-def end(processes: list[psutil.Process]) -> None:
-    """Leave none of a dead driver's executors behind."""
+def kill(processes: list[psutil.Process]) -> None:
+    """Kill the executors of a dead driver."""
     for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):  # an executor also ends by itself when its driver is gone
+        with contextlib.suppress(psutil.NoSuchProcess):  # executors also exit by themselves without a driver
             process.kill()
     psutil.wait_procs(processes, timeout=60)

@@ -1,4 +1,4 @@
-"""All that a windows job wrote, read from its topics while it runs."""
+"""Reads the topics that a windows job writes while it runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROW_SECONDS = 180
 
 @dataclass
 class Seen:
-    """All that the job wrote so far."""
+    """All records that the job wrote so far."""
 
     bootstrap: str
     prefix: str
@@ -34,7 +34,7 @@ class Seen:
         self._consumer.assign([TopicPartition(name, number, 0) for name, count in topics for number in range(count)])
 
     def read(self) -> None:
-        """Take in what came since the last time."""
+        """Read the records since the last call."""
         for message in self._consumer.consume(5000, timeout=0.3):
             if message.error() is None and message.topic().endswith("live"):
                 self.live.append(live_pb2.LiveRow.FromString(message.value()))
@@ -42,16 +42,16 @@ class Seen:
                 self.dead.append(json.loads(message.value()))
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the consumer."""
         self._consumer.close()
 
     def of(self, app_id: str, view: str) -> list[live_pb2.LiveRow]:
-        """Rows of one view of one application, in their order, each row once."""
+        """Return the rows of one view of an application, in order and each once."""
         rows = {row.row_seq: row for row in self.live if row.app_id == app_id}
         return [rows[number] for number in sorted(rows) if rows[number].view == view]
 
     def wait_for(self, app_id: str, view: str, condition: Callable[[Any], bool]) -> live_pb2.LiveRow:
-        """Wait until the last row of the view is as wanted."""
+        """Wait until the last row of the view satisfies ``condition``, and return it."""
 
         def look() -> live_pb2.LiveRow | None:
             self.read()

@@ -1,4 +1,4 @@
-"""The SQL of the windows job against the contract that it serves."""
+"""The SQL of the windows job agrees with the contract."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def sql(repository: Path) -> Path:
 
 
 def test_every_file_is_used(sql: Path) -> None:
-    """A view that nobody runs is dead weight."""
+    """Each SQL file is used by the job."""
     assert {path.stem for path in sql.glob("*.sql")} == {*windows.TABLES, *windows.VIEWS, *windows.INSERTS}
 
 
-def test_sums_are_named_as_the_columns_that_they_become(sql: Path) -> None:
-    """StageFold adds columns by their names: each finished_* and count of stage_live comes out of the window."""
-    made = set(re.findall(r"\bAS (\w+)", (sql / "stage_windows.sql").read_text()))
+def test_sums_have_the_names_of_live_columns(sql: Path) -> None:
+    """StageFold sums columns by name, so stage_windows has each finished_* and count column of stage_live."""
+    aliases = set(re.findall(r"\bAS (\w+)", (sql / "stage_windows.sql").read_text()))
     columns = live_pb2.StageLive.DESCRIPTOR.fields_by_name
     wanted = {name for name in columns if name.startswith("finished_") and name != "finished_cpu_ms"}
     wanted |= {"succeeded_tasks", "failed_tasks", "killed_tasks", "speculative_tasks"}
 
-    assert wanted <= made
-    assert {name for name in made if name.startswith("finished_")} <= set(columns)
+    assert wanted <= aliases
+    assert {name for name in aliases if name.startswith("finished_")} <= set(columns)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, clock_names, murmur2
+from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, clock_app_ids, murmur2
 
 
 @pytest.mark.parametrize(
@@ -18,26 +18,26 @@ from sparkfuse_stream_jobs.ticks import PHASE_MS, BrokerClock, clock_names, murm
     ],
 )
 def test_keys_are_hashed_as_kafka_does(key: str, signed: int) -> None:
-    """The hash agrees with Kafka's own test vectors, its sign bit taken off."""
+    """The hash agrees with Kafka's test vectors, without the sign bit."""
     assert murmur2(key.encode()) == signed & 0x7FFFFFFF
 
 
 @pytest.mark.parametrize("partitions", [(1, 1), (2, 2), (2, 3), (12, 7), (64, 2)])
 def test_clocks_reach_every_partition_of_each_topic(partitions: tuple[int, ...]) -> None:
-    """Whatever the numbers of partitions, each gets a tick, and no clock is superfluous in the plain case."""
-    names = clock_names(*partitions)
+    """Each partition gets a tick, and there are at most as many clocks as partitions."""
+    app_ids = clock_app_ids(*partitions)
 
     for count in partitions:
-        assert {murmur2(name.encode()) % count for name in names} == set(range(count))
-    assert len(names) <= sum(partitions)
+        assert {murmur2(name.encode()) % count for name in app_ids} == set(range(count))
+    assert len(app_ids) <= sum(partitions)
 
 
 @pytest.mark.parametrize("ahead_ms", [0.0, 137.0, -2600.0, 3_600_000.0])
-def test_a_tick_arrives_just_behind_a_full_second_of_the_broker(ahead_ms: float) -> None:
-    """However far the clocks are apart, and though one record was held up for long."""
+def test_tick_arrives_just_after_a_full_second_of_the_broker(ahead_ms: float) -> None:
+    """The difference of the clocks and one delayed record do not matter."""
     clock = BrokerClock()
-    clock.stamped(1_000_000.0, 1_000_000.0 + ahead_ms + 900)
-    clock.stamped(1_001_000.0, 1_001_000.0 + ahead_ms)
+    clock.add_sample(1_000_000.0, 1_000_000.0 + ahead_ms + 900)
+    clock.add_sample(1_001_000.0, 1_001_000.0 + ahead_ms)
 
     for now_ms in (2_000_000.0, 2_000_019.0, 2_000_021.0, 2_000_999.0):
         sent_ms = clock.next_tick_ms(now_ms, 1000)

@@ -10,121 +10,121 @@ import org.apache.flink.streaming.runtime.watermarkstatus.WatermarkStatus;
 import org.apache.flink.types.Row;
 
 /**
- * (key, bytes) -> (key, {@link FrameBuffer} of all bytes of the key that came one soon after the
- * other).
+ * (key, bytes) -> (key, {@link FrameBuffer} of all bytes of the key that arrive within a short
+ * time).
  *
- * <p>What PyFlink does for each record costs more than what our steps do for a row, and an
- * application's rows of one window come together. Records of one key keep their order, those of one
- * time only are put together, and nothing is held over a watermark, a checkpoint or {@value
- * #DELAY_MS} ms.
+ * <p>PyFlink's cost for a record is higher than the cost of our steps for a row, and an
+ * application's rows of one window arrive together. Records of one key keep their order, and only
+ * records with the same timestamp are joined. Nothing is held back over a watermark, a checkpoint
+ * or {@value #DELAY_MS} ms.
  */
 public final class BatchByKey extends AbstractStreamOperator<Row>
     implements OneInputStreamOperator<Row, Row> {
   private static final long serialVersionUID = 1L;
 
-  /** How long a record waits for others at most. */
+  /** How long a record waits for others at most. [ms] */
   static final long DELAY_MS = 10;
 
-  /** Bytes of one key, and of all, above which nothing waits. */
-  static final int MOST_OF_KEY = 256 << 10;
+  /** Bytes of one key, and of all keys, from which nothing waits any longer. */
+  static final int MAX_KEY_BYTES = 256 << 10;
 
-  static final int MOST = 8 << 20;
+  static final int MAX_BYTES = 8 << 20;
 
-  private transient Map<String, Gathered> gathered;
-  private transient StreamRecord<Row> told;
+  private transient Map<String, Batch> batches;
+  private transient StreamRecord<Row> outputRecord;
   private transient int bytes;
-  private transient boolean awaited;
+  private transient boolean timerSet;
 
   @Override
   public void open() throws Exception {
     super.open();
-    gathered = new LinkedHashMap<>();
-    told = new StreamRecord<>(null);
+    batches = new LinkedHashMap<>();
+    outputRecord = new StreamRecord<>(null);
   }
 
   @Override
   public void processElement(StreamRecord<Row> element) {
     String key = element.getValue().getFieldAs(0);
     byte[] content = element.getValue().getFieldAs(1);
-    Gathered of = gathered.get(key);
-    if (of != null && of.timestamp != element.getTimestamp()) {
-      tellNow(key);
-      of = null;
+    Batch batch = batches.get(key);
+    if (batch != null && batch.timestamp != element.getTimestamp()) {
+      emitKey(key);
+      batch = null;
     }
-    if (of == null) {
-      of = new Gathered(element.getTimestamp());
-      gathered.put(key, of);
+    if (batch == null) {
+      batch = new Batch(element.getTimestamp());
+      batches.put(key, batch);
     }
-    int before = of.parts.size();
-    of.parts.add(content);
-    bytes += of.parts.size() - before;
-    if (bytes >= MOST) {
-      tellAll();
-    } else if (of.parts.size() >= MOST_OF_KEY) {
-      tellNow(key);
+    int before = batch.frames.size();
+    batch.frames.add(content);
+    bytes += batch.frames.size() - before;
+    if (bytes >= MAX_BYTES) {
+      emitAll();
+    } else if (batch.frames.size() >= MAX_KEY_BYTES) {
+      emitKey(key);
     } else {
-      await();
+      setTimer();
     }
   }
 
   @Override
   public void processWatermark(Watermark mark) throws Exception {
-    tellAll();
+    emitAll();
     super.processWatermark(mark);
   }
 
   @Override
   public void processWatermarkStatus(WatermarkStatus status) throws Exception {
-    tellAll();
+    emitAll();
     super.processWatermarkStatus(status);
   }
 
   @Override
   public void prepareSnapshotPreBarrier(long checkpointId) {
-    tellAll();
+    emitAll();
   }
 
   @Override
   public void finish() throws Exception {
-    tellAll();
+    emitAll();
     super.finish();
   }
 
-  private void await() {
-    if (!awaited) {
-      awaited = true;
+  private void setTimer() {
+    if (!timerSet) {
+      timerSet = true;
       long at = getProcessingTimeService().getCurrentProcessingTime() + DELAY_MS;
-      getProcessingTimeService().registerTimer(at, time -> tellAwaited());
+      getProcessingTimeService().registerTimer(at, time -> emitOnTimer());
     }
   }
 
-  private void tellAwaited() {
-    awaited = false;
-    tellAll();
+  private void emitOnTimer() {
+    timerSet = false;
+    emitAll();
   }
 
-  private void tellAll() {
-    gathered.forEach(this::tell);
-    gathered.clear();
+  private void emitAll() {
+    batches.forEach(this::emit);
+    batches.clear();
     bytes = 0;
   }
 
-  private void tellNow(String key) {
-    Gathered of = gathered.remove(key);
-    bytes -= of.parts.size();
-    tell(key, of);
+  private void emitKey(String key) {
+    Batch batch = batches.remove(key);
+    bytes -= batch.frames.size();
+    emit(key, batch);
   }
 
-  private void tell(String key, Gathered of) {
-    output.collect(told.replace(Row.of(key, of.parts.bytes()), of.timestamp));
+  private void emit(String key, Batch batch) {
+    output.collect(outputRecord.replace(Row.of(key, batch.frames.bytes()), batch.timestamp));
   }
 
-  /** What came of one key at one time. */
-  private static final class Gathered {
+  /** Records of one key with the same timestamp. */
+  private static final class Batch {
     final long timestamp;
-    final FrameBuffer parts = new FrameBuffer();
+    final FrameBuffer frames = new FrameBuffer();
 
-    Gathered(long timestamp) {
+    Batch(long timestamp) {
       this.timestamp = timestamp;
     }
   }

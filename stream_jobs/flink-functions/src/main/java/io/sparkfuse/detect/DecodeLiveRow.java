@@ -11,10 +11,11 @@ import org.apache.flink.table.types.inference.TypeStrategies;
 import org.apache.flink.table.types.utils.DataTypeUtils;
 
 /**
- * {@code LATERAL TABLE(decode_live_row(value))}: the columns of an encoded LiveRow as {@link
- * LiveRowReader} gives them; exactly one row, whatever the bytes are.
+ * {@code LATERAL TABLE(decode_live_row(value))}: the columns of an encoded LiveRow, as returned by
+ * {@link LiveRowReader}. The result is exactly one row, for any bytes.
  *
- * <p>A table function, because a scalar one that gives a ROW is called once for every column.
+ * <p>This is a table function because Flink calls a scalar function that returns a ROW once for
+ * each column.
  */
 public final class DecodeLiveRow extends TableFunction<RowData> {
   private static final long serialVersionUID = 1L;

@@ -8,12 +8,15 @@ import org.apache.flink.table.functions.ScalarFunction;
 
 /**
  * {@code decode_window_end(value)}: the {@code window_end_ms} of an encoded LiveRow [ms since
- * epoch]; 0, which moves no time, where the bytes are none or say none that SQL can hold.
+ * epoch].
+ *
+ * <p>Returns 0, which does not advance the time, if the bytes are not a LiveRow or SQL cannot
+ * represent the value.
  */
 public final class DecodeWindowEnd extends ScalarFunction {
   private static final long serialVersionUID = 1L;
 
-  /** The newest moment that SQL can hold: the end of the year 9999. */
+  /** The latest time that SQL can represent: the end of the year 9999. */
   static final long LATEST_MS = 253_402_300_799_999L;
 
   private static final int TAG =
@@ -28,9 +31,7 @@ public final class DecodeWindowEnd extends ScalarFunction {
     }
   }
 
-  /**
-   * All of it is walked: what breaks behind the field is no LiveRow, and must not move the time.
-   */
+  /** Reads to the end, because a message that is malformed after the field is not a LiveRow. */
   private static long find(CodedInputStream in) throws IOException {
     long found = 0;
     for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {

@@ -12,14 +12,13 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * {@code finding_filter(input => …)}: the rows of one run that can begin, go on with or end a
- * finding.
+ * {@code finding_filter(input => …)}: passes the rows of one run that can start, continue or
+ * resolve a finding.
  *
- * <p>Those are rows on which a rule holds, rows of the same things for a while after ({@link
- * LingerFilter}), the ends of stages and executors while anything of the run is watched, and the
- * end of the application. Expects the columns run_key, payload, severities, kind, unit, ends,
- * window_end_ms and linger_ms. What it tells are {@link FrameBuffer}: the severities, and the
- * payload.
+ * <p>These are rows on which a rule matches, later rows of the same units ({@link LingerFilter}),
+ * ends of stages and executors while a unit of the run lingers, and the end of the application. The
+ * input has the columns run_key, payload, severities, kind, unit, ends, window_end_ms and
+ * linger_ms. The output is a {@link FrameBuffer} of the severities and the payload.
  */
 @DataTypeHint("ROW<watched BYTES>")
 public final class FindingFilter extends ProcessTableFunction<Row> {
@@ -34,26 +33,26 @@ public final class FindingFilter extends ProcessTableFunction<Row> {
           Row row)
       throws Exception {
     String severities = row.getFieldAs("severities");
-    boolean holds = severities != null && !severities.isEmpty();
-    if (passes(new LingerFilter(watched), row, holds)) {
-      FrameBuffer told = new FrameBuffer();
-      told.add((holds ? severities : "").getBytes(StandardCharsets.UTF_8));
-      told.add(row.getFieldAs("payload"));
-      collect(Row.of((Object) told.bytes()));
+    boolean matches = severities != null && !severities.isEmpty();
+    if (passes(new LingerFilter(watched), row, matches)) {
+      FrameBuffer frames = new FrameBuffer();
+      frames.add((matches ? severities : "").getBytes(StandardCharsets.UTF_8));
+      frames.add(row.getFieldAs("payload"));
+      collect(Row.of((Object) frames.bytes()));
     }
   }
 
-  private static boolean passes(LingerFilter attention, Row row, boolean holds) throws Exception {
+  private static boolean passes(LingerFilter filter, Row row, boolean matches) throws Exception {
     if ("application_ended".equals(row.getField("kind"))) {
       return true;
     }
     String unit = row.getFieldAs("unit");
     Long atMs = row.getFieldAs("window_end_ms");
     Long lingerMs = row.getFieldAs("linger_ms");
-    boolean seen =
+    boolean lingers =
         unit != null
             && atMs != null
-            && attention.passes(unit, holds, atMs, lingerMs == null ? 0 : lingerMs);
-    return seen || (Boolean.TRUE.equals(row.getField("ends")) && attention.isHeld());
+            && filter.passes(unit, matches, atMs, lingerMs == null ? 0 : lingerMs);
+    return lingers || (Boolean.TRUE.equals(row.getField("ends")) && filter.hasMatches());
   }
 }

@@ -4,9 +4,9 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Several contents as one: each behind its length in four bytes, the highest first.
+ * Joins several byte arrays into one: each follows its length in four bytes, big-endian.
  *
- * <p>{@code parts.py} of the detect job writes and reads the same.
+ * <p>The detect job reads and writes the same format in Python.
  */
 final class FrameBuffer {
   private byte[] buffer = new byte[1024];

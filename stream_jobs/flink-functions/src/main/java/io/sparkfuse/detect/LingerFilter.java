@@ -3,26 +3,28 @@ package io.sparkfuse.detect;
 import org.apache.flink.table.api.dataview.MapView;
 
 /**
- * Lets rows of a thing pass while something holds on them, and for a while after.
+ * Passes the rows of a unit, such as a task, on which a condition matches, and all its rows for
+ * some time after the last match.
  *
- * <p>What comes behind sees every row that it could answer to: those on which something holds, and
- * those that follow until a finding of the thing must have resolved. A thing that nothing ever held
- * for is not remembered.
+ * <p>Later steps so receive every row that can start, continue or resolve a finding. Units without
+ * a match have no state.
  */
 final class LingerFilter {
   private final MapView<String, Long> untilMs;
 
   /**
-   * @param untilMs until which end of a window the rows of a thing pass; kept by whoever asks
+   * Creates a filter.
+   *
+   * @param untilMs for each unit, the end of the last window whose rows pass; state of the caller
    */
   LingerFilter(MapView<String, Long> untilMs) {
     this.untilMs = untilMs;
   }
 
   /** Whether a row of the window that ended at {@code atMs} passes. */
-  boolean passes(String unit, boolean holds, long atMs, long lingerMs) throws Exception {
+  boolean passes(String unit, boolean matches, long atMs, long lingerMs) throws Exception {
     Long known = untilMs.get(unit);
-    if (holds) {
+    if (matches) {
       if (known == null || known < atMs + lingerMs) {
         untilMs.put(unit, atMs + lingerMs);
       }
@@ -38,8 +40,8 @@ final class LingerFilter {
     return true;
   }
 
-  /** Whether there may be a thing that something holds for. */
-  boolean isHeld() throws Exception {
+  /** Whether any unit matched and is still passed. */
+  boolean hasMatches() throws Exception {
     return !untilMs.isEmpty();
   }
 }

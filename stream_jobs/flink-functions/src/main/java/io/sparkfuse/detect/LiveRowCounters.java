@@ -6,35 +6,36 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts what the detect job read, row by row, and leaves it as a system property soon after.
+ * Counters of the rows that the detect job read, published as a system property.
  *
- * <p>A property because it is the one place that the launcher's and the job's class loaders share.
+ * <p>A system property is the only place that the class loaders of the launcher and of the job
+ * share.
  */
 final class LiveRowCounters {
   /**
-   * Records read, records set aside, newest end of a window [ms since epoch], then {@code
-   * view=rows} for each view.
+   * Records read, records rejected, newest end of a window [ms since epoch], then {@code view=rows}
+   * for each view.
    */
   static final String PROPERTY = "sparkfuse.detect.live";
 
   private static final Logger LOG = LoggerFactory.getLogger(LiveRowCounters.class);
 
-  /** What a row calls its view is its sender's word; more names than this are none of ours. */
+  /** The sender sets the name of the view, so the number of names must be limited. */
   private static final int MAX_VIEWS = 50;
 
-  private static final long TELL_EVERY_MS = 20;
+  private static final long PUBLISH_EVERY_MS = 20;
 
   private static final Map<String, Long> ROWS = new TreeMap<>();
   private static long records;
-  private static long refused;
+  private static long rejected;
   private static long lastEndMs;
-  private static long told;
+  private static long published;
 
   static {
-    // Row by row the telling costs more than the counting, and half of what the gate does.
-    Thread teller = new Thread(LiveRowCounters::tellOnAndOn, "sparkfuse-live-counts");
-    teller.setDaemon(true);
-    teller.start();
+    // Publishing for each row would cost more than counting, and half as much as the filter.
+    Thread publisher = new Thread(LiveRowCounters::publishForever, "sparkfuse-live-counts");
+    publisher.setDaemon(true);
+    publisher.start();
   }
 
   private LiveRowCounters() {}
@@ -49,34 +50,34 @@ final class LiveRowCounters {
     ROWS.merge(name, 1L, Long::sum);
   }
 
-  static synchronized void refused() {
+  static synchronized void rejected() {
     records++;
-    refused++;
-    if (refused == 1) {
+    rejected++;
+    if (rejected == 1) {
       LOG.warn(
-          "set a record aside: it is no LiveRow, or does not say which application, window or thing"
-              + " it speaks of; like ones are only counted");
+          "dropped a record that is not a LiveRow, or has no application, window or view;"
+              + " further ones are only counted");
     }
   }
 
-  private static void tellOnAndOn() {
+  private static void publishForever() {
     try {
       while (true) {
-        tellNews();
-        Thread.sleep(TELL_EVERY_MS);
+        publish();
+        Thread.sleep(PUBLISH_EVERY_MS);
       }
-    } catch (InterruptedException over) {
+    } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
     }
   }
 
-  private static synchronized void tellNews() {
-    if (records == told) {
+  private static synchronized void publish() {
+    if (records == published) {
       return;
     }
-    told = records;
+    published = records;
     StringBuilder text = new StringBuilder(256);
-    text.append(records).append(' ').append(refused).append(' ').append(lastEndMs);
+    text.append(records).append(' ').append(rejected).append(' ').append(lastEndMs);
     ROWS.forEach((view, rows) -> text.append(' ').append(view).append('=').append(rows));
     System.setProperty(PROPERTY, text.toString());
   }

@@ -11,12 +11,12 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * {@code live_row_filter(input => …)}: the rows that detection looks at, of one application
- * attempt.
+ * {@code live_row_filter(input => …)}: passes the rows of one application attempt that detection
+ * needs.
  *
- * <p>Counts every record. What is no row is set aside, a tick has moved the time and is let go, and
- * of the views with a {@code linger_ms} only those rows pass that {@link LingerFilter} lets pass.
- * Expects the columns live_row, app_key, view, kind, unit, window_end_ms, holds and linger_ms.
+ * <p>Counts every record. Drops records that are not live rows, and ticks, which only advance the
+ * time. Rows of views with a {@code linger_ms} pass only if {@link LingerFilter} passes them. The
+ * input has the columns live_row, app_key, view, kind, unit, window_end_ms, holds and linger_ms.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class LiveRowFilter extends ProcessTableFunction<Row> {
@@ -32,7 +32,7 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
       throws Exception {
     String kind = row.getFieldAs("kind");
     if (kind == null) {
-      LiveRowCounters.refused();
+      LiveRowCounters.rejected();
       return;
     }
     Long atMs = row.getFieldAs("window_end_ms");

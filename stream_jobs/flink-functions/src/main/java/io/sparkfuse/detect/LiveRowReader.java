@@ -19,27 +19,27 @@ import org.apache.flink.table.types.logical.VarCharType;
 import org.apache.flink.table.types.logical.utils.LogicalTypeParser;
 
 /**
- * Reads the wire form of a LiveRow into its columns and, before them, what the way of a row hangs
- * on: {@code app_key}, {@code kind} and {@code unit}.
+ * Decodes a LiveRow into its columns, preceded by three columns that later steps need: {@code
+ * app_key}, {@code kind} and {@code unit}.
  *
- * <p>{@code app_key} is the application attempt, parts of it with {@value #BETWEEN} between them,
- * and empty for what is no LiveRow or does not say which application, window or thing it speaks of;
- * {@code kind} is the member of the oneof; {@code unit} names the thing within its run as {@code
- * scopes.unit_name} of the detect job does, NULL for starts and ends.
+ * <p>{@code app_key} identifies the application attempt; its parts are separated by {@value
+ * #SEPARATOR}. It is empty if the bytes are not a LiveRow, or have no application, window or view.
+ * {@code kind} is the member of the oneof. {@code unit} names the stage, task or other unit within
+ * its run, as {@code scopes.unit_name} of the detect job does; it is NULL for starts and ends.
  */
 final class LiveRowReader {
-  static final char BETWEEN = '\u001f';
-  private static final List<String> BESIDE = List.of("app_key", "kind", "unit");
+  static final char SEPARATOR = '\u001f';
+  private static final List<String> EXTRA_COLUMNS = List.of("app_key", "kind", "unit");
   private static final int APP_KEY = 0;
   private static final int KIND = 1;
   private static final int UNIT = 2;
-  private static final StringData NOTHING = StringData.fromString("");
+  private static final StringData EMPTY = StringData.fromString("");
 
-  /** The columns that a row is read into. */
+  /** The columns of a decoded row. */
   static final RowType COLUMNS = columns();
 
   private final MessageReader message =
-      new MessageReader(LiveRow.getDescriptor(), COLUMNS, Set.copyOf(BESIDE));
+      new MessageReader(LiveRow.getDescriptor(), COLUMNS, Set.copyOf(EXTRA_COLUMNS));
   private final List<Member> members = members();
   private final int cluster = COLUMNS.getFieldIndex("cluster");
   private final int appId = COLUMNS.getFieldIndex("app_id");
@@ -47,14 +47,16 @@ final class LiveRowReader {
   private final int appStartMs = COLUMNS.getFieldIndex("app_start_ms");
   private final int windowEndMs = COLUMNS.getFieldIndex("window_end_ms");
 
-  /** The columns of the row; all NULL but an empty {@code app_key} for what cannot be used. */
+  /**
+   * Decodes a row. If it cannot be used, {@code app_key} is empty and all other columns are NULL.
+   */
   RowData read(byte[] value) {
     GenericRowData row = decoded(value);
     Member member = member(row);
-    if (member == null || !says(row)) {
-      GenericRowData nothing = new GenericRowData(COLUMNS.getFieldCount());
-      nothing.setField(APP_KEY, NOTHING);
-      return nothing;
+    if (member == null || !isAddressed(row)) {
+      GenericRowData rejected = new GenericRowData(COLUMNS.getFieldCount());
+      rejected.setField(APP_KEY, EMPTY);
+      return rejected;
     }
     row.setField(APP_KEY, StringData.fromString(appKey(row)));
     row.setField(KIND, member.name);
@@ -82,18 +84,18 @@ final class LiveRowReader {
     return null;
   }
 
-  private boolean says(GenericRowData row) {
+  private boolean isAddressed(GenericRowData row) {
     return !text(row, appId).isEmpty() && number(row, windowEndMs) != 0;
   }
 
   private String appKey(GenericRowData row) {
     int attempt = row.isNullAt(appAttempt) ? 0 : row.getInt(appAttempt);
     return text(row, cluster)
-        + BETWEEN
+        + SEPARATOR
         + text(row, appId)
-        + BETWEEN
+        + SEPARATOR
         + number(row, appStartMs)
-        + BETWEEN
+        + SEPARATOR
         + attempt;
   }
 
@@ -109,7 +111,7 @@ final class LiveRowReader {
     RowType live =
         (RowType) LogicalTypeParser.parse(LiveTypes.LIVE_ROW, LiveRowReader.class.getClassLoader());
     List<RowType.RowField> fields = new ArrayList<>();
-    for (String name : BESIDE) {
+    for (String name : EXTRA_COLUMNS) {
       fields.add(new RowType.RowField(name, VarCharType.STRING_TYPE));
     }
     fields.addAll(live.getFields());
@@ -126,9 +128,9 @@ final class LiveRowReader {
     return members;
   }
 
-  /** One member of the oneof, and how the thing that it speaks of is called. */
+  /** One member of the oneof, and how its unit is named. */
   private static final class Member {
-    /** What the name of a thing is made of: its first word, then these columns of its row. */
+    /** The parts of a unit's name: its first word, then these columns of its row. */
     private static final Map<String, List<String>> NAMES =
         Map.of(
             "stage", List.of("stage", "stage_id", "stage_attempt"),
@@ -142,7 +144,7 @@ final class LiveRowReader {
 
     final StringData name;
     final int position;
-    private final boolean ofCluster;
+    private final boolean perCluster;
     private final int size;
     private final String word;
     private final Map<Integer, LogicalType> parts = new HashMap<>();
@@ -152,7 +154,7 @@ final class LiveRowReader {
     Member(String name) {
       this.name = StringData.fromString(name);
       this.position = COLUMNS.getFieldIndex(name);
-      this.ofCluster = "host".equals(name);
+      this.perCluster = "host".equals(name);
       RowType columns = (RowType) COLUMNS.getTypeAt(position);
       this.size = columns.getFieldCount();
       List<String> words = NAMES.getOrDefault(name, List.of());
@@ -165,31 +167,31 @@ final class LiveRowReader {
       this.outlived = "task".equals(name) ? columns.getFieldIndex("outlived_ms") : -1;
     }
 
-    /** A task that outlived its stage is another thing than it was before. */
+    /** The name of the unit; a task that outlived its stage is a different unit than before. */
     String unit(RowData row, String cluster) {
       if (word == null) {
         return null;
       }
-      RowData told = row.getRow(position, size);
+      RowData columns = row.getRow(position, size);
       StringBuilder unit = new StringBuilder(word);
-      if (outlived >= 0 && !told.isNullAt(outlived)) {
+      if (outlived >= 0 && !columns.isNullAt(outlived)) {
         unit.replace(0, unit.length(), "zombie");
       }
       for (int place : order) {
-        unit.append('/').append(part(told, place));
+        unit.append('/').append(part(columns, place));
       }
-      return (ofCluster ? unit.append('/').append(cluster) : unit).toString();
+      return (perCluster ? unit.append('/').append(cluster) : unit).toString();
     }
 
-    private String part(RowData told, int place) {
+    private String part(RowData columns, int place) {
       LogicalType type = parts.get(place);
       if (type instanceof VarCharType) {
-        return text(told, place);
+        return text(columns, place);
       }
       if (type instanceof BigIntType) {
-        return Long.toString(number(told, place));
+        return Long.toString(number(columns, place));
       }
-      return Integer.toString(told.isNullAt(place) ? 0 : told.getInt(place));
+      return Integer.toString(columns.isNullAt(place) ? 0 : columns.getInt(place));
     }
   }
 }

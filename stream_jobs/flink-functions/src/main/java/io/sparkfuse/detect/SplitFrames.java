@@ -6,10 +6,7 @@ import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.TableFunction;
 import org.apache.flink.types.Row;
 
-/**
- * {@code LATERAL TABLE(split_frames(value))}: the contents that {@link FrameBuffer} put together, a
- * row each.
- */
+/** {@code LATERAL TABLE(split_frames(value))}: one row for each frame of a {@link FrameBuffer}. */
 @FunctionHint(output = @DataTypeHint("ROW<part BYTES>"))
 public final class SplitFrames extends TableFunction<Row> {
   private static final long serialVersionUID = 1L;

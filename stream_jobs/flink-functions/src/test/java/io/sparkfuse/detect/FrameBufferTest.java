@@ -36,14 +36,14 @@ class FrameBufferTest {
   }
 
   @Test
-  void eachContentStandsBehindItsLengthAsInPython() {
+  void writesLengthBeforeEachFrame() {
     byte[] wanted = {0, 0, 0, 3, 'a', 'b', 'c', 0, 0, 0, 0, 0, 0, 0, 1, 0};
 
     assertArrayEquals(wanted, joined("abc".getBytes(), new byte[0], new byte[1]));
   }
 
   @Test
-  void whatWasJoinedComesApartAgainAndInOrder() {
+  void splitsFramesInOrder() {
     byte[][] contents = new byte[200][];
     for (int number = 0; number < contents.length; number++) {
       contents[number] = new byte[number * 7];
@@ -58,7 +58,7 @@ class FrameBufferTest {
   }
 
   @Test
-  void nothingIsNoPart() {
+  void emptyInputHasNoFrames() {
     assertEquals(List.of(), apart(joined()));
   }
 }

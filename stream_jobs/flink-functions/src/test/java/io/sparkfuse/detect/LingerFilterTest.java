@@ -13,23 +13,23 @@ import org.junit.jupiter.api.Test;
 class LingerFilterTest {
   private static final long LINGER_MS = 30_000;
   private final MapView<String, Long> kept = new MapView<>();
-  private final LingerFilter attention = new LingerFilter(kept);
+  private final LingerFilter filter = new LingerFilter(kept);
 
   private boolean passes(boolean holds, long atMs) throws Exception {
-    return attention.passes("task/3/0/77", holds, atMs, LINGER_MS);
+    return filter.passes("task/3/0/77", holds, atMs, LINGER_MS);
   }
 
   @Test
-  void aThingThatNothingEverHeldForIsNotRemembered() throws Exception {
+  void unitWithoutMatchHasNoState() throws Exception {
     assertFalse(passes(false, 5_000));
     assertFalse(passes(false, 10_000));
 
     assertEquals(Map.of(), kept.getMap());
-    assertFalse(attention.isHeld());
+    assertFalse(filter.hasMatches());
   }
 
   @Test
-  void rowsPassWhileItHoldsAndForTheTimeBehindIt() throws Exception {
+  void passesRowsDuringAndAfterAMatch() throws Exception {
     List<Long> passed = new ArrayList<>();
     for (long atMs = 0; atMs <= 60_000; atMs += 5_000) {
       if (passes(atMs == 10_000 || atMs == 15_000, atMs)) {
@@ -38,19 +38,19 @@ class LingerFilterTest {
     }
 
     assertEquals(List.of(10L, 15L, 20L, 25L, 30L, 35L, 40L, 45L), passed);
-    assertFalse(attention.isHeld());
+    assertFalse(filter.hasMatches());
   }
 
   @Test
-  void oneThingSaysNothingOfAnother() throws Exception {
+  void unitsAreIndependent() throws Exception {
     assertTrue(passes(true, 5_000));
 
-    assertFalse(attention.passes("task/3/0/78", false, 5_000, LINGER_MS));
-    assertTrue(attention.isHeld());
+    assertFalse(filter.passes("task/3/0/78", false, 5_000, LINGER_MS));
+    assertTrue(filter.hasMatches());
   }
 
   @Test
-  void aRowThatIsReadAgainTakesNothingBack() throws Exception {
+  void replayedRowDoesNotShortenLinger() throws Exception {
     passes(true, 50_000);
 
     assertTrue(passes(true, 5_000));

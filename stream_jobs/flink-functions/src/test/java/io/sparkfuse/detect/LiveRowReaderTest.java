@@ -71,7 +71,7 @@ class LiveRowReaderTest {
 
   @ParameterizedTest
   @MethodSource("things")
-  void aThingIsNamedAsTheLifecycleNamesIt(LiveRow.Builder row, String unit) {
+  void namesUnitsAsTheLifecycleDoes(LiveRow.Builder row, String unit) {
     RowData read = reader.read(row.build().toByteArray());
 
     assertEquals(unit, text(read, "unit"));
@@ -80,7 +80,7 @@ class LiveRowReaderTest {
   }
 
   @Test
-  void absentStaysNullAndZeroStaysZero() {
+  void absentIsNullAndZeroIsZero() {
     RowData read =
         reader.read(row().setTask(TaskLive.newBuilder().setStalledMs(0)).build().toByteArray());
     RowData task = nested(read, "task");
@@ -107,7 +107,7 @@ class LiveRowReaderTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("unusable")
-  void whatCannotBeUsedIsARowOfNothing(String name, byte[] value) {
+  void unusableRecordIsAnEmptyRow(String name, byte[] value) {
     RowData read = reader.read(value);
 
     assertEquals("", text(read, "app_key"));
@@ -130,12 +130,12 @@ class LiveRowReaderTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("ends")
-  void theEndOfTheWindowIsReadFromTheBytesAlone(String name, byte[] value, long expected) {
+  void decodesWindowEndFromBytes(String name, byte[] value, long expected) {
     assertEquals(expected, new DecodeWindowEnd().eval(value));
   }
 
   @Test
-  void aReaderKeepsNothingOfTheRowBefore() {
+  void rowsAreIndependent() {
     reader.read(row().setTask(TaskLive.newBuilder().setStalledMs(5)).build().toByteArray());
     RowData read = reader.read(row().setTask(TaskLive.newBuilder()).build().toByteArray());
 

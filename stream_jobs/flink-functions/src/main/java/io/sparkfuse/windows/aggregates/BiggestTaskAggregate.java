@@ -6,14 +6,14 @@ import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code biggest_task(task_index, bytes, ms)}: the task with the most bytes, as an encoded
+ * {@code biggest_task(task_index, bytes, ms)}: returns the task with the most bytes as an encoded
  * BiggestTask.
  */
 public final class BiggestTaskAggregate
     extends AggregateFunction<byte[], BiggestTaskAggregate.Accumulator> {
   private static final long serialVersionUID = 1L;
 
-  /** The biggest so far; {@code known} is false before the first. */
+  /** The biggest task so far; {@code known} is false before the first one. */
   public static final class Accumulator {
     public boolean known;
     public int index;
@@ -61,7 +61,7 @@ public final class BiggestTaskAggregate
     return encoded == null ? null : BiggestTask.parseFrom(encoded);
   }
 
-  /** More bytes, then more time, then the lower index. */
+  /** Returns the task with more bytes, then more time, then the lower index; either can be null. */
   public static BiggestTask bigger(BiggestTask one, BiggestTask other) {
     if (one == null || other == null) {
       return one == null ? other : one;

@@ -5,7 +5,7 @@ import org.apache.flink.api.common.typeutils.base.TypeSerializerSingleton;
 import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputView;
 
-/** State form of an accumulator: its own encoding, with the length before it. */
+/** Serializer that writes an accumulator's own encoding after its length. */
 abstract class EncodedSerializer<T> extends TypeSerializerSingleton<T> {
   private static final long serialVersionUID = 1L;
 
@@ -22,8 +22,8 @@ abstract class EncodedSerializer<T> extends TypeSerializerSingleton<T> {
   public T copy(T from) {
     try {
       return decode(encode(from));
-    } catch (IOException ownEncoding) {
-      throw new IllegalStateException(ownEncoding);
+    } catch (IOException impossible) {
+      throw new IllegalStateException(impossible);
     }
   }
 

@@ -8,11 +8,11 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Failed task attempts by what they failed of: bounded, and the same whatever came first.
+ * Failed task attempts, grouped by failure class.
  *
- * <p>Of classes, hosts and tasks that are too many those stay that come first by name or index.
- * What was dropped once is beyond the bound for ever, so what stays was counted from its first
- * attempt on, in any order and however partials are merged.
+ * <p>If there are too many classes, hosts or tasks, the first ones by name or index are kept. A
+ * dropped one stays beyond the limit, so each kept one is counted from its first attempt, in any
+ * order of arrival and of merging.
  */
 public final class Failures {
   static final int MAX_CLASSES = 8;
@@ -20,12 +20,12 @@ public final class Failures {
   static final int MAX_TASKS = 1_000;
   static final int MAX_TEXT_BYTES = 2_048;
 
-  /** What Spark calls it. */
+  /** Spark's name for a failure without a class. */
   private static final String UNKNOWN = "UnknownReason";
 
   private final TreeMap<String, OfClass> classes = new TreeMap<>();
 
-  /** One class: how many, the last of them, and where. */
+  /** Failures of one class: their number, the last one, and the hosts and tasks concerned. */
   private static final class OfClass {
     private long count;
     private FailuresOfClass last = FailuresOfClass.getDefaultInstance();
@@ -112,7 +112,7 @@ public final class Failures {
     }
   }
 
-  /** By time; what happened at once has an order all the same, so that none depends on chance. */
+  /** The later failure; other fields decide between equal times, so that the result is fixed. */
   private static FailuresOfClass later(FailuresOfClass one, FailuresOfClass other) {
     if (!one.hasFailureClass()) {
       return other;
@@ -125,7 +125,7 @@ public final class Failures {
     return order >= 0 ? one : other;
   }
 
-  /** The text without what is beyond the bound, cut between two characters. */
+  /** Cuts a text at {@link #MAX_TEXT_BYTES}, between two characters. */
   public static String capped(String text) {
     if (text.length() <= MAX_TEXT_BYTES / 3) {
       return text;

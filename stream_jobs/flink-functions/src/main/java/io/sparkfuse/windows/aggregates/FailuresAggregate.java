@@ -11,10 +11,10 @@ import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code failures_by_class(failure)}: failed task ends, which come as the records they were, as
- * encoded FailedTasks; NULL when none failed.
+ * {@code failures_by_class(failure)}: returns the failed task attempts of the window as encoded
+ * FailedTasks; NULL if none failed.
  *
- * <p>Records, because of a thousand ends few fail: their texts are read when they do.
+ * <p>The argument is the undecoded record, because few tasks fail and only their texts are needed.
  */
 @FunctionHint(
     accumulator =
@@ -47,7 +47,7 @@ public final class FailuresAggregate extends AggregateFunction<byte[], Failures>
     return failures.isEmpty() ? null : failures.save().toByteArray();
   }
 
-  /** State form of the failures. */
+  /** Serializer of the failures. */
   public static final class Serializer extends EncodedSerializer<Failures> {
     private static final long serialVersionUID = 1L;
 
@@ -71,7 +71,7 @@ public final class FailuresAggregate extends AggregateFunction<byte[], Failures>
       return new Snapshot();
     }
 
-    /** Lets a checkpoint find the serializer again. */
+    /** Configuration from which a checkpoint restores the serializer. */
     public static final class Snapshot extends SimpleTypeSerializerSnapshot<Failures> {
       public Snapshot() {
         super(Serializer::new);

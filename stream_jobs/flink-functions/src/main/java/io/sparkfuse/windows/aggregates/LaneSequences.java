@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import org.apache.flink.api.common.typeutils.SimpleTypeSerializerSnapshot;
 import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
 
-/** The numbers seen of every lane of every collector of one application. */
+/** The sequence numbers that arrived in each lane of each collector of one application. */
 public final class LaneSequences {
   private record Key(String collector, String lane) implements Comparable<Key> {
     @Override
@@ -19,7 +19,7 @@ public final class LaneSequences {
   }
 
   private final TreeMap<Key, SequenceRanges> ranges = new TreeMap<>();
-  // Facts of a lane come in rows, so most are answered without a look-up.
+  // Consecutive facts are often of one lane; for these the map is not searched.
   private Key lastKey = new Key("", "");
   private SequenceRanges last;
 
@@ -36,10 +36,12 @@ public final class LaneSequences {
         (key, other) -> ranges.computeIfAbsent(key, k -> new SequenceRanges()).merge(other));
   }
 
+  /** Distinct facts that arrived. [count] */
   public long seen() {
     return ranges.values().stream().mapToLong(SequenceRanges::seen).sum();
   }
 
+  /** Facts that the collectors numbered, as far as known. [count] */
   public long expected() {
     return ranges.values().stream().mapToLong(SequenceRanges::expected).sum();
   }
@@ -69,7 +71,7 @@ public final class LaneSequences {
     return lanes;
   }
 
-  /** State form of the lanes. */
+  /** Serializer of the sequence numbers. */
   public static final class Serializer extends EncodedSerializer<LaneSequences> {
     private static final long serialVersionUID = 1L;
 
@@ -93,7 +95,7 @@ public final class LaneSequences {
       return new Snapshot();
     }
 
-    /** Lets a checkpoint find the serializer again. */
+    /** Configuration from which a checkpoint restores the serializer. */
     public static final class Snapshot extends SimpleTypeSerializerSnapshot<LaneSequences> {
       public Snapshot() {
         super(Serializer::new);

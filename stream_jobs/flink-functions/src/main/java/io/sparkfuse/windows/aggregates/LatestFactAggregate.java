@@ -13,8 +13,8 @@ import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code latest_fact(key, rank, value)}: the record of the highest rank of each key, as encoded
- * LatestFacts.
+ * {@code latest_fact(key, rank, value)}: returns the record with the highest rank of each key, as
+ * encoded LatestFacts.
  */
 @FunctionHint(
     accumulator =
@@ -27,7 +27,7 @@ public final class LatestFactAggregate
     extends AggregateFunction<byte[], LatestFactAggregate.Latest> {
   private static final long serialVersionUID = 1L;
 
-  /** The newest record of each key; of equal ranks the later one wins. */
+  /** The record with the highest rank of each key; if ranks are equal, the last one. */
   public static final class Latest {
     private final TreeMap<String, LatestFact> facts = new TreeMap<>();
 
@@ -68,7 +68,7 @@ public final class LatestFactAggregate
     return latest.facts.isEmpty() ? null : latest.encode();
   }
 
-  /** State form of the newest records. */
+  /** Serializer of the latest records. */
   public static final class Serializer extends EncodedSerializer<Latest> {
     private static final long serialVersionUID = 1L;
 
@@ -94,7 +94,7 @@ public final class LatestFactAggregate
       return new Snapshot();
     }
 
-    /** Lets a checkpoint find the serializer again. */
+    /** Configuration from which a checkpoint restores the serializer. */
     public static final class Snapshot extends SimpleTypeSerializerSnapshot<Latest> {
       public Snapshot() {
         super(Serializer::new);

@@ -6,8 +6,8 @@ import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code quantile_sketch(value)}: the window's values as an encoded DDSketch; NULL when there are
- * none.
+ * {@code quantile_sketch(value)}: returns the values of the window as an encoded DDSketch; NULL if
+ * there are none.
  */
 @FunctionHint(
     accumulator =

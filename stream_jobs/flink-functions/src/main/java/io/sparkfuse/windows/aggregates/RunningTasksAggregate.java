@@ -14,12 +14,12 @@ import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code running_tasks(started_id, launched_ms, ended_id, progress)}: starts, ends and last
- * progress of a stage's task attempts in a window, as encoded TaskChanges; {@code progress} is a
- * record as it came.
+ * {@code running_tasks(started_id, launched_ms, ended_id, progress)}: returns starts, ends and the
+ * last progress of a stage's task attempts in a window, as encoded TaskChanges. {@code progress} is
+ * the undecoded record.
  *
- * <p>Bounded: beyond {@link Changes#MAX_TASKS} of each sort attempts are only counted. The result
- * does not depend on the order in which facts come, so it is the same on replay.
+ * <p>Beyond {@link Changes#MAX_TASKS} starts, ends or progress facts, attempts are only counted.
+ * The result does not depend on the order in which facts arrive, so a replay gives the same result.
  */
 @FunctionHint(
     accumulator =
@@ -32,7 +32,7 @@ public final class RunningTasksAggregate
     extends AggregateFunction<byte[], RunningTasksAggregate.Changes> {
   private static final long serialVersionUID = 1L;
 
-  /** What is known of the window so far. */
+  /** Starts, ends and progress of the window so far. */
   public static final class Changes {
     static final int MAX_TASKS = 100_000;
 
@@ -58,10 +58,10 @@ public final class RunningTasksAggregate
       }
     }
 
-    /** An attempt's age only rises, so the oldest progress is the last one. */
-    void progress(TaskProgress told) {
-      if (progress.size() < MAX_TASKS || progress.containsKey(told.getTaskId())) {
-        progress.merge(told.getTaskId(), told, (a, b) -> b.getAgeMs() >= a.getAgeMs() ? b : a);
+    /** Keeps the progress with the highest age, which is the last one. */
+    void progress(TaskProgress next) {
+      if (progress.size() < MAX_TASKS || progress.containsKey(next.getTaskId())) {
+        progress.merge(next.getTaskId(), next, (a, b) -> b.getAgeMs() >= a.getAgeMs() ? b : a);
       }
     }
 
@@ -93,31 +93,31 @@ public final class RunningTasksAggregate
   }
 
   public void accumulate(
-      Changes news, Long startedId, Long launchedMs, Long endedId, byte[] progress) {
+      Changes changes, Long startedId, Long launchedMs, Long endedId, byte[] progress) {
     if (startedId != null) {
-      news.start(startedId, launchedMs == null ? 0 : launchedMs);
+      changes.start(startedId, launchedMs == null ? 0 : launchedMs);
     }
     if (endedId != null) {
-      news.end(endedId);
+      changes.end(endedId);
     }
-    Fact told = progress == null ? null : FactParser.parse(progress);
-    if (told != null && told.hasTaskProgress()) {
-      news.progress(told.getTaskProgress());
+    Fact fact = progress == null ? null : FactParser.parse(progress);
+    if (fact != null && fact.hasTaskProgress()) {
+      changes.progress(fact.getTaskProgress());
     }
   }
 
-  public void merge(Changes news, Iterable<Changes> others) {
+  public void merge(Changes changes, Iterable<Changes> others) {
     for (Changes other : others) {
-      news.merge(other.save());
+      changes.merge(other.save());
     }
   }
 
   @Override
-  public byte[] getValue(Changes news) {
-    return news.save().toByteArray();
+  public byte[] getValue(Changes changes) {
+    return changes.save().toByteArray();
   }
 
-  /** State form of a window's news. */
+  /** Serializer of the changes of a window. */
   public static final class Serializer extends EncodedSerializer<Changes> {
     private static final long serialVersionUID = 1L;
 
@@ -128,9 +128,9 @@ public final class RunningTasksAggregate
 
     @Override
     Changes decode(byte[] encoded) throws InvalidProtocolBufferException {
-      Changes news = new Changes();
-      news.merge(TaskChanges.parseFrom(encoded));
-      return news;
+      Changes changes = new Changes();
+      changes.merge(TaskChanges.parseFrom(encoded));
+      return changes;
     }
 
     @Override
@@ -143,7 +143,7 @@ public final class RunningTasksAggregate
       return new Snapshot();
     }
 
-    /** Lets a checkpoint find the serializer again. */
+    /** Configuration from which a checkpoint restores the serializer. */
     public static final class Snapshot extends SimpleTypeSerializerSnapshot<Changes> {
       public Snapshot() {
         super(Serializer::new);

@@ -5,8 +5,8 @@ import org.apache.flink.table.annotation.FunctionHint;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code sequence_numbers(collector, lane, seq)}: which facts of each lane came, as encoded
- * SequenceNumbers.
+ * {@code sequence_numbers(collector, lane, seq)}: returns the sequence numbers of the facts that
+ * arrived in each lane, as encoded SequenceNumbers.
  */
 @FunctionHint(
     accumulator =

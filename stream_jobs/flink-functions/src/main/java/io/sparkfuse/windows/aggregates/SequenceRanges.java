@@ -5,11 +5,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The numbers seen of one lane, as runs without a hole: exact whatever comes twice or late.
+ * A set of numbers, such as the sequence numbers that arrived in one lane, stored as runs without
+ * gaps. Numbers that arrive late or twice are counted correctly.
  *
- * <p>Bounded: when there are too many holes the oldest run is settled, that is counted and no
- * longer told apart, and what comes late below it does not count; so completeness errs to the low
- * side.
+ * <p>If there are more than {@link #MAX_RUNS} runs, the oldest run is settled: its numbers stay
+ * counted but are no longer stored. A number below it that arrives later is not counted, so
+ * completeness can only be too low.
  */
 public final class SequenceRanges {
   static final int MAX_RUNS = 256;
@@ -42,7 +43,7 @@ public final class SequenceRanges {
     other.runs.forEach(this::insert);
   }
 
-  /** Whether a number was added, or is below those that are no longer kept apart. */
+  /** Whether a number was added, or lies below the settled runs. */
   public boolean contains(long number) {
     close();
     Map.Entry<Long, Long> run = runs.floorEntry(number);
@@ -58,7 +59,7 @@ public final class SequenceRanges {
     return seen;
   }
 
-  /** Numbers that were given out so far, as far as one can know: the highest and one. */
+  /** How many numbers were assigned so far, as far as known: the highest number plus one. */
   long expected() {
     close();
     return runs.isEmpty() ? settledBelow : runs.lastEntry().getValue() + 1;

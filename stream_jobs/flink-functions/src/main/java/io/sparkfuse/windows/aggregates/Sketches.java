@@ -9,7 +9,7 @@ import java.io.IOException;
 import org.apache.flink.api.common.typeutils.SimpleTypeSerializerSnapshot;
 import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
 
-/** DDSketch (Masson, Rim, Lee: VLDB 2019) with quantiles that are within 1 % of the value. */
+/** DDSketches (Masson, Rim, Lee: VLDB 2019), whose quantiles are within 1 % of the true value. */
 public final class Sketches {
   static final double RELATIVE_ACCURACY = 0.01;
 
@@ -23,8 +23,8 @@ public final class Sketches {
     GrowingByteArrayOutput out = GrowingByteArrayOutput.withDefaultInitialCapacity();
     try {
       sketch.encode(out, false);
-    } catch (IOException inMemory) {
-      throw new IllegalStateException(inMemory);
+    } catch (IOException impossible) {
+      throw new IllegalStateException(impossible);
     }
     return out.trimmedCopy();
   }
@@ -34,12 +34,12 @@ public final class Sketches {
       return encoded.length == 0
           ? empty()
           : DDSketch.decode(ByteArrayInput.wrap(encoded), UnboundedSizeDenseStore::new);
-    } catch (IOException ownEncoding) {
-      throw new IllegalStateException(ownEncoding);
+    } catch (IOException impossible) {
+      throw new IllegalStateException(impossible);
     }
   }
 
-  /** State form of a sketch. */
+  /** Serializer of a sketch. */
   public static final class Serializer extends EncodedSerializer<DDSketch> {
     private static final long serialVersionUID = 1L;
 
@@ -63,7 +63,7 @@ public final class Sketches {
       return new Snapshot();
     }
 
-    /** Lets a checkpoint find the serializer again. */
+    /** Configuration from which a checkpoint restores the serializer. */
     public static final class Snapshot extends SimpleTypeSerializerSnapshot<DDSketch> {
       public Snapshot() {
         super(Serializer::new);

@@ -10,10 +10,11 @@ import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.functions.AggregateFunction;
 
 /**
- * {@code slowest_task(task_index, ms, bytes, gc_ms, executor_id, host)}: the task that took
- * longest, as an encoded SlowestTask; rows without index or time count nowhere.
+ * {@code slowest_task(task_index, ms, bytes, gc_ms, executor_id, host)}: returns the task with the
+ * longest duration as an encoded SlowestTask. Rows without an index or a duration are skipped.
  *
- * <p>Takes texts as they are on the wire: of nearly all rows they are never looked at.
+ * <p>Text arguments arrive undecoded, because only the few rows that are slower than all before are
+ * read.
  */
 @FunctionHint(
     input = {
@@ -34,7 +35,7 @@ public final class SlowestTaskAggregate
     extends AggregateFunction<byte[], SlowestTaskAggregate.Slowest> {
   private static final long serialVersionUID = 1L;
 
-  /** The slowest so far; null before the first. */
+  /** The slowest task so far; null before the first one. */
   public static final class Slowest {
     private SlowestTask task;
 
@@ -88,7 +89,10 @@ public final class SlowestTaskAggregate
     return encoded == null ? null : SlowestTask.parseFrom(encoded);
   }
 
-  /** More time, then the lower index; what is left tells apart attempts of one task. */
+  /**
+   * Returns the task with the longer duration, then the lower index; either can be null. The other
+   * fields give attempts of one task a fixed order.
+   */
   public static SlowestTask slower(SlowestTask one, SlowestTask other) {
     if (one == null || other == null) {
       return one == null ? other : one;
@@ -106,7 +110,7 @@ public final class SlowestTaskAggregate
     return order != 0 ? order : one.getHost().compareTo(other.getHost());
   }
 
-  /** State form of the slowest task: nothing before the first. */
+  /** Serializer of the slowest task; empty before the first one. */
   public static final class Serializer extends EncodedSerializer<Slowest> {
     private static final long serialVersionUID = 1L;
 
@@ -132,7 +136,7 @@ public final class SlowestTaskAggregate
       return new Snapshot();
     }
 
-    /** Lets a checkpoint find the serializer again. */
+    /** Configuration from which a checkpoint restores the serializer. */
     public static final class Snapshot extends SimpleTypeSerializerSnapshot<Slowest> {
       public Snapshot() {
         super(Serializer::new);

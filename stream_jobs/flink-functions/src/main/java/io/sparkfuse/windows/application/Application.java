@@ -21,14 +21,14 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
 
-/**
- * One application so far: what ApplicationFold remembers, and how its facts and stages change it.
- */
+/** The state of one application in ApplicationFold, and how facts and stages change it. */
 public final class Application {
-  /** Facts still follow the end of their application, and each other, for a while. [ms] */
+  /**
+   * For this long after the end of an application, or its last fact, facts can still arrive. [ms]
+   */
   public static final long GRACE_MS = 900_000;
 
-  /** Reasons for which a collector looks at nothing; for others it only looks at less. */
+  /** Reasons for which a collector stops all its work; for other reasons it only does less. */
   private static final Set<String> OFF = Set.of("switched off", "faults");
 
   private final AppLive.Builder soFar;
@@ -41,12 +41,13 @@ public final class Application {
   private final ApplicationSilence silence;
   private final TreeMap<String, Drops> drops = new TreeMap<>();
   private boolean overcounted;
-  private boolean tellsSilent;
+  private boolean reportsSilent;
   private long rows;
   private long forgetAtMs;
 
   /**
-   * What a collector dropped in all, and of that what Spark dropped before it could be numbered.
+   * All facts that a collector dropped, and those among them that Spark dropped before they were
+   * numbered.
    */
   private record Drops(long dropped, long unnumbered) {
     Drops higher(Drops other) {
@@ -71,15 +72,15 @@ public final class Application {
     forgetAtMs = saved.getForgetAtMs();
   }
 
-  /** The application as it was saved, or a new one when it is past its grace at {@code nowMs}. */
+  /** Restores the saved application, or a new one if its grace period is over at {@code nowMs}. */
   static Application restore(ApplicationState saved, long nowMs) {
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
     return new Application(forgotten ? forgotten(saved) : saved);
   }
 
   /**
-   * What stays of an application after its grace: the number of its rows, so that none is given out
-   * twice.
+   * The state that remains after the grace period: the number of the last row, so that no number is
+   * used twice.
    */
   static ApplicationState forgotten(ApplicationState saved) {
     return ApplicationState.newBuilder().setRows(saved.getRows()).build();
@@ -111,91 +112,90 @@ public final class Application {
     return state.build();
   }
 
-  /** Number of the next row; rows of an application rise by one, also over a restart. */
+  /** Number of the next row; it rises by one for each row, and continues after a restart. */
   long nextRow() {
     return ++rows;
   }
 
-  /** From when on the application is to be forgotten; 0 while it runs. [ms since epoch] */
+  /** When the state of the application can be removed; 0 while it runs. [ms since epoch] */
   long forgetAtMs() {
     return forgetAtMs;
   }
 
   /**
-   * A window begins to be told; what is not newer than the last one moves no clock.
+   * Begins a window. A window that is not newer than the last one does not advance the clock.
    *
-   * @param heard whether anything came of the application
+   * @param active whether any fact of the application arrived in it
    */
-  void pass(long windowEndMs, long windowMs, boolean heard) {
-    tellsSilent = clock.pass(windowEndMs, windowMs, heard) && heard;
-    if (heard && hasEnded()) {
+  void beginWindow(long windowEndMs, long windowMs, boolean active) {
+    reportsSilent = clock.pass(windowEndMs, windowMs, active) && active;
+    if (active && hasEnded()) {
       forgetAtMs = Math.max(forgetAtMs, windowEndMs + GRACE_MS);
     }
   }
 
-  void see(SequenceNumbers numbers) {
+  void add(SequenceNumbers numbers) {
     lanes.merge(LaneSequences.restore(numbers));
-    silence.see(numbers);
+    silence.add(numbers);
   }
 
   /**
-   * Takes over the collector's own counters, which only rise. Of what one that is off does not tell
-   * nothing follows: neither that it stands still nor that executors are silent.
+   * Adds the counters of a collector, which only rise. A collector that is off reports nothing, so
+   * neither a stalled application nor silent executors follow from its silence.
    */
-  void see(String collector, CollectorHealth health) {
+  void add(String collector, CollectorHealth health) {
     long unnumbered = health.getSparkDroppedEvents();
-    Drops told =
+    Drops reported =
         new Drops(health.getDroppedBulk() + health.getDroppedReserved() + unnumbered, unnumbered);
-    drops.merge(collector, told, Drops::higher);
+    drops.merge(collector, reported, Drops::higher);
     if (health.getProtection().equals("open") && OFF.contains(health.getProtectionReason())) {
-      jobs.unseen();
-      executors.unasked();
+      jobs.collectorOff();
+      executors.collectorOff();
     }
   }
 
-  void see(StageUpdate news, long windowEndMs) {
-    overcounted |= news.getOvercounted();
-    if (stages.see(news, queries, windowEndMs)) {
-      silence.moved();
+  void add(StageUpdate update, long windowEndMs) {
+    overcounted |= update.getOvercounted();
+    if (stages.add(update, queries, windowEndMs)) {
+      silence.progressed();
     }
   }
 
   /**
-   * Rows of the executors in the window that passes, by executor; the silent ones too, unless
-   * nothing came of the application or the window had passed before.
+   * Rows of the executors in this window, by executor. Silent executors are included, unless no
+   * fact of the application arrived or the window was emitted before.
    */
-  List<ExecutorLive> executors(
+  List<ExecutorLive> executorRows(
       List<ExecutorSample> samples, List<ExecutorSample> pauses, Long startMs, long windowEndMs) {
     if (!samples.isEmpty()) {
-      silence.processHeard();
+      silence.processActive();
     }
-    // What ended takes its executors along, and nobody says that they went.
-    boolean silent = tellsSilent && !hasEnded();
-    return executors.rows(samples, pauses, clock.heardMs(), silent, startMs, windowEndMs);
+    // The executors of an ended application end without a fact of their own.
+    boolean silent = reportsSilent && !hasEnded();
+    return executors.rows(samples, pauses, clock.activeMs(), silent, startMs, windowEndMs);
   }
 
-  /** Rows of the queries that changed in the window, by id; closes those that are over. */
-  List<QueryLive> queries(long windowEndMs) {
+  /** Rows of the queries that changed in this window, by id. Queries that are over are closed. */
+  List<QueryLive> queryRows(long windowEndMs) {
     List<QueryLive> rows = queries.rows(windowEndMs);
     JobCounters.queriesDropped(queries.close(windowEndMs));
     return rows;
   }
 
   /**
-   * Whether a window in which nothing came is worth a row: the application runs, for all that is
-   * known, or it ended and its processes spoke until lately, or what it told may still be made
-   * whole.
+   * Whether a window without facts has a row: if the application runs as far as known; if it ended
+   * and its processes were active a short time ago; or if late facts can still complete it.
    */
-  boolean isWatched() {
+  boolean needsQuietRow() {
     if (hasEnded()) {
       return silence.outlivedMs() != null || (silence.endedLately() && !isWhole());
     }
-    boolean known =
+    boolean running =
         soFar.hasName() || jobs.running() > 0 || executors.count() > 0 || stages.anyRuns();
-    return known && !silence.isDead();
+    return running && !silence.isDead();
   }
 
-  /** Whether all that began has its end, and all that was numbered is there. */
+  /** Whether everything that started has ended, and every numbered fact has arrived. */
   private boolean isWhole() {
     return jobs.running() == 0 && stages.runningTasks() == 0 && lanes.seen() >= lanes.expected();
   }
@@ -204,33 +204,33 @@ public final class Application {
     return soFar.hasEndedMs();
   }
 
-  /** Takes a start or an end into the application's own columns. */
-  void see(Fact fact, long windowEndMs) {
+  /** Updates the application with a start or an end. */
+  void add(Fact fact, long windowEndMs) {
     switch (fact.getKindCase()) {
       case APPLICATION_STARTED -> start(fact.getApplicationStarted());
       case APPLICATION_ENDED -> end(fact.getApplicationEnded(), windowEndMs);
       case JOB_STARTED -> {
-        jobs.see(fact.getJobStarted());
+        jobs.add(fact.getJobStarted());
         queries.add(fact.getJobStarted());
-        silence.moved();
+        silence.progressed();
       }
       case JOB_ENDED -> end(fact.getJobEnded());
       case SQL_STARTED -> queries.add(fact.getSqlStarted());
       case SQL_ENDED -> queries.add(fact.getSqlEnded(), windowEndMs);
-      case STAGE_STARTED, STAGE_ENDED -> silence.moved();
-      case RESOURCE_PROFILE_ADDED -> executors.see(fact.getResourceProfileAdded());
+      case STAGE_STARTED, STAGE_ENDED -> silence.progressed();
+      case RESOURCE_PROFILE_ADDED -> executors.add(fact.getResourceProfileAdded());
       case EXECUTOR_ADDED -> executors.add(fact.getExecutorAdded());
       case EXECUTOR_REMOVED -> executors.remove(fact.getExecutorRemoved().getExecutorId());
       default -> {
-        // Other kinds are passed on and change no column of the application.
+        // Facts of other kinds are forwarded and do not change the application.
       }
     }
   }
 
   /**
-   * Facts seen / facts numbered, where what Spark dropped before it was numbered counts as missing
-   * too; 0 when more tasks ended than there are, since what was counted twice is no evidence; null
-   * when nothing is numbered.
+   * Facts that arrived divided by facts that were numbered; events that Spark dropped before they
+   * were numbered count as missing. Returns 0 if more tasks ended than exist, because facts were
+   * counted twice, and null if no fact is numbered.
    */
   Double completeness() {
     if (overcounted) {
@@ -271,13 +271,13 @@ public final class Application {
 
   private void start(ApplicationStarted started) {
     CommonFields.copy(started, soFar);
-    executors.see(started);
+    executors.add(started);
     silence.idle();
   }
 
   private void end(JobEnded ended) {
-    jobs.see(ended);
-    silence.moved();
+    jobs.add(ended);
+    silence.progressed();
     silence.idle();
     if (ended.getSucceeded()) {
       soFar.setSucceededJobs(soFar.getSucceededJobs() + 1);
@@ -286,7 +286,7 @@ public final class Application {
     }
   }
 
-  /** Spark does not say how an application ended: it failed when one of its jobs did. */
+  /** Spark does not report how an application ended: it failed if one of its jobs failed. */
   private void end(ApplicationEnded ended, long windowEndMs) {
     soFar.setEndedMs(ended.getEndedMs());
     boolean failed = ended.getFailedJobs() > 0 || soFar.getFailedJobs() > 0;

@@ -6,7 +6,6 @@ import static org.apache.flink.table.annotation.ArgumentTrait.SET_SEMANTIC_TABLE
 import com.google.protobuf.CodedOutputStream;
 import io.sparkfuse.contracts.LiveRow;
 import io.sparkfuse.windows.JobCounters;
-import io.sparkfuse.windows.clock.ApplicationClock;
 import io.sparkfuse.windows.rows.Envelopes;
 import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.WaitingRow;
@@ -21,19 +20,19 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * Collects all that a window says of one application and, at the window's end, sends it as encoded
- * LiveRows.
+ * Collects all inputs of one application in a window and, at the end of the window, emits them as
+ * encoded LiveRows.
  *
- * <p>Rows wait in state until the watermark has passed the window's end: by then every partial of
- * the window is there, so what is sent depends on the facts alone. A window in which nothing came
- * of the application has a row too, as long as {@link ApplicationClock} tells of it.
+ * <p>Inputs wait in state until the watermark passes the end of the window. By then all inputs of
+ * the window have arrived, so the output depends on the facts only. A quiet window of {@code
+ * ApplicationClock} has a row too.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class ApplicationFold extends ProcessTableFunction<Row> {
   private static final long serialVersionUID = 1L;
   private static final String FORGET = "forget";
 
-  /** Columns that hold the encoded value of a field, and the field's number. */
+  /** Columns that hold an encoded field of WaitingRow, and the number of the field. */
   private static final Map<String, Integer> ENCODED =
       Map.of(
           "fact", WaitingRow.FACT_FIELD_NUMBER,
@@ -43,15 +42,15 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
           "health", WaitingRow.HEALTH_FIELD_NUMBER,
           "pauses", WaitingRow.PAUSES_FIELD_NUMBER);
 
-  /** An encoded ApplicationState and the envelope of its rows, an encoded LiveRow. */
-  public static final class Memory {
+  /** An encoded ApplicationState, and the envelope of its rows as an encoded LiveRow. */
+  public static final class SavedState {
     public byte[] state = new byte[0];
     public byte[] envelope = new byte[0];
   }
 
   public void eval(
       Context context,
-      @StateHint(ttl = "7 d") Memory memory,
+      @StateHint(ttl = "7 d") SavedState saved,
       @StateHint(ttl = "7 d") MapView<Long, Integer> waitingCounts,
       @StateHint(ttl = "7 d") MapView<Long, byte[]> waiting,
       @ArgumentHint(
@@ -69,21 +68,21 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
     if (place == 0) {
       time.registerOnTime(windowEndMs - 1);
     }
-    if (memory.envelope.length == 0) {
-      memory.envelope = Envelopes.of(row).toByteArray();
+    if (saved.envelope.length == 0) {
+      saved.envelope = Envelopes.of(row).toByteArray();
     }
   }
 
   public void onTimer(
       OnTimerContext context,
-      Memory memory,
+      SavedState saved,
       MapView<Long, Integer> waitingCounts,
       MapView<Long, byte[]> waiting)
       throws Exception {
     TimeContext<Long> time = context.timeContext(Long.class);
     if (FORGET.equals(context.currentTimer())) {
-      ApplicationState saved = ApplicationState.parseFrom(memory.state);
-      memory.state = Application.forgotten(saved).toByteArray();
+      ApplicationState state = ApplicationState.parseFrom(saved.state);
+      saved.state = Application.forgotten(state).toByteArray();
       return;
     }
     long windowEndMs = time.time() + 1;
@@ -92,9 +91,9 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
       return;
     }
     Application application =
-        Application.restore(ApplicationState.parseFrom(memory.state), windowEndMs);
+        Application.restore(ApplicationState.parseFrom(saved.state), windowEndMs);
     ApplicationRows rows =
-        new ApplicationRows(application, LiveRow.parseFrom(memory.envelope), windowEndMs);
+        new ApplicationRows(application, LiveRow.parseFrom(saved.envelope), windowEndMs);
     for (int place = 0; place < count; place++) {
       long key = place(windowEndMs, place);
       rows.add(WaitingRow.parseFrom(waiting.get(key)));
@@ -105,21 +104,18 @@ public final class ApplicationFold extends ProcessTableFunction<Row> {
       collect(Row.of((Object) row.toByteArray()));
     }
     JobCounters.windowSent(windowEndMs);
-    memory.state = application.save().toByteArray();
+    saved.state = application.save().toByteArray();
     if (application.forgetAtMs() > 0) {
       time.registerOnTime(FORGET, application.forgetAtMs());
     }
   }
 
-  /**
-   * One key for each waiting row: times leave room for a million rows of a window until the year
-   * 2250.
-   */
+  /** The key of a waiting row. It has room for a million rows of a window until the year 2250. */
   private static long place(long windowEndMs, int place) {
     return (windowEndMs << 20) | place;
   }
 
-  /** An encoded WaitingRow, made of what is encoded already. */
+  /** An encoded WaitingRow, built from columns that are already encoded. */
   private static byte[] waitingRow(Row row, long windowMs) throws IOException {
     ByteArrayOutputStream encoded = new ByteArrayOutputStream();
     CodedOutputStream fields = CodedOutputStream.newInstance(encoded);

@@ -6,13 +6,13 @@ import io.sparkfuse.windows.wire.ApplicationState;
 import java.util.TreeSet;
 
 /**
- * The jobs of one application that run, and for how long none did; unknown behind a time in which
- * nobody looked, until one starts or ends.
+ * The running jobs of one application, and the time in which none ran. After the collector was off,
+ * both are unknown until a job starts or ends.
  */
 final class ApplicationJobs {
   private final TreeSet<Integer> running = new TreeSet<>();
   private long betweenMs;
-  // When the job ended that ended latest; null before the first end.
+  // The latest end of a job; null before the first end.
   private Long endedMs;
   private boolean unknown;
 
@@ -35,8 +35,8 @@ final class ApplicationJobs {
     }
   }
 
-  /** Nobody looks: jobs end and start unseen, and the time without any cannot be told. */
-  void unseen() {
+  /** The collector is off, so jobs can start and end without a fact. */
+  void collectorOff() {
     running.clear();
     endedMs = null;
     unknown = true;
@@ -46,7 +46,7 @@ final class ApplicationJobs {
     return !unknown;
   }
 
-  void see(JobStarted started) {
+  void add(JobStarted started) {
     unknown = false;
     if (running.isEmpty() && started.hasSubmittedMs()) {
       betweenMs += since(started.getSubmittedMs());
@@ -54,7 +54,7 @@ final class ApplicationJobs {
     running.add(started.getJobId());
   }
 
-  void see(JobEnded ended) {
+  void add(JobEnded ended) {
     unknown = false;
     running.remove(ended.getJobId());
     if (ended.hasCompletedMs()) {
@@ -66,7 +66,7 @@ final class ApplicationJobs {
     return running.size();
   }
 
-  /** Time behind the first end of a job in which none ran, up to a moment. [ms] */
+  /** Time since the first end of a job in which no job ran, up to {@code untilMs}. [ms] */
   long betweenMs(long untilMs) {
     return betweenMs + (running.isEmpty() ? since(untilMs) : 0);
   }

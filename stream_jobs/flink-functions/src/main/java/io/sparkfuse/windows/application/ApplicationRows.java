@@ -17,11 +17,11 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * All rows of one application for one window, in the order in which they are sent: starts, live
- * rows, failures, the application's own row, ends, tick.
+ * All rows of one application for one window, in the order in which they are emitted: starts, live
+ * rows, failures, queries, the application's row, ends, tick.
  *
- * <p>The order depends on what happened and never on what came first, so that a replay numbers
- * alike.
+ * <p>The order does not depend on the order of arrival, so that a replay gives each row the same
+ * number.
  */
 final class ApplicationRows {
   private static final List<Fact.KindCase> STARTS =
@@ -30,7 +30,7 @@ final class ApplicationRows {
           Fact.KindCase.EXECUTOR_ADDED,
           Fact.KindCase.JOB_STARTED,
           Fact.KindCase.SQL_STARTED,
-          // Before the stages that it names.
+          // Plans come before stages, because stages are named by them.
           Fact.KindCase.SQL_PLAN,
           Fact.KindCase.STAGE_STARTED);
   private static final List<Fact.KindCase> ENDS =
@@ -48,13 +48,13 @@ final class ApplicationRows {
   private final List<StageUpdate> stages = new ArrayList<>();
   private final List<ExecutorSample> samples = new ArrayList<>();
   private final List<ExecutorSample> pauses = new ArrayList<>();
-  private final List<WaitingRow> words = new ArrayList<>();
+  private final List<WaitingRow> collectorRows = new ArrayList<>();
   private final List<LiveRow.Builder> rows = new ArrayList<>();
   private Double completeness;
-  private boolean heard;
+  private boolean active;
   private long windowMs;
 
-  /** {@code envelope} has the columns that say whose rows these are. */
+  /** {@code envelope} has the columns that identify the application. */
   ApplicationRows(Application application, LiveRow envelope, long windowEndMs) {
     this.application = application;
     this.envelope = envelope;
@@ -62,7 +62,7 @@ final class ApplicationRows {
   }
 
   void add(WaitingRow waiting) {
-    heard |= !waiting.getQuiet();
+    active |= !waiting.getQuiet();
     windowMs = Math.max(windowMs, waiting.getWindowMs());
     if (waiting.hasFact()) {
       facts.add(FactParser.parse(waiting.getFact()));
@@ -71,7 +71,7 @@ final class ApplicationRows {
       stages.add(waiting.getStage());
     }
     if (waiting.hasLanes() || waiting.hasHealth()) {
-      words.add(waiting);
+      collectorRows.add(waiting);
     }
     addSamples(waiting.getSamples(), samples);
     addSamples(waiting.getPauses(), pauses);
@@ -87,78 +87,79 @@ final class ApplicationRows {
   }
 
   List<LiveRow> build() {
-    application.pass(windowEndMs, windowMs, heard);
-    words.forEach(this::see);
-    facts.forEach(fact -> application.see(fact, windowEndMs));
-    stages.forEach(news -> application.see(news, windowEndMs));
+    application.beginWindow(windowEndMs, windowMs, active);
+    collectorRows.forEach(this::addCollectorRow);
+    facts.forEach(fact -> application.add(fact, windowEndMs));
+    stages.forEach(update -> application.add(update, windowEndMs));
     completeness = application.completeness();
-    pass(STARTS);
+    forward(STARTS);
     Long startMs = envelope.hasAppStartMs() ? envelope.getAppStartMs() : null;
-    for (ExecutorLive row : application.executors(samples, pauses, startMs, windowEndMs)) {
+    for (ExecutorLive row : application.executorRows(samples, pauses, startMs, windowEndMs)) {
       add("executor_live").setExecutor(row);
     }
     stages();
     failures();
-    for (QueryLive row : application.queries(windowEndMs)) {
+    for (QueryLive row : application.queryRows(windowEndMs)) {
       add("query_live").setQuery(row);
     }
-    if (heard ? saysSomething() : application.isWatched()) {
+    if (active ? hasContent() : application.needsQuietRow()) {
       add("app_live").setApplication(application.row(startMs, windowEndMs));
     }
-    pass(ENDS);
+    forward(ENDS);
     tick();
     return numbered();
   }
 
-  private void see(WaitingRow word) {
-    if (word.hasLanes()) {
-      application.see(word.getLanes());
+  private void addCollectorRow(WaitingRow row) {
+    if (row.hasLanes()) {
+      application.add(row.getLanes());
     }
-    for (LatestFact health : word.getHealth().getLatestList()) {
-      Fact told = FactParser.parse(health.getFact());
-      application.see(told.getCollector(), told.getCollectorHealth());
+    for (LatestFact health : row.getHealth().getLatestList()) {
+      Fact fact = FactParser.parse(health.getFact());
+      application.add(fact.getCollector(), fact.getCollectorHealth());
     }
   }
 
-  private boolean saysSomething() {
+  private boolean hasContent() {
     boolean onlyTicks = facts.stream().allMatch(Fact::hasTick);
     return !onlyTicks || !stages.isEmpty() || !samples.isEmpty() || completeness != null;
   }
 
-  private void pass(List<Fact.KindCase> kinds) {
+  private void forward(List<Fact.KindCase> kinds) {
     for (Fact.KindCase kind : kinds) {
-      facts.stream().filter(fact -> fact.getKindCase() == kind).forEach(this::pass);
+      facts.stream().filter(fact -> fact.getKindCase() == kind).forEach(this::forward);
     }
   }
 
-  private void pass(Fact fact) {
-    FieldDescriptor told = Fact.getDescriptor().findFieldByNumber(fact.getKindCase().getNumber());
-    FieldDescriptor passed = LiveRow.getDescriptor().findFieldByName(told.getName());
-    add(told.getName()).setField(passed, fact.getField(told));
+  private void forward(Fact fact) {
+    FieldDescriptor factField =
+        Fact.getDescriptor().findFieldByNumber(fact.getKindCase().getNumber());
+    FieldDescriptor rowField = LiveRow.getDescriptor().findFieldByName(factField.getName());
+    add(factField.getName()).setField(rowField, fact.getField(factField));
   }
 
   private void stages() {
     stages.sort(
-        Comparator.comparingInt((StageUpdate news) -> news.getStage().getStageId())
-            .thenComparingInt(news -> news.getStage().getStageAttempt()));
-    for (StageUpdate news : stages) {
-      LiveRow.Builder row = add("stage_live").setStage(news.getStage());
-      if (completeness != null && news.hasEndedShare()) {
-        row.setCompleteness(Math.min(completeness, news.getEndedShare()));
+        Comparator.comparingInt((StageUpdate update) -> update.getStage().getStageId())
+            .thenComparingInt(update -> update.getStage().getStageAttempt()));
+    for (StageUpdate update : stages) {
+      LiveRow.Builder row = add("stage_live").setStage(update.getStage());
+      if (completeness != null && update.hasEndedShare()) {
+        row.setCompleteness(Math.min(completeness, update.getEndedShare()));
       }
-      for (TaskLive task : news.getTasksList()) {
+      for (TaskLive task : update.getTasksList()) {
         add("task_live").setTask(task);
       }
     }
   }
 
   private void failures() {
-    for (StageUpdate news : stages) {
-      news.getFailuresList().forEach(failure -> add("failure_live").setFailure(failure));
+    for (StageUpdate update : stages) {
+      update.getFailuresList().forEach(failure -> add("failure_live").setFailure(failure));
     }
   }
 
-  /** The last tick of the window is enough to close the windows that come after. */
+  /** Forwards only the last tick of the window, which is enough to close later windows. */
   private void tick() {
     facts.stream()
         .filter(Fact::hasTick)

@@ -5,19 +5,19 @@ import io.sparkfuse.windows.wire.ApplicationState;
 import io.sparkfuse.windows.wire.LaneSequence;
 import io.sparkfuse.windows.wire.SequenceNumbers;
 
-/** How long nothing was heard, nothing moved and nothing ran in one application. */
+/** For how long an application was silent, made no progress, or ran no job. */
 final class ApplicationSilence {
-  /** Processes of an ended application that are silent this long are taken for gone. [ms] */
+  /** Processes of an ended application that are silent for this long count as ended. [ms] */
   static final long GONE_MS = 60_000;
 
-  /** Behind its end so much may still come: what was under way in Kafka, or is sent again. [ms] */
+  /** For this long after the end, delayed or resent facts can still arrive. [ms] */
   static final long SETTLES_MS = 60_000;
 
   /**
-   * Processes that never said goodbye and are silent this long are taken for dead. [ms]
+   * Processes that did not report their end and are silent for this long count as dead. [ms]
    *
-   * <p>Longer than a broker's outage, for which the plugins keep their last words; shorter than a
-   * night in which somebody is reminded of a driver that was killed.
+   * <p>Longer than a typical outage of the broker, during which the plugins buffer their facts;
+   * short enough to stop repeated notifications about a killed driver.
    */
   static final long DEAD_MS = 3_600_000;
 
@@ -25,12 +25,12 @@ final class ApplicationSilence {
   private static final String EXECUTOR = "executor-";
 
   private final ObservedTime clock;
-  // Moments by the clock; null when it never was.
-  private Long driverHeard;
-  private Long processHeard;
+  // Values of the clock; null if it never happened.
+  private Long driverActive;
+  private Long processActive;
   private Long ended;
   private long idleSince;
-  private long moved;
+  private long progressed;
 
   private ApplicationSilence(ObservedTime clock) {
     this.clock = clock;
@@ -38,81 +38,81 @@ final class ApplicationSilence {
 
   static ApplicationSilence restore(ApplicationState saved, ObservedTime clock) {
     ApplicationSilence silence = new ApplicationSilence(clock);
-    silence.driverHeard = saved.hasDriverHeardAt() ? (Long) saved.getDriverHeardAt() : null;
-    silence.processHeard = saved.hasProcessHeardAt() ? (Long) saved.getProcessHeardAt() : null;
+    silence.driverActive = saved.hasDriverActiveAt() ? (Long) saved.getDriverActiveAt() : null;
+    silence.processActive = saved.hasProcessActiveAt() ? (Long) saved.getProcessActiveAt() : null;
     silence.ended = saved.hasEndedAt() ? (Long) saved.getEndedAt() : null;
     silence.idleSince = saved.getIdleSince();
-    silence.moved = saved.getMovedAt();
+    silence.progressed = saved.getProgressedAt();
     return silence;
   }
 
   void save(ApplicationState.Builder state) {
-    state.setIdleSince(idleSince).setMovedAt(moved);
-    if (driverHeard != null) {
-      state.setDriverHeardAt(driverHeard);
+    state.setIdleSince(idleSince).setProgressedAt(progressed);
+    if (driverActive != null) {
+      state.setDriverActiveAt(driverActive);
     }
-    if (processHeard != null) {
-      state.setProcessHeardAt(processHeard);
+    if (processActive != null) {
+      state.setProcessActiveAt(processActive);
     }
     if (ended != null) {
       state.setEndedAt(ended);
     }
   }
 
-  /** Who told anything: plugins speak for their process; a shipper reads what may be long over. */
-  void see(SequenceNumbers numbers) {
+  /** Facts of a plugin show that its process is alive; those of a shipper do not. */
+  void add(SequenceNumbers numbers) {
     for (LaneSequence lane : numbers.getLanesList()) {
       if (lane.getCollector().startsWith(DRIVER)) {
-        driverHeard = clock.watchedMs();
-        processHeard();
+        driverActive = clock.observedMs();
+        processActive();
       } else if (lane.getCollector().startsWith(EXECUTOR)) {
-        processHeard();
+        processActive();
       }
     }
   }
 
-  void processHeard() {
-    processHeard = clock.watchedMs();
+  void processActive() {
+    processActive = clock.observedMs();
   }
 
-  /** A job, a stage or a task started, ended or got on. */
-  void moved() {
-    moved = clock.watchedMs();
+  /** A job, a stage or a task started, ended or made progress. */
+  void progressed() {
+    progressed = clock.observedMs();
   }
 
-  /** No job runs from here on, for all that is known. */
+  /** From now on no job runs, as far as known. */
   void idle() {
-    idleSince = clock.watchedMs();
+    idleSince = clock.observedMs();
   }
 
   void ended() {
-    ended = ended == null ? (Long) clock.watchedMs() : ended;
+    ended = ended == null ? (Long) clock.observedMs() : ended;
   }
 
-  /** Whether the application ended so lately that what it told may not be all there yet. */
+  /** Whether the application ended so recently that facts of it can still arrive. */
   boolean endedLately() {
     return ended != null && since(ended) < SETTLES_MS;
   }
 
-  /** Whether no process says anything any more; never so where none ever did, as in a log. */
+  /** Whether all processes count as dead; false if none was ever active, as with an event log. */
   boolean isDead() {
-    return processHeard != null && since(processHeard) > DEAD_MS;
+    return processActive != null && since(processActive) > DEAD_MS;
   }
 
   /**
-   * How long ago the application ended though its processes still speak; null before that, and once
-   * they are gone. What they said before their end may come behind it within the same window.
+   * How long ago the application ended, if its processes are still active; otherwise null. Facts in
+   * the same window as the end do not count as activity. [ms]
    */
   Long outlivedMs() {
-    boolean spokeSince = ended != null && processHeard != null && processHeard > ended;
-    boolean gone = spokeSince && since(processHeard) >= GONE_MS;
+    boolean spokeSince = ended != null && processActive != null && processActive > ended;
+    boolean gone = spokeSince && since(processActive) >= GONE_MS;
     return spokeSince && !gone ? (Long) since(ended) : null;
   }
 
   /**
-   * Fills the columns of the application's row. An event log has no word of what runs, so that
-   * nothing moves is only said where a plugin watches, and neither that nor that nothing runs where
-   * nobody knows whether a job does.
+   * Sets the columns of the application's row. An event log does not report running tasks, so
+   * {@code stalled_ms} needs a plugin. If it is unknown whether a job runs, neither {@code
+   * stalled_ms} nor {@code idle_ms} is set.
    */
   void fill(AppLive.Builder row, ApplicationJobs jobs) {
     if (ended != null) {
@@ -122,20 +122,20 @@ final class ApplicationSilence {
       }
       return;
     }
-    if (driverHeard != null) {
-      row.setDriverSilentMs(since(driverHeard));
+    if (driverActive != null) {
+      row.setDriverSilentMs(since(driverActive));
     }
     if (!jobs.known()) {
       return;
     }
     if (jobs.running() == 0) {
       row.setIdleMs(since(idleSince));
-    } else if (driverHeard != null) {
-      row.setStalledMs(since(moved));
+    } else if (driverActive != null) {
+      row.setStalledMs(since(progressed));
     }
   }
 
   private long since(long moment) {
-    return Math.max(0, clock.watchedMs() - moment);
+    return Math.max(0, clock.observedMs() - moment);
   }
 }

@@ -10,7 +10,7 @@ import io.sparkfuse.windows.wire.StageUpdate;
 import java.util.Iterator;
 import java.util.TreeMap;
 
-/** The last numbers of each stage of an application; stages that ended long ago are one sum. */
+/** The totals of each stage of an application. Stages that ended long ago are one sum. */
 final class ApplicationStages {
   private final TreeMap<Long, StageTotals> stages = new TreeMap<>();
   private StageTotals forgotten = StageTotals.getDefaultInstance();
@@ -33,9 +33,9 @@ final class ApplicationStages {
    * Replaces the totals of the stage: an update holds the state of the whole stage. Returns whether
    * the stage made progress: a task ended, a counter of a running task rose, or one uses CPU.
    */
-  boolean see(StageUpdate news, ApplicationQueries queries, long windowEndMs) {
+  boolean add(StageUpdate update, ApplicationQueries queries, long windowEndMs) {
     forgetBefore(windowEndMs - Stage.GRACE_MS);
-    StageLive row = news.getStage();
+    StageLive row = update.getStage();
     StageTotals.Builder totals =
         StageTotals.newBuilder()
             .setStageId(row.getStageId())
@@ -45,7 +45,7 @@ final class ApplicationStages {
             .setFinishedTasks(row.getFinishedTasks())
             .setFailedTasks(row.getFailedTasks())
             .setDiskSpilledBytes(row.getDiskSpilledBytes())
-            .setFinishedCpuNs(news.getFinishedCpuNs())
+            .setFinishedCpuNs(update.getFinishedCpuNs())
             .setWorkBytes(row.getFinishedInputBytes() + row.getFinishedShuffleReadBytes())
             .setWorkRecords(row.getFinishedInputRecords() + row.getFinishedShuffleReadRecords())
             .setRunningCounters(runningCounters(row))
@@ -70,28 +70,30 @@ final class ApplicationStages {
     }
     StageTotals before = stages.put(key(row.getStageId(), row.getStageAttempt()), totals.build());
     queries.replace(before, totals.build());
-    return totals.getRunning() && (moved(before, totals) || anyIsActive(news));
+    return totals.getRunning() && (progressed(before, totals) || anyIsActive(update));
   }
 
   boolean anyRuns() {
     return stages.values().stream().anyMatch(StageTotals::getRunning);
   }
 
-  /** Tasks that started and did not end, also those of stages that are over. */
+  /** Tasks that started and did not end, including those of ended stages. */
   long runningTasks() {
     return forgotten.getRunningTasks()
         + stages.values().stream().mapToLong(StageTotals::getRunningTasks).sum();
   }
 
-  private static boolean moved(StageTotals before, StageTotalsOrBuilder now) {
+  private static boolean progressed(StageTotals before, StageTotalsOrBuilder now) {
     return before == null
         || before.getFinishedTasks() != now.getFinishedTasks()
         || before.getRunningCounters() != now.getRunningCounters();
   }
 
-  /** By its executor's word, which knows the CPU of the task's thread and its Python workers. */
-  private static boolean anyIsActive(StageUpdate news) {
-    return news.getTasksList().stream()
+  /**
+   * As reported by the executor, which measures the CPU of the task thread and its Python workers.
+   */
+  private static boolean anyIsActive(StageUpdate update) {
+    return update.getTasksList().stream()
         .anyMatch(task -> task.hasActivity() && !task.getActivity().equals("idle"));
   }
 
@@ -127,9 +129,7 @@ final class ApplicationStages {
     }
   }
 
-  /**
-   * StageFold forgets at the same moment: what still comes of such a stage is counted from 0 there.
-   */
+  /** StageFold removes stages at the same time, and counts facts that arrive later from 0. */
   private void forgetBefore(long endedMs) {
     Iterator<StageTotals> all = stages.values().iterator();
     while (all.hasNext()) {

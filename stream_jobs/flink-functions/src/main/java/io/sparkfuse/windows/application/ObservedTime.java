@@ -3,46 +3,46 @@ package io.sparkfuse.windows.application;
 import io.sparkfuse.windows.wire.ApplicationState;
 
 /**
- * Time as one application sees it: the sum of the windows of which it or the pipeline's clock told.
+ * The clock of one application: the sum of the windows that had facts of the application or a tick.
  *
- * <p>Silence is measured with it and not with times of windows: while broker or job are away no
- * window is told, so nothing falls silent, and all of it depends on facts alone.
+ * <p>Durations of silence are measured with this clock. While the broker or the job is not
+ * available, there are no windows and the clock stands still. It depends on facts and ticks only.
  */
 final class ObservedTime {
-  private long watchedMs;
-  private long heardMs;
+  private long observedMs;
+  private long activeMs;
   private long lastWindowMs;
 
   static ObservedTime restore(ApplicationState saved) {
     ObservedTime clock = new ObservedTime();
-    clock.watchedMs = saved.getWatchedMs();
-    clock.heardMs = saved.getHeardMs();
+    clock.observedMs = saved.getObservedMs();
+    clock.activeMs = saved.getActiveMs();
     clock.lastWindowMs = saved.getLastWindowMs();
     return clock;
   }
 
   void save(ApplicationState.Builder state) {
-    state.setWatchedMs(watchedMs).setHeardMs(heardMs).setLastWindowMs(lastWindowMs);
+    state.setObservedMs(observedMs).setActiveMs(activeMs).setLastWindowMs(lastWindowMs);
   }
 
-  /** One window more; says false of one that passed before, which moves nothing. */
-  boolean pass(long windowEndMs, long windowMs, boolean heard) {
+  /** Adds a window; returns false and does nothing if the window is not newer than the last. */
+  boolean pass(long windowEndMs, long windowMs, boolean active) {
     if (windowEndMs <= lastWindowMs) {
       return false;
     }
     lastWindowMs = windowEndMs;
-    watchedMs += windowMs;
-    heardMs += heard ? windowMs : 0;
+    observedMs += windowMs;
+    activeMs += active ? windowMs : 0;
     return true;
   }
 
-  /** All windows so far. [ms] */
-  long watchedMs() {
-    return watchedMs;
+  /** Sum of all windows so far. [ms] */
+  long observedMs() {
+    return observedMs;
   }
 
-  /** Of these: windows in which anything came of the application. [ms] */
-  long heardMs() {
-    return heardMs;
+  /** Sum of the windows in which any fact of the application arrived. [ms] */
+  long activeMs() {
+    return activeMs;
   }
 }

@@ -7,39 +7,39 @@ import io.sparkfuse.windows.wire.ActiveWindowsState;
 import java.util.TreeSet;
 
 /**
- * What ApplicationClock remembers of one application: in which windows anything came of it.
+ * The state of ApplicationClock for one application: the windows in which any of its facts arrived.
  *
- * <p>Windows that are worked off late come many at once, before the first of them passes, so each
- * is asked for by its end and what came later is as if it had not come yet.
+ * <p>When the job catches up, facts of many windows can arrive before the first of these windows
+ * closes. Each question is therefore about one window's end, and later windows are ignored.
  */
 final class ActiveWindows {
-  /** An application that is silent for a day is over, whatever it said last. [ms] */
+  /** An application that is silent for a day is no longer reported. [ms] */
   static final long SILENT_MS = 86_400_000;
 
   private final LiveRow envelope;
-  private final TreeSet<Long> heard = new TreeSet<>();
+  private final TreeSet<Long> activeEndsMs = new TreeSet<>();
   private Long endedAtMs;
 
   private ActiveWindows(LiveRow envelope) {
     this.envelope = envelope;
   }
 
-  /** As it was saved, or a new one of the application of that envelope when nothing was. */
+  /** Restores the saved state, or creates one for the envelope's application if there is none. */
   static ActiveWindows restore(byte[] saved, LiveRow envelope)
       throws InvalidProtocolBufferException {
     if (saved == null) {
       return new ActiveWindows(envelope);
     }
     ActiveWindowsState application = ActiveWindowsState.parseFrom(saved);
-    ActiveWindows watch = new ActiveWindows(application.getEnvelope());
-    watch.heard.addAll(application.getHeardAtMsList());
-    watch.endedAtMs = application.hasEndedAtMs() ? (Long) application.getEndedAtMs() : null;
-    return watch;
+    ActiveWindows windows = new ActiveWindows(application.getEnvelope());
+    windows.activeEndsMs.addAll(application.getActiveAtMsList());
+    windows.endedAtMs = application.hasEndedAtMs() ? (Long) application.getEndedAtMs() : null;
+    return windows;
   }
 
   byte[] save() {
     ActiveWindowsState.Builder saved =
-        ActiveWindowsState.newBuilder().setEnvelope(envelope).addAllHeardAtMs(heard);
+        ActiveWindowsState.newBuilder().setEnvelope(envelope).addAllActiveAtMs(activeEndsMs);
     if (endedAtMs != null) {
       saved.setEndedAtMs(endedAtMs);
     }
@@ -50,12 +50,12 @@ final class ActiveWindows {
     return envelope;
   }
 
-  /** Something came in a window; of windows that passed by the watermark only the last is kept. */
-  void hear(long windowEndMs, Long watermarkMs) {
-    heard.add(windowEndMs);
-    Long passed = watermarkMs == null ? null : heard.floor(watermarkMs + 1);
-    if (passed != null) {
-      heard.headSet(passed).clear();
+  /** Records that facts arrived in a window; of the closed windows only the last one is kept. */
+  void addActive(long windowEndMs, Long watermarkMs) {
+    activeEndsMs.add(windowEndMs);
+    Long closed = watermarkMs == null ? null : activeEndsMs.floor(watermarkMs + 1);
+    if (closed != null) {
+      activeEndsMs.headSet(closed).clear();
     }
   }
 
@@ -63,29 +63,29 @@ final class ActiveWindows {
     endedAtMs = windowEndMs;
   }
 
-  /** Whether nothing came in the window that ends now, and something did before. */
+  /** Whether facts arrived before the window that ends now, but none in it. */
   boolean isQuiet(long windowEndMs) {
-    Long last = heard.floor(windowEndMs);
+    Long last = activeEndsMs.floor(windowEndMs);
     return last != null && last < windowEndMs;
   }
 
-  /** Whether it said nothing for so long that it is told no more. */
-  boolean isOver(long windowEndMs) {
+  /** Whether the application was silent for so long that it is no longer reported. */
+  boolean isExpired(long windowEndMs) {
     boolean ended = endedAtMs != null && endedAtMs <= windowEndMs;
-    Long last = heard.floor(windowEndMs);
+    Long last = activeEndsMs.floor(windowEndMs);
     if (last == null) {
-      // An end that came behind its window, which said nothing else, is all there is.
-      return ended && heard.isEmpty();
+      // Only a late end of the application is left, which by itself needs no rows.
+      return ended && activeEndsMs.isEmpty();
     }
     return windowEndMs - last >= (ended ? Application.GRACE_MS : SILENT_MS);
   }
 
-  /** What is left when all until then is forgotten; null when nothing is. */
-  ActiveWindows after(long windowEndMs) {
-    heard.headSet(windowEndMs, true).clear();
+  /** Drops the windows up to {@code windowEndMs}; returns null if nothing remains. */
+  ActiveWindows dropUntil(long windowEndMs) {
+    activeEndsMs.headSet(windowEndMs, true).clear();
     if (endedAtMs != null && endedAtMs <= windowEndMs) {
       endedAtMs = null;
     }
-    return heard.isEmpty() && endedAtMs == null ? null : this;
+    return activeEndsMs.isEmpty() && endedAtMs == null ? null : this;
   }
 }

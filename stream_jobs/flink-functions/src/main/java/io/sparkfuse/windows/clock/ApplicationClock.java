@@ -17,14 +17,15 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * Passes on the windows of the applications of one partition, and adds a quiet one for each
- * application of which nothing came in a window that had a tick.
+ * Forwards the windows of the applications of one Kafka partition. If a window had a tick, adds a
+ * quiet window for each application without facts in it.
  *
- * <p>A window without a tick is one in which broker or job were away: nobody could be heard, so
- * nobody was silent. What is said depends on facts and ticks alone, so a replay says the same.
+ * <p>A window without a tick is one in which the broker or the job was not available. No facts
+ * could arrive then, so no application counts as silent. The result depends on facts and ticks
+ * only, so a replay gives the same result.
  *
- * <p>Bounded: an application that said nothing for {@link ActiveWindows#SILENT_MS} is told no more,
- * and neither is one that ended and said nothing for {@link Application#GRACE_MS}.
+ * <p>An application is no longer reported after {@link ActiveWindows#SILENT_MS} without facts, or,
+ * if it ended, after {@link Application#GRACE_MS}.
  */
 @DataTypeHint(
     "ROW<cluster STRING, tenant STRING, app_id STRING, app_attempt INT, app_start_ms BIGINT,"
@@ -34,7 +35,7 @@ public final class ApplicationClock extends ProcessTableFunction<Row> {
 
   public void eval(
       Context context,
-      @StateHint(ttl = "7 d") MapView<String, byte[]> watched,
+      @StateHint(ttl = "7 d") MapView<String, byte[]> applications,
       @ArgumentHint(
               name = "input",
               value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
@@ -45,7 +46,7 @@ public final class ApplicationClock extends ProcessTableFunction<Row> {
     long windowEndMs = Math.floorDiv(time.time(), windowMs) * windowMs + windowMs;
     Long watermarkMs = time.currentWatermark();
     if (Boolean.TRUE.equals(row.getField("ticked"))) {
-      // A tick that comes behind its window cannot open it again.
+      // A tick that arrives after its window has closed does not reopen it.
       if (watermarkMs == null || watermarkMs < windowEndMs - 1) {
         time.registerOnTime(windowEndMs - 1);
       }
@@ -53,13 +54,13 @@ public final class ApplicationClock extends ProcessTableFunction<Row> {
     }
     LiveRow envelope = Envelopes.of(row);
     String key = Envelopes.key(envelope);
-    ActiveWindows watch = ActiveWindows.restore(watched.get(key), envelope);
+    ActiveWindows windows = ActiveWindows.restore(applications.get(key), envelope);
     if (Boolean.TRUE.equals(row.getField("ended"))) {
-      watch.end(windowEndMs);
+      windows.end(windowEndMs);
     } else {
-      watch.hear(windowEndMs, watermarkMs);
+      windows.addActive(windowEndMs, watermarkMs);
       collect(
-          told(
+          row(
               envelope,
               false,
               row.getFieldAs("lanes"),
@@ -67,31 +68,33 @@ public final class ApplicationClock extends ProcessTableFunction<Row> {
               row.getFieldAs("pauses"),
               row.getFieldAs("health")));
     }
-    watched.put(key, watch.save());
+    applications.put(key, windows.save());
   }
 
-  public void onTimer(OnTimerContext context, MapView<String, byte[]> watched) throws Exception {
+  public void onTimer(OnTimerContext context, MapView<String, byte[]> applications)
+      throws Exception {
     long windowEndMs = context.timeContext(Long.class).time() + 1;
-    List<String> forgotten = new ArrayList<>();
-    for (Map.Entry<String, byte[]> entry : watched.entries()) {
-      ActiveWindows watch = ActiveWindows.restore(entry.getValue(), null);
-      if (watch.isOver(windowEndMs)) {
-        forgotten.add(entry.getKey());
-      } else if (watch.isQuiet(windowEndMs)) {
-        collect(told(watch.envelope(), true, null, null, null, null));
+    List<String> expired = new ArrayList<>();
+    for (Map.Entry<String, byte[]> entry : applications.entries()) {
+      ActiveWindows windows = ActiveWindows.restore(entry.getValue(), null);
+      if (windows.isExpired(windowEndMs)) {
+        expired.add(entry.getKey());
+      } else if (windows.isQuiet(windowEndMs)) {
+        collect(row(windows.envelope(), true, null, null, null, null));
       }
     }
-    for (String key : forgotten) {
-      ActiveWindows rest = ActiveWindows.restore(watched.get(key), null).after(windowEndMs);
-      if (rest == null) {
-        watched.remove(key);
+    for (String key : expired) {
+      ActiveWindows remaining =
+          ActiveWindows.restore(applications.get(key), null).dropUntil(windowEndMs);
+      if (remaining == null) {
+        applications.remove(key);
       } else {
-        watched.put(key, rest.save());
+        applications.put(key, remaining.save());
       }
     }
   }
 
-  private static Row told(
+  private static Row row(
       LiveRow of, boolean quiet, byte[] lanes, byte[] samples, byte[] pauses, byte[] health) {
     return Row.of(
         of.hasCluster() ? of.getCluster() : null,

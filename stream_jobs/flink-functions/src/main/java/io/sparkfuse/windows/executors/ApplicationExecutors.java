@@ -18,17 +18,18 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * The executors of one application: which are there, what each told last, and how long it is
- * silent.
+ * The executors of one application: which are present, the last sample of each, and for how long
+ * each has been silent.
  *
- * <p>There is an executor that was added and not removed, and the driver once it samples itself.
- * What executors beyond {@link #MAX_TRACKED} sample is told and not remembered.
+ * <p>An executor is present from the time it is added until it is removed; the driver is present
+ * from its first sample. Samples of executors beyond {@link #MAX_TRACKED} are emitted but not
+ * stored.
  */
 public final class ApplicationExecutors {
   public static final int MAX_TRACKED = 10_000;
   static final String DRIVER = "driver";
 
-  private final TreeSet<String> there = new TreeSet<>();
+  private final TreeSet<String> present = new TreeSet<>();
   private final TreeMap<String, ExecutorState> states = new TreeMap<>();
   private final MemoryLimits limits;
 
@@ -38,7 +39,7 @@ public final class ApplicationExecutors {
 
   public static ApplicationExecutors restore(ApplicationState saved) {
     ApplicationExecutors executors = new ApplicationExecutors(MemoryLimits.restore(saved));
-    executors.there.addAll(saved.getExecutorsList());
+    executors.present.addAll(saved.getExecutorsList());
     saved
         .getExecutorStatesList()
         .forEach(state -> executors.states.put(state.getExecutorId(), state));
@@ -46,25 +47,25 @@ public final class ApplicationExecutors {
   }
 
   public void save(ApplicationState.Builder state) {
-    state.addAllExecutors(there).addAllExecutorStates(states.values());
+    state.addAllExecutors(present).addAllExecutorStates(states.values());
     limits.save(state);
   }
 
   public int count() {
-    return there.size();
+    return present.size();
   }
 
-  public void see(ApplicationStarted started) {
-    limits.see(started);
+  public void add(ApplicationStarted started) {
+    limits.add(started);
   }
 
-  public void see(ResourceProfileAdded profile) {
-    limits.see(profile);
+  public void add(ResourceProfileAdded profile) {
+    limits.add(profile);
   }
 
   public void add(ExecutorAdded added) {
     String id = added.getExecutorId();
-    there.add(id);
+    present.add(id);
     ExecutorState.Builder state = tracked(id);
     if (state != null) {
       if (added.hasAddedMs()) {
@@ -78,27 +79,31 @@ public final class ApplicationExecutors {
   }
 
   public void remove(String id) {
-    there.remove(id);
+    present.remove(id);
     states.remove(id);
   }
 
-  /** Nobody is asked for samples, so none is silent until it has spoken again. */
-  public void unasked() {
+  /**
+   * The collector is off and requests no samples, so no executor counts as silent until its next
+   * one.
+   */
+  public void collectorOff() {
     states.replaceAll((id, state) -> state.toBuilder().clearLast().build());
   }
 
   /**
-   * Rows of one window, by executor: one for each sample and, where {@code tellSilent}, one for
-   * each executor that is there, sampled before, and is silent now.
+   * Returns the rows of one window, by executor: one for each sample and, if {@code includeSilent},
+   * one for each present executor that sampled before but not in this window.
    *
-   * @param pauses of each executor the sample with the longest pause of the window
-   * @param heardMs time in which anything came of the application, this window included
+   * @param pauses for each executor, the sample with the longest GC pause of the window
+   * @param activeMs time in windows in which any fact of the application arrived, including this
+   *     one
    */
   public List<ExecutorLive> rows(
       List<ExecutorSample> samples,
       List<ExecutorSample> pauses,
-      long heardMs,
-      boolean tellSilent,
+      long activeMs,
+      boolean includeSilent,
       Long startMs,
       long windowEndMs) {
     Map<String, ExecutorSample> paused = new TreeMap<>();
@@ -106,17 +111,18 @@ public final class ApplicationExecutors {
     Map<String, ExecutorLive.Builder> rows = new TreeMap<>();
     for (ExecutorSample sample : samples) {
       String id = sample.getExecutorId();
-      rows.put(id, heard(sample, paused.getOrDefault(id, sample), heardMs));
+      rows.put(id, fromSample(sample, paused.getOrDefault(id, sample), activeMs));
     }
-    if (tellSilent) {
-      states.forEach((id, state) -> rows.computeIfAbsent(id, silent -> silent(state, heardMs)));
+    if (includeSilent) {
+      states.forEach((id, state) -> rows.computeIfAbsent(id, silent -> silent(state, activeMs)));
     }
     List<ExecutorLive> all = new ArrayList<>();
-    rows.forEach((id, row) -> all.add(aged(row, id, startMs, windowEndMs)));
+    rows.forEach((id, row) -> all.add(withAge(row, id, startMs, windowEndMs)));
     return all;
   }
 
-  private ExecutorLive.Builder heard(ExecutorSample sample, ExecutorSample paused, long heardMs) {
+  private ExecutorLive.Builder fromSample(
+      ExecutorSample sample, ExecutorSample paused, long activeMs) {
     ExecutorState.Builder state = tracked(sample.getExecutorId());
     ExecutorLive before = state == null ? ExecutorLive.getDefaultInstance() : state.getLast();
     ExecutorLive.Builder row = gauges(sample);
@@ -130,7 +136,7 @@ public final class ApplicationExecutors {
       row.setHeapAfterGcBytes(before.getHeapAfterGcBytes());
     }
     if (state != null) {
-      states.put(sample.getExecutorId(), state.setLast(row.build()).setHeardAt(heardMs).build());
+      states.put(sample.getExecutorId(), state.setLast(row.build()).setActiveAt(activeMs).build());
     }
     return row.setSilentMs(0);
   }
@@ -158,17 +164,18 @@ public final class ApplicationExecutors {
         .orElse(null);
   }
 
-  /** A pause is no gauge: it was told once and is not told again. */
-  private static ExecutorLive.Builder silent(ExecutorState state, long heardMs) {
+  /** Repeats the last gauges. A GC pause is an event, so it is not repeated. */
+  private static ExecutorLive.Builder silent(ExecutorState state, long activeMs) {
     if (!state.hasLast()) {
       return null;
     }
     return state.getLast().toBuilder()
         .clearGcPauseMaxMs()
-        .setSilentMs(Math.max(0, heardMs - state.getHeardAt()));
+        .setSilentMs(Math.max(0, activeMs - state.getActiveAt()));
   }
 
-  private ExecutorLive aged(ExecutorLive.Builder row, String id, Long startMs, long windowEndMs) {
+  private ExecutorLive withAge(
+      ExecutorLive.Builder row, String id, Long startMs, long windowEndMs) {
     ExecutorState state = states.get(id);
     Long joinedMs = state != null && state.hasAddedMs() ? (Long) state.getAddedMs() : null;
     if (joinedMs == null && id.equals(DRIVER)) {
@@ -185,13 +192,13 @@ public final class ApplicationExecutors {
     return row.build();
   }
 
-  /** What is remembered of an executor that is there; null of any other and beyond the bound. */
+  /** The state of a present executor; null for any other executor and beyond the limit. */
   private ExecutorState.Builder tracked(String id) {
     ExecutorState state = states.get(id);
     if (state != null) {
       return state.toBuilder();
     }
-    boolean remember = (there.contains(id) || id.equals(DRIVER)) && states.size() < MAX_TRACKED;
+    boolean remember = (present.contains(id) || id.equals(DRIVER)) && states.size() < MAX_TRACKED;
     return remember ? ExecutorState.newBuilder().setExecutorId(id) : null;
   }
 }

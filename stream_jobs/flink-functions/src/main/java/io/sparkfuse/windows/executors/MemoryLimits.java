@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * How much memory the cluster lets an executor have, as Spark asks YARN and Kubernetes for it
+ * The memory limit of an executor, computed as Spark requests it from YARN and Kubernetes
  * (org.apache.spark.resource.ResourceProfile.getResourcesForClusterManager): heap, overhead, Python
  * and off-heap memory. Local and standalone masters set no limit.
  */
@@ -19,7 +19,7 @@ final class MemoryLimits {
 
   private static final List<String> LIMITING = List.of("yarn", "k8s");
 
-  /** The later one wins. */
+  /** Settings of the overhead factor; the last one that is set applies. */
   private static final List<String> FACTORS =
       List.of("spark.kubernetes.memoryOverheadFactor", "spark.executor.memoryOverheadFactor");
 
@@ -29,7 +29,7 @@ final class MemoryLimits {
 
   static MemoryLimits restore(ApplicationState saved) {
     MemoryLimits limits = new MemoryLimits();
-    saved.getProfilesList().forEach(limits::see);
+    saved.getProfilesList().forEach(limits::add);
     limits.master = saved.getMaster();
     limits.overheadFactor = saved.hasOverheadFactor() ? saved.getOverheadFactor() : OVERHEAD_FACTOR;
     return limits;
@@ -39,8 +39,8 @@ final class MemoryLimits {
     state.addAllProfiles(profiles.values()).setMaster(master).setOverheadFactor(overheadFactor);
   }
 
-  /** A factor that cannot be one is passed over. */
-  void see(ApplicationStarted started) {
+  /** Takes the master and the overhead factor; ignores a factor that is not a valid share. */
+  void add(ApplicationStarted started) {
     master = started.getMaster();
     Map<String, String> configuration = started.getConfigurationMap();
     for (String name : FACTORS) {
@@ -49,13 +49,16 @@ final class MemoryLimits {
     }
   }
 
-  void see(ResourceProfileAdded profile) {
+  void add(ResourceProfileAdded profile) {
     if (profiles.size() < MAX_PROFILES || profiles.containsKey(profile.getProfileId())) {
       profiles.put(profile.getProfileId(), profile.toBuilder().clearResources().build());
     }
   }
 
-  /** The limit of an executor of that profile; null where there is none or it is not known. */
+  /**
+   * The limit of an executor of that profile; null if it has none or the profile is unknown.
+   * [bytes]
+   */
   Long bytes(int profileId) {
     ResourceProfileAdded profile = profiles.get(profileId);
     boolean limited = LIMITING.stream().anyMatch(master::startsWith);
@@ -74,7 +77,7 @@ final class MemoryLimits {
     try {
       double share = text == null ? -1 : Double.parseDouble(text);
       return share > 0 && share <= 100 ? (Double) share : null;
-    } catch (NumberFormatException noNumber) {
+    } catch (NumberFormatException notANumber) {
       return null;
     }
   }

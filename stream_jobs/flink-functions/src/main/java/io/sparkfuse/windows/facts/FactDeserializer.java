@@ -6,7 +6,7 @@ import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.RowType;
 
-/** Flink's edge of {@link FactReader}; counts what could not be read. */
+/** Calls {@link FactReader} for each Kafka record and counts the records that are not facts. */
 final class FactDeserializer implements DeserializationSchema<RowData> {
   private static final long serialVersionUID = 1L;
 
@@ -29,9 +29,9 @@ final class FactDeserializer implements DeserializationSchema<RowData> {
     JobCounters.record();
     try {
       return reader.read(value);
-    } catch (UndecodableException reason) {
+    } catch (UndecodableException notAFact) {
       JobCounters.undecodable();
-      return reader.undecodable(value, reason.getMessage());
+      return reader.undecodable(value, notAFact.getMessage());
     }
   }
 

@@ -15,12 +15,12 @@ import org.apache.flink.table.types.DataType;
 import org.apache.flink.table.types.logical.RowType;
 
 /**
- * Format {@code sparkfuse-fact}: reads facts and never fails on a record.
+ * Format {@code sparkfuse-fact}: decodes facts and never fails on a record.
  *
- * <p>A table declares the columns of a Fact that it uses, at any depth; what is not declared is not
- * converted. Two columns may be declared besides: {@code kind} STRING, the name of the fact's kind,
- * and {@code value} BYTES, the record as it came. A record that is no fact becomes a row with only
- * {@code undecodable} set.
+ * <p>A table declares the columns of a Fact that it uses, at any depth; other columns are not
+ * converted. A table can also declare {@code kind} STRING, the name of the fact's kind, and {@code
+ * value} BYTES, the undecoded record. For a record that is not a fact, only {@code undecodable} is
+ * set.
  */
 public final class FactFormatFactory implements DeserializationFormatFactory {
   @Override

@@ -5,18 +5,18 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.windows.JobCounters;
 
-/** Reads a fact whole that {@link FactReader} let through by its declared columns only. */
+/** Parses all fields of a record, of which {@link FactReader} decodes the declared columns only. */
 public final class FactParser {
   private FactParser() {}
 
   /**
-   * The fact, or one without a kind when a part that no column is declared for is broken: that is
-   * counted, and no reason to stop.
+   * Returns the fact. If a field that the table does not declare is malformed, counts the record
+   * and returns a fact without a kind.
    */
   public static Fact parse(byte[] record) {
     try {
       return Fact.parseFrom(record);
-    } catch (InvalidProtocolBufferException brokenInside) {
+    } catch (InvalidProtocolBufferException malformed) {
       JobCounters.undecodable();
       return Fact.getDefaultInstance();
     }

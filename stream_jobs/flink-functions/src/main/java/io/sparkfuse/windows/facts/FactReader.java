@@ -13,7 +13,7 @@ import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.types.logical.RowType;
 
-/** Turns the bytes of a Fact into a row of the declared columns, or says why they are no fact. */
+/** Decodes a Fact into a row of the declared columns, or gives the reason why it cannot. */
 final class FactReader {
   static final int PAYLOAD_LIMIT_BYTES = 64 * 1024;
   private static final Descriptor FACT = Fact.getDescriptor();
@@ -34,11 +34,20 @@ final class FactReader {
     this.valuePosition = columns.getFieldIndex(VALUE);
   }
 
-  /** Refuses, when the query is planned, a column that a Fact does not have or has otherwise. */
+  /**
+   * Checks the declared columns when the query is planned.
+   *
+   * @throws org.apache.flink.table.api.ValidationException if a Fact has no such column or type
+   */
   static void check(RowType columns) {
     new FactReader(columns);
   }
 
+  /**
+   * Decodes a record.
+   *
+   * @throws UndecodableException with the reason, if the record is not a fact
+   */
   RowData read(byte[] value) throws UndecodableException {
     if (value == null || value.length == 0) {
       throw new UndecodableException("the record is empty");
@@ -48,7 +57,7 @@ final class FactReader {
     try {
       row = message.read(value, scan);
     } catch (IOException notProtobuf) {
-      throw new UndecodableException("the record is no Protobuf message of a fact");
+      throw new UndecodableException("the record is not a Protobuf message of a fact");
     }
     check(scan);
     if (kindPosition >= 0) {
@@ -65,22 +74,24 @@ final class FactReader {
       throw new UndecodableException("the fact has no app_id");
     }
     if (scan.kind < 0 || KINDS[scan.kind] == null) {
-      throw new UndecodableException("the fact has no kind that this version knows");
+      throw new UndecodableException("the fact has no kind that this version supports");
     }
     if (scan.kind == Fact.UNDECODABLE_FIELD_NUMBER) {
-      throw new UndecodableException("the fact is of the kind that only readers make");
+      throw new UndecodableException(
+          "the fact has the kind \"undecodable\", which only readers create");
     }
   }
 
+  /** A row that holds only the reason and the record, cut at 64 KiB. */
   RowData undecodable(byte[] value, String reason) {
     GenericRowData row = new GenericRowData(columns.getFieldCount());
     int position = columns.getFieldIndex("undecodable");
     if (position >= 0) {
-      RowType parts = (RowType) columns.getTypeAt(position);
-      GenericRowData told = new GenericRowData(parts.getFieldCount());
-      set(told, parts, Undecodable.PAYLOAD_FIELD_NUMBER, capped(value));
-      set(told, parts, Undecodable.REASON_FIELD_NUMBER, StringData.fromString(reason));
-      row.setField(position, told);
+      RowType detailType = (RowType) columns.getTypeAt(position);
+      GenericRowData details = new GenericRowData(detailType.getFieldCount());
+      set(details, detailType, Undecodable.PAYLOAD_FIELD_NUMBER, capped(value));
+      set(details, detailType, Undecodable.REASON_FIELD_NUMBER, StringData.fromString(reason));
+      row.setField(position, details);
     }
     return row;
   }
@@ -110,12 +121,12 @@ final class FactReader {
     return names;
   }
 
-  /** What the reader notices of the envelope while it reads, whether it is declared or not. */
+  /** Whether the message has an application and a kind, even if the table declares neither. */
   static final class WireScan {
     boolean hasApplication;
     int kind = -1;
 
-    void see(int number, boolean empty) {
+    void observe(int number, boolean empty) {
       if (number == APP_ID) {
         hasApplication = !empty;
       } else if (number < KINDS.length && KINDS[number] != null) {

@@ -26,21 +26,23 @@ import org.apache.flink.table.types.logical.MapType;
 import org.apache.flink.table.types.logical.RowType;
 
 /**
- * Reads the wire form of one Protobuf message straight into a row of the declared columns.
+ * Decodes one Protobuf message directly into a row of the declared columns.
  *
- * <p>No message object is built and an undeclared field is skipped, which costs a third of Flink's
- * own Protobuf format; what is absent on the wire stays NULL whatever the syntax says.
+ * <p>It builds no message object and skips undeclared fields, which takes a third of the CPU time
+ * of Flink's Protobuf format. A field that is absent on the wire is NULL.
  */
 public final class MessageReader {
   private final int arity;
   private final Column[] columns;
 
   /**
-   * @param row the columns to read; each is a field of {@code message} with its type
-   * @param notOfTheMessage columns of {@code row} that are left NULL
-   * @throws ValidationException for a column that the message does not have or has otherwise
+   * Creates a reader.
+   *
+   * @param row the columns to decode; each is a field of {@code message} with its type
+   * @param otherColumns columns of {@code row} that are not fields of the message; they stay NULL
+   * @throws ValidationException if the message has no field with the name and type of a column
    */
-  public MessageReader(Descriptor message, RowType row, Set<String> notOfTheMessage) {
+  public MessageReader(Descriptor message, RowType row, Set<String> otherColumns) {
     this.arity = row.getFieldCount();
     int highest = 0;
     for (FieldDescriptor field : message.getFields()) {
@@ -49,7 +51,7 @@ public final class MessageReader {
     this.columns = new Column[highest + 1];
     for (int position = 0; position < arity; position++) {
       String name = row.getFieldNames().get(position);
-      if (notOfTheMessage.contains(name)) {
+      if (otherColumns.contains(name)) {
         continue;
       }
       FieldDescriptor field = message.findFieldByName(name);
@@ -61,9 +63,9 @@ public final class MessageReader {
   }
 
   /**
-   * The columns of the message, NULL where it says nothing.
+   * Decodes a message; absent fields are NULL.
    *
-   * @throws IOException if the bytes are not the wire form of a Protobuf message
+   * @throws IOException if the bytes are not a Protobuf message
    */
   public GenericRowData read(byte[] value) throws IOException {
     CodedInputStream in = CodedInputStream.newInstance(value);
@@ -79,7 +81,7 @@ public final class MessageReader {
       int number = WireFormat.getTagFieldNumber(tag);
       if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_LENGTH_DELIMITED) {
         int start = in.getTotalBytesRead();
-        scan.see(number, start < value.length && value[start] == 0);
+        scan.observe(number, start < value.length && value[start] == 0);
       }
       readField(in, tag, number, row);
     }
@@ -116,7 +118,7 @@ public final class MessageReader {
     for (byte one : bytes) {
       if (one < 0) {
         if (!UnsafeByteOperations.unsafeWrap(bytes).isValidUtf8()) {
-          throw new InvalidProtocolBufferException("a text is not UTF-8");
+          throw new InvalidProtocolBufferException("a text field is not valid UTF-8");
         }
         break;
       }
@@ -124,7 +126,7 @@ public final class MessageReader {
     return StringData.fromBytes(bytes);
   }
 
-  /** One declared column: where it stands in the row and how its wire form is read. */
+  /** One declared column: its position in the row and how its wire format is decoded. */
   private static final class Column {
     final int position;
     final int wireType;
@@ -155,7 +157,7 @@ public final class MessageReader {
       LogicalType one = repeated && declared instanceof ArrayType a ? a.getElementType() : declared;
       if (map || one.getTypeRoot() != root(field) || (repeated && one == declared)) {
         throw new ValidationException(
-            field.getFullName() + " cannot be read as " + declared.asSummaryString());
+            field.getFullName() + " cannot be decoded as " + declared.asSummaryString());
       }
       return one;
     }
@@ -192,7 +194,7 @@ public final class MessageReader {
       int outer = in.pushLimit(in.readRawVarint32());
       GenericRowData row = child.read(in);
       if (in.getBytesUntilLimit() != 0) {
-        throw new InvalidProtocolBufferException("a message inside ends early");
+        throw new InvalidProtocolBufferException("a nested message is truncated");
       }
       in.popLimit(outer);
       return row;
@@ -218,7 +220,7 @@ public final class MessageReader {
       row.setField(position, new GenericArrayData(typed(elements)));
     }
 
-    /** Flink takes an array of Integer for one of INT, and not one of Object. */
+    /** Flink requires the element type: Integer[] for an array of INT, not Object[]. */
     private static Object[] typed(List<Object> elements) {
       Class<?> element = elements.isEmpty() ? Object.class : elements.get(0).getClass();
       return elements.toArray((Object[]) Array.newInstance(element, 0));

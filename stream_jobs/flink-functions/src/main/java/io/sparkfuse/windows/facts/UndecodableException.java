@@ -1,11 +1,11 @@
 package io.sparkfuse.windows.facts;
 
-/** A record is no fact; the message says why in a few words. */
+/** Thrown if a record is not a fact; the message gives the reason. */
 final class UndecodableException extends Exception {
   private static final long serialVersionUID = 1L;
 
   UndecodableException(String reason) {
-    // No stack trace: junk may come in floods, and nobody looks at the place in the reader.
+    // Without a stack trace, because a topic can hold many such records and the trace is not used.
     super(reason, null, false, false);
   }
 }

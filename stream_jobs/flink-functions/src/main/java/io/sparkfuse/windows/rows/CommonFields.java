@@ -4,13 +4,13 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Message;
 import java.util.Map;
 
-/** Copies what two messages of the contract call alike. */
+/** Copies the fields that two messages of the contract have in common. */
 public final class CommonFields {
   private CommonFields() {}
 
   /**
-   * Sets in {@code to} every field of the same name and type that {@code from} has; absent stays
-   * absent.
+   * Copies every field that is set in {@code from} and has the same name and type in {@code to}.
+   * Repeated fields are not copied.
    */
   public static void copy(Message from, Message.Builder to) {
     for (Map.Entry<FieldDescriptor, Object> entry : from.getAllFields().entrySet()) {

@@ -5,7 +5,7 @@ import io.sparkfuse.contracts.LiveRow;
 import java.util.List;
 import org.apache.flink.types.Row;
 
-/** The columns that say whose a row is: cluster, tenant, application, attempt and start. */
+/** The columns that identify an application: cluster, tenant, id, attempt and start. */
 public final class Envelopes {
   private static final List<FieldDescriptor> COLUMNS =
       List.of("cluster", "tenant", "app_id", "app_attempt", "app_start_ms").stream()
@@ -14,7 +14,7 @@ public final class Envelopes {
 
   private Envelopes() {}
 
-  /** A LiveRow of these columns only; what is NULL stays absent. */
+  /** Returns a LiveRow with these columns only; NULL columns are absent. */
   public static LiveRow of(Row row) {
     LiveRow.Builder envelope = LiveRow.newBuilder();
     for (FieldDescriptor column : COLUMNS) {
@@ -26,7 +26,7 @@ public final class Envelopes {
     return envelope.build();
   }
 
-  /** One text for each application; absent and empty are two. */
+  /** Returns a text that is unique for each application; it distinguishes absent from empty. */
   public static String key(LiveRow envelope) {
     StringBuilder key = new StringBuilder();
     for (FieldDescriptor column : COLUMNS) {

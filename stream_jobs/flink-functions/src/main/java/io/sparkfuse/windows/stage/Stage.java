@@ -15,9 +15,9 @@ import io.sparkfuse.windows.wire.SlowestTask;
 import io.sparkfuse.windows.wire.StageState;
 import io.sparkfuse.windows.wire.StageUpdate;
 
-/** One stage attempt so far: what StageFold remembers, and how a window changes it. */
+/** The state of one stage attempt in StageFold, and how a window changes it. */
 public final class Stage {
-  /** Task ends and progress still follow the end of their stage for a while. [ms] */
+  /** For this long after the end of a stage, task ends and progress can still arrive. [ms] */
   public static final long GRACE_MS = 600_000;
 
   final StageLive.Builder soFar;
@@ -52,10 +52,12 @@ public final class Stage {
     forgetAtMs = saved.getForgetAtMs();
   }
 
-  /** The stage as it was saved, or a new one when it is past its grace at {@code nowMs}. */
+  /**
+   * Restores the saved stage, or creates a new one if its grace period is over at {@code nowMs}.
+   */
   static Stage restore(StageState saved, long nowMs) {
-    // The timer that forgets fires with the watermark, which is ahead or behind by chance: time
-    // decides.
+    // The cleanup timer fires by the watermark, whose progress differs between runs. Comparing
+    // times here gives the same result in each run.
     boolean forgotten = saved.hasForgetAtMs() && saved.getForgetAtMs() <= nowMs;
     return forgotten ? new Stage() : new Stage(saved);
   }
@@ -94,7 +96,7 @@ public final class Stage {
     return state.build();
   }
 
-  /** Adds a window and says what it made of the stage. */
+  /** Adds a window and returns the rows that follow from it. */
   StageUpdate fold(StageWindow window) {
     soFar.setStageId(window.stageId()).setStageAttempt(window.stageAttempt());
     add(window);
@@ -104,13 +106,13 @@ public final class Stage {
     if (hasEnded()) {
       tasks.forgetSilent(window.endMs());
     }
-    // A stage whose start never came is a remnant: it goes when nothing more is heard of it.
-    boolean known = soFar.hasSubmittedMs() && !hasEnded();
-    forgetAtMs = known ? 0 : window.endMs() + GRACE_MS;
-    return new StageRows(this, window).news();
+    // A stage without a start is removed when no more of its facts arrive.
+    boolean running = soFar.hasSubmittedMs() && !hasEnded();
+    forgetAtMs = running ? 0 : window.endMs() + GRACE_MS;
+    return new StageRows(this, window).update();
   }
 
-  /** From when on the stage is to be forgotten; 0 while it runs. [ms since epoch] */
+  /** When the state of the stage can be removed; 0 while it runs. [ms since epoch] */
   long forgetAtMs() {
     return forgetAtMs;
   }
@@ -120,25 +122,25 @@ public final class Stage {
   }
 
   /**
-   * How long ago the stage ended, by the broker's clock alone, since the driver's may be far from
-   * it; null while it runs. [ms]
+   * How long ago the stage ended, by the broker's clock only, because the driver's clock can be
+   * wrong; null while it runs. [ms]
    */
   Long outlivedMs(long windowEndMs) {
     return endedAtMs == null ? null : Math.max(0, windowEndMs - endedAtMs);
   }
 
-  /** CPU of its ended tasks. [ns] */
+  /** CPU time of ended tasks. [ns] */
   long cpuNs() {
     return cpuNs;
   }
 
-  /** More tasks ended well than there are: the same events were told twice. */
+  /** Whether more tasks succeeded than the stage has, because facts were counted twice. */
   boolean isOvercounted() {
     return soFar.hasNumTasks() && firstSuccesses > soFar.getNumTasks();
   }
 
   /**
-   * Of a stage that ended well: the share of its tasks whose end was seen; null while it runs or
+   * For a succeeded stage, the share of its tasks whose end arrived; null while it runs or if it
    * failed.
    */
   Double endedShare() {
@@ -150,7 +152,7 @@ public final class Stage {
 
   private void add(StageWindow window) {
     if (!soFar.hasFinishedTasks()) {
-      soFar.mergeFrom(StageWindow.NOTHING);
+      soFar.mergeFrom(StageWindow.ZERO);
     }
     for (FieldDescriptor sum : StageWindow.SUMS) {
       if (window.sums().hasField(sum)) {

@@ -12,11 +12,11 @@ import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
 /**
- * Folds the windows of one stage attempt into its whole truth so far; one encoded StageUpdate for
- * each.
+ * Adds each window of a stage attempt to the state of the stage, and emits the state as an encoded
+ * StageUpdate.
  *
- * <p>Keeps a stage for {@link Stage#GRACE_MS} after its end. A stage of which nothing is heard goes
- * with its TTL.
+ * <p>Keeps a stage for {@link Stage#GRACE_MS} after its end. A stage without facts is removed when
+ * the state's TTL expires.
  */
 @DataTypeHint("ROW<stage_update BYTES>")
 public final class StageFold extends ProcessTableFunction<Row> {
@@ -24,33 +24,33 @@ public final class StageFold extends ProcessTableFunction<Row> {
   private static final String FORGET = "forget";
 
   /** An encoded StageState, empty before the first window. */
-  public static final class Memory {
+  public static final class SavedState {
     public byte[] state = new byte[0];
   }
 
   public void eval(
       Context context,
-      @StateHint(ttl = "2 d") Memory memory,
+      @StateHint(ttl = "2 d") SavedState saved,
       @ArgumentHint(
               name = "input",
               value = {SET_SEMANTIC_TABLE, REQUIRE_ON_TIME})
           Row partial)
       throws InvalidProtocolBufferException {
     TimeContext<Long> time = context.timeContext(Long.class);
-    // The time of a window's row is its last millisecond.
+    // The timestamp of a window's row is the last millisecond of the window.
     long windowEndMs = time.time() + 1;
-    Stage stage = Stage.restore(StageState.parseFrom(memory.state), windowEndMs);
-    byte[] news = stage.fold(StageWindow.of(partial, windowEndMs)).toByteArray();
-    memory.state = stage.save().toByteArray();
+    Stage stage = Stage.restore(StageState.parseFrom(saved.state), windowEndMs);
+    byte[] update = stage.fold(StageWindow.of(partial, windowEndMs)).toByteArray();
+    saved.state = stage.save().toByteArray();
     if (stage.forgetAtMs() > 0) {
       time.registerOnTime(FORGET, stage.forgetAtMs());
     } else {
       time.clearTimer(FORGET);
     }
-    collect(Row.of((Object) news));
+    collect(Row.of((Object) update));
   }
 
-  public void onTimer(OnTimerContext context, Memory memory) {
+  public void onTimer(OnTimerContext context, SavedState saved) {
     context.clearAll();
   }
 }

@@ -17,8 +17,8 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * The rows of stage_live, task_live and failure_live that follow from a stage so far and the window
- * just folded.
+ * Builds the rows of stage_live, task_live and failure_live from the state of a stage and the
+ * window that was added last.
  */
 final class StageRows {
   private final Stage stage;
@@ -31,28 +31,28 @@ final class StageRows {
     this.row = stage.soFar.clone();
   }
 
-  StageUpdate news() {
+  StageUpdate update() {
     times();
     running();
     quantiles();
     totals();
     biggest();
     slowest();
-    StageUpdate.Builder news =
+    StageUpdate.Builder update =
         StageUpdate.newBuilder()
             .setStage(row)
             .setOvercounted(stage.isOvercounted())
             .setFinishedCpuNs(stage.cpuNs());
     if (stage.endedShare() != null) {
-      news.setEndedShare(stage.endedShare());
+      update.setEndedShare(stage.endedShare());
     }
-    for (TaskProgress told : window.tasks().getProgressList()) {
-      if (!stage.tasks.hasEnded(told.getTaskId())) {
-        news.addTasks(task(told));
+    for (TaskProgress progress : window.tasks().getProgressList()) {
+      if (!stage.tasks.hasEnded(progress.getTaskId())) {
+        update.addTasks(task(progress));
       }
     }
-    addFailures(news);
-    return news.build();
+    addFailures(update);
+    return update.build();
   }
 
   private long nowMs() {
@@ -74,11 +74,11 @@ final class StageRows {
     long ageMax = -1;
     long stalledMax = -1;
     for (RunningTask task : stage.tasks.running()) {
-      TaskProgress told = task.getProgress();
-      add(sum, told);
+      TaskProgress progress = task.getProgress();
+      add(sum, progress);
       ageMax = Math.max(ageMax, ageMs(task));
-      if (told.hasStalledMs()) {
-        stalledMax = Math.max(stalledMax, told.getStalledMs());
+      if (progress.hasStalledMs()) {
+        stalledMax = Math.max(stalledMax, progress.getStalledMs());
       }
     }
     row.setRunningTasks(stage.tasks.running().size() + stage.tasks.untracked())
@@ -100,20 +100,20 @@ final class StageRows {
     }
   }
 
-  private static void add(TaskProgress.Builder sum, TaskProgress told) {
-    sum.setInputBytes(sum.getInputBytes() + told.getInputBytes())
-        .setInputRecords(sum.getInputRecords() + told.getInputRecords())
-        .setShuffleReadBytes(sum.getShuffleReadBytes() + told.getShuffleReadBytes())
-        .setShuffleReadRecords(sum.getShuffleReadRecords() + told.getShuffleReadRecords())
-        .setShuffleWriteBytes(sum.getShuffleWriteBytes() + told.getShuffleWriteBytes())
-        .setOutputBytes(sum.getOutputBytes() + told.getOutputBytes())
-        .setMemorySpilledBytes(sum.getMemorySpilledBytes() + told.getMemorySpilledBytes())
-        .setDiskSpilledBytes(sum.getDiskSpilledBytes() + told.getDiskSpilledBytes())
-        .setCpuNs(sum.getCpuNs() + told.getCpuNs());
+  private static void add(TaskProgress.Builder sum, TaskProgress progress) {
+    sum.setInputBytes(sum.getInputBytes() + progress.getInputBytes())
+        .setInputRecords(sum.getInputRecords() + progress.getInputRecords())
+        .setShuffleReadBytes(sum.getShuffleReadBytes() + progress.getShuffleReadBytes())
+        .setShuffleReadRecords(sum.getShuffleReadRecords() + progress.getShuffleReadRecords())
+        .setShuffleWriteBytes(sum.getShuffleWriteBytes() + progress.getShuffleWriteBytes())
+        .setOutputBytes(sum.getOutputBytes() + progress.getOutputBytes())
+        .setMemorySpilledBytes(sum.getMemorySpilledBytes() + progress.getMemorySpilledBytes())
+        .setDiskSpilledBytes(sum.getDiskSpilledBytes() + progress.getDiskSpilledBytes())
+        .setCpuNs(sum.getCpuNs() + progress.getCpuNs());
   }
 
   /**
-   * By the executor's own clock where it told one, which no difference between clocks can touch.
+   * The age by the executor's own clock if it is known; otherwise the time since the launch. [ms]
    */
   private long ageMs(RunningTask task) {
     if (task.getProgress().hasAgeMs()) {
@@ -153,9 +153,9 @@ final class StageRows {
     BiggestTask biggest = stage.biggest;
     for (RunningTask task : stage.tasks.running()) {
       if (task.hasProgress()) {
-        TaskProgress told = task.getProgress();
+        TaskProgress progress = task.getProgress();
         BiggestTask one =
-            BiggestTaskAggregate.of(told.getTaskIndex(), workBytes(told), ageMs(task));
+            BiggestTaskAggregate.of(progress.getTaskIndex(), workBytes(progress), ageMs(task));
         biggest = BiggestTaskAggregate.bigger(biggest, one);
       }
     }
@@ -176,7 +176,7 @@ final class StageRows {
     }
   }
 
-  /** A task that outlives its stage holds the stage up no more, so it counts no more here. */
+  /** Running tasks count only until the stage ends, because later they no longer delay it. */
   private void slowest() {
     SlowestTask slowest = stage.slowest;
     RunningTask oldest = stage.hasEnded() ? null : oldest();
@@ -210,7 +210,7 @@ final class StageRows {
     }
   }
 
-  /** The running task that told the highest age; of those that told none the index is unknown. */
+  /** The running task with the highest age, among those whose progress is known. */
   private RunningTask oldest() {
     return stage.tasks.running().stream()
         .filter(RunningTask::hasProgress)
@@ -222,15 +222,15 @@ final class StageRows {
   }
 
   private SlowestTask slowestOf(RunningTask task) {
-    TaskProgress told = task.getProgress();
+    TaskProgress progress = task.getProgress();
     SlowestTask.Builder slowest =
         SlowestTask.newBuilder()
-            .setTaskIndex(told.getTaskIndex())
+            .setTaskIndex(progress.getTaskIndex())
             .setMs(ageMs(task))
-            .setBytes(workBytes(told));
-    if (told.hasExecutorId()) {
-      slowest.setExecutorId(told.getExecutorId());
-      String host = stage.tasks.hostOf(told.getExecutorId());
+            .setBytes(workBytes(progress));
+    if (progress.hasExecutorId()) {
+      slowest.setExecutorId(progress.getExecutorId());
+      String host = stage.tasks.hostOf(progress.getExecutorId());
       if (host != null) {
         slowest.setHost(host);
       }
@@ -238,16 +238,16 @@ final class StageRows {
     return slowest.build();
   }
 
-  /** One row for each class of which an attempt failed in this window, with all that failed so. */
-  private void addFailures(StageUpdate.Builder news) {
-    Set<String> told = new HashSet<>();
-    window.failures().getClassesList().forEach(one -> told.add(one.getFailureClass()));
-    if (told.isEmpty()) {
+  /** One row for each failure class of this window, with all failures of that class so far. */
+  private void addFailures(StageUpdate.Builder update) {
+    Set<String> changed = new HashSet<>();
+    window.failures().getClassesList().forEach(one -> changed.add(one.getFailureClass()));
+    if (changed.isEmpty()) {
       return;
     }
     for (FailuresOfClass one : stage.failures.save().getClassesList()) {
-      if (told.contains(one.getFailureClass())) {
-        news.addFailures(failure(one));
+      if (changed.contains(one.getFailureClass())) {
+        update.addFailures(failure(one));
       }
     }
   }
@@ -269,19 +269,19 @@ final class StageRows {
     return failure.build();
   }
 
-  private static long workBytes(TaskProgress told) {
-    return told.getInputBytes() + told.getShuffleReadBytes();
+  private static long workBytes(TaskProgress progress) {
+    return progress.getInputBytes() + progress.getShuffleReadBytes();
   }
 
-  private TaskLive task(TaskProgress told) {
+  private TaskLive task(TaskProgress progress) {
     TaskLive.Builder task =
         TaskLive.newBuilder()
             .setStageId(row.getStageId())
             .setStageAttempt(row.getStageAttempt())
-            .setTaskId(told.getTaskId())
-            .setWorkBytes(workBytes(told))
-            .setWorkRecords(told.getInputRecords() + told.getShuffleReadRecords());
-    CommonFields.copy(told, task);
+            .setTaskId(progress.getTaskId())
+            .setWorkBytes(workBytes(progress))
+            .setWorkRecords(progress.getInputRecords() + progress.getShuffleReadRecords());
+    CommonFields.copy(progress, task);
     Long outlivedMs = stage.outlivedMs(window.endMs());
     if (outlivedMs != null) {
       task.setOutlivedMs(outlivedMs);

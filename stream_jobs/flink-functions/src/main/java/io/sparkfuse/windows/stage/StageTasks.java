@@ -14,24 +14,22 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The task attempts of one stage that run: bounded, and right whatever overtakes what.
+ * The running task attempts of one stage; correct in any order of arrival, and bounded.
  *
- * <p>Starts travel in another lane than failures, and progress comes from another machine, so an
- * attempt's end may come before its start or its last progress; ended attempts are remembered for a
- * while so that nothing brings them back.
+ * <p>Starts and failures have different lanes, and progress is sent by executors. The end of an
+ * attempt can therefore arrive before its start or its last progress. Ended attempts are stored for
+ * a while, so that a late fact does not make them running again.
  */
 final class StageTasks {
-  /** Attempts that are tracked one by one; the rest is only counted. */
+  /** Attempts that are stored one by one; any others are only counted. */
   static final int MAX_TRACKED = 20_000;
 
   static final int MAX_ENDED = 50_000;
 
-  /** Longer than a fact can be on its way while its collector still keeps it. [ms] */
+  /** Longer than a fact can be delayed in its collector. [ms] */
   static final long REMEMBER_ENDED_MS = 120_000;
 
-  /**
-   * After its stage's end an attempt that stays silent this long is gone, though nobody told. [ms]
-   */
+  /** After the end of its stage, an attempt that is silent for this long counts as ended. [ms] */
   static final long SILENT_AFTER_STAGE_MS = 60_000;
 
   private final TreeMap<Long, RunningTask> running = new TreeMap<>();
@@ -56,17 +54,17 @@ final class StageTasks {
             state.addHosts(ExecutorHost.newBuilder().setExecutorId(executor).setHost(host)));
   }
 
-  void fold(TaskChanges news, long windowEndMs) {
-    end(news, windowEndMs);
-    for (int place = 0; place < news.getStartedIdsCount(); place++) {
-      start(news.getStartedIds(place), news.getLaunchedMs(place), windowEndMs);
+  void fold(TaskChanges changes, long windowEndMs) {
+    end(changes, windowEndMs);
+    for (int place = 0; place < changes.getStartedIdsCount(); place++) {
+      start(changes.getStartedIds(place), changes.getLaunchedMs(place), windowEndMs);
     }
-    news.getProgressList().forEach(told -> progress(told, windowEndMs));
-    long counted = news.getUntrackedStarted() - news.getUntrackedEnded();
+    changes.getProgressList().forEach(progress -> addProgress(progress, windowEndMs));
+    long counted = changes.getUntrackedStarted() - changes.getUntrackedEnded();
     untracked = Math.max(0, untracked + counted);
   }
 
-  /** Drops attempts that the end of their stage should have ended and that are silent since. */
+  /** Drops attempts that have been silent since the end of their stage. */
   void forgetSilent(long windowEndMs) {
     running.values().removeIf(task -> task.getSeenMs() + SILENT_AFTER_STAGE_MS <= windowEndMs);
     untracked = 0;
@@ -76,13 +74,13 @@ final class StageTasks {
     return running.values();
   }
 
-  /** Host of an executor that runs tasks; null when none of them told. */
+  /** Host of an executor that runs tasks; null if no progress reported it. */
   String hostOf(String executorId) {
     return hosts.get(executorId);
   }
 
   boolean hasEnded(long task) {
-    // Ids rise with time, so nearly every window but one is told by its ends.
+    // Task ids rise with time, so comparing with the first and last id excludes most windows.
     for (EndedTasks window : ended) {
       int count = window.getIdsCount();
       if (count > 0 && window.getIds(0) <= task && task <= window.getIds(count - 1)) {
@@ -107,13 +105,13 @@ final class StageTasks {
       untracked++;
       return;
     }
-    RunningTask.Builder next = known == null ? RunningTask.newBuilder() : known.toBuilder();
+    RunningTask.Builder builder = known == null ? RunningTask.newBuilder() : known.toBuilder();
     running.put(
-        task, next.setTaskId(task).setLaunchedMs(launchedMs).setSeenMs(windowEndMs).build());
+        task, builder.setTaskId(task).setLaunchedMs(launchedMs).setSeenMs(windowEndMs).build());
   }
 
-  private void progress(TaskProgress told, long windowEndMs) {
-    long task = told.getTaskId();
+  private void addProgress(TaskProgress next, long windowEndMs) {
+    long task = next.getTaskId();
     if (hasEnded(task)) {
       return;
     }
@@ -124,29 +122,32 @@ final class StageTasks {
     if (known == null && untracked > 0) {
       untracked--;
     }
-    if (known != null && known.getProgress().getAgeMs() > told.getAgeMs()) {
+    if (known != null && known.getProgress().getAgeMs() > next.getAgeMs()) {
       return;
     }
-    RunningTask.Builder next = known == null ? RunningTask.newBuilder() : known.toBuilder();
-    if (told.hasExecutorId() && told.hasHost()) {
-      hosts.put(told.getExecutorId(), told.getHost());
+    RunningTask.Builder builder = known == null ? RunningTask.newBuilder() : known.toBuilder();
+    if (next.hasExecutorId() && next.hasHost()) {
+      hosts.put(next.getExecutorId(), next.getHost());
     }
     TaskProgress counters =
-        told.toBuilder().clearStack().clearPythonWorker().clearHost().clearActivity().build();
-    running.put(task, next.setTaskId(task).setProgress(counters).setSeenMs(windowEndMs).build());
+        next.toBuilder().clearStack().clearPythonWorker().clearHost().clearActivity().build();
+    running.put(task, builder.setTaskId(task).setProgress(counters).setSeenMs(windowEndMs).build());
   }
 
-  private void end(TaskChanges news, long windowEndMs) {
-    if (news.getEndedIdsCount() > 0) {
-      for (long task : news.getEndedIdsList()) {
-        // What was not tracked is one of those that the bound left out, unless its start comes only
-        // now.
+  private void end(TaskChanges changes, long windowEndMs) {
+    if (changes.getEndedIdsCount() > 0) {
+      for (long task : changes.getEndedIdsList()) {
+        // An unknown attempt is one of those that were only counted, unless its start is in this
+        // window.
         if (running.remove(task) == null && untracked > 0 && !hasEnded(task)) {
           untracked--;
         }
       }
       ended.add(
-          EndedTasks.newBuilder().setAtMs(windowEndMs).addAllIds(news.getEndedIdsList()).build());
+          EndedTasks.newBuilder()
+              .setAtMs(windowEndMs)
+              .addAllIds(changes.getEndedIdsList())
+              .build());
     }
     int remembered = ended.stream().mapToInt(EndedTasks::getIdsCount).sum();
     while (!ended.isEmpty()

@@ -22,15 +22,14 @@ import java.util.Set;
 import org.apache.flink.types.Row;
 
 /**
- * What one window says of one stage attempt: a row of the view stage_windows.
+ * One window of one stage attempt: a row of the view stage_windows.
  *
  * @param endMs end of the window [ms since epoch]
- * @param sums finished_* and the counts of ended tasks, of this window only; absent where nothing
- *     came, as in most windows of most stages
- * @param durations of tasks that ended well [ms], null when none did
- * @param taskBytes of tasks that ended well [bytes], null when none told
- * @param biggest by bytes, of tasks that ended well, null when none told
- * @param slowest by duration, of tasks that ended well, null when none did
+ * @param sums finished_* and the counts of ended tasks, of this window only; zeros are absent
+ * @param durations of succeeded tasks [ms]; null if there are none
+ * @param taskBytes of succeeded tasks [bytes]; null if none reported them
+ * @param biggest the succeeded task with the most bytes; null if none reported them
+ * @param slowest the succeeded task with the longest duration; null if there are none
  */
 record StageWindow(
     long endMs,
@@ -61,7 +60,7 @@ record StageWindow(
           "lost_tasks",
           "resubmitted_tasks");
 
-  /** The columns that add up from window to window; the query names them as the contract does. */
+  /** The columns that are summed over windows; they have the same names in the SQL statement. */
   static final List<FieldDescriptor> SUMS =
       StageLive.getDescriptor().getFields().stream()
           .filter(
@@ -69,10 +68,10 @@ record StageWindow(
           .filter(field -> !field.getName().equals("finished_cpu_ms"))
           .toList();
 
-  /** Each of them 0. */
-  static final StageLive NOTHING = nothing();
+  /** All {@link #SUMS} set to 0. */
+  static final StageLive ZERO = zero();
 
-  private static StageLive nothing() {
+  private static StageLive zero() {
     StageLive.Builder sums = StageLive.newBuilder();
     SUMS.forEach(sum -> sums.setField(sum, 0L));
     return sums.build();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class FailuresTest {
   private final FailuresAggregate function = new FailuresAggregate();
 
-  /** Attempts of a class are one row: how many, where, how often one task, and the last of them. */
+  /** Attempts of a class are one row: number, hosts, failures of one task, and the last failure. */
   @Test
   void countsAttemptsByClass() {
     Failures failures = new Failures();
@@ -40,9 +40,9 @@ class FailuresTest {
     assertEquals(2, failures.save().getClassesCount());
   }
 
-  /** A failed fetch names whose block it was; its own host counts among the hosts. */
+  /** A failed fetch names the executor and host of the block; the task's host counts in hosts. */
   @Test
-  void aFailedFetchNamesTheOtherSide() {
+  void failedFetchNamesTheRemoteSide() {
     Failures failures = new Failures();
     failures.add(
         failed("FetchFailed", 4, 10)
@@ -58,9 +58,9 @@ class FailuresTest {
     assertEquals(List.of("h1"), fetch.getHostsList());
   }
 
-  /** Beyond all bounds the answer is still one, whatever came first and however partials merge. */
+  /** Beyond all limits the result is the same for any order of arrival and of merging. */
   @Test
-  void isBoundedAndTheSameInAnyOrder() throws Exception {
+  void isBoundedAndIndependentOfOrder() throws Exception {
     List<byte[]> ends = new ArrayList<>();
     for (int attempt = 0; attempt < 6_000; attempt++) {
       TaskEnded.Builder end =
@@ -91,7 +91,7 @@ class FailuresTest {
     }
   }
 
-  /** Thousands of tasks and hosts of one class stay within the bounds. */
+  /** Thousands of tasks and hosts of one class stay within the limits. */
   @Test
   void boundsTasksAndHosts() {
     Failures failures = new Failures();
@@ -105,7 +105,7 @@ class FailuresTest {
     assertEquals(Failures.MAX_HOSTS, one.getHostsCount());
   }
 
-  /** Long texts are cut to 2 kB, never within a character. */
+  /** Texts are cut at 2 kB, between two characters. */
   @Test
   void cutsTextsBetweenCharacters() {
     String emoji = "x" + "\uD83D\uDD25".repeat(1_000);
@@ -116,9 +116,9 @@ class FailuresTest {
     assertTrue(Failures.capped(emoji).getBytes(StandardCharsets.UTF_8).length <= 2_048);
   }
 
-  /** No failure, no answer; a failure without a class has the one that Spark gives it. */
+  /** Without failures the result is empty; a failure without a class gets Spark's UnknownReason. */
   @Test
-  void saysNothingOfNothing() {
+  void isEmptyWithoutFailures() {
     Failures failures = new Failures();
     function.accumulate(failures, null);
     byte[] nothing = function.getValue(failures);
@@ -129,11 +129,11 @@ class FailuresTest {
     assertEquals("UnknownReason", failures.save().getClasses(0).getFailureClass());
   }
 
-  /** A record that is broken where no column looks is passed over and stops nothing. */
+  /** A record with a malformed field that no column declares is skipped. */
   @Test
-  void passesOverWhatIsBrokenInside() {
+  void skipsMalformedRecords() {
     Failures failures = new Failures();
-    // Field 36 (sql_plan) of two bytes that are no message.
+    // Field 36 (sql_plan) with two bytes that are not a message.
     function.accumulate(failures, new byte[] {(byte) 0xA2, 0x02, 0x02, 0x0A, 0x7F});
 
     assertTrue(failures.isEmpty());

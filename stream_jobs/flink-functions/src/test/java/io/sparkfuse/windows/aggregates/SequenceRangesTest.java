@@ -13,10 +13,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class SequenceRangesTest {
-  /**
-   * However numbers are ordered, repeated, cut into windows and saved between: seen are the
-   * distinct ones.
-   */
+  /** The count of distinct numbers does not depend on order, repetition, windows or restores. */
   @Test
   void countsDistinctNumbersInAnyOrderAndPartition() {
     Random random = new Random(11);
@@ -44,9 +41,9 @@ class SequenceRangesTest {
     }
   }
 
-  /** With more holes than are kept apart the count errs to the low side, never to the high one. */
+  /** With too many gaps the count can only be too low. */
   @Test
-  void isBoundedAndErrsLow() {
+  void isBoundedAndNeverCountsTooMany() {
     SequenceRanges ranges = new SequenceRanges();
     int wide = 10 * SequenceRanges.MAX_RUNS;
     for (long number = 0; number < wide; number += 2) {

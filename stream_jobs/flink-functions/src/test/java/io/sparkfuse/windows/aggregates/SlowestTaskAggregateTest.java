@@ -16,21 +16,23 @@ import org.junit.jupiter.api.Test;
 class SlowestTaskAggregateTest {
   private final SlowestTaskAggregate function = new SlowestTaskAggregate();
 
-  private record Told(Integer index, Long ms, Long bytes, Long gcMs, String executor) {}
+  private record Sample(Integer index, Long ms, Long bytes, Long gcMs, String executor) {}
 
-  /** The longest wins and of equals the lower index, in any order and however partials merge. */
+  /**
+   * The longest duration is returned, then the lower index, in any order of arrival and merging.
+   */
   @Test
-  void isTheSameInAnyOrder() throws Exception {
-    List<Told> told =
+  void isIndependentOfOrder() throws Exception {
+    List<Sample> told =
         new ArrayList<>(
             List.of(
-                new Told(5, 900L, null, null, "9"),
-                new Told(4, 900L, 7L, 3L, "2"),
-                new Told(4, 900L, 7L, 3L, "1"),
-                new Told(4, 900L, 6L, 99L, "8"),
-                new Told(1, 899L, 1_000_000L, 5L, "3"),
-                new Told(0, null, 4L, 5L, "4"),
-                new Told(null, 1_000L, 4L, 5L, "5")));
+                new Sample(5, 900L, null, null, "9"),
+                new Sample(4, 900L, 7L, 3L, "2"),
+                new Sample(4, 900L, 7L, 3L, "1"),
+                new Sample(4, 900L, 6L, 99L, "8"),
+                new Sample(1, 899L, 1_000_000L, 5L, "3"),
+                new Sample(0, null, 4L, 5L, "4"),
+                new Sample(null, 1_000L, 4L, 5L, "5")));
     for (int round = 0; round < 50; round++) {
       Collections.shuffle(told, new Random(round));
       SlowestTaskAggregate.Slowest first = function.createAccumulator();
@@ -53,9 +55,9 @@ class SlowestTaskAggregateTest {
     }
   }
 
-  /** No task that ended well, no answer, before and behind a checkpoint. */
+  /** Without succeeded tasks the result is NULL, before and after a checkpoint. */
   @Test
-  void saysNothingOfNothing() throws Exception {
+  void isEmptyWithoutTasks() throws Exception {
     SlowestTaskAggregate.Slowest nothing = function.createAccumulator();
 
     assertNull(function.getValue(nothing));
@@ -63,7 +65,7 @@ class SlowestTaskAggregateTest {
     assertNull(SlowestTaskAggregate.decode(null));
   }
 
-  private void add(SlowestTaskAggregate.Slowest slowest, Told one) {
+  private void add(SlowestTaskAggregate.Slowest slowest, Sample one) {
     function.accumulate(
         slowest,
         one.index,

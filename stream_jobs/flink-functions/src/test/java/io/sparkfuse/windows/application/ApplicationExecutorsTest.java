@@ -18,21 +18,21 @@ import io.sparkfuse.windows.executors.ApplicationExecutors;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is said of executors that speak, that fell silent, and that are gone. */
+/** Rows of active, silent and removed executors. */
 class ApplicationExecutorsTest {
   private static final long MIB = 1L << 20;
 
-  /** A silent executor is told by its last gauges, in windows in which anybody else spoke. */
+  /** A silent executor has its last gauges, in windows with facts of the application. */
   @Test
-  void aSilentExecutorIsToldByItsLastGauges() throws Exception {
-    Scenario story = new Scenario().fact(added("1")).fact(added("2"));
-    story.sample(sample("1", 10)).sample(sample("2", 20).setRunningTasks(3).setGcPauseMaxMs(7));
-    List<ExecutorLive> both = Scenario.executors(story.pass());
-    story.sample(sample("1", 11));
-    List<ExecutorLive> silent = Scenario.executors(story.pass());
-    List<ExecutorLive> nobody = Scenario.executors(story.pass());
-    story.away(720).word("driver-1");
-    List<ExecutorLive> later = Scenario.executors(story.pass());
+  void silentExecutorRepeatsItsLastGauges() throws Exception {
+    Scenario scenario = new Scenario().fact(added("1")).fact(added("2"));
+    scenario.sample(sample("1", 10)).sample(sample("2", 20).setRunningTasks(3).setGcPauseMaxMs(7));
+    List<ExecutorLive> both = Scenario.executors(scenario.pass());
+    scenario.sample(sample("1", 11));
+    List<ExecutorLive> silent = Scenario.executors(scenario.pass());
+    List<ExecutorLive> nobody = Scenario.executors(scenario.pass());
+    scenario.away(720).numbered("driver-1");
+    List<ExecutorLive> later = Scenario.executors(scenario.pass());
 
     assertEquals(List.of("1", "2"), ids(both));
     assertEquals(List.of(0L, 0L), both.stream().map(ExecutorLive::getSilentMs).toList());
@@ -41,7 +41,7 @@ class ApplicationExecutorsTest {
     assertEquals(5000, silent.get(1).getSilentMs());
     assertEquals(20, silent.get(1).getHeapUsedBytes());
     assertEquals(3, silent.get(1).getRunningTasks());
-    assertFalse(silent.get(1).hasGcPauseMaxMs(), "a pause is told once");
+    assertFalse(silent.get(1).hasGcPauseMaxMs(), "a pause is reported once");
     assertEquals(List.of(), nobody);
     assertEquals(
         List.of(5000L, 10_000L),
@@ -49,65 +49,66 @@ class ApplicationExecutorsTest {
         "only windows count in which it could have been heard");
   }
 
-  /** What comes late makes its window pass again: no time passes, and nobody was silent in it. */
+  /** A late fact emits its window again; the clock stands still and no executor becomes silent. */
   @Test
-  void aLateFactMakesNobodySilent() throws Exception {
-    Scenario story = new Scenario().fact(added("1")).sample(sample("1", 10));
-    story.pass();
-    story.fact(added("2"));
-    List<LiveRow> late = story.passAgain();
+  void lateFactMakesNoExecutorSilent() throws Exception {
+    Scenario scenario = new Scenario().fact(added("1")).sample(sample("1", 10));
+    scenario.pass();
+    scenario.fact(added("2"));
+    List<LiveRow> late = scenario.passAgain();
 
     assertEquals(
         List.of("executor_added", "app_live"), late.stream().map(LiveRow::getView).toList());
   }
 
-  /**
-   * Nothing is said of executors that never sampled, that were removed, or whose application ended.
-   */
+  /** Executors without samples, removed ones, and those of an ended application are not silent. */
   @Test
-  void whoIsGoneIsNotSilent() throws Exception {
-    Scenario story = new Scenario().fact(added("1")).fact(added("2")).fact(added("never"));
-    story.sample(sample("1", 10)).sample(sample("2", 20)).pass();
-    story.fact(
+  void removedExecutorIsNotSilent() throws Exception {
+    Scenario scenario = new Scenario().fact(added("1")).fact(added("2")).fact(added("never"));
+    scenario.sample(sample("1", 10)).sample(sample("2", 20)).pass();
+    scenario.fact(
         Fact.newBuilder().setExecutorRemoved(ExecutorRemoved.newBuilder().setExecutorId("2")));
-    List<ExecutorLive> removed = Scenario.executors(story.pass());
-    story.sample(sample("2", 21));
-    List<ExecutorLive> late = Scenario.executors(story.pass());
-    story.word("driver-1");
-    List<ExecutorLive> after = Scenario.executors(story.pass());
-    story.fact(Fact.newBuilder().setApplicationEnded(ApplicationEnded.newBuilder().setEndedMs(1)));
-    List<ExecutorLive> ended = Scenario.executors(story.pass());
+    List<ExecutorLive> removed = Scenario.executors(scenario.pass());
+    scenario.sample(sample("2", 21));
+    List<ExecutorLive> late = Scenario.executors(scenario.pass());
+    scenario.numbered("driver-1");
+    List<ExecutorLive> after = Scenario.executors(scenario.pass());
+    scenario.fact(
+        Fact.newBuilder().setApplicationEnded(ApplicationEnded.newBuilder().setEndedMs(1)));
+    List<ExecutorLive> ended = Scenario.executors(scenario.pass());
 
     assertEquals(List.of("1"), ids(removed));
-    assertEquals(List.of("1", "2"), ids(late), "what it still says is told");
+    assertEquals(List.of("1", "2"), ids(late), "a late sample is reported");
     assertEquals(List.of("1"), ids(after));
     assertEquals(List.of(), ended);
   }
 
-  /** The driver is never added; it is there once it samples itself, as old as the application. */
+  /**
+   * The driver is never added; it is present from its first sample, and as old as the application.
+   */
   @Test
-  void theDriverIsAnExecutorOnceItSamples() throws Exception {
-    Scenario story = new Scenario();
-    story.sample(sample("driver", 10)).pass();
-    story.word("driver-1");
-    ExecutorLive driver = Scenario.executors(story.pass()).get(0);
+  void driverIsPresentFromItsFirstSample() throws Exception {
+    Scenario scenario = new Scenario();
+    scenario.sample(sample("driver", 10)).pass();
+    scenario.numbered("driver-1");
+    ExecutorLive driver = Scenario.executors(scenario.pass()).get(0);
 
     assertEquals(5000, driver.getSilentMs());
-    assertEquals(story.endMs() - Scenario.START_MS, driver.getAgeMs());
+    assertEquals(scenario.endMs() - Scenario.START_MS, driver.getAgeMs());
     assertFalse(driver.hasMemoryLimitBytes());
   }
 
-  /** Of all pauses of a window the longest is told, and what the last collection left over. */
+  /** The longest pause of the window is reported, with the heap after the last collection. */
   @Test
-  void pausesOfTheWholeWindowCount() throws Exception {
-    Scenario story = new Scenario().fact(added("1"));
-    story.sample(sample("1", 1).setGcPauseMaxMs(20).addGcPauses(collected(200, 20, 555)));
-    story.pause(sample("1", 1).setGcPauseMaxMs(900).addGcPauses(collected(100, 900, 444)));
-    ExecutorLive first = Scenario.executors(story.pass()).get(0);
-    story.sample(sample("1", 1));
-    ExecutorLive second = Scenario.executors(story.pass()).get(0);
-    story.sample(sample("1", 1).setGcPauseMaxMs(1).addGcPauses(collected(300, 1, 666)));
-    ExecutorLive third = Scenario.executors(story.pass()).get(0);
+  void reportsTheLongestPauseOfTheWindow() throws Exception {
+    Scenario scenario = new Scenario().fact(added("1"));
+    scenario.sample(sample("1", 1).setGcPauseMaxMs(20).addGcPauses(collected(200, 20, 555)));
+    scenario.pause(sample("1", 1).setGcPauseMaxMs(900).addGcPauses(collected(100, 900, 444)));
+    ExecutorLive first = Scenario.executors(scenario.pass()).get(0);
+    scenario.sample(sample("1", 1));
+    ExecutorLive second = Scenario.executors(scenario.pass()).get(0);
+    scenario.sample(sample("1", 1).setGcPauseMaxMs(1).addGcPauses(collected(300, 1, 666)));
+    ExecutorLive third = Scenario.executors(scenario.pass()).get(0);
 
     assertEquals(900, first.getGcPauseMaxMs());
     assertEquals(555, first.getHeapAfterGcBytes());
@@ -115,27 +116,27 @@ class ApplicationExecutorsTest {
     assertEquals(666, third.getHeapAfterGcBytes());
   }
 
-  /** What its container is charged for, against what it may have; and how long it is there. */
+  /** A row has the memory of the process, its limit, and the age of the executor. */
   @Test
-  void memoryIsHeldAgainstTheContainer() throws Exception {
-    Scenario story = new Scenario();
-    story.fact(
+  void reportsMemoryAndItsLimit() throws Exception {
+    Scenario scenario = new Scenario();
+    scenario.fact(
         Fact.newBuilder().setApplicationStarted(ApplicationStarted.newBuilder().setMaster("yarn")));
-    story.fact(
+    scenario.fact(
         Fact.newBuilder()
             .setResourceProfileAdded(
                 ResourceProfileAdded.newBuilder()
                     .setProfileId(0)
                     .setExecutorMemoryBytes(1024 * MIB)));
-    story.fact(
+    scenario.fact(
         Fact.newBuilder()
             .setExecutorAdded(
                 ExecutorAdded.newBuilder()
                     .setExecutorId("1")
                     .setAddedMs(990_000)
                     .setResourceProfileId(0)));
-    story.sample(sample("1", 1).setRssBytes(100).setPythonRssBytes(11).setDirectMemoryBytes(5));
-    List<LiveRow> rows = story.pass();
+    scenario.sample(sample("1", 1).setRssBytes(100).setPythonRssBytes(11).setDirectMemoryBytes(5));
+    List<LiveRow> rows = scenario.pass();
     ExecutorLive row = Scenario.executors(rows).get(0);
 
     assertEquals(111, row.getProcessRssBytes());
@@ -148,22 +149,22 @@ class ApplicationExecutorsTest {
         "profiles are kept and not passed on");
   }
 
-  /** Beyond the bound executors are told when they speak, and not remembered. */
+  /** Executors beyond the limit are reported when they sample, and not stored. */
   @Test
-  void isBounded() throws Exception {
-    Scenario story = new Scenario();
+  void boundsStoredExecutors() throws Exception {
+    Scenario scenario = new Scenario();
     int many = ApplicationExecutors.MAX_TRACKED + 50;
     for (int id = 0; id < many; id++) {
-      story.fact(added("e" + id)).sample(sample("e" + id, 1));
+      scenario.fact(added("e" + id)).sample(sample("e" + id, 1));
     }
-    List<LiveRow> spoken = story.pass();
-    story.word("driver-1");
-    List<LiveRow> silent = story.pass();
+    List<LiveRow> spoken = scenario.pass();
+    scenario.numbered("driver-1");
+    List<LiveRow> silent = scenario.pass();
 
     assertEquals(many, Scenario.executors(spoken).size());
     assertEquals(many, Scenario.application(spoken).getExecutors());
     assertEquals(ApplicationExecutors.MAX_TRACKED, Scenario.executors(silent).size());
-    assertTrue(story.stateBytes() < 100 * many, story.stateBytes() + " bytes");
+    assertTrue(scenario.stateBytes() < 100 * many, scenario.stateBytes() + " bytes");
   }
 
   private static List<String> ids(List<ExecutorLive> rows) {

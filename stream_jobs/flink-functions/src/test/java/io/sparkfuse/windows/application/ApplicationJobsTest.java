@@ -7,20 +7,20 @@ import io.sparkfuse.contracts.JobStarted;
 import io.sparkfuse.windows.wire.ApplicationState;
 import org.junit.jupiter.api.Test;
 
-/** The time in which no job ran, over saves and with times that are not there. */
+/** The time in which no job ran, across restores and with missing times. */
 class ApplicationJobsTest {
   private ApplicationJobs jobs = new ApplicationJobs();
 
-  /** The time before the first job is the wait for executors, and no job's to be behind. */
+  /** Time before the first job is a wait for executors and does not count. */
   @Test
-  void nothingIsBetweenJobsBeforeTheFirstHasEnded() {
+  void isZeroBeforeTheFirstEnd() {
     assertEquals(0, jobs.betweenMs(10_000));
     started(1, 5_000);
     assertEquals(0, jobs.betweenMs(10_000));
   }
 
   @Test
-  void gapsAddUpAndTheLastOneGrows() {
+  void sumsGapsAndTheCurrentOne() {
     started(1, 1_000);
     ended(1, 2_000);
     assertEquals(500, jobs.betweenMs(2_500));
@@ -31,9 +31,9 @@ class ApplicationJobsTest {
     assertEquals(3_000 + 4_000, jobs.betweenMs(10_000));
   }
 
-  /** Of jobs that overlap the one that ends last leaves the gap. */
+  /** If jobs overlap, the gap begins at the latest end. */
   @Test
-  void jobsThatOverlapLeaveNoGap() {
+  void overlappingJobsLeaveNoGap() {
     started(1, 1_000);
     started(2, 1_500);
     ended(1, 3_000);
@@ -44,14 +44,14 @@ class ApplicationJobsTest {
     assertEquals(500, jobs.betweenMs(5_000));
   }
 
-  /** A start whose end is told with an earlier time, or none at all, takes no time away. */
+  /** An end with an earlier time, or without one, does not shorten the gap. */
   @Test
-  void oddTimesCountForNothing() {
+  void ignoresInvalidTimes() {
     ended(7, 9_000);
     started(8, 1_000);
-    jobs.see(JobEnded.newBuilder().setJobId(8).build());
-    jobs.see(JobStarted.newBuilder().setJobId(9).build());
-    jobs.see(JobEnded.newBuilder().setJobId(9).build());
+    jobs.add(JobEnded.newBuilder().setJobId(8).build());
+    jobs.add(JobStarted.newBuilder().setJobId(9).build());
+    jobs.add(JobEnded.newBuilder().setJobId(9).build());
 
     assertEquals(0, jobs.betweenMs(8_000));
     assertEquals(1_000, jobs.betweenMs(10_000));
@@ -59,15 +59,15 @@ class ApplicationJobsTest {
 
   private void started(int id, long submittedMs) {
     restore();
-    jobs.see(JobStarted.newBuilder().setJobId(id).setSubmittedMs(submittedMs).build());
+    jobs.add(JobStarted.newBuilder().setJobId(id).setSubmittedMs(submittedMs).build());
   }
 
   private void ended(int id, long completedMs) {
     restore();
-    jobs.see(JobEnded.newBuilder().setJobId(id).setCompletedMs(completedMs).build());
+    jobs.add(JobEnded.newBuilder().setJobId(id).setCompletedMs(completedMs).build());
   }
 
-  /** As between two windows. */
+  /** Saves and restores, as between two windows. */
   private void restore() {
     ApplicationState.Builder state = ApplicationState.newBuilder();
     jobs.save(state);

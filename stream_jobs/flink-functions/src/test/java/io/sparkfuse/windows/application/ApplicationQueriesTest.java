@@ -74,7 +74,7 @@ class ApplicationQueriesTest {
   @Test
   void emitsARowOnlyWhenTheQueryChanged() throws Exception {
     scenario.fact(started(7)).stage(stage(3, 7L)).pass();
-    scenario.word("driver-1").stage(stage(5, null));
+    scenario.numbered("driver-1").stage(stage(5, null));
 
     assertEquals(List.of(), queries(scenario.pass()));
   }
@@ -141,7 +141,7 @@ class ApplicationQueriesTest {
   void ignoresFactsOfAClosedQuery() throws Exception {
     scenario.fact(started(7)).stage(stage(3, 7L)).fact(ended(7, null)).pass();
     for (long ms = 0; ms < ApplicationQueries.GRACE_MS; ms += Scenario.WINDOW_MS) {
-      scenario.word("driver-1").pass();
+      scenario.numbered("driver-1").pass();
     }
 
     scenario.stage(stage(3, 7L).setFinishedTasks(9)).fact(ended(7, null)).fact(started(8));

@@ -35,23 +35,24 @@ class ApplicationRowsTest {
   private static final long END_MS = 5000;
   private static final LiveRow ENVELOPE = LiveRow.newBuilder().setAppId("app-1").build();
 
-  /** Rows of different things have one order, whatever the order in which they came. */
+  /** Rows of a window have a fixed order, whatever the order of arrival. */
   @Test
-  void ordersRowsByWhatTheyAre() throws Exception {
+  void orderIsIndependentOfArrival() throws Exception {
     List<WaitingRow> waiting =
         new ArrayList<>(
             List.of(
-                passed(
+                forwarded(
                     Fact.newBuilder().setApplicationEnded(ApplicationEnded.getDefaultInstance())),
-                passed(Fact.newBuilder().setStageEnded(StageEnded.getDefaultInstance())),
-                passed(Fact.newBuilder().setStageStarted(StageStarted.newBuilder().setStageId(9))),
-                passed(Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setSucceeded(true))),
+                forwarded(Fact.newBuilder().setStageEnded(StageEnded.getDefaultInstance())),
+                forwarded(
+                    Fact.newBuilder().setStageStarted(StageStarted.newBuilder().setStageId(9))),
+                forwarded(Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setSucceeded(true))),
                 stage(4, false, null),
                 stage(2, false, null),
                 failing(3),
                 sample("2"),
                 sample("1"),
-                passed(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(1))),
+                forwarded(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(1))),
                 WaitingRow.newBuilder().setQuiet(true).build(),
                 numbers(0, 1, 2)));
     List<LiveRow> first = rows(waiting, ApplicationState.getDefaultInstance());
@@ -83,12 +84,9 @@ class ApplicationRowsTest {
     assertEquals(2, first.get(3).getStage().getStageId());
   }
 
-  /**
-   * A hole lowers the completeness of every row; when the missing fact comes late it is whole
-   * again.
-   */
+  /** A missing fact lowers the completeness of every row until it arrives late. */
   @Test
-  void lateFactsMakeItWholeAgain() throws Exception {
+  void lateFactRestoresCompleteness() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
     LiveRow holed = last(application, List.of(numbers(0, 1, 3)));
     LiveRow whole = last(Application.restore(application.save(), END_MS), List.of(numbers(2)));
@@ -98,12 +96,12 @@ class ApplicationRowsTest {
     assertEquals(4, whole.getApplication().getFactsSeen());
   }
 
-  /** What Spark dropped before it could be numbered leaves no hole, and still counts as missing. */
+  /** Events that Spark dropped before they were numbered count as missing. */
   @Test
-  void whatSparkDroppedCounts() throws Exception {
+  void countsEventsThatSparkDropped() throws Exception {
     CollectorHealth health =
         CollectorHealth.newBuilder().setSparkDroppedEvents(1).setDroppedBulk(5).build();
-    LatestFact told =
+    LatestFact latest =
         LatestFact.newBuilder()
             .setFact(
                 Fact.newBuilder()
@@ -113,7 +111,7 @@ class ApplicationRowsTest {
                     .toByteString())
             .build();
     WaitingRow waiting =
-        WaitingRow.newBuilder().setHealth(LatestFacts.newBuilder().addLatest(told)).build();
+        WaitingRow.newBuilder().setHealth(LatestFacts.newBuilder().addLatest(latest)).build();
     LiveRow row =
         last(
             Application.restore(ApplicationState.getDefaultInstance(), END_MS),
@@ -125,9 +123,12 @@ class ApplicationRowsTest {
     assertEquals(6, row.getApplication().getFactsDropped());
   }
 
-  /** The row of a stage that ended with ends missing says so, though every numbered fact came. */
+  /**
+   * The row of an ended stage with missing task ends is incomplete, though all numbered facts
+   * arrived.
+   */
   @Test
-  void aStageIsNoMoreCompleteThanItsEnds() throws Exception {
+  void missingTaskEndsLowerCompleteness() throws Exception {
     List<LiveRow> rows =
         rows(List.of(numbers(0, 1), stage(1, false, 0.5)), ApplicationState.getDefaultInstance());
 
@@ -135,9 +136,9 @@ class ApplicationRowsTest {
     assertEquals(1.0, rows.get(1).getCompleteness());
   }
 
-  /** What was counted twice is no evidence, now and for the rest of the application. */
+  /** Facts that were counted twice set the completeness to 0 for the rest of the application. */
   @Test
-  void doubleCountsSpoilTheApplication() throws Exception {
+  void doubleCountsSetCompletenessToZero() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
     last(application, List.of(numbers(0), stage(1, true, 1.0)));
     LiveRow later = last(Application.restore(application.save(), END_MS), List.of(numbers(1)));
@@ -145,12 +146,12 @@ class ApplicationRowsTest {
     assertEquals(0.0, later.getCompleteness());
   }
 
-  /** Of the ticks of a window one passes, and no row of an application is made for the clock. */
+  /** One tick of a window is forwarded, and it alone makes no application row. */
   @Test
-  void oneTickAWindow() throws Exception {
+  void forwardsOneTickPerWindow() throws Exception {
     List<WaitingRow> waiting = new ArrayList<>();
     for (long sentMs : new long[] {2000, 1000, 3000}) {
-      waiting.add(passed(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(sentMs))));
+      waiting.add(forwarded(Fact.newBuilder().setTick(Tick.newBuilder().setSentMs(sentMs))));
     }
     List<LiveRow> rows = rows(waiting, ApplicationState.getDefaultInstance());
 
@@ -159,17 +160,16 @@ class ApplicationRowsTest {
   }
 
   /**
-   * After its grace an application is forgotten but for the number of its rows, which never start
-   * over.
+   * After the grace period only the number of the last row is kept, so numbers are never reused.
    */
   @Test
-  void rowNumbersOutliveTheApplication() throws Exception {
+  void rowNumbersContinueAfterRemoval() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
     LiveRow last =
         last(
             application,
             List.of(
-                passed(
+                forwarded(
                     Fact.newBuilder().setApplicationEnded(ApplicationEnded.getDefaultInstance()))));
     Application later = Application.restore(application.save(), application.forgetAtMs());
     LiveRow next = last(later, List.of(numbers(0)));
@@ -178,45 +178,42 @@ class ApplicationRowsTest {
     assertEquals("running", next.getApplication().getStatus());
   }
 
-  /**
-   * Rows of operators count where a stage read neither bytes nor records, also once it is
-   * forgotten.
-   */
+  /** Operator rows count for stages that read neither bytes nor records, also after removal. */
   @Test
-  void sumsTheRowsOfStagesThatReadNothing() throws Exception {
+  void sumsOperatorRowsOfStagesWithoutReads() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
     StageLive.Builder first = ended(1).setOperatorRowsMax(1_000);
     StageLive.Builder second = ended(2).setOperatorRowsMax(20);
     StageLive.Builder bytes = ended(3).setOperatorRowsMax(7_000).setFinishedInputBytes(1);
     StageLive.Builder records = ended(4).setOperatorRowsMax(7_000).setFinishedShuffleReadRecords(1);
-    AppLive sum = last(application, news(first, second, bytes, records)).getApplication();
+    AppLive sum = last(application, updates(first, second, bytes, records)).getApplication();
     long later = END_MS + Stage.GRACE_MS;
     Application restored = Application.restore(application.save(), later);
     ApplicationRows rows = new ApplicationRows(restored, ENVELOPE, later);
-    news(ended(5).setOperatorRowsMax(3)).forEach(rows::add);
+    updates(ended(5).setOperatorRowsMax(3)).forEach(rows::add);
     List<LiveRow> next = rows.build();
 
     assertEquals(1_020, sum.getOperatorRows());
     assertEquals(1_023, next.get(next.size() - 1).getApplication().getOperatorRows());
   }
 
-  /** An application all of whose stages read is not measured by rows. */
+  /** An application whose stages all read has no operator rows. */
   @Test
-  void saysNothingOfRowsWhereAllWasRead() throws Exception {
+  void hasNoOperatorRowsIfAllStagesRead() throws Exception {
     Application application = Application.restore(ApplicationState.getDefaultInstance(), END_MS);
     StageLive.Builder read = ended(1).setOperatorRowsMax(9).setFinishedInputRecords(9);
 
-    assertFalse(last(application, news(read)).getApplication().hasOperatorRows());
+    assertFalse(last(application, updates(read)).getApplication().hasOperatorRows());
   }
 
   private static StageLive.Builder ended(int id) {
     return StageLive.newBuilder().setStageId(id).setStatus("succeeded");
   }
 
-  private static List<WaitingRow> news(StageLive.Builder... stages) {
+  private static List<WaitingRow> updates(StageLive.Builder... stages) {
     return Arrays.stream(stages)
         .map(stage -> StageUpdate.newBuilder().setStage(stage))
-        .map(news -> WaitingRow.newBuilder().setStage(news).build())
+        .map(updates -> WaitingRow.newBuilder().setStage(updates).build())
         .toList();
   }
 
@@ -239,29 +236,29 @@ class ApplicationRowsTest {
     return rows.get(rows.size() - 1);
   }
 
-  private static WaitingRow passed(Fact.Builder fact) {
+  private static WaitingRow forwarded(Fact.Builder fact) {
     return WaitingRow.newBuilder().setFact(fact.build().toByteString()).build();
   }
 
   private static WaitingRow stage(int id, boolean overcounted, Double endedShare) {
-    StageUpdate.Builder news =
+    StageUpdate.Builder updates =
         StageUpdate.newBuilder()
             .setStage(StageLive.newBuilder().setStageId(id).setStatus("running"))
             .setOvercounted(overcounted);
     if (endedShare != null) {
-      news.setEndedShare(endedShare);
+      updates.setEndedShare(endedShare);
     }
-    return WaitingRow.newBuilder().setStage(news).build();
+    return WaitingRow.newBuilder().setStage(updates).build();
   }
 
   private static WaitingRow failing(int id) {
-    StageUpdate.Builder news =
+    StageUpdate.Builder updates =
         StageUpdate.newBuilder()
             .setStage(StageLive.newBuilder().setStageId(id).setStatus("running"))
             .addTasks(TaskLive.newBuilder().setStageId(id).setTaskId(1))
             .addFailures(FailureLive.newBuilder().setStageId(id).setFailureClass("A"))
             .addFailures(FailureLive.newBuilder().setStageId(id).setFailureClass("B"));
-    return WaitingRow.newBuilder().setStage(news).build();
+    return WaitingRow.newBuilder().setStage(updates).build();
   }
 
   private static WaitingRow sample(String executor) {
@@ -269,8 +266,8 @@ class ApplicationRowsTest {
         Fact.newBuilder()
             .setExecutorSample(ExecutorSample.newBuilder().setExecutorId(executor))
             .build();
-    LatestFact told = LatestFact.newBuilder().setFact(fact.toByteString()).build();
-    return WaitingRow.newBuilder().setSamples(LatestFacts.newBuilder().addLatest(told)).build();
+    LatestFact latest = LatestFact.newBuilder().setFact(fact.toByteString()).build();
+    return WaitingRow.newBuilder().setSamples(LatestFacts.newBuilder().addLatest(latest)).build();
   }
 
   private static WaitingRow numbers(long... numbers) {

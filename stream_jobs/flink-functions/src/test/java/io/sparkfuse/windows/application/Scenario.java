@@ -16,7 +16,7 @@ import io.sparkfuse.windows.wire.WaitingRow;
 import java.util.ArrayList;
 import java.util.List;
 
-/** An application window by window, saved and restored between them as in the job. */
+/** Runs an application window by window, with a save and restore between windows as in the job. */
 final class Scenario {
   static final long WINDOW_MS = 5000;
   static final long START_MS = 900_000;
@@ -29,13 +29,13 @@ final class Scenario {
   private long endMs = 1_000_000;
   private long number;
 
-  /** A start, an end, or what executors may have. */
+  /** Adds a start, an end or a resource profile. */
   Scenario fact(Fact.Builder fact) {
     return wait(WaitingRow.newBuilder().setFact(fact.build().toByteString()));
   }
 
-  /** The next numbered fact of a collector. */
-  Scenario word(String collector) {
+  /** Adds the next numbered fact of a collector. */
+  Scenario numbered(String collector) {
     LaneSequences lanes = new LaneSequences();
     lanes.add(collector, "bulk", number++);
     return wait(WaitingRow.newBuilder().setLanes(lanes.save()));
@@ -45,7 +45,7 @@ final class Scenario {
     return wait(WaitingRow.newBuilder().setSamples(latest(sample)));
   }
 
-  /** How a collector says that it stands. */
+  /** Adds a health fact of a collector. */
   Scenario health(String collector, CollectorHealth.Builder health) {
     Fact fact = Fact.newBuilder().setCollector(collector).setCollectorHealth(health).build();
     return wait(WaitingRow.newBuilder().setHealth(latest(fact)));
@@ -59,11 +59,11 @@ final class Scenario {
     return stage(StageUpdate.newBuilder().setStage(stage));
   }
 
-  Scenario stage(StageUpdate.Builder news) {
-    return wait(WaitingRow.newBuilder().setStage(news));
+  Scenario stage(StageUpdate.Builder update) {
+    return wait(WaitingRow.newBuilder().setStage(update));
   }
 
-  /** The window ends; without a word before it is one of which only the pipeline's clock told. */
+  /** Ends the window and returns its rows; without inputs the window is quiet. */
   List<LiveRow> pass() throws Exception {
     endMs += WINDOW_MS;
     if (waiting.isEmpty()) {
@@ -74,25 +74,25 @@ final class Scenario {
     ApplicationRows rows = new ApplicationRows(application, ENVELOPE, endMs);
     waiting.forEach(rows::add);
     waiting.clear();
-    List<LiveRow> told = rows.build();
+    List<LiveRow> emitted = rows.build();
     state = application.save();
-    return told;
+    return emitted;
   }
 
-  /** Windows of which nobody told: broker or job were away. */
+  /** Skips windows without a tick, as if the broker or the job was not available. */
   Scenario away(int windows) {
     endMs += windows * WINDOW_MS;
     return this;
   }
 
-  /** A window passes again, since something came late that belongs to it. */
+  /** Emits the last window again, as for a late fact. */
   List<LiveRow> passAgain() throws Exception {
     endMs -= WINDOW_MS;
     return pass();
   }
 
-  /** The application's row of the window; null when there is none. */
-  AppLive passed() throws Exception {
+  /** Ends the window and returns the application's row; null if there is none. */
+  AppLive passForApplication() throws Exception {
     return application(pass());
   }
 

@@ -20,9 +20,9 @@ class ActiveWindowsTest {
   private static final LiveRow ENVELOPE = LiveRow.newBuilder().setAppId("app-1").build();
   private static final long DAY_MS = ActiveWindows.SILENT_MS;
 
-  /** The same windows are quiet whether words come one by one or far ahead of the watermark. */
+  /** The same windows are quiet whether facts arrive one by one or far ahead of the watermark. */
   @Test
-  void aReplayIsAsQuietAsTheFirstTime() throws Exception {
+  void replayHasTheSameQuietWindows() throws Exception {
     for (int round = 0; round < 200; round++) {
       Random random = new Random(round);
       List<Integer> heard = new ArrayList<>();
@@ -36,7 +36,7 @@ class ActiveWindowsTest {
     }
   }
 
-  /** Windows that pass; words of up to {@code ahead} of them have come before the first passes. */
+  /** Windows that close; facts of up to {@code ahead} windows arrive before the first closes. */
   private static List<Integer> quiet(List<Integer> heard, Random random, int ahead)
       throws Exception {
     List<Integer> quiet = new ArrayList<>();
@@ -44,11 +44,11 @@ class ActiveWindowsTest {
     Long watermark = null;
     for (int window = 1; window < 60; ) {
       int until = Math.min(59, window + random.nextInt(ahead));
-      for (int word = window; word <= until; word++) {
-        if (heard.contains(word)) {
-          ActiveWindows watch = ActiveWindows.restore(saved, ENVELOPE);
-          watch.hear(word * 5000L, watermark);
-          saved = watch.save();
+      for (int fact = window; fact <= until; fact++) {
+        if (heard.contains(fact)) {
+          ActiveWindows windows = ActiveWindows.restore(saved, ENVELOPE);
+          windows.addActive(fact * 5000L, watermark);
+          saved = windows.save();
         }
       }
       for (; window <= until; window++) {
@@ -61,65 +61,65 @@ class ActiveWindowsTest {
     return quiet;
   }
 
-  /** Words pile up only as far as the watermark is behind. */
+  /** Only windows that the watermark has not closed are stored, plus one. */
   @Test
-  void remembersNoMoreThanItNeeds() throws Exception {
+  void keepsOnlyOpenWindows() throws Exception {
     byte[] saved = null;
     for (long end = 5000; end < 50_000_000; end += 5000) {
-      ActiveWindows watch = ActiveWindows.restore(saved, ENVELOPE);
-      watch.hear(end, end - 5001);
-      saved = watch.save();
+      ActiveWindows windows = ActiveWindows.restore(saved, ENVELOPE);
+      windows.addActive(end, end - 5001);
+      saved = windows.save();
     }
 
     assertTrue(saved.length < 40, saved.length + " bytes");
   }
 
-  /** An application is told for a day of silence, one that ended for its grace. */
+  /** An application is reported for a day of silence; after its end, for the grace period. */
   @Test
-  void silenceEnds() throws Exception {
+  void silentApplicationExpires() throws Exception {
     ActiveWindows running = ActiveWindows.restore(null, ENVELOPE);
-    running.hear(5000, null);
+    running.addActive(5000, null);
     ActiveWindows ended = ActiveWindows.restore(null, ENVELOPE);
-    ended.hear(5000, null);
+    ended.addActive(5000, null);
     ended.end(5000);
 
-    assertFalse(running.isOver(DAY_MS));
-    assertTrue(running.isOver(DAY_MS + 5000));
-    assertFalse(ended.isOver(Application.GRACE_MS));
-    assertTrue(ended.isOver(Application.GRACE_MS + 5000));
-    assertNull(running.after(DAY_MS + 5000));
+    assertFalse(running.isExpired(DAY_MS));
+    assertTrue(running.isExpired(DAY_MS + 5000));
+    assertFalse(ended.isExpired(Application.GRACE_MS));
+    assertTrue(ended.isExpired(Application.GRACE_MS + 5000));
+    assertNull(running.dropUntil(DAY_MS + 5000));
   }
 
-  /** What came ahead of the watermark is not there before its window is. */
+  /** Facts of later windows do not count before their window closes. */
   @Test
-  void theFutureDoesNotCount() throws Exception {
-    ActiveWindows watch = ActiveWindows.restore(null, ENVELOPE);
-    watch.hear(5000, null);
-    watch.hear(DAY_MS + 20_000, null);
-    watch.end(DAY_MS + 20_000);
+  void laterWindowsAreIgnored() throws Exception {
+    ActiveWindows windows = ActiveWindows.restore(null, ENVELOPE);
+    windows.addActive(5000, null);
+    windows.addActive(DAY_MS + 20_000, null);
+    windows.end(DAY_MS + 20_000);
     ActiveWindows later = ActiveWindows.restore(null, ENVELOPE);
-    later.hear(20_000, null);
+    later.addActive(20_000, null);
 
-    assertTrue(watch.isOver(DAY_MS + 5000), "silent for a day, though it will speak");
-    assertNotNull(watch.after(DAY_MS + 5000));
+    assertTrue(windows.isExpired(DAY_MS + 5000), "silent for a day, though it will speak");
+    assertNotNull(windows.dropUntil(DAY_MS + 5000));
     assertFalse(later.isQuiet(10_000), "not there yet");
-    assertFalse(later.isOver(10_000));
+    assertFalse(later.isExpired(10_000));
   }
 
-  /** An end that came too late for its window leaves nothing behind. */
+  /** An end that arrives after its window has closed leaves no state. */
   @Test
-  void aLateEndIsNoApplication() throws Exception {
-    ActiveWindows watch = ActiveWindows.restore(null, ENVELOPE);
-    watch.end(5000);
+  void lateEndLeavesNoState() throws Exception {
+    ActiveWindows windows = ActiveWindows.restore(null, ENVELOPE);
+    windows.end(5000);
 
-    assertFalse(watch.isQuiet(10_000));
-    assertTrue(watch.isOver(10_000));
-    assertNull(watch.after(10_000));
+    assertFalse(windows.isQuiet(10_000));
+    assertTrue(windows.isExpired(10_000));
+    assertNull(windows.dropUntil(10_000));
   }
 
-  /** Two applications never share a key, whatever is absent or written in their names. */
+  /** Keys of two applications differ, also if columns are absent or contain separators. */
   @Test
-  void keysTellApplicationsApart() {
+  void keysOfApplicationsDiffer() {
     Row named = Row.withNames(RowKind.INSERT);
     named.setField("cluster", "a");
     named.setField("tenant", null);

@@ -12,22 +12,22 @@ class MemoryLimitsTest {
   private static final long GIB = 1L << 30;
   private static final long MIB = 1L << 20;
 
-  /** A tenth of the heap beside it, and no less than Spark's least. */
+  /** The overhead is a tenth of the heap, and at least Spark's minimum. */
   @Test
-  void reckonsTheOverheadAsSparkDoes() {
+  void computesTheOverheadAsSparkDoes() {
     MemoryLimits limits = on("yarn", null);
-    limits.see(profile(0, GIB).build());
-    limits.see(profile(1, 10 * GIB).build());
+    limits.add(profile(0, GIB).build());
+    limits.add(profile(1, 10 * GIB).build());
 
     assertEquals(GIB + 384 * MIB, limits.bytes(0));
     assertEquals(11 * GIB, limits.bytes(1));
   }
 
-  /** All that a profile names is part of the limit; an overhead that it names is taken as it is. */
+  /** The limit sums all memory of a profile; an explicit overhead is used unchanged. */
   @Test
-  void addsUpTheProfile() {
+  void sumsTheMemoryOfAProfile() {
     MemoryLimits limits = on("k8s://https://cluster", null);
-    limits.see(
+    limits.add(
         profile(3, 4 * GIB)
             .setMemoryOverheadBytes(MIB)
             .setPysparkMemoryBytes(2 * GIB)
@@ -37,36 +37,36 @@ class MemoryLimitsTest {
     assertEquals(7 * GIB + MIB, limits.bytes(3));
   }
 
-  /** Python on Kubernetes asks for four tenths; a factor that is none changes nothing. */
+  /** Python on Kubernetes has a factor of 0.4; an invalid factor is ignored. */
   @Test
-  void takesTheFactorOfTheApplication() {
+  void usesTheFactorOfTheApplication() {
     MemoryLimits python = on("k8s://c", "0.4");
-    python.see(profile(0, 10 * GIB).build());
+    python.add(profile(0, 10 * GIB).build());
     MemoryLimits broken = on("k8s://c", "much");
-    broken.see(profile(0, 10 * GIB).build());
+    broken.add(profile(0, 10 * GIB).build());
 
     assertEquals(14 * GIB, python.bytes(0));
     assertEquals(11 * GIB, broken.bytes(0));
   }
 
-  /** Where Spark sets no limit, or nobody told, there is none. */
+  /** There is no limit for other masters, or if the profile is unknown. */
   @Test
-  void saysNothingWhereThereIsNoLimit() {
+  void isAbsentWithoutALimit() {
     for (String master :
         new String[] {"local[4]", "local-cluster[2,1,1024]", "spark://h:7077", ""}) {
       MemoryLimits limits = on(master, null);
-      limits.see(profile(0, GIB).build());
+      limits.add(profile(0, GIB).build());
 
       assertNull(limits.bytes(0), master);
     }
     assertNull(on("yarn", null).bytes(0));
   }
 
-  /** Profiles, master and factor are kept in a checkpoint. */
+  /** Profiles, master and factor are restored from a checkpoint. */
   @Test
-  void outlivesARestart() {
+  void survivesARestart() {
     MemoryLimits limits = on("k8s://c", "0.4");
-    limits.see(profile(0, 10 * GIB).build());
+    limits.add(profile(0, 10 * GIB).build());
     ApplicationState.Builder state = ApplicationState.newBuilder();
     limits.save(state);
 
@@ -79,7 +79,7 @@ class MemoryLimitsTest {
     if (factor != null) {
       started.putConfiguration("spark.kubernetes.memoryOverheadFactor", factor);
     }
-    limits.see(started.build());
+    limits.add(started.build());
     return limits;
   }
 

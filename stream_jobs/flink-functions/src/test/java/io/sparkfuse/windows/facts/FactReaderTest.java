@@ -63,9 +63,9 @@ class FactReaderTest {
     return Fact.newBuilder().setAppId("app-1").setSeq(7);
   }
 
-  /** Declared columns are read at any depth; what is absent is NULL and never 0. */
+  /** Declared columns are decoded at any depth; absent fields are NULL, not 0. */
   @Test
-  void readsDeclaredColumnsAndLeavesAbsentOnesNull() throws Exception {
+  void decodesDeclaredColumnsAbsentAsNull() throws Exception {
     byte[] value =
         fact()
             .setTaskEnded(TaskEnded.newBuilder().setCpuNs(-5).setGcMs(3).setTaskIndex(0))
@@ -85,9 +85,9 @@ class FactReaderTest {
     assertEquals(0, ended.getInt(2));
   }
 
-  /** Lists, packed or not, and maps come whole. */
+  /** Lists, packed or not, and maps are decoded completely. */
   @Test
-  void readsListsAndMaps() throws Exception {
+  void decodesListsAndMaps() throws Exception {
     StageStarted stage =
         StageStarted.newBuilder()
             .addParentStageIds(4)
@@ -116,19 +116,19 @@ class FactReaderTest {
     assertEquals(StringData.fromString("b"), properties.keyArray().getString(1));
   }
 
-  /** Each sort of junk is told apart, and its row holds nothing but reason and capped payload. */
+  /** Each kind of invalid record has its own reason; its row holds the reason and a cut payload. */
   @Test
-  void saysWhyARecordIsNoFact() throws Exception {
+  void givesTheReasonForEachInvalidRecord() throws Exception {
     assertReason("the record is empty", null);
     assertReason("the record is empty", new byte[0]);
-    assertReason("the record is no Protobuf message of a fact", "{\"a\": 1}".getBytes("UTF-8"));
+    assertReason("the record is not a Protobuf message of a fact", "{\"a\": 1}".getBytes("UTF-8"));
     assertReason(
         "the fact has no app_id",
         Fact.newBuilder().setTick(Tick.getDefaultInstance()).build().toByteArray());
     assertReason(
         "the fact has no app_id",
         fact().setAppId("").setTick(Tick.getDefaultInstance()).build().toByteArray());
-    assertReason("the fact has no kind that this version knows", fact().build().toByteArray());
+    assertReason("the fact has no kind that this version supports", fact().build().toByteArray());
 
     byte[] long_ = new byte[FactReader.PAYLOAD_LIMIT_BYTES + 1];
     RowData row = reader.undecodable(long_, "why");
@@ -137,9 +137,9 @@ class FactReaderTest {
     assertTrue(row.isNullAt(0) && row.isNullAt(2) && row.isNullAt(6));
   }
 
-  /** Whatever is cut or changed in a fact, reading it gives a row or a reason, nothing else. */
+  /** If any bytes of a fact are cut or changed, the result is a row or a reason, never an error. */
   @Test
-  void survivesAnyDamage() throws Exception {
+  void damagedRecordsNeverFail() throws Exception {
     byte[] whole =
         fact()
             .setStageStarted(
@@ -160,9 +160,9 @@ class FactReaderTest {
     }
   }
 
-  /** A column that a fact does not have, or has otherwise, is refused when the query is planned. */
+  /** A column that a fact does not have, or has with another type, is rejected during planning. */
   @Test
-  void refusesColumnsThatAFactDoesNotHave() {
+  void rejectsUnknownColumns() {
     RowType unknown = row(DataTypes.FIELD("app_idd", DataTypes.STRING()));
     RowType otherwise = row(DataTypes.FIELD("app_id", DataTypes.BIGINT()));
 

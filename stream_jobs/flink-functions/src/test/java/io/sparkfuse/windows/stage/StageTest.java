@@ -22,19 +22,19 @@ import org.junit.jupiter.api.Test;
 class StageTest {
   private static final long T0 = 1_000_000;
 
-  /** A stage that is saved and restored after every window says the same as one that never was. */
+  /** A stage that is restored after each window emits the same rows as one that never is. */
   @Test
-  void foldsTheSameOverARestart() throws Exception {
+  void restartDoesNotChangeTheRows() throws Exception {
     Stage kept = new Stage();
     Stage restored = new Stage();
     StageUpdate last = null;
     StageUpdate lastRestored = null;
     for (int window = 0; window < 5; window++) {
-      StageWindow told = window(window, 100 + window, 3);
-      last = kept.fold(told);
+      StageWindow next = window(window, 100 + window, 3);
+      last = kept.fold(next);
       StageState state = StageState.parseFrom(restored.save().toByteArray());
-      restored = Stage.restore(state, told.endMs());
-      lastRestored = restored.fold(told);
+      restored = Stage.restore(state, next.endMs());
+      lastRestored = restored.fold(next);
     }
 
     assertEquals(last, lastRestored);
@@ -44,11 +44,9 @@ class StageTest {
     assertEquals(104, last.getStage().getDurationMaxMs());
   }
 
-  /**
-   * An end that overtakes its start, and progress that comes behind an end, leave no running task.
-   */
+  /** An end before its start, or progress after an end, leaves no running task. */
   @Test
-  void nothingBringsAnEndedTaskBack() {
+  void endedTaskStaysEnded() {
     Stage stage = new Stage();
     stage.fold(tasks(1, TaskChanges.newBuilder().addEndedIds(7)));
     StageUpdate late =
@@ -64,9 +62,9 @@ class StageTest {
     assertEquals(0, late.getTasksCount());
   }
 
-  /** Beyond the bound tasks are counted and not tracked; the sum of running tasks stays right. */
+  /** Beyond the limit tasks are only counted; the number of running tasks stays correct. */
   @Test
-  void boundsTheTasksThatItTracks() {
+  void boundsTheTrackedTasks() {
     Stage stage = new Stage();
     int many = StageTasks.MAX_TRACKED + 500;
     TaskChanges.Builder started = TaskChanges.newBuilder();
@@ -82,12 +80,9 @@ class StageTest {
     assertEquals(0, after.getRunningUntrackedTasks());
   }
 
-  /**
-   * Task ends that follow the end of their stage still count, until its grace is over; then it
-   * starts from 0.
-   */
+  /** Task ends after the end of their stage count until the grace period is over. */
   @Test
-  void keepsAStageForItsGrace() throws Exception {
+  void keepsAStageForItsGracePeriod() throws Exception {
     Stage stage = new Stage();
     stage.fold(started(1, 2));
     stage.fold(ended(2));
@@ -103,9 +98,9 @@ class StageTest {
     assertEquals(2, beyond.getStage().getFinishedTasks());
   }
 
-  /** Missing ends lower the share of a stage that ended well; too many of them are no evidence. */
+  /** Missing task ends lower the share of a succeeded stage; too many make it overcounted. */
   @Test
-  void holdsEndsAgainstTheNumberOfTasks() {
+  void comparesEndsWithTheNumberOfTasks() {
     Stage stage = new Stage();
     stage.fold(started(1, 4));
     StageUpdate running = stage.fold(window(2, 100, 3));
@@ -121,28 +116,27 @@ class StageTest {
   }
 
   /**
-   * A running task without metrics is as old as its launch says; one that tells its age is
-   * believed.
+   * Without progress the age of a task follows from its launch; otherwise the reported age is used.
    */
   @Test
-  void takesTheAgeFromTheExecutorWhereItTellsOne() {
+  void prefersTheAgeOfTheExecutor() {
     Stage stage = new Stage();
-    TaskChanges.Builder news =
+    TaskChanges.Builder changes =
         TaskChanges.newBuilder()
             .addStartedIds(1)
             .addLaunchedMs(T0 - 400)
             .addStartedIds(2)
             .addLaunchedMs(T0 - 600_000)
             .addProgress(TaskProgress.newBuilder().setTaskId(2).setAgeMs(300));
-    StageLive row = stage.fold(tasks(0, news)).getStage();
+    StageLive row = stage.fold(tasks(0, changes)).getStage();
 
     assertEquals(400, row.getRunningAgeMaxMs());
     assertNull(row.hasBytesRatio() ? row.getBytesRatio() : null);
   }
 
-  /** What its SQL operators put out is told with its end, and outlives a restart. */
+  /** The rows of SQL operators are reported with the end of the stage, also after a restart. */
   @Test
-  void tellsTheRowsOfItsOperatorsOnceItEnded() throws Exception {
+  void reportsOperatorRowsAfterTheEnd() throws Exception {
     Stage stage = new Stage();
     StageLive running = stage.fold(started(1, 2)).getStage();
     StageEnded.Builder end = StageEnded.newBuilder().setSucceeded(true).setCompletedMs(end(2));
@@ -186,8 +180,8 @@ class StageTest {
         null);
   }
 
-  private static StageWindow tasks(int window, TaskChanges.Builder news) {
-    return with(window, news.build(), null, null);
+  private static StageWindow tasks(int window, TaskChanges.Builder changes) {
+    return with(window, changes.build(), null, null);
   }
 
   private static StageWindow started(int window, int tasks) {
@@ -202,7 +196,7 @@ class StageTest {
   }
 
   private static StageWindow with(
-      int window, TaskChanges news, StageStarted started, StageEnded ended) {
+      int window, TaskChanges changes, StageStarted started, StageEnded ended) {
     return new StageWindow(
         end(window),
         3,
@@ -218,7 +212,7 @@ class StageTest {
         FailedTasks.getDefaultInstance(),
         null,
         0,
-        news,
+        changes,
         started,
         ended);
   }

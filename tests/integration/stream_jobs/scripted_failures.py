@@ -1,6 +1,6 @@
-"""The application `troubles`: failures, silence, and what outlives its stage and its application.
+"""The application `troubles`: failed tasks, a silent executor, and tasks and processes that outlive their stage or end.
 
-Its facts go to the partition of `orders`, so that the other one is idle.
+Its facts go to the partition of `orders`, so that the other partition is idle.
 """
 
 from __future__ import annotations
@@ -13,47 +13,49 @@ from tests.integration.stream_jobs.scripted_application import EXECUTOR, Scripte
 from tests.integration.stream_jobs.scripted_orders import STAGE
 from tests.integration.stream_jobs.windows_seen import Seen
 
-BEHIND_MS = 600_000
+CLOCK_OFFSET_MS = 600_000
 PAUSE = fact_pb2.GcPause(started_ms=1, duration_ms=70, heap_after_bytes=55)
 
 
-class Trouble:
-    """An application on YARN whose tasks fail, whose executor falls silent, and that outlives its stage and itself."""
+class FailingApplication:
+    """An application on YARN with failed tasks, a silent executor, and a task that outlives its stage."""
 
     def __init__(self, bootstrap: str, topic: str, seen: Seen) -> None:
-        self._app = ScriptedApplication(bootstrap, topic, "troubles", int(time.time() * 1000) - BEHIND_MS)
+        self._app = ScriptedApplication(bootstrap, topic, "troubles", int(time.time() * 1000) - CLOCK_OFFSET_MS)
         self._seen = seen
 
     def begin(self) -> None:
         """Both executors sample; a fetch fails, an executor is lost with two tasks, one task runs, the stage ends."""
         app, zero = self._app, self._app.start_ms
-        app.tell("application_started", name="troubles", master="yarn")
-        app.tell("resource_profile_added", profile_id=0, executor_memory_bytes=1 << 30, pyspark_memory_bytes=1 << 20)
+        app.send_fact("application_started", name="troubles", master="yarn")
+        app.send_fact(
+            "resource_profile_added", profile_id=0, executor_memory_bytes=1 << 30, pyspark_memory_bytes=1 << 20
+        )
         for number in ("1", "2"):
-            app.tell("executor_added", executor_id=number, host=f"h{number}", added_ms=zero, resource_profile_id=0)
+            app.send_fact("executor_added", executor_id=number, host=f"h{number}", added_ms=zero, resource_profile_id=0)
             self._sample(number, heap_used_bytes=int(number), gc_pause_max_ms=70, gc_pauses=[PAUSE])
-        app.tell("job_started", job_id=1, stage_ids=[3])
-        app.tell("stage_started", **STAGE, name="s", num_tasks=4, submitted_ms=zero)
+        app.send_fact("job_started", job_id=1, stage_ids=[3])
+        app.send_fact("stage_started", **STAGE, name="s", num_tasks=4, submitted_ms=zero)
         for index in range(4):
-            app.tell("task_started", **STAGE, task_id=index, task_index=index, launched_ms=zero)
+            app.send_fact("task_started", **STAGE, task_id=index, task_index=index, launched_ms=zero)
         self._fails(0, "FetchFailed", fetch_failed_host="h2", fetch_failed_executor_id="2", failure_reason="no block")
         self._fails(1, "ExecutorLostFailure", host="h2")
         self._fails(2, "ExecutorLostFailure", failure_reason="\u00e9" * 5000)
-        app.tell("stage_ended", **STAGE, num_tasks=4, submitted_ms=zero, completed_ms=zero + 9, succeeded=False)
+        app.send_fact("stage_ended", **STAGE, num_tasks=4, submitted_ms=zero, completed_ms=zero + 9, succeeded=False)
         app.flush()
         self._seen.wait_for("troubles", "stage_live", lambda row: row.stage.status == "failed")
 
-    def outlive(self) -> None:
-        """The last task runs on, one executor is heard no more; the application ends, and the other is still heard."""
+    def end(self) -> None:
+        """The last task keeps running and one executor becomes silent; the application ends, the other stays active."""
         self._sample("1", heap_used_bytes=3)
-        self._app.tell(
+        self._app.send_fact(
             "task_progress", collector=EXECUTOR, **STAGE, task_id=3, task_index=3, executor_id="1", host="h1",
             age_ms=9000, stalled_ms=0, activity="moving",
         )  # fmt: skip
         self._app.flush()
         self._seen.wait_for("troubles", "task_live", lambda row: True)
-        self._app.tell("job_ended", job_id=1, succeeded=False)
-        self._app.tell("application_ended", ended_ms=self._app.start_ms + 99)
+        self._app.send_fact("job_ended", job_id=1, succeeded=False)
+        self._app.send_fact("application_ended", ended_ms=self._app.start_ms + 99)
         self._app.flush()
         self._seen.wait_for("troubles", "application_ended", lambda row: True)
         self._sample("1", heap_used_bytes=4)
@@ -61,13 +63,13 @@ class Trouble:
         self._seen.wait_for("troubles", "app_live", lambda row: row.application.outlived_ms > 0)
 
     def _sample(self, number: str, **gauges: Any) -> None:
-        self._app.tell(
+        self._app.send_fact(
             "executor_sample", collector=EXECUTOR, executor_id=number, host=f"h{number}", rss_bytes=100,
             python_rss_bytes=10, direct_memory_bytes=5, **gauges,
         )  # fmt: skip
 
     def _fails(self, index: int, failure_class: str, **values: Any) -> None:
-        self._app.tell(
+        self._app.send_fact(
             "task_ended", lane="reserved", **STAGE, task_id=index, task_index=index, outcome="failed",
             failure_class=failure_class, finished_ms=self._app.start_ms + index, duration_ms=5,
             **{"executor_id": "1", "host": "h1", **values},

@@ -25,19 +25,16 @@ import org.junit.jupiter.api.Test;
 /**
  * What is said when nothing is said: dead drivers, hung jobs, idle sessions, processes that stay.
  */
-class ApplicationAbsenceTest {
+class ApplicationSilenceTest {
   private static final String DRIVER = "driver-0a";
 
-  /**
-   * A driver that dies in the middle of a job leaves a row in each window for an hour, and its row
-   * only; then it is given up, until it speaks again.
-   */
+  /** After a driver dies during a job, the application has only its own row, for an hour. */
   @Test
-  void aDeadDriverIsTold() throws Exception {
-    Scenario story = running();
+  void deadDriverIsReportedForAnHour() throws Exception {
+    Scenario scenario = running();
     AppLive last = null;
     for (int window = 1; window <= 720; window++) {
-      List<LiveRow> rows = story.pass();
+      List<LiveRow> rows = scenario.pass();
       last = Scenario.application(rows);
 
       assertEquals(1, rows.size());
@@ -49,34 +46,41 @@ class ApplicationAbsenceTest {
     assertEquals("running", last.getStatus());
     assertEquals(1, last.getRunningJobs());
     assertFalse(last.hasIdleMs());
-    assertNull(story.passed());
-    assertEquals(0, story.word(DRIVER).stage(stage(1, 100, "moving")).passed().getDriverSilentMs());
-    assertNotNull(story.passed());
+    assertNull(scenario.passForApplication());
+    assertEquals(
+        0,
+        scenario
+            .numbered(DRIVER)
+            .stage(stage(1, 100, "moving"))
+            .passForApplication()
+            .getDriverSilentMs());
+    assertNotNull(scenario.passForApplication());
   }
 
-  /** While broker or job are away nobody can be heard, so nobody falls silent. */
+  /** While the broker or the job is not available, nothing becomes silent. */
   @Test
-  void noTimePassesWhileThePipelineIsAway() throws Exception {
-    Scenario story = running();
-    story.pass();
-    AppLive after = story.away(7200).passed();
+  void clockStopsWhileThePipelineIsAway() throws Exception {
+    Scenario scenario = running();
+    scenario.pass();
+    AppLive after = scenario.away(7200).passForApplication();
 
     assertEquals(10_000, after.getDriverSilentMs());
     assertEquals(10_000, after.getStalledMs());
   }
 
-  /** What moves: a task that ends, a counter that rises, CPU that is used. What waits does not. */
+  /** Ended tasks, rising counters and used CPU are progress; waiting is not. */
   @Test
-  void stalledUntilAnythingMoves() throws Exception {
-    Scenario story = running();
-    story.stage(stage(1, 100, "moving")).passed();
-    AppLive waits = story.word(DRIVER).stage(stage(1, 100, "idle")).passed();
-    AppLive waitsOn = story.word(DRIVER).stage(stage(1, 100, "idle")).passed();
-    AppLive counts = story.word(DRIVER).stage(stage(1, 101, "idle")).passed();
-    AppLive waitsAgain = story.word(DRIVER).stage(stage(1, 101, "idle")).passed();
-    AppLive works = story.word(DRIVER).stage(stage(1, 101, "busy")).passed();
-    story.word(DRIVER).stage(stage(1, 101, "idle")).passed();
-    AppLive ends = story.word(DRIVER).stage(stage(2, 101, "idle")).passed();
+  void stalledUntilSomethingProgresses() throws Exception {
+    Scenario scenario = running();
+    scenario.stage(stage(1, 100, "moving")).passForApplication();
+    AppLive waits = scenario.numbered(DRIVER).stage(stage(1, 100, "idle")).passForApplication();
+    AppLive waitsOn = scenario.numbered(DRIVER).stage(stage(1, 100, "idle")).passForApplication();
+    AppLive counts = scenario.numbered(DRIVER).stage(stage(1, 101, "idle")).passForApplication();
+    AppLive waitsAgain =
+        scenario.numbered(DRIVER).stage(stage(1, 101, "idle")).passForApplication();
+    AppLive works = scenario.numbered(DRIVER).stage(stage(1, 101, "busy")).passForApplication();
+    scenario.numbered(DRIVER).stage(stage(1, 101, "idle")).passForApplication();
+    AppLive ends = scenario.numbered(DRIVER).stage(stage(2, 101, "idle")).passForApplication();
 
     assertEquals(5000, waits.getStalledMs());
     assertEquals(10_000, waitsOn.getStalledMs());
@@ -87,28 +91,28 @@ class ApplicationAbsenceTest {
     assertEquals(0, ends.getDriverSilentMs());
   }
 
-  /** An event log does not tell of running tasks, so it is no evidence that they stand still. */
+  /** An event log does not report running tasks, so the application never counts as stalled. */
   @Test
-  void anEventLogSaysNothingOfStandingStill() throws Exception {
-    Scenario story = new Scenario().word("shipper-1").fact(started()).fact(job(1));
-    story.pass();
-    AppLive quiet = story.passed();
+  void eventLogNeverStalls() throws Exception {
+    Scenario scenario = new Scenario().numbered("shipper-1").fact(started()).fact(job(1));
+    scenario.pass();
+    AppLive quiet = scenario.passForApplication();
 
     assertNotNull(quiet);
     assertFalse(quiet.hasStalledMs());
     assertFalse(quiet.hasDriverSilentMs());
   }
 
-  /** An application is idle from its start to its first job, and from its last job on. */
+  /** An application is idle from its start to its first job, and after its last job. */
   @Test
   void idleBetweenJobs() throws Exception {
-    Scenario story = new Scenario().word(DRIVER).fact(started());
-    AppLive start = story.passed();
-    AppLive before = story.passed();
-    AppLive runs = story.fact(job(1)).passed();
-    AppLive runsOn = story.passed();
-    AppLive ended = story.fact(jobEnded()).passed();
-    AppLive after = story.passed();
+    Scenario scenario = new Scenario().numbered(DRIVER).fact(started());
+    AppLive start = scenario.passForApplication();
+    AppLive before = scenario.passForApplication();
+    AppLive runs = scenario.fact(job(1)).passForApplication();
+    AppLive runsOn = scenario.passForApplication();
+    AppLive ended = scenario.fact(jobEnded()).passForApplication();
+    AppLive after = scenario.passForApplication();
 
     assertEquals(0, start.getIdleMs());
     assertEquals(5000, before.getIdleMs());
@@ -119,19 +123,19 @@ class ApplicationAbsenceTest {
     assertEquals(5000, after.getIdleMs());
   }
 
-  /** Processes that speak on behind the end of their application are told as long as they do. */
+  /** Processes that are active after the end of their application are reported. */
   @Test
   void processesOutliveTheirApplication() throws Exception {
-    Scenario story = running();
-    AppLive end = story.word(DRIVER).fact(ended()).passed();
+    Scenario scenario = running();
+    AppLive end = scenario.numbered(DRIVER).fact(ended()).passForApplication();
     AppLive last = null;
     // Longer than the grace of an application: what speaks is not forgotten.
     for (int window = 0; window < 720; window++) {
-      last = story.sample(ExecutorSample.newBuilder().setExecutorId("1")).passed();
+      last = scenario.sample(ExecutorSample.newBuilder().setExecutorId("1")).passForApplication();
     }
-    AppLive fallsSilent = story.passed();
+    AppLive fallsSilent = scenario.passForApplication();
     int more = 0;
-    while (story.passed() != null) {
+    while (scenario.passForApplication() != null) {
       more++;
     }
 
@@ -145,15 +149,15 @@ class ApplicationAbsenceTest {
     assertTrue(more * Scenario.WINDOW_MS < ApplicationSilence.GONE_MS, more + " windows more");
   }
 
-  /** A collector that somebody switched off tells of nothing, and nothing follows from that. */
+  /** While a collector is switched off, nothing counts as silent or stalled. */
   @Test
-  void whoIsNotAskedIsNotSilent() throws Exception {
-    Scenario story = running();
-    story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
+  void switchedOffCollectorIsNotSilent() throws Exception {
+    Scenario scenario = running();
+    scenario.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
     CollectorHealth.Builder off =
         CollectorHealth.newBuilder().setProtection("open").setProtectionReason("switched off");
     for (int window = 1; window <= 100; window++) {
-      List<LiveRow> rows = story.word(DRIVER).health(DRIVER, off).pass();
+      List<LiveRow> rows = scenario.numbered(DRIVER).health(DRIVER, off).pass();
 
       assertEquals(List.of(), Scenario.executors(rows));
       assertFalse(Scenario.application(rows).hasStalledMs());
@@ -161,36 +165,34 @@ class ApplicationAbsenceTest {
       assertEquals(0, Scenario.application(rows).getDriverSilentMs());
     }
     CollectorHealth.Builder on = CollectorHealth.newBuilder().setProtection("closed");
-    List<LiveRow> first = story.word(DRIVER).health(DRIVER, on).pass();
-    story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
-    List<LiveRow> silent = story.word(DRIVER).health(DRIVER, on).pass();
+    List<LiveRow> first = scenario.numbered(DRIVER).health(DRIVER, on).pass();
+    scenario.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
+    List<LiveRow> silent = scenario.numbered(DRIVER).health(DRIVER, on).pass();
 
     assertEquals(List.of(), Scenario.executors(first));
     assertEquals(5000, Scenario.executors(silent).get(0).getSilentMs());
   }
 
-  /**
-   * The job that ran when it was switched off may have ended since: nobody knows until one tells.
-   */
+  /** A job that ran when the collector was switched off is unknown until one starts or ends. */
   @Test
-  void whatEndedUnseenDoesNotStandStill() throws Exception {
-    Scenario story = running();
+  void unknownJobsDoNotStall() throws Exception {
+    Scenario scenario = running();
     CollectorHealth.Builder off =
         CollectorHealth.newBuilder().setProtection("open").setProtectionReason("switched off");
-    story.word(DRIVER).health(DRIVER, off).pass();
+    scenario.numbered(DRIVER).health(DRIVER, off).pass();
     CollectorHealth.Builder on = CollectorHealth.newBuilder().setProtection("closed");
     AppLive unknown = null;
     for (int window = 1; window <= 100; window++) {
-      unknown = story.word(DRIVER).health(DRIVER, on).passed();
+      unknown = scenario.numbered(DRIVER).health(DRIVER, on).passForApplication();
     }
-    AppLive runs = story.word(DRIVER).fact(job(7)).passed();
-    AppLive runsOn = story.word(DRIVER).passed();
+    AppLive runs = scenario.numbered(DRIVER).fact(job(7)).passForApplication();
+    AppLive runsOn = scenario.numbered(DRIVER).passForApplication();
     AppLive ended =
-        story
+        scenario
             .fact(
                 Fact.newBuilder().setJobEnded(JobEnded.newBuilder().setJobId(7).setSucceeded(true)))
-            .passed();
-    AppLive idle = story.word(DRIVER).passed();
+            .passForApplication();
+    AppLive idle = scenario.numbered(DRIVER).passForApplication();
 
     assertFalse(unknown.hasStalledMs());
     assertFalse(unknown.hasIdleMs());
@@ -200,62 +202,62 @@ class ApplicationAbsenceTest {
     assertEquals(5000, idle.getIdleMs());
   }
 
-  /** One that only looks at less hears its executors as ever. */
+  /** A collector that only does less still reports silent executors. */
   @Test
-  void aCollectorThatStepsBackStillHearsSilence() throws Exception {
-    Scenario story = running();
-    story.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
+  void reducedCollectorReportsSilence() throws Exception {
+    Scenario scenario = running();
+    scenario.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
     CollectorHealth.Builder less =
         CollectorHealth.newBuilder().setProtection("open").setProtectionReason("heap");
-    List<LiveRow> rows = story.word(DRIVER).health(DRIVER, less).pass();
+    List<LiveRow> rows = scenario.numbered(DRIVER).health(DRIVER, less).pass();
 
     assertEquals(5000, Scenario.executors(rows).get(0).getSilentMs());
   }
 
-  /** An application that just ends says nothing more, and neither does one that only ticks saw. */
+  /** A complete application has no rows after its end, nor does one that only ticks report. */
   @Test
-  void theEndIsTheEnd() throws Exception {
-    Scenario story = running();
-    story.word(DRIVER).fact(jobEnded()).fact(ended()).passed();
+  void completeEndHasNoMoreRows() throws Exception {
+    Scenario scenario = running();
+    scenario.numbered(DRIVER).fact(jobEnded()).fact(ended()).passForApplication();
 
-    assertNull(story.passed());
+    assertNull(scenario.passForApplication());
     assertEquals(List.of(), new Scenario().pass());
   }
 
-  /** What is not whole at its end is told for a while, in which the rest may come. */
+  /** An incomplete application has rows for a while after its end, as late facts can arrive. */
   @Test
-  void anEndThatIsNotWholeIsToldOn() throws Exception {
+  void incompleteEndHasRowsForAWhile() throws Exception {
     Scenario jobLeft = running();
-    jobLeft.word(DRIVER).fact(ended()).passed();
+    jobLeft.numbered(DRIVER).fact(ended()).passForApplication();
     Scenario mended = running();
-    mended.word(DRIVER).fact(ended()).passed();
-    mended.fact(jobEnded()).passed();
+    mended.numbered(DRIVER).fact(ended()).passForApplication();
+    mended.fact(jobEnded()).passForApplication();
     int more = 0;
-    while (jobLeft.passed() != null) {
+    while (jobLeft.passForApplication() != null) {
       more++;
     }
 
     assertEquals(ApplicationSilence.SETTLES_MS, (more + 1) * Scenario.WINDOW_MS);
-    assertNull(mended.passed());
+    assertNull(mended.passForApplication());
   }
 
-  /** Tasks whose end never came are counted once the application ended. */
+  /** Tasks without an end are counted when the application ends. */
   @Test
-  void tasksWithoutAnEndAreCounted() throws Exception {
-    Scenario story = running();
-    AppLive runs = story.stage(stage(1, 0, "moving")).passed();
-    AppLive end = story.fact(ended()).passed();
+  void countsTasksWithoutAnEnd() throws Exception {
+    Scenario scenario = running();
+    AppLive runs = scenario.stage(stage(1, 0, "moving")).passForApplication();
+    AppLive end = scenario.fact(ended()).passForApplication();
 
     assertFalse(runs.hasUnfinishedTasks());
     assertEquals(3, end.getUnfinishedTasks());
   }
 
-  /** Totals are those of all stages, over the stages that were forgotten since, rounded once. */
+  /** Totals include stages that were removed, and are rounded once. */
   @Test
-  void totalsOutliveTheirStages() throws Exception {
-    Scenario story = running();
-    story.stage(ended(1)).stage(ended(2)).passed();
-    AppLive later = story.away(1000).stage(ended(3)).passed();
+  void totalsIncludeRemovedStages() throws Exception {
+    Scenario scenario = running();
+    scenario.stage(ended(1)).stage(ended(2)).passForApplication();
+    AppLive later = scenario.away(1000).stage(ended(3)).passForApplication();
 
     assertEquals(4, later.getFinishedCpuMs(), "three times 1.5 ms");
     assertEquals(33, later.getWorkBytes());
@@ -263,13 +265,16 @@ class ApplicationAbsenceTest {
     assertEquals(3, later.getEndedStages());
   }
 
-  /** Four rows so far: the starts of application, executor and job, and the application's own. */
+  /**
+   * Has four rows so far: the starts of application, executor and job, and the application's row.
+   */
   private static Scenario running() throws Exception {
-    Scenario story = new Scenario().word(DRIVER).fact(started()).fact(job(1));
-    story.fact(Fact.newBuilder().setExecutorAdded(ExecutorAdded.newBuilder().setExecutorId("1")));
+    Scenario scenario = new Scenario().numbered(DRIVER).fact(started()).fact(job(1));
+    scenario.fact(
+        Fact.newBuilder().setExecutorAdded(ExecutorAdded.newBuilder().setExecutorId("1")));
 
-    assertEquals(4, story.pass().size());
-    return story;
+    assertEquals(4, scenario.pass().size());
+    return scenario;
   }
 
   private static Fact.Builder started() {

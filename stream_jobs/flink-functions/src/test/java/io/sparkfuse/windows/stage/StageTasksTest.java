@@ -21,18 +21,18 @@ import io.sparkfuse.windows.wire.TaskChanges;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a stage says of its slow, failed and outliving tasks. */
-class StageTroubleTest {
+/** The rows of slow, failed and outliving tasks of a stage. */
+class StageTasksTest {
   private static final long T0 = 1_000_000;
 
-  /** Of ended and running tasks the one that takes longest is told, with what is known of it. */
+  /** The slowest task is chosen among ended and running tasks, with its known columns. */
   @Test
-  void theSlowestTaskEndedOrRuns() throws Exception {
+  void slowestTaskCanHaveEndedOrRun() throws Exception {
     Stage stage = new Stage();
     StageLive ended =
         fold(stage, window(1).started(4).slowest(slowest(2, 4000, 6000L, "1", "h1")).median(2000))
             .getStage();
-    TaskProgress told =
+    TaskProgress progress =
         TaskProgress.newBuilder()
             .setTaskId(13)
             .setTaskIndex(3)
@@ -41,7 +41,7 @@ class StageTroubleTest {
             .setExecutorId("7")
             .setHost("h7")
             .build();
-    StageLive running = fold(stage, window(2).progress(told)).getStage();
+    StageLive running = fold(stage, window(2).progress(progress)).getStage();
 
     assertEquals(2, ended.getSlowestTaskIndex());
     assertEquals(4000, ended.getSlowestTaskMs());
@@ -60,9 +60,9 @@ class StageTroubleTest {
     assertFalse(running.hasSlowestTaskGcMs());
   }
 
-  /** A running task keeps its executor and host over windows in which it says nothing. */
+  /** A running task keeps its executor and host over windows without progress. */
   @Test
-  void namesOutliveTheWindowThatToldThem() throws Exception {
+  void keepsExecutorAndHostOverWindows() throws Exception {
     Stage stage = new Stage();
     fold(stage, window(1).started(4).progress(progress(9, 5000)));
     Stage restored = Stage.restore(StageState.parseFrom(stage.save().toByteArray()), T0);
@@ -72,9 +72,9 @@ class StageTroubleTest {
     assertEquals("h7", row.getSlowestTaskHost());
   }
 
-  /** What was not told of the slowest task is absent, and so is what follows from it. */
+  /** Unknown values of the slowest task, and values derived from them, are absent. */
   @Test
-  void whatIsUnknownIsAbsent() throws Exception {
+  void unknownColumnsAreAbsent() throws Exception {
     StageLive row =
         fold(new Stage(), window(1).started(4).slowest(slowest(0, 10, null, null, null)))
             .getStage();
@@ -87,9 +87,9 @@ class StageTroubleTest {
     assertFalse(fold(new Stage(), window(1).started(4)).getStage().hasSlowestTaskMs());
   }
 
-  /** A task that outlives its stage is told for as long as it speaks, and holds nothing up. */
+  /** A task that outlives its stage is reported while it is active, but is not the slowest task. */
   @Test
-  void aTaskOutlivesItsStage() throws Exception {
+  void reportsTasksThatOutliveTheirStage() throws Exception {
     Stage stage = new Stage();
     fold(
         stage,
@@ -99,13 +99,13 @@ class StageTroubleTest {
     TaskLive last = null;
     // Far longer than the grace of a stage; saved and restored as in the job.
     for (int window = 4; window < 4 + 3600 / 5; window++) {
-      Window told = window(window).progress(progress(9, window * 5000L));
-      stage = Stage.restore(StageState.parseFrom(stage.save().toByteArray()), told.endMs);
-      StageUpdate news = fold(stage, told);
-      last = news.getTasks(0);
+      Window next = window(window).progress(progress(9, window * 5000L));
+      stage = Stage.restore(StageState.parseFrom(stage.save().toByteArray()), next.endMs);
+      StageUpdate update = fold(stage, next);
+      last = update.getTasks(0);
 
-      assertEquals(70, news.getStage().getSlowestTaskMs());
-      assertEquals("succeeded", news.getStage().getStatus());
+      assertEquals(70, update.getStage().getSlowestTaskMs());
+      assertEquals("succeeded", update.getStage().getStatus());
     }
 
     assertFalse(runs.getTasks(0).hasOutlivedMs());
@@ -114,9 +114,9 @@ class StageTroubleTest {
     assertEquals(720 * 5000, last.getOutlivedMs());
   }
 
-  /** How long a task outlived its stage does not depend on the clock of its driver. */
+  /** The time by which a task outlived its stage does not depend on the driver's clock. */
   @Test
-  void outlivedIsCountedByTheBrokersClock() throws Exception {
+  void measuresOutlivedByTheBrokerClock() throws Exception {
     Stage stage = new Stage();
     fold(stage, window(1).started(2));
     fold(stage, window(2).endedAt(T0 - 3_600_000));
@@ -125,9 +125,9 @@ class StageTroubleTest {
     assertEquals(10_000, later.getTasks(0).getOutlivedMs());
   }
 
-  /** A window tells the classes that it has news of, each with all that failed so until then. */
+  /** A window emits the failure classes that changed in it, each with all its failures so far. */
   @Test
-  void failuresAreToldWhenTheyHaveNews() throws Exception {
+  void emitsFailureClassesThatChanged() throws Exception {
     Stage stage = new Stage();
     List<FailureLive> first =
         fold(stage, window(1).started(9).failed("IOException", 3, 5).failed("Oops", 3, 6))
@@ -153,7 +153,7 @@ class StageTroubleTest {
   }
 
   private static StageUpdate fold(Stage stage, Window window) {
-    return stage.fold(window.told());
+    return stage.fold(window.build());
   }
 
   private static TaskProgress progress(long task, long ageMs) {
@@ -181,7 +181,7 @@ class StageTroubleTest {
     return new Window(T0 + number * 5000L);
   }
 
-  /** What a window says, piece by piece. */
+  /** Builds a window step by step. */
   private static final class Window {
     private final long endMs;
     private final TaskChanges.Builder tasks = TaskChanges.newBuilder();
@@ -221,8 +221,8 @@ class StageTroubleTest {
       return this;
     }
 
-    Window progress(TaskProgress told) {
-      tasks.addProgress(told);
+    Window progress(TaskProgress progress) {
+      tasks.addProgress(progress);
       return this;
     }
 
@@ -238,7 +238,7 @@ class StageTroubleTest {
       return this;
     }
 
-    StageWindow told() {
+    StageWindow build() {
       return new StageWindow(
           endMs,
           3,
