@@ -1,8 +1,8 @@
-//! Arrow columns that are only touched in the rows that have a value.
-//!
-//! A column is filled in the places of its group: the rows of the batch, or only those rows that chose its member of a
-//! oneof. Most columns of a group have a value in each of its places; the others note the places that have one. The
-//! values are spread out over the rows once, at the end.
+//! Builds Arrow columns and touches only the rows that have a value.
+//! // Columns belong to a group: the fields of the message itself, or those of one member of a oneof. The positions of
+//! a group
+//! are the rows of the batch that have it. Most columns have a value at each position of their group; the others store
+//! the positions of their values. At the end, values are scattered to rows once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::schema::{Kind, Nested, Shape, Slot, entries_field, entry_fields, item
 use crate::values::{Capacity, Spans, Values, offsets};
 use crate::wire::{Reader, WireError, WireType};
 
-/// Builds one column. RowSelection are written in rising order; the one being written may be written again or taken back.
+/// Builds one column. Positions are written in rising order; the last position may be written again or removed.
 #[derive(Debug)]
 pub enum Builder {
     Scalar {
         kind: Kind,
         wire_type: WireType,
         values: Values,
-        /// The places of the values, once one was left out.
+        /// Positions of the values, once a position was skipped.
         sparse: Option<Vec<u32>>,
     },
     List {
@@ -45,7 +45,7 @@ pub enum Builder {
 }
 
 impl Builder {
-    /// What the column holds now.
+    /// The capacity that the column uses now.
     pub fn capacity(&self) -> Capacity {
         match self {
             Builder::Scalar { values, .. } => values.capacity(),
@@ -85,7 +85,7 @@ impl Builder {
         }
     }
 
-    /// Reads one field into `place`; a wire type that the field cannot have is skipped, as Protobuf wants it.
+    /// Reads one field into a position. As Protobuf requires, a field of another wire type is skipped.
     #[inline(always)]
     pub fn read(
         &mut self,
@@ -154,7 +154,7 @@ impl Builder {
         }
     }
 
-    /// Writes a text into `place` of a text column.
+    /// Writes a text into a position of a text column.
     pub fn set_text(&mut self, place: usize, text: &str) {
         if let Builder::Scalar {
             values: values @ Values::Spans(_),
@@ -172,7 +172,7 @@ impl Builder {
         }
     }
 
-    /// Takes back everything from `place` on.
+    /// Removes the values from a position on.
     pub fn truncate(&mut self, place: usize) {
         match self {
             Builder::Scalar { values, sparse, .. } => discard_from(values, sparse, place),
@@ -195,7 +195,7 @@ impl Builder {
         }
     }
 
-    /// The finished column, with a row for each of the batch's.
+    /// Returns the column with one value for each row of the batch.
     pub fn finish(self, places: &RowSelection, nulls: &mut Nulls) -> ArrayRef {
         match self {
             Builder::Scalar {
@@ -253,7 +253,7 @@ fn finish_scalar(
     values.spread(&rows, places.count).finish(kind, Some(presence))
 }
 
-/// Columns without a value, made once for each type and length: most columns of a batch are such, and share the memory.
+/// Columns without a value, shared by type and length: most columns of a batch are such.
 #[derive(Default)]
 pub struct Nulls {
     made: HashMap<(DataType, usize), ArrayRef>,
@@ -266,7 +266,7 @@ impl Nulls {
     }
 }
 
-/// Prepares for a value in `place`: one that is there is forgotten, and a column with gaps notes its places from now on.
+/// Prepares a position for a value: removes an older value of it; after a gap, the column stores its positions.
 #[inline(never)]
 fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     discard_from(values, sparse, place);
@@ -275,7 +275,7 @@ fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: u
     }
 }
 
-/// Forgets the values from `place` on; only the last value can be of such a place.
+/// Removes the values from a position on; only the last value can have such a position.
 fn discard_from(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     match sparse {
         None => values.truncate(place),
@@ -325,7 +325,7 @@ fn map_entry(bytes: &[u8]) -> Result<(&str, &str), WireError> {
     Ok((key, value))
 }
 
-/// Entries in the order of their keys; of a key that is there twice the later one counts, as Protobuf wants it.
+/// Entries ordered by key. As Protobuf requires, the last value of a repeated key wins.
 fn text_map(ends: &[i32], keys: &Spans, values: &Spans) -> ArrayRef {
     let (mut kept_ends, mut kept_keys, mut kept_values) = (Vec::new(), Spans::default(), Spans::default());
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! Records of one message in, one Arrow batch out; a record that is no such message is set aside with its reason.
+//! Decodes records of one Protobuf message to one Arrow batch. Invalid records are rejected with a reason.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,21 +11,22 @@ use crate::schema::{Plan, SchemaError, Slot};
 use crate::values::Capacity;
 use crate::wire::{Reader, WireError, WireType};
 
-/// Most bytes in one batch: Arrow counts text in 32 bits, and the choice columns add to what came in.
+/// Most bytes of the records of one batch: Arrow's offsets have 32 bits, and columns of oneofs add names to the
+/// records.
 pub const MAX_BYTES: usize = 1 << 30;
-/// Most records in one batch, so that a batch of nothing but nulls stays bounded too.
+/// Most records in one batch, so that a batch of empty records is limited too.
 pub const MAX_RECORDS: usize = 1 << 22;
 
-/// Why a record was set aside.
+/// Why a record was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RecordError {
-    #[error("not a {message}: {fault}")]
-    Wire { message: Arc<str>, fault: WireError },
+    #[error("not a {message}: {error}")]
+    Wire { message: Arc<str>, error: WireError },
     #[error("the record has no value")]
     NoValue,
 }
 
-/// Why a batch was refused as a whole.
+/// The batch exceeds a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{records} records of {bytes} bytes are too many for one batch: at most {MAX_RECORDS} and {MAX_BYTES}")]
 pub struct BatchTooLargeError {
@@ -33,12 +34,12 @@ pub struct BatchTooLargeError {
     bytes: usize,
 }
 
-/// One batch, and the records that are not in it.
+/// One batch, and the records that were rejected.
 #[derive(Debug)]
 pub struct Decoded {
-    /// One row for each record that decoded, in their order.
+    /// One row for each valid record, in the order of the records.
     pub batch: RecordBatch,
-    /// Index and reason of each record that did not.
+    /// Index and reason of each rejected record.
     pub rejected: Vec<(usize, RecordError)>,
 }
 
@@ -47,12 +48,13 @@ pub struct Decoded {
 pub struct Decoder {
     plan: Plan,
     message: Arc<str>,
-    /// What each column of the last batch held.
+    /// The capacity that each column of the last batch used.
     capacities: Mutex<Vec<Capacity>>,
 }
 
 impl Decoder {
-    /// Made once for `message` (full name, as `sparkfuse.contracts.Fact`) of a serialised FileDescriptorSet.
+    /// Creates a decoder of `message` (full name, such as `sparkfuse.contracts.Fact`) of a serialized
+    /// FileDescriptorSet.
     pub fn new(descriptor_set: &[u8], message: &str) -> Result<Decoder, SchemaError> {
         let plan = Plan::compile(descriptor_set, message)?;
         let short_name = message.rsplit('.').next().unwrap_or(message);
@@ -99,22 +101,22 @@ impl Decoder {
 
     fn decode_one(&self, record: Option<&[u8]>, table: &mut Table) -> Result<(), RecordError> {
         let bytes = record.ok_or(RecordError::NoValue)?;
-        table.read(bytes).map_err(|fault| RecordError::Wire {
+        table.read(bytes).map_err(|error| RecordError::Wire {
             message: self.message.clone(),
-            fault,
+            error,
         })?;
         table.rows += 1;
         Ok(())
     }
 }
 
-/// The batch in the making.
+/// A batch under construction.
 struct Table<'a> {
     plan: &'a Plan,
     builders: Vec<Builder>,
-    /// For each member of a oneof the rows that have chosen it: the places of its columns.
+    /// For each member of a oneof, the rows that have it: the positions of its columns.
     places: Vec<Vec<u32>>,
-    /// For each oneof the member that the record in hand has chosen.
+    /// For each oneof, the member that the current record has.
     chosen: Vec<Option<usize>>,
     rows: usize,
 }
@@ -149,7 +151,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// A member that comes again is merged; another one of the same oneof takes its place.
+    /// A repeated member is merged; another member of the same oneof replaces it.
     fn read_member(&mut self, index: usize, body: &[u8]) -> Result<(), WireError> {
         let plan = self.plan;
         let member = &plan.members[index];
@@ -173,7 +175,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// Forgets what the record in hand said of a member.
+    /// Removes the values of a member from the current record.
     fn unselect(&mut self, index: usize) {
         self.places[index].pop();
         let place = self.places[index].len();
@@ -182,7 +184,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Forgets the record in hand.
+    /// Removes the current record.
     fn discard_from(&mut self) {
         for choice in 0..self.chosen.len() {
             if let Some(member) = self.chosen[choice].take() {

@@ -1,8 +1,11 @@
 //! Fast readers of Sparkfuse: bytes in, Arrow out, and no panic on any input.
 //!
-//! `event_log` reads Spark's event logs.
-//! `wire` reads Protobuf's bytes, `schema` turns a message's descriptor into a table of columns,
-//! `columns` builds Arrow arrays of `values` in their `places`, `facts` puts the three together, `python` is the thin face towards Python.
+//! - `event_log` reads Spark's event logs.
+//! - `wire` reads Protobuf's wire format, and `schema` compiles a message's descriptor to columns.
+//! - `values` and `row_selection` hold the values of a column, and `columns` builds Arrow arrays of them.
+//! - `facts` decodes batches of Protobuf records.
+//! - `shared` holds constants that Java and Python have too; it is generated.
+//! - `python` is the Python module.
 
 pub mod columns;
 pub mod event_log;

@@ -1,4 +1,4 @@
-//! The face towards Python: Arrow travels by the PyCapsule protocol, so no pyarrow is needed to build or import it.
+//! The Python module. Arrow data is passed by the PyCapsule protocol, so pyarrow is not needed to build or import it.
 
 mod event_log;
 
@@ -15,7 +15,7 @@ use pyo3::types::PyCapsule;
 use crate::event_log::log_tables::Table;
 use crate::facts;
 
-/// Many small logs are many small tables, made by one thread and dropped by another.
+/// Many small logs mean many small tables that one thread creates and another one frees; mimalloc is fast at that.
 /// See docs/decisions/0010-stages-are-aggregated-in-the-kernel.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -38,14 +38,14 @@ impl Batches {
     }
 }
 
-/// Hands batches over by Arrow's C stream interface.
+/// Returns batches as a capsule of Arrow's C stream interface.
 fn capsule<'py>(py: Python<'py>, batches: Box<dyn RecordBatchReader + Send>) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(batches), STREAM)
 }
 
 #[pymethods]
 impl Batches {
-    // The protocol lets a producer ignore the schema that the consumer would rather have.
+    // The protocol allows a producer to ignore the requested schema.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -63,7 +63,7 @@ impl Batches {
     }
 }
 
-/// What became of a list of records.
+/// The result of decoding a list of records.
 #[pyclass(frozen, module = "sparkfuse_kernel", get_all)]
 struct Decoded {
     batches: Py<Batches>,

@@ -1,18 +1,18 @@
-//! Where the values of a column go: the rows of a batch that its group has places for.
+//! The rows of a batch that have a group of columns, and the positions of values within that group.
 
 use arrow_buffer::{BooleanBuffer, MutableBuffer, NullBuffer, bit_util};
 
-/// The rows of the batch that a group of columns has places for.
+/// The rows of a batch that have a group of columns.
 pub struct RowSelection {
-    /// The row of each place; none when the places are the rows.
+    /// The row of each position; none if every row has the group.
     pub rows: Option<Vec<u32>>,
-    /// Which rows have a place.
+    /// Which rows have the group.
     pub presence: Option<NullBuffer>,
     pub count: usize,
 }
 
 impl RowSelection {
-    /// Every row.
+    /// Selects every row.
     pub fn all(count: usize) -> RowSelection {
         RowSelection {
             rows: None,
@@ -21,7 +21,7 @@ impl RowSelection {
         }
     }
 
-    /// These rows of `count`, in rising order.
+    /// Selects these rows, in rising order, of `count` rows.
     pub fn of(rows: Vec<u32>, count: usize) -> RowSelection {
         if rows.len() == count {
             return RowSelection::all(count);
@@ -42,7 +42,7 @@ impl RowSelection {
         self.rows.as_ref().map_or(place as u32, |rows| rows[place])
     }
 
-    /// The ends of lists, one for each place, as ends for each row.
+    /// Converts the ends of lists from one for each position to one for each row.
     pub fn spread_ends(&self, mut ends: Vec<i32>) -> Vec<i32> {
         ends.resize(self.len(), last_end(&ends) as i32);
         match &self.rows {
@@ -52,7 +52,7 @@ impl RowSelection {
     }
 }
 
-/// Which of the rows have a value.
+/// Marks the rows that have a value.
 pub fn presence(filled: &[u32], rows: usize) -> NullBuffer {
     let mut bits = MutableBuffer::from_len_zeroed(rows.div_ceil(8));
     for row in filled {
@@ -61,7 +61,7 @@ pub fn presence(filled: &[u32], rows: usize) -> NullBuffer {
     NullBuffer::new(BooleanBuffer::new(bits.into(), 0, rows))
 }
 
-/// Ends at the rows they belong to; a row between ends where the one before it does.
+/// Assigns list ends to their rows; a row without a list has an empty one.
 pub fn spread_ends(ends: &[i32], filled: &[u32], rows: usize) -> Vec<i32> {
     let mut all = Vec::with_capacity(rows);
     let mut end = 0;

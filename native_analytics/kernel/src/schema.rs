@@ -1,7 +1,6 @@
-//! The table of columns that a message flattens to, compiled from its Protobuf descriptor.
-//!
-//! Fields of the message keep their names; the fields of a oneof's members become `<member>_<field>`;
-//! a column with the oneof's name holds the member's name.
+//! The columns of a message, compiled from its Protobuf descriptor.
+//! // Fields of the message keep their names. Fields of a oneof's members become `<member>_<field>`. A column with the
+//! oneof's name holds the member's name.
 
 mod layout;
 
@@ -11,10 +10,10 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use thiserror::Error;
 
-/// Field numbers below this are looked up by index, those above by search.
+/// Smaller field numbers are looked up by index, larger ones by search.
 const DENSE_NUMBERS: u32 = 256;
 
-/// Why a message cannot be laid out as columns.
+/// Why a message cannot be converted to columns.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemaError {
     #[error("the descriptor set cannot be read: {0}")]
@@ -23,7 +22,7 @@ pub enum SchemaError {
     NoMessage(String, String),
     #[error("field {0} cannot become a column: {1}")]
     Unsupported(String, &'static str),
-    #[error("column {0} would be there twice")]
+    #[error("two fields would become the column {0}")]
     Twice(String),
 }
 
@@ -66,17 +65,17 @@ impl Kind {
 /// What a row of the column holds.
 #[derive(Debug, Clone)]
 pub enum Shape {
-    /// One value, null when the field is absent.
+    /// One value; null if the field is absent.
     Scalar(Kind),
-    /// A list, empty when the field is absent.
+    /// A list; empty if the field is absent.
     List(Kind),
-    /// A map of texts, empty when the field is absent.
+    /// A map of texts; empty if the field is absent.
     TextMap,
-    /// A list of messages, empty when the field is absent.
+    /// A list of messages; empty if the field is absent.
     Rows(Arc<Nested>),
 }
 
-/// The layout of a message that repeats inside another one.
+/// The layout of a repeated message inside another message.
 #[derive(Debug)]
 pub struct Nested {
     pub columns: Vec<Column>,
@@ -90,7 +89,7 @@ pub struct Column {
     pub shape: Shape,
 }
 
-/// Where the value of a field goes.
+/// Where the value of a field is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
     Skip,
@@ -98,7 +97,7 @@ pub enum Slot {
     Member(usize),
 }
 
-/// Field number -> slot.
+/// Finds the slot of a field number.
 #[derive(Debug, Default)]
 pub struct Slots {
     dense: Vec<Slot>,
@@ -134,26 +133,26 @@ impl Slots {
     }
 }
 
-/// One member of a oneof: a message of its own.
+/// One member of a oneof, which is a message.
 #[derive(Debug)]
 pub struct Member {
     pub name: String,
     /// Index into `Plan::choices`.
     pub choice: usize,
     pub slots: Slots,
-    /// The columns that its fields fill.
+    /// The columns of its fields.
     pub columns: std::ops::Range<usize>,
 }
 
-/// A message's layout: made once, used for every batch.
+/// The layout of a message, compiled once and used for every batch.
 #[derive(Debug)]
 pub struct Plan {
     pub columns: Vec<Column>,
     pub slots: Slots,
     pub members: Vec<Member>,
-    /// For each oneof the column that holds the chosen member's name.
+    /// For each oneof, the column of the member's name.
     pub choices: Vec<usize>,
-    /// For each column the member whose field it is; none for the message's own fields.
+    /// For each column, the member that its field belongs to; none for the message's own fields.
     pub member_of: Vec<Option<usize>>,
     pub schema: SchemaRef,
 }
@@ -196,18 +195,18 @@ fn arrow_field(column: &Column) -> Field {
 }
 
 impl Nested {
-    /// The fields of one row.
+    /// The Arrow fields of one row.
     pub fn fields(&self) -> Fields {
         self.columns.iter().map(arrow_field).collect()
     }
 }
 
-/// The field of a list's items.
+/// The Arrow field of a list's items.
 pub fn item_field(item: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", item, false))
 }
 
-/// The fields of a map's entries.
+/// The Arrow fields of a map's entries.
 pub fn entry_fields() -> Fields {
     Fields::from(vec![
         Field::new("key", DataType::Utf8, false),
@@ -215,7 +214,7 @@ pub fn entry_fields() -> Fields {
     ])
 }
 
-/// The field of a map's entries as one struct.
+/// The Arrow field of a map's entries as a struct.
 pub fn entries_field() -> Arc<Field> {
     Arc::new(Field::new("entries", DataType::Struct(entry_fields()), false))
 }

@@ -1,4 +1,4 @@
-//! Values of one column, one behind the other, and Arrow arrays of them.
+//! The values of one column, and their conversion to Arrow arrays.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::row_selection::{last_end, spread_ends};
 use crate::schema::Kind;
 use crate::wire::{Piece, Reader, WireError};
 
-/// How much a column held: the next batch is likely to need as much, and growing costs a copy each time.
+/// Capacity that a column used. The next batch probably needs as much, and growing would copy the values.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Capacity {
     values: usize,
     bytes: usize,
 }
 
-/// One batch of huge texts is no reason to set as much aside for the next.
+/// Most bytes that are reserved in advance, so that one batch of large texts does not determine the next.
 const MAX_CAPACITY_BYTES: usize = 16 << 20;
 
-/// Values of one type, one behind the other.
+/// Values of one type, in one buffer.
 #[derive(Debug)]
 pub enum Values {
     Int32(Vec<i32>),
@@ -33,7 +33,7 @@ pub enum Values {
     Spans(Spans),
 }
 
-/// Does the same to the values of whichever type.
+/// Evaluates an expression for the values of any type.
 macro_rules! of_any_type {
     ($values:expr, $vector:ident => $vectors:expr, $spans:ident => $other:expr) => {
         match $values {
@@ -85,7 +85,7 @@ impl Values {
         of_any_type!(self, vector => vector.truncate(length), spans => spans.truncate(length));
     }
 
-    /// The values at the rows they belong to, and zeros between.
+    /// Scatters the values to their rows; the other rows hold zero.
     pub fn spread(self, filled: &[u32], rows: usize) -> Values {
         match self {
             Values::Int32(values) => Values::Int32(spread(&values, filled, rows)),
@@ -160,7 +160,8 @@ fn zigzag(value: u64) -> i64 {
     ((value >> 1) as i64) ^ -((value & 1) as i64)
 }
 
-/// Pieces of one buffer. A batch is capped below 2 GiB, so that an end always fits (see `facts::MAX_BYTES`).
+/// Texts or byte strings in one buffer. A batch is smaller than 2 GiB, so ends fit into 32 bits (see
+/// `facts::MAX_BYTES`).
 #[derive(Debug, Default)]
 pub struct Spans {
     ends: Vec<i32>,

@@ -1,10 +1,10 @@
-//! Protobuf's wire format, read from a borrowed slice.
+//! Reads Protobuf's wire format from a borrowed slice.
 //!
 //! Source: <https://protobuf.dev/programming-guides/encoding/>.
 
 use thiserror::Error;
 
-/// How deep groups may nest; the limit of Google's own decoders.
+/// Maximum nesting of groups, as in Google's own decoders.
 const MAX_DEPTH: usize = 100;
 
 /// Why bytes are not a message.
@@ -26,7 +26,7 @@ pub enum WireError {
     Utf8,
 }
 
-/// How the bytes behind a tag are laid out.
+/// The layout of the bytes after a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireType {
     Varint,
@@ -37,15 +37,17 @@ pub enum WireType {
     Fixed32,
 }
 
-/// Bytes of a field within their record. Copying a fixed number of bytes costs a fraction of copying just the few that
-/// count, so short pieces are copied together with what lies behind them, which is then cut off.
+/// The bytes of a field, together with the bytes after it in the record.
+/// Copying a fixed number of bytes is much faster than copying a few, so a short field is copied with the bytes after
+/// it,
+/// which are then cut off.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     all: &'a [u8],
     length: usize,
 }
 
-/// Longest piece that is copied this way; names, hosts and ids are shorter.
+/// Fields up to this length are copied that way; names, hosts and ids are shorter.
 const STEP: usize = 32;
 
 impl<'a> Piece<'a> {
@@ -78,7 +80,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Reads fields from the front of a slice; after a fault the rest is not to be used.
+/// Reads fields from the front of a slice. After an error the rest must not be used.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -105,7 +107,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Seven bits of each byte; most numbers end within one word, which is read at once.
+    /// Reads seven bits of each byte. Most numbers fit into one 64-bit word, which is read at once.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, WireError> {
         let Some((word, _)) = self.rest.split_first_chunk() else {
@@ -144,7 +146,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next field's number and layout.
+    /// The number and layout of the next field.
     #[inline(always)]
     pub fn tag(&mut self) -> Result<(u32, WireType), WireError> {
         let tag = u32::try_from(self.varint()?).map_err(|_| WireError::Tag)?;
@@ -193,7 +195,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| WireError::Utf8)
     }
 
-    /// The bytes of a length-delimited field, and with them what lies behind them in the record.
+    /// The bytes of a length-delimited field, with the bytes after it in the record.
     #[inline]
     pub fn piece(&mut self) -> Result<Piece<'a>, WireError> {
         let length = usize::try_from(self.varint()?).map_err(|_| WireError::Truncated)?;
@@ -202,7 +204,7 @@ impl<'a> Reader<'a> {
         Ok(Piece { all, length })
     }
 
-    /// The same of a text.
+    /// The text of a length-delimited field, with the bytes after it in the record.
     #[inline(always)]
     pub fn text_piece(&mut self) -> Result<Piece<'a>, WireError> {
         let piece = self.piece()?;
@@ -212,7 +214,7 @@ impl<'a> Reader<'a> {
         Ok(piece)
     }
 
-    /// Passes over the value of a field that nobody reads.
+    /// Skips the value of a field.
     pub fn skip(&mut self, number: u32, wire_type: WireType) -> Result<(), WireError> {
         match wire_type {
             WireType::Varint => self.varint().map(drop),
@@ -244,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_every_length_are_read() {
+    fn varints_of_every_length_are_read() {
         for (bytes, expected) in [
             (&[0u8][..], Ok(0)),
             (&[0x96, 0x01], Ok(150)),
@@ -266,7 +268,7 @@ mod tests {
 
     #[test]
     fn groups_are_skipped_to_their_own_end() {
-        // field 1 starts a group that holds field 2 = 5 and an inner group 3; then field 4 = 1
+        // Field 1 starts a group that holds field 2 = 5 and an inner group 3; then field 4 = 1.
         let bytes = [0x0b, 0x10, 0x05, 0x1b, 0x1c, 0x0c, 0x20, 0x01];
         let mut reader = Reader::new(&bytes);
         let (number, wire_type) = reader.tag().unwrap();
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_groups_are_faults() {
+    fn wrong_groups_are_errors() {
         let deep = [0x0bu8; 200];
         for (bytes, expected) in [
             (&[0x0bu8, 0x14][..], WireError::Group),

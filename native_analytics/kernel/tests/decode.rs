@@ -1,4 +1,4 @@
-//! The decoder on the contract's own messages: whole, broken and random ones.
+//! Decodes messages of the contract: valid, invalid and random ones.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn bytes(field: u64, content: &[u8]) -> Vec<u8> {
     [varint(field << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
 }
 
-/// app_id, and the end of task `task_id` in stage 7.
+/// A fact with an app_id and the end of task `task_id` in stage 7.
 fn task_ended(task_id: u64) -> Vec<u8> {
     [
         bytes(5, b"app"),
@@ -70,7 +70,7 @@ fn check(decoded: &Decoded, records: usize) {
 }
 
 #[test]
-fn a_broken_record_leaves_its_neighbours_alone() {
+fn invalid_record_does_not_affect_others() {
     let broken = [task_ended(5), vec![0xff]].concat();
     let decoded = decode("Fact", &[task_ended(1), broken, Vec::new(), task_ended(3)]);
 
@@ -87,7 +87,7 @@ fn a_broken_record_leaves_its_neighbours_alone() {
 }
 
 #[test]
-fn the_last_member_of_a_oneof_wins_and_the_same_one_is_merged() {
+fn last_member_of_a_oneof_wins_and_repeated_ones_merge() {
     let replaced = [task_ended(1), bytes(28, &number(3, 9))].concat();
     let merged = [task_ended(1), bytes(29, &number(16, 250))].concat();
     let decoded = decode("Fact", &[replaced, merged]);
@@ -103,7 +103,7 @@ fn the_last_member_of_a_oneof_wins_and_the_same_one_is_merged() {
 }
 
 #[test]
-fn a_list_is_read_packed_and_unpacked() {
+fn packed_and_unpacked_lists_are_equal() {
     let packed = bytes(22, &bytes(3, &[1, 2, 3]));
     let unpacked = bytes(22, &[number(3, 4), number(3, 5)].concat());
     let decoded = decode("Fact", &[packed, task_ended(1), unpacked]);
@@ -117,7 +117,7 @@ fn a_list_is_read_packed_and_unpacked() {
 }
 
 #[test]
-fn of_a_key_that_is_there_twice_the_later_value_counts() {
+fn last_value_of_a_repeated_key_wins() {
     let entry = |key: &str, value: &str| bytes(6, &[bytes(1, key.as_bytes()), bytes(2, value.as_bytes())].concat());
     let decoded = decode(
         "Fact",
@@ -137,7 +137,7 @@ fn of_a_key_that_is_there_twice_the_later_value_counts() {
 }
 
 #[test]
-fn unknown_fields_and_wrong_wire_types_are_passed_over() {
+fn unknown_fields_and_wrong_wire_types_are_skipped() {
     let unknown = [number(1000, 5), bytes(77_000, b"later"), number(5, 3), task_ended(1)].concat();
     let decoded = decode("Fact", &[unknown]);
 
@@ -146,21 +146,21 @@ fn unknown_fields_and_wrong_wire_types_are_passed_over() {
 }
 
 #[test]
-fn a_text_that_is_not_utf8_is_refused() {
+fn text_that_is_not_utf8_is_rejected() {
     let decoded = decode("Fact", &[bytes(5, b"\xff")]);
 
     assert_eq!(decoded.rejected[0].1.to_string(), "not a Fact: a text is not UTF-8");
 }
 
 #[test]
-fn too_many_records_are_refused_at_once() {
+fn batch_over_the_limit_is_an_error() {
     let records: Vec<Option<&[u8]>> = vec![None; MAX_RECORDS + 1];
 
     assert!(decoder("Fact").decode(&records).is_err());
 }
 
 #[test]
-fn a_message_that_is_not_there_is_named_with_those_that_are() {
+fn error_of_an_unknown_message_lists_the_known_ones() {
     let error = Decoder::new(&descriptor_set(), "sparkfuse.contracts.Fat")
         .unwrap_err()
         .to_string();
@@ -174,7 +174,7 @@ fn a_message_that_is_not_there_is_named_with_those_that_are() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(
+    fn random_bytes_never_panic(
         records in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 0..20),
         message in proptest::sample::select(vec!["Fact", "LiveRow", "Finding", "Baseline", "DeadLetter"]),
     ) {
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_to_a_fact_makes_it_panic(
+    fn damaged_fact_never_panics(
         task_id in any::<u64>(),
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in any::<prop::sample::Index>(),
@@ -201,7 +201,7 @@ proptest! {
     }
 
     #[test]
-    fn no_descriptor_makes_it_panic(content in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn random_descriptor_never_panics(content in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = Decoder::new(&content, "sparkfuse.contracts.Fact");
     }
 }

@@ -1,4 +1,4 @@
-"""The kernel's reading of real event logs, held against the oracle's, which shares no code with it."""
+"""The kernel and the oracle, which share no code, read the same values from real event logs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthChe
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", LOGS)
-def test_every_committed_log_is_read_as_the_oracle_reads_it(name: str, threads: int) -> None:
-    """Each number of each stage attempt, job, executor and application, and the evidence, on one thread and on two."""
+def test_committed_log_equals_the_oracle(name: str, threads: int) -> None:
+    """All tables and the evidence are equal, read by one thread and by two."""
     actual = compare(LOGS[name], threads)
 
     assert actual == []
@@ -39,8 +39,8 @@ def test_every_committed_log_is_read_as_the_oracle_reads_it(name: str, threads: 
 
 @pytest.mark.parametrize("size", PIECES)
 @pytest.mark.parametrize("name", LOGS)
-def test_the_incremental_reader_finds_the_same_however_the_bytes_come(name: str, size: int) -> None:
-    """Fed in pieces of any size, a log gives the tables that it gives when read whole."""
+def test_incremental_reading_equals_whole_reading(name: str, size: int) -> None:
+    """A log that is fed in pieces of any size gives the tables of the whole log."""
     plain = b"".join(unpack(path.read_bytes()).data for path in LOGS[name])
 
     actual = tables(fed(plain[at : at + size] for at in range(0, len(plain), size)))
@@ -49,8 +49,8 @@ def test_the_incremental_reader_finds_the_same_however_the_bytes_come(name: str,
 
 
 @pytest.mark.parametrize("codec", ["gzip", "gzip of two members", "zip", "zip in gzip", "zstd", "zstd frames"])
-def test_a_packed_log_is_read_as_the_plain_one(codec: str, tmp_path: Path) -> None:
-    """Whatever a log is packed with, and in however many frames, its numbers are those of the plain log."""
+def test_compressed_log_equals_the_plain_log(codec: str, tmp_path: Path) -> None:
+    """A log in any container and any number of frames gives the tables of the plain log."""
     plain = a_log()
     packed = tmp_path / "log"
     packed.write_bytes(PACKERS[codec](plain))
@@ -61,8 +61,8 @@ def test_a_packed_log_is_read_as_the_plain_one(codec: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_a_log_that_is_cut_anywhere_gives_what_stands_before_the_cut(name: str, tmp_path: Path) -> None:
-    """Cut at a third, at a half and before the last byte, packed or not, kernel and oracle agree on what is left."""
+def test_truncated_log_gives_the_events_before_the_cut(name: str, tmp_path: Path) -> None:
+    """Kernel and oracle agree on a log that is cut at a third, at a half and before its last byte."""
     last = LOGS[name][-1]
     packed = last.read_bytes()
     cut = tmp_path / last.name
@@ -77,8 +77,8 @@ def test_a_log_that_is_cut_anywhere_gives_what_stands_before_the_cut(name: str, 
 
 @SLOW
 @given(data=st.data())
-def test_a_line_with_a_flipped_byte_spoils_nothing_else(data: st.DataObject) -> None:
-    """Where the oracle can still read every line, both say the same; where it cannot, no other line suffers."""
+def test_changed_byte_affects_only_its_line(data: st.DataObject) -> None:
+    """If the oracle can read every line, both agree; otherwise all other lines still count."""
     lines = a_log().splitlines(keepends=True)
     index = data.draw(st.integers(0, len(lines) - 1))
     line = bytearray(lines[index])
@@ -89,7 +89,7 @@ def test_a_line_with_a_flipped_byte_spoils_nothing_else(data: st.DataObject) -> 
     kernel = read(broken)
 
     if oracle.evidence["malformed"]:
-        # The kernel looks only at what it needs, so a line that is broken elsewhere may count for it.
+        # The kernel checks only the values that it needs, so it may accept a line that the oracle rejects.
         others = the_oracle(b"".join([*lines[:index], *lines[index + 1 :]]))
         assert kernel.evidence["events"] >= others.evidence["events"]
     else:
@@ -98,8 +98,8 @@ def test_a_line_with_a_flipped_byte_spoils_nothing_else(data: st.DataObject) -> 
 
 @SLOW
 @given(data=st.data())
-def test_a_line_that_is_cut_short_is_malformed_and_the_next_one_is_read(data: st.DataObject) -> None:
-    """Half a line joined with the next one, or standing alone, is one malformed line, told with number and offset."""
+def test_incomplete_line_is_malformed(data: st.DataObject) -> None:
+    """A line without its end, alone or joined with the next line, is one malformed line with number and offset."""
     lines = a_log().splitlines(keepends=True)
     index = data.draw(st.integers(0, len(lines) - 2))
     kept = lines[index][: data.draw(st.integers(1, len(lines[index]) - 2))]
@@ -113,8 +113,8 @@ def test_a_line_that_is_cut_short_is_malformed_and_the_next_one_is_read(data: st
 
 @SLOW
 @given(data=st.data())
-def test_other_writers_of_json_are_read_alike(data: st.DataObject) -> None:
-    """Keys in another order, spaces, numbers as strings or with fractions, escapes, absent and unknown fields."""
+def test_json_of_other_writers_is_read(data: st.DataObject) -> None:
+    """Other key orders, spaces, numbers as strings or with fractions, escapes and unknown fields change nothing."""
     lines = a_log().splitlines()
     chosen = data.draw(st.sets(st.integers(0, len(lines) - 1), min_size=1, max_size=20))
     for index in chosen:
@@ -135,8 +135,8 @@ ODD_NUMBERS = [
 
 @SLOW
 @given(data=st.data())
-def test_odd_numbers_are_none_and_counted(data: st.DataObject) -> None:
-    """Whatever stands where a task's metric should be, the sums take it where it is a number and count it where not."""
+def test_invalid_numbers_are_null_and_counted(data: st.DataObject) -> None:
+    """If a task's metric is a number, sums include it; if it is another value, `odd_values` counts it."""
     lines = a_log().splitlines()
     ends = [index for index, line in enumerate(lines) if b'"SparkListenerTaskEnd"' in line]
     for index in data.draw(st.lists(st.sampled_from(ends), min_size=1, max_size=5, unique=True)):
@@ -158,7 +158,7 @@ NUMBER_KEYS = [b"Executor Run Time", b"JVM GC Time", b"Disk Bytes Spilled", b"Re
 
 
 def rewritten(draw: Callable[[st.SearchStrategy[Any]], Any], event: Any) -> bytes:
-    """The same event as another writer would put it, or with a field more or less."""
+    """Return the event as another JSON writer might write it, or with an additional field."""
     event = changed_values(draw, event)
     separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", "\t: ")]))
     text = json.dumps(event, ensure_ascii=draw(st.booleans()), separators=separators)
@@ -166,7 +166,7 @@ def rewritten(draw: Callable[[st.SearchStrategy[Any]], Any], event: Any) -> byte
 
 
 def changed_values(draw: Callable[[st.SearchStrategy[Any]], Any], value: Any, depth: int = 0) -> Any:
-    """Objects in another order and with unknown members, some numbers as strings; deep down things stay."""
+    """Return the value with reordered and additional members and some numbers as strings, down to three levels."""
     if isinstance(value, dict) and depth < 3:
         keys = draw(st.permutations(list(value)))
         extra = draw(st.sampled_from([{}, {"unknown": {"Stage ID": [1, '\\"}]{[']}}, {"Unknown ID": 10**30}]))
@@ -177,17 +177,17 @@ def changed_values(draw: Callable[[st.SearchStrategy[Any]], Any], value: Any, de
 
 
 def a_log() -> bytes:
-    """A small plain log with failed tasks."""
+    """Return a small plain log with failed tasks."""
     return b"".join(path.read_bytes() for path in next(paths for name, paths in LOGS.items() if "failures-35" in name))
 
 
 def read(plain: bytes) -> Any:
-    """The kernel's reading of these bytes as one file."""
+    """Read the bytes with the kernel, as one file."""
     return sparkfuse_kernel.read_event_log([("log", io.BytesIO(plain))], tables=TASK_TABLES)
 
 
 def fed(pieces: Iterator[bytes]) -> Any:
-    """The kernel's incremental reading."""
+    """Read the pieces with the kernel's incremental decoder."""
     decoder = sparkfuse_kernel.EventLogDecoder(tables=TASK_TABLES)
     for piece in pieces:
         decoder.feed(piece)
@@ -196,7 +196,7 @@ def fed(pieces: Iterator[bytes]) -> Any:
 
 
 def the_oracle(plain: bytes) -> Oracle:
-    """The oracle's reading of the same."""
+    """Read the bytes with the oracle."""
     oracle = Oracle()
     oracle.read("log", plain)
     return oracle

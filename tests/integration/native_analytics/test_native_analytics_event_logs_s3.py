@@ -1,4 +1,4 @@
-"""Event logs in an object store: what is analysed there is what is analysed on a local disk."""
+"""An event log in an object store gives the same analysis as on a local disk."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FOUND_NOTHING, FOUND_SOMETHING, NO_INPUT = 0, 1, 3
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment in which s3:// is a store of our own that holds real logs."""
+    """Return an environment in which s3:// addresses a local object store with real logs."""
     (port,) = free_ports(1)
     endpoint = f"http://127.0.0.1:{port}"
     environment = {
-        "AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "not-to-be-told",
+        "AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "key-must-stay-secret",
         "AWS_DEFAULT_REGION": "us-east-1", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
     }  # fmt: skip
     command = [sys.executable, "-m", "moto.server", "--host", "127.0.0.1", "--port", str(port)]
@@ -55,7 +55,7 @@ def _answers(endpoint: str) -> bool:
 
 
 def analyze(path: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """The command as a user has it, with ``--json``."""
+    """Run ``sparkfuse analyze --json`` as a user does."""
     return subprocess.run(
         [SPARKFUSE, "analyze", path, "--json"],
         env={"HOME": "/nonexistent", **environment}, capture_output=True, text=True, check=False, timeout=120,
@@ -63,8 +63,8 @@ def analyze(path: str, environment: dict[str, str]) -> subprocess.CompletedProce
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_log_says_the_same_there(store: dict[str, str], folder: str) -> None:
-    """Packed by two codecs, and rolled into a folder of several files."""
+def test_log_in_s3_gives_the_local_analysis(store: dict[str, str], folder: str) -> None:
+    """Logs of two codecs and a rolling log of several files give the same analysis from both places."""
     (log,) = (REAL / folder).iterdir()
     here = analyze(str(log), {})
     there = analyze(f"s3://{BUCKET}/{folder}/{log.name}", store)
@@ -74,8 +74,8 @@ def test_a_log_says_the_same_there(store: dict[str, str], folder: str) -> None:
     assert json.loads(there.stdout.replace(f"s3://{BUCKET}/", f"{REAL}/")) == json.loads(here.stdout)
 
 
-def test_what_is_not_there_is_told_without_the_key(store: dict[str, str]) -> None:
-    """A log that is missing, and a store that does not answer."""
+def test_missing_log_is_reported_without_the_key(store: dict[str, str]) -> None:
+    """The error of a missing log, and of a store that does not answer, contains no credentials."""
     missing = analyze(f"s3://{BUCKET}/nowhere", store)
     gone = analyze(f"s3://{BUCKET}/queries-35", {**store, "AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
 
@@ -83,4 +83,4 @@ def test_what_is_not_there_is_told_without_the_key(store: dict[str, str]) -> Non
     assert missing.stderr == f"sparkfuse: s3://{BUCKET}/nowhere: there is no such file or folder\n"
     assert re.match(rf"sparkfuse: s3://{BUCKET}/queries-35: .+", gone.stderr), gone.stderr
     assert "Traceback" not in gone.stderr
-    assert "not-to-be-told" not in missing.stderr + gone.stderr
+    assert "key-must-stay-secret" not in missing.stderr + gone.stderr

@@ -1,4 +1,4 @@
-"""The kernel's decoder against the generated Python one: the same values from the same bytes."""
+"""The kernel and the generated Python classes decode the same values from the same bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LENGTHS = {FieldDescriptor.TYPE_INT32: 31, FieldDescriptor.TYPE_INT64: 63}
 
 
 def expected(message: Message) -> dict[str, Any]:
-    """The row that a message is, read field by field from the generated class."""
+    """Return the row of a message, read field by field from the generated class."""
     row: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         oneof = field.containing_oneof
@@ -45,7 +45,7 @@ def expected(message: Message) -> dict[str, Any]:
 
 
 def value(message: Message | None, field: FieldDescriptor) -> Any:
-    """One field: None when absent, a list of pairs for a map, dicts for repeated messages."""
+    """Return the value of a field: None if absent, a list of pairs for a map, dicts for repeated messages."""
     if field.label == FieldDescriptor.LABEL_REPEATED:
         content = [] if message is None else getattr(message, field.name)
         if field.message_type is None:
@@ -57,31 +57,31 @@ def value(message: Message | None, field: FieldDescriptor) -> Any:
 
 
 def rows(folder: str, records: list[bytes]) -> list[dict[str, Any]]:
-    """What the kernel makes of records."""
+    """Decode records with the kernel and return the rows."""
     table = pa.table(DECODERS[folder].decode(records).batches)
     table.validate(full=True)
     return table.to_pylist()
 
 
 def filled(descriptor: Descriptor) -> st.SearchStrategy[dict[str, Any]]:
-    """Any fields of a message with any values, as its constructor takes them."""
-    plain = {field.name: values(field) for field in descriptor.fields if in_no_choice(field)}
+    """Generate any fields of a message with any values, as arguments of its constructor."""
+    plain = {field.name: values(field) for field in descriptor.fields if is_outside_oneofs(field)}
     whole = st.fixed_dictionaries({}, optional=plain)
     for oneof in descriptor.oneofs:
-        members = [field for field in oneof.fields if not in_no_choice(field)]
+        members = [field for field in oneof.fields if not is_outside_oneofs(field)]
         if members:
             chosen = st.one_of(st.none(), *(st.tuples(st.just(each.name), values(each)) for each in members))
             whole = st.builds(lambda row, pick: row | ({pick[0]: pick[1]} if pick else {}), whole, chosen)
     return whole
 
 
-def in_no_choice(field: FieldDescriptor) -> bool:
-    """Whether it is no member of a oneof; an `optional` field has one of its own that says nothing."""
+def is_outside_oneofs(field: FieldDescriptor) -> bool:
+    """Return whether the field is in no oneof, except the one that the compiler adds for an `optional` field."""
     return field.containing_oneof is None or (len(field.containing_oneof.fields) == 1 and field.message_type is None)
 
 
 def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
-    """Values for one field."""
+    """Generate values of one field."""
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         return st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=4)
     single = scalar(field) if field.message_type is None else filled(field.message_type)
@@ -89,7 +89,7 @@ def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
 
 
 def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
-    """Values of a Protobuf type, its ends among them."""
+    """Generate values of a Protobuf type, with its smallest and largest ones."""
     if field.type in LENGTHS:
         end = 1 << LENGTHS[field.type]
         return st.integers(-end, end - 1) | st.sampled_from([0, -end, end - 1])
@@ -99,13 +99,13 @@ def scalar(field: FieldDescriptor) -> st.SearchStrategy[Any]:
         return st.booleans()
     if field.type == FieldDescriptor.TYPE_DOUBLE:
         return st.floats(allow_nan=False)
-    assert field.type == FieldDescriptor.TYPE_STRING, f"{field.full_name} has a type that no test makes"
+    assert field.type == FieldDescriptor.TYPE_STRING, f"{field.full_name} has a type without test values"
     return st.text(max_size=10)
 
 
 @pytest.mark.parametrize("folder", CLASSES)
-def test_examples_decode_as_the_generated_class_reads_them(folder: str, repository: Path) -> None:
-    """All examples of a message, in one batch, are the rows that the generated decoder would make."""
+def test_examples_equal_the_generated_class(folder: str, repository: Path) -> None:
+    """All examples of a message, decoded in one batch, equal the values of the generated class."""
     files = sorted((repository / "contracts" / "examples" / folder).glob("*.json"))
     messages = [json_format.Parse(file.read_text(), CLASSES[folder]()) for file in files]
 
@@ -114,8 +114,8 @@ def test_examples_decode_as_the_generated_class_reads_them(folder: str, reposito
 
 
 @pytest.mark.parametrize("folder", CLASSES)
-def test_any_message_decodes_as_the_generated_class_reads_it(folder: str) -> None:
-    """Whatever fields are set to whatever values, kernel and generated decoder agree, neighbours in the batch too."""
+def test_any_message_equals_the_generated_class(folder: str) -> None:
+    """Messages with any fields and values, decoded in one batch, equal the values of the generated class."""
 
     @settings(max_examples=60, deadline=None)
     @given(st.lists(filled(CLASSES[folder].DESCRIPTOR), min_size=1, max_size=5))
@@ -129,21 +129,21 @@ def test_any_message_decodes_as_the_generated_class_reads_it(folder: str) -> Non
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 200), st.integers(0, 255))
-def test_damaged_facts_are_refused_where_the_generated_decoder_refuses_them(junk: bytes, at: int, byte: int) -> None:
-    """A fact with a changed byte or a random tail is taken or set aside by both decoders alike."""
+def test_damaged_facts_are_rejected_as_by_the_generated_class(junk: bytes, at: int, byte: int) -> None:
+    """Both decoders accept, or both reject, a fact with a changed byte or additional bytes."""
     record = bytearray(fact_pb2.Fact(app_id="a", task_ended={"task_id": 7, "host": "h"}).SerializeToString())
     record[at % len(record)] = byte
     damaged = bytes(record) + junk[: at % 4]
     try:
-        wanted = [expected(fact_pb2.Fact.FromString(damaged))]
+        expected_rows = [expected(fact_pb2.Fact.FromString(damaged))]
     except DecodeError:
-        wanted = []
+        expected_rows = []
 
-    assert rows("fact", [damaged]) == wanted
+    assert rows("fact", [damaged]) == expected_rows
 
 
-def test_datafusion_takes_the_batches_as_they_are() -> None:
-    """The hand-over is Arrow's own protocol, so the query engine reads the decoder's answer without pyarrow between."""
+def test_datafusion_reads_batches_without_pyarrow() -> None:
+    """Batches are passed by Arrow's own protocol, so DataFusion can read them directly."""
     record = fact_pb2.Fact(app_id="a", task_ended={"run_ms": 7}).SerializeToString()
     context = SessionContext()
     context.from_arrow(DECODERS["fact"].decode([record] * 3).batches, name="facts")
@@ -151,8 +151,8 @@ def test_datafusion_takes_the_batches_as_they_are() -> None:
     assert context.sql("SELECT sum(task_ended_run_ms) AS run_ms FROM facts").to_pylist() == [{"run_ms": 21}]
 
 
-def test_rejected_records_come_with_index_and_reason() -> None:
-    """A record without a value and one cut short are told apart, and the others are in the batch."""
+def test_rejected_records_have_index_and_reason() -> None:
+    """A record without a value and a truncated one have different reasons; the other records are in the batch."""
     whole = fact_pb2.Fact(app_id="a").SerializeToString()
     decoded = decode(descriptor_set(), "sparkfuse.contracts.Fact", [whole, None, whole[:-1], whole])
 
@@ -163,8 +163,8 @@ def test_rejected_records_come_with_index_and_reason() -> None:
     ]
 
 
-def test_an_unknown_message_is_told_with_the_known_ones() -> None:
-    """A wrong name is an error that lists the right ones."""
+def test_error_of_an_unknown_message_lists_the_known_ones() -> None:
+    """If the message is not in the descriptor set, the error lists the messages that are."""
     with pytest.raises(
         ValueError, match=r"message Fat is not in the descriptor set; it has: .*sparkfuse\.contracts\.Fact"
     ):

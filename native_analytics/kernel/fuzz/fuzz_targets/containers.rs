@@ -1,4 +1,4 @@
-//! Containers: no panic, never more plain bytes than the bounds allow, and the same whichever thread unpacks.
+//! Containers: no panic, no more decompressed bytes than the limits allow, and the same result on one and two threads.
 #![no_main]
 
 use std::io::Cursor;
@@ -32,6 +32,6 @@ fuzz_target!(|bytes: &[u8]| {
             file.error.clone(),
         )
     };
-    // With two, one thread unpacks beside the other.
+    // With two threads, one decompresses while the other one reads.
     assert_eq!(read(1), read(2));
 });

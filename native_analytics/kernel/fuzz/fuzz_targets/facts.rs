@@ -1,4 +1,4 @@
-//! Protobuf facts: no panic, and each record is a row or rejected.
+//! Protobuf facts: no panic, and each record becomes a row or is rejected.
 #![no_main]
 
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Lines of a log, whole and in pieces: no panic, the same rows, every line counted.
+//! Lines of a log, whole and in pieces: no panic, equal rows, and every line counted.
 #![no_main]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn read(bytes: &[u8], piece: usize) -> LogTables {
         environment: AllowedKeys::new(["*"]),
         ..Options::default()
     };
-    // Small enough that the fuzzer meets it.
+    // Small, so that the fuzzer reaches the limit.
     options.limits.line_bytes = 4096;
     let mut decoder = Decoder::new(Arc::new(options), 0);
     bytes.chunks(piece).for_each(|piece| decoder.feed(piece));

@@ -5,31 +5,31 @@ from typing import Any, Protocol, Self, TypeAlias
 __version__: str
 
 class Batches:
-    """Arrow record batches; `pyarrow.table(x)` and DataFusion's `from_arrow(x)` take it without a copy."""
+    """Arrow record batches; `pyarrow.table(x)` and DataFusion's `from_arrow(x)` read them without a copy."""
 
     @property
     def num_rows(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 class Decoded:
-    """What became of a list of records."""
+    """The result of decoding a list of records."""
 
     @property
     def batches(self) -> Batches:
-        """One row for each record that decoded, in their order."""
+        """One row for each valid record, in the order of the records."""
 
     @property
     def rejected(self) -> list[tuple[int, str]]:
-        """Index and reason of each record that did not decode."""
+        """Index and reason of each rejected record."""
 
 class Decoder:
-    """Decodes lists of records of one message; made once, safe to share between threads.
+    """Decodes lists of records of one Protobuf message. Create it once; threads may share it.
 
     Columns: the message's fields; `<member>_<field>` for the members of a oneof; a column with the oneof's name that
-    holds the member's name. Scalars are null when absent; lists, maps of strings and lists of messages (structs) are
-    empty; single nested messages are passed over.
+    holds the member's name. An absent scalar is null; absent lists, maps of strings and lists of messages (structs)
+    are empty. Single nested messages have no column.
 
-    Raises ValueError when the descriptor set or the message's shape cannot be used.
+    Raises ValueError if the descriptor set is invalid or the message cannot be converted to columns.
     """
 
     def __new__(cls, descriptor_set: bytes, message: str) -> Self: ...
@@ -38,27 +38,27 @@ class Decoder:
         """Names of the columns, in their order."""
 
     def decode(self, records: Sequence[bytes | None]) -> Decoded:
-        """Decodes records (at most 4,194,304 and 1 GiB); bad ones are set aside, never raised."""
+        """Decode at most 4,194,304 records of 1 GiB in total. Invalid records are rejected; they raise no error."""
 
 def decode(descriptor_set: bytes, message: str, records: Sequence[bytes | None]) -> Decoded:
-    """Decodes records with a decoder made for this one call."""
+    """Decode records with a new decoder."""
 
 class Readable(Protocol):
-    """Anything whose `read(n)` gives at most n bytes, and none at the end."""
+    """An object whose `read(n)` returns at most n bytes, and no bytes at the end."""
 
     def read(self, size: int, /) -> bytes: ...
 
 LogFile: TypeAlias = str | os.PathLike[str] | tuple[str, Readable]
 
 class EventLog:
-    """What one event log says, as Arrow tables; times are ms since 1970-01-01 UTC, absent is null.
+    """The content of one event log as Arrow tables. Times are ms since 1970-01-01 UTC; absent values are null.
 
-    A stage attempt is known by (stage_id, stage_attempt) of its TaskEnd events. `tasks` counts them: `succeeded` by
-    Spark's reason Success, `killed` by TaskKilled, `failed` by any other; `without_metrics` carried no Task Metrics.
-    The sums are over every TaskEnd with Task Metrics. The distributions (`wall_ms`, `task_run_ms`,
-    `task_shuffle_read_bytes`, `task_input_bytes`, `task_bytes`: structs of n, sum, min, median, p95, max) are over
-    succeeded attempts: `wall_ms` is finish - launch, `median` the mean of the middle two, `p95` the nearest rank,
-    sorted[ceil(0.95 n) - 1]. A field that an attempt with metrics lacks counts as 0.
+    Aggregates of a stage attempt cover its TaskEnd events. `tasks` is their number: `succeeded` have Spark's reason
+    Success, `killed` have TaskKilled, `failed` have any other reason, `without_metrics` have no Task Metrics.
+    Sums cover all task ends with Task Metrics; an absent metric counts as 0. Distributions (`wall_ms`, `task_run_ms`,
+    `task_shuffle_read_bytes`, `task_input_bytes`, `task_bytes`: structs of n, sum, min, median, p95, max) cover
+    succeeded attempts. `wall_ms` is finish time - launch time, `median` the mean of the middle two values, `p95` the
+    nearest rank, sorted[ceil(0.95 n) - 1].
     """
 
     @property
@@ -67,7 +67,7 @@ class EventLog:
 
     @property
     def jobs(self) -> Batches:
-        """Jobs, in the order of their first event.
+        """One row for each job, in the order of their first event.
 
         job_id, submitted_ms, completed_ms, result, failure_reason, stage_ids, description, job_group,
         sql_execution_id.
@@ -82,22 +82,24 @@ class EventLog:
         failed, running: no completion seen), job_id (first job that lists it), depth,
         sql_execution_id, job_description, job_group, resource_profile_id, started_tasks, tasks, succeeded, failed,
         killed, speculative, without_metrics, 16 sums (run_ms to output_records), 5 distributions, spilled_tasks,
-        spilled_wall_ms, ended_wall_ms, first_launched_ms, last_finished_ms, biggest_task_index, biggest_task_bytes,
-        biggest_task_ms (of the succeeded attempt that read most), slowest_task_index, slowest_task_ms,
-        slowest_task_bytes, slowest_task_gc_ms, slowest_task_executor_id, slowest_task_host (of the succeeded attempt
-        with the longest wall time, of several alike the lowest index), fetch_failed, lost (reason
-        ExecutorLostFailure), resubmitted (all three among failed), operator_rows_max (of its accumulators
-        `number of output rows`).
+        spilled_wall_ms, ended_wall_ms, first_launched_ms, last_finished_ms.
+
+        Of the succeeded attempt that read the most: biggest_task_index, biggest_task_bytes, biggest_task_ms.
+        Of the succeeded attempt with the longest wall time (the lowest index if several are equal):
+        slowest_task_index, slowest_task_ms, slowest_task_bytes, slowest_task_gc_ms, slowest_task_executor_id,
+        slowest_task_host.
+        Of the failed attempts: fetch_failed, lost (reason ExecutorLostFailure), resubmitted.
+        operator_rows_max: the largest accumulator `number of output rows`.
         """
 
     @property
     def failures(self) -> Batches:
-        """Failed attempts of a stage attempt by class, at most 32 classes; what has no room is in `left_out`.
+        """Failed attempts of a stage attempt by class, at most 32 classes; `left_out` counts the others.
 
-        stage_id, stage_attempt, failure_class (of the exception, else Spark's reason), failed, hosts (different ones
-        with such a failure, at most 32), failing_tasks (different ones, at most 1,000), attempts_max (most failed
-        attempts of one of those); of the last one in the log: failure_reason, task_index,
-        executor_id, host (where a block could not be fetched, those of the block).
+        stage_id, stage_attempt, failure_class (class of the exception, else Spark's reason), failed, hosts (number of
+        hosts, at most 32), failing_tasks (number of tasks, at most 1,000), attempts_max (most failed attempts of one
+        task). Of the last such failure in the log: failure_reason, task_index, executor_id, host (of the block that
+        could not be fetched, if that is the reason).
         """
 
     @property
@@ -106,7 +108,7 @@ class EventLog:
 
     @property
     def sql_executions(self) -> Batches:
-        """SQL executions, in the order of their first event.
+        """One row for each SQL execution, in the order of their first event.
 
         sql_execution_id, root_execution_id, description, call_site (the user's line), started_ms, ended_ms,
         failure_reason, plan_versions.
@@ -114,23 +116,23 @@ class EventLog:
 
     @property
     def plan_nodes(self) -> Batches:
-        """Nodes of the physical plans.
+        """One row for each node of each physical plan.
 
-        sql_execution_id, plan_version (0 at the start, one more for each re-plan), node (pre-order), parent, name,
-        condition, detail (what identifies the node, without literals), metric_ids, metric_names, metric_types.
+        sql_execution_id, plan_version (0 at the start, one more for each plan update), node (in pre-order), parent,
+        name, condition, detail (what identifies the node, without literals), metric_ids, metric_names, metric_types.
         """
 
     @property
     def accumulators(self) -> Batches:
-        """stage_id, stage_attempt, sql_execution_id (of the driver's updates), accumulator_id, name, value."""
+        """stage_id, stage_attempt, sql_execution_id (of updates by the driver), accumulator_id, name, value."""
 
     @property
     def executor_metrics(self) -> Batches:
-        """executor_id, stage_id, stage_attempt, and peaks: jvm_heap_bytes to total_gc_ms."""
+        """executor_id, stage_id, stage_attempt, and peak values: jvm_heap_bytes to total_gc_ms."""
 
     @property
     def streaming_progress(self) -> Batches:
-        """Progress of streaming queries.
+        """One row for each progress event of a streaming query.
 
         query_id, run_id, name, batch_id, timestamp_ms, batch_duration_ms, input_rows, input_rows_per_second,
         processed_rows_per_second, state_rows, state_memory_bytes, watermark_ms.
@@ -138,45 +140,45 @@ class EventLog:
 
     @property
     def environment(self) -> Batches:
-        """section, key, value; allowed keys only."""
+        """section, key, value, of the allowed keys only."""
 
     @property
     def tasks(self) -> Batches | None:
-        """One row for each TaskEnd, when asked for."""
+        """One row for each TaskEnd, if requested."""
 
     @property
     def task_starts(self) -> Batches | None:
-        """One row for each TaskStart, when asked for."""
+        """One row for each TaskStart, if requested."""
 
     @property
     def evidence(self) -> dict[str, Any]:
         """What was read and what was not.
 
-        files [{name, codec, bytes, plain_bytes, lines, truncated, error}], plain_bytes, events, events_by_kind,
-        malformed, malformed_lines [{file, line, offset, reason}] (the first 1,000), truncated, complete (an
-        ApplicationEnd was seen), unfinished_tasks, duplicate_task_ends (ends beyond the first of a task id; Spark's
-        Resubmitted is one), odd_values (numbers that were none), unknown_events, left_out (events without room).
-        A line is taken when its structure is whole; what no column needs is not looked into.
+        files [{name, codec, bytes, plain_bytes (after decompression), lines, truncated, error}], plain_bytes, events,
+        events_by_kind, malformed, malformed_lines [{file, line, offset, reason}] (the first 1,000), truncated,
+        complete (the log has an ApplicationEnd), unfinished_tasks, duplicate_task_ends (further ends of a task id,
+        such as Spark's Resubmitted), odd_values (values that are no integer of 64 bits), unknown_events, left_out
+        (rows beyond the limits). A line counts if its structure is whole; values that no column needs are not checked.
         """
 
 class EventLogs:
-    """Logs in their order, read side by side; a log whose file cannot be opened raises OSError at its turn."""
+    """Logs in their order, read in parallel. A log whose file cannot be opened raises OSError when it is next."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> EventLog: ...
 
 class EventLogStream:
-    """A log whose task rows are taken while it is read, in bounded memory: `pa.RecordBatchReader.from_stream(x)`."""
+    """A log whose task rows are streamed with limited memory: `pa.RecordBatchReader.from_stream(x)`."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def finish(self) -> EventLog:
-        """Everything but the task rows. Rows that nobody took by then are dropped, and reading ends there."""
+        """Return all other tables. If task rows were not consumed, they are dropped and reading stops."""
 
 class EventLogDecoder:
-    """Reads one growing log, plain bytes in pieces of any size.
+    """Decodes one growing log from decompressed bytes in pieces of any size.
 
-    With `events`, names of events without package and `SparkListener`, it makes no tables: `take_events` hands out
-    those events as they are.
+    `events` lists names of events without package and without `SparkListener`. If it is given, the decoder creates no
+    tables, and `take_events` returns these events as JSON.
     """
 
     def __new__(
@@ -191,47 +193,47 @@ class EventLogDecoder:
     ) -> Self: ...
     def feed(self, piece: bytes) -> None: ...
     def finish(self) -> None:
-        """The log ends here: a last line without its end is taken when it is whole, else it is torn."""
+        """End the log: a last line without a line end counts if it is a whole event, else the log is truncated."""
 
     def take(self) -> EventLog:
-        """What came since this was asked last: rows of a stage add up. The evidence is of everything so far."""
+        """Return the rows since the last call; rows of one stage add up. The evidence covers the log from its start."""
 
     def take_events(self) -> list[tuple[str, bytes]]:
-        """Name and JSON of each wanted event since this was asked last, in their order; whole objects only.
+        """Return name and JSON of each wanted event since the last call, in the order of the log.
 
-        A TaskEnd comes without its accumulables, its peaks and its updated blocks, which are most of its bytes.
+        A TaskEnd has no accumulables, executor metrics and updated blocks, which are most of its bytes.
         """
 
     @property
     def malformed(self) -> int:
-        """Lines so far that were no events."""
+        """Number of lines so far that are not events."""
 
     @property
     def resume_at(self) -> int:
-        """Where a later reader goes on: the beginning of the first line that was not read."""
+        """Offset where a later decoder can continue: that of the first line that was not read."""
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes behind `resume_at` that were fed already."""
+        """Number of bytes after `resume_at` that were fed."""
 
 class Decompressor:
-    """Unpacks one file as it grows: packed bytes in pieces of any size, plain bytes out; half a frame waits.
+    """Decompresses one file while it grows, from pieces of any size. An incomplete block waits for its end.
 
-    The codec is told by the first bytes: plain, zstd, gzip, lz4, snappy, lzf. With `codec` it begins behind a boundary
-    of an earlier unpacker; raises ValueError for a codec without boundaries.
+    The first bytes determine the codec: plain, zstd, gzip, lz4, snappy or lzf. If `codec` is given, the decompressor
+    continues at a boundary of an earlier one; a codec without boundaries raises ValueError.
     """
 
     def __new__(cls, *, codec: str | None = None) -> Self: ...
     def feed(self, piece: bytes) -> bytes:
-        """The plain bytes that this piece completes; ValueError once the file turns out to be broken."""
+        """Return the decompressed bytes that this piece completes. Raises ValueError if the file is invalid."""
 
     @property
     def codec(self) -> str | None:
-        """Name of the codec, None while too few bytes came."""
+        """Name of the codec; None until enough bytes arrived."""
 
     @property
     def boundary(self) -> tuple[int, int]:
-        """Packed and plain bytes, from where it began, that a later one need not read again; (0, 0) without any."""
+        """Compressed and decompressed bytes that a later decompressor can skip; (0, 0) without a boundary."""
 
 def read_event_log(
     files: Sequence[LogFile],
@@ -243,12 +245,12 @@ def read_event_log(
     tasks_of: set[tuple[int, int]] | None = None,
     batch_rows: int = 65536,
 ) -> EventLog:
-    """Reads the files of one log, in order.
+    """Read the files of one log, in order.
 
-    `tables` may name tasks and task_starts. `environment` lists configuration keys that may be kept; one that ends in
-    `*` is a prefix. `tasks_of` keeps the rows of these (stage_id, stage_attempt) only. `limits`: line_bytes,
-    plain_bytes, ratio, ratio_from, table_bytes, detail_bytes (accumulators, re-plans, samples of memory).
-    Raises OSError when a path cannot be opened; what is wrong inside a file is in the evidence.
+    `tables` may name tasks and task_starts. `environment` lists configuration keys to store; one that ends in `*` is
+    a prefix. `tasks_of` limits task rows to these (stage_id, stage_attempt). `limits` may set line_bytes, plain_bytes,
+    ratio, ratio_from, table_bytes and detail_bytes (accumulators, plan updates, memory samples).
+    Raises OSError if a path cannot be opened. Errors inside a file are reported in the evidence.
     """
 
 def read_event_logs(
@@ -260,7 +262,7 @@ def read_event_logs(
     limits: Mapping[str, int] | None = None,
     batch_rows: int = 65536,
 ) -> EventLogs:
-    """Reads many logs side by side; arguments as of `read_event_log`."""
+    """Read many logs in parallel. The arguments are those of `read_event_log`."""
 
 def open_event_log(
     files: Sequence[LogFile],
@@ -271,4 +273,4 @@ def open_event_log(
     tasks_of: set[tuple[int, int]] | None = None,
     batch_rows: int = 65536,
 ) -> EventLogStream:
-    """Reads the files of one log, its task rows as a stream; arguments as of `read_event_log`."""
+    """Read the files of one log and stream its task rows. The arguments are those of `read_event_log`."""

@@ -1,4 +1,4 @@
-//! Event logs for Python: read_tables, many at once, as a stream of tasks, and piece by piece.
+//! Event logs in Python: one whole log, many logs, a stream of task rows, and a log that grows.
 
 mod incremental;
 mod multi_log;
@@ -24,7 +24,7 @@ pub use multi_log::{EventLogs, read_event_logs};
 use request::{LogFile, parse_options};
 pub use task_stream::{EventLogStream, open_event_log};
 
-/// What one log says.
+/// The tables and the evidence of one log.
 #[pyclass(frozen, module = "sparkfuse_kernel")]
 pub struct EventLog {
     tables: Vec<(&'static str, Py<Batches>)>,
@@ -47,7 +47,7 @@ impl EventLog {
 
 #[pymethods]
 impl EventLog {
-    /// The tables by name.
+    /// Returns a table by name.
     fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<Batches>>> {
         match self.tables.iter().find(|(known, _)| *known == name) {
             Some((_, table)) => Ok(Some(table.clone_ref(py))),
@@ -104,13 +104,13 @@ impl EventLog {
     }
 }
 
-/// Runs the reading; a fault of ours becomes an error that `except Exception` catches.
+/// Runs a read. A panic becomes an error that `except Exception` catches.
 fn catch_panics<T>(work: impl FnOnce() -> io::Result<T>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(PyOSError::new_err(error.to_string())),
         Err(_) => Err(PyRuntimeError::new_err(
-            "the event log reader failed; this is a fault of Sparkfuse",
+            "the event log reader failed; this is a bug in Sparkfuse",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! A message's descriptor laid out as columns.
+//! Lays out a message's descriptor as columns.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
 
 use super::{Column, Kind, Member, Nested, Plan, SchemaError, Shape, Slot, Slots, arrow_field};
 
-/// How deep messages may repeat inside each other; a message that holds itself would have no end.
+/// Maximum nesting of repeated messages; a message that contains itself would have no end.
 const MAX_NESTING: usize = 8;
 
 impl Plan {
-    /// Lays out `message` (full name, as `sparkfuse.contracts.Fact`) of a serialised FileDescriptorSet.
+    /// Lays out `message` (full name, such as `sparkfuse.contracts.Fact`) of a serialized FileDescriptorSet.
     pub fn compile(descriptor_set: &[u8], message: &str) -> Result<Plan, SchemaError> {
         let set =
             FileDescriptorSet::decode(descriptor_set).map_err(|error| SchemaError::Descriptor(error.to_string()))?;
@@ -65,7 +65,7 @@ impl<'a> Layout<'a> {
                 .filter(|field| choice_of(field) == Some(index))
                 .collect();
             if members.is_empty() {
-                continue; // the oneof that the compiler makes up for an `optional` field
+                continue; // the compiler adds a oneof for each `optional` field
             }
             let column = self.add(oneof.name().to_owned(), Shape::Scalar(Kind::Text));
             self.plan.choices.push(column);
@@ -99,7 +99,7 @@ impl<'a> Layout<'a> {
         Ok(Slot::Member(self.plan.members.len() - 1))
     }
 
-    /// The fields that become columns; single nested messages are passed over.
+    /// The fields that become columns. A single nested message is skipped.
     fn shapes<'f>(
         &self,
         fields: impl Iterator<Item = &'f FieldDescriptorProto>,
@@ -155,7 +155,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The kind of one value; none for a message.
+/// The kind of a single value; none for a message.
 fn kind_of(field: &FieldDescriptorProto) -> Option<Kind> {
     Some(match field.r#type() {
         Type::Int32 | Type::Enum => Kind::Int32,

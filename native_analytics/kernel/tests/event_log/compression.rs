@@ -1,4 +1,4 @@
-//! Every container, written as Spark and those who deliver its logs write it.
+//! Compresses logs in every supported container, as Spark and other tools write it.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Packed logs: whole, joined, cut, broken and lying.
+//! Compressed logs: complete, concatenated, truncated, invalid and hostile.
 
 use sparkfuse_kernel::event_log::options::{Limits, Options};
 
@@ -6,8 +6,8 @@ use crate::compression::{COMPRESSIONS, Compress, gzip, lz4, zstd};
 use crate::sample_log::{LOG, batches, options, read, read_with_options, read_with_threads};
 
 #[test]
-fn every_container_holds_the_same_log() {
-    // Once within a piece, once over many.
+fn log_is_the_same_in_every_container() {
+    // The smaller log fits into one chunk, the larger one needs many.
     for times in [40, 2000] {
         let plain = LOG.repeat(times);
         let wanted = batches(&read(plain.as_bytes()));
@@ -28,7 +28,7 @@ fn every_container_holds_the_same_log() {
 }
 
 #[test]
-fn what_is_before_a_broken_block_counts_whoever_unpacks() {
+fn events_before_an_invalid_block_count() {
     let plain = LOG.repeat(2000);
     for (name, compress) in COMPRESSIONS
         .into_iter()
@@ -48,7 +48,7 @@ fn what_is_before_a_broken_block_counts_whoever_unpacks() {
 }
 
 #[test]
-fn blocks_that_hold_nothing_are_passed_over() {
+fn empty_blocks_are_skipped() {
     let mark = &lz4(b"")[..21];
     let compressed = [&mark.repeat(50_000), &lz4(LOG.as_bytes())[..]].concat();
     for threads in [1, 2] {
@@ -58,7 +58,7 @@ fn blocks_that_hold_nothing_are_passed_over() {
 }
 
 #[test]
-fn who_reads_no_further_leaves_no_thread_behind() {
+fn reader_that_stops_early_ends_its_threads() {
     let bounded = Options {
         limits: Limits {
             plain_bytes: 1 << 20,
@@ -79,7 +79,7 @@ fn who_reads_no_further_leaves_no_thread_behind() {
 }
 
 #[test]
-fn joined_streams_are_one_log() {
+fn concatenated_streams_are_one_log() {
     for (name, compress) in &COMPRESSIONS[..5] {
         let (first, second) = LOG.as_bytes().split_at(500);
         let log = read(&[compress(first), compress(second)].concat());
@@ -88,7 +88,7 @@ fn joined_streams_are_one_log() {
 }
 
 #[test]
-fn a_container_that_is_cut_anywhere_gives_what_is_before_the_cut() {
+fn truncated_container_gives_the_events_before_the_cut() {
     for (name, compress) in COMPRESSIONS {
         let compressed = compress(LOG.repeat(3).as_bytes());
         let mut before = 0;
@@ -101,7 +101,7 @@ fn a_container_that_is_cut_anywhere_gives_what_is_before_the_cut() {
 }
 
 #[test]
-fn a_container_cut_in_its_first_block_still_has_its_name() {
+fn container_truncated_in_its_first_block_is_named() {
     for (name, compress) in COMPRESSIONS {
         let compressed = compress(LOG.as_bytes());
         let file = &read(&compressed[..17]).evidence.files[0];
@@ -110,7 +110,7 @@ fn a_container_cut_in_its_first_block_still_has_its_name() {
 }
 
 #[test]
-fn a_broken_block_is_told() {
+fn wrong_checksum_is_reported() {
     let mut compressed = lz4(LOG.repeat(40).as_bytes());
     let place = compressed.len() - 60;
     compressed[place] ^= 1;
@@ -120,7 +120,7 @@ fn a_broken_block_is_told() {
 }
 
 #[test]
-fn a_bomb_ends_at_its_bounds() {
+fn decompression_bomb_stops_at_the_limits() {
     let mut bounded = options();
     bounded.limits = Limits {
         ratio: 50,
@@ -147,7 +147,7 @@ fn a_bomb_ends_at_its_bounds() {
 }
 
 #[test]
-fn a_block_that_lies_about_its_length_allocates_nothing() {
+fn block_with_a_wrong_length_is_an_error() {
     let lies = [
         [
             &b"LZ4Block\x25"[..],

@@ -1,4 +1,4 @@
-//! However a log is cut or damaged, it says the same, or tells what was lost.
+//! Logs in pieces, and logs with damaged bytes.
 
 use std::sync::Arc;
 
@@ -28,16 +28,16 @@ fn fed(bytes: &[u8], pieces: &[usize]) -> (Vec<RecordBatch>, u64, u64, bool) {
 }
 
 proptest! {
-    /// However a log is cut into pieces, it says the same.
+    /// The tables do not depend on how a log is cut into pieces.
     #[test]
-    fn pieces_do_not_matter(pieces in prop::collection::vec(1usize..3000, 1..8), cut in 0usize..LOG.len()) {
+    fn any_pieces_give_the_same_tables(pieces in prop::collection::vec(1usize..3000, 1..8), cut in 0usize..LOG.len()) {
         let bytes = &LOG.as_bytes()[..cut];
         prop_assert_eq!(fed(bytes, &pieces), fed(bytes, &[usize::MAX >> 1]));
     }
 
-    /// A reader that stopped anywhere goes on at `resume_at` and loses and doubles nothing.
+    /// A decoder that starts at `resume_at` of another one reads every remaining event, and none twice.
     #[test]
-    fn goes_on_where_it_stopped(cut in 0usize..LOG.len()) {
+    fn decoding_continues_at_resume_at(cut in 0usize..LOG.len()) {
         let mut decoder = Decoder::new(Arc::new(options()), 0);
         decoder.feed(&LOG.as_bytes()[..cut]);
         let mut later = Decoder::new(Arc::new(options()), decoder.resume_at());
@@ -47,9 +47,9 @@ proptest! {
         prop_assert_eq!(later.resume_at(), LOG.len() as u64);
     }
 
-    /// Whatever was done to the bytes, nothing panics and every line is counted.
+    /// Any damage is survived without a panic, and every line is counted.
     #[test]
-    fn damage_is_counted(
+    fn every_damaged_line_is_counted(
         changes in prop::collection::vec((0usize..LOG.len(), any::<u8>()), 1..40),
         compress in 0usize..=COMPRESSIONS.len(),
     ) {

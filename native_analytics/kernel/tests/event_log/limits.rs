@@ -1,4 +1,4 @@
-//! Bounds that hold whatever a log says.
+//! Limits that hold for any input.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use sparkfuse_kernel::event_log::decoder::Decoder;
 use crate::sample_log::{options, read, read_with_options, table};
 
 #[test]
-fn deep_nesting_costs_no_stack() {
+fn deep_nesting_does_not_overflow_the_stack() {
     let deep = format!(
         "{{\"Event\":\"X\",\"a\":{}{}}}",
         "[".repeat(1_000_000),
@@ -25,7 +25,7 @@ fn deep_nesting_costs_no_stack() {
 }
 
 #[test]
-fn a_line_over_the_limit_is_passed_over() {
+fn line_over_the_limit_is_malformed() {
     let mut options = options();
     options.limits.line_bytes = 1000;
     let long = format!("{{\"Event\":\"X\",\"a\":\"{}\"}}", "x".repeat(5000));
@@ -48,7 +48,7 @@ fn a_line_over_the_limit_is_passed_over() {
 }
 
 #[test]
-fn tables_of_rare_events_stay_within_their_room() {
+fn tables_of_infrequent_events_are_limited() {
     let mut options = options();
     options.limits.table_bytes = 2000;
     let jobs: String = (0..1000)
@@ -61,7 +61,7 @@ fn tables_of_rare_events_stay_within_their_room() {
 }
 
 #[test]
-fn details_never_take_the_room_of_stages() {
+fn details_are_limited_separately_from_stages() {
     let accumulables = format!("[{}{{}}]", "{\"ID\":1,\"Name\":\"rows\",\"Value\":2},".repeat(50));
     let stages: String = (0..300)
         .map(|id| {

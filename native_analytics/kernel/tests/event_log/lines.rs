@@ -1,4 +1,4 @@
-//! What becomes of each line: counted, bad, torn, or of another writer.
+//! Lines: counted, malformed, truncated, or written by other JSON writers.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use crate::sample_log::{LOG, number, read, table};
 
 #[test]
-fn the_evidence_counts_everything() {
+fn evidence_counts_events_and_bytes() {
     let evidence = read(LOG.as_bytes()).evidence;
     assert_eq!(
         (evidence.events, evidence.malformed, evidence.unknown_events),
@@ -25,7 +25,7 @@ fn the_evidence_counts_everything() {
 }
 
 #[test]
-fn a_task_that_ends_twice_is_counted_twice_and_told() {
+fn second_end_of_a_task_is_counted_and_reported() {
     let end = LOG.lines().find(|line| line.contains("TaskEnd")).unwrap();
     let log = read(format!("{end}\n{end}\n").as_bytes());
     assert_eq!(number(&log, "stages", "tasks", 0), Some(2));
@@ -33,7 +33,7 @@ fn a_task_that_ends_twice_is_counted_twice_and_told() {
 }
 
 #[test]
-fn bad_lines_are_told_and_the_rest_counts() {
+fn malformed_lines_are_reported_and_others_count() {
     let mut lines: Vec<&[u8]> = LOG.lines().map(str::as_bytes).collect();
     lines.insert(3, b"not json");
     lines.insert(5, br#"{"Event":"SparkListenerTaskEnd","Task Info":{}}"#);
@@ -48,7 +48,7 @@ fn bad_lines_are_told_and_the_rest_counts() {
 }
 
 #[test]
-fn a_torn_last_line_is_torn_and_not_malformed() {
+fn incomplete_last_line_is_truncated_not_malformed() {
     let whole = read(&LOG.as_bytes()[..LOG.len() - 1]).evidence;
     assert_eq!((whole.events, whole.truncated), (13, false));
     let torn = read(&LOG.as_bytes()[..LOG.len() - 2]).evidence;
@@ -59,7 +59,7 @@ fn a_torn_last_line_is_torn_and_not_malformed() {
 }
 
 #[test]
-fn other_writers_are_read() {
+fn json_of_other_writers_is_read() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
     let spaced = line.replace("\":", "\" : ").replace(",\"", " ,\t\"");
     let renamed = line
@@ -79,7 +79,7 @@ fn other_writers_are_read() {
 }
 
 #[test]
-fn numbers_that_are_none_are_null_and_counted() {
+fn invalid_numbers_are_null_and_counted() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
     for (value, kept) in [
         ("NaN", None),
@@ -103,7 +103,7 @@ fn numbers_that_are_none_are_null_and_counted() {
 }
 
 #[test]
-fn lines_that_ran_into_each_other_are_no_event() {
+fn joined_lines_are_malformed() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
     let cuts = (1..line.len()).step_by(3).filter(|cut| {
         let joined = format!("{}{line}\n", &line[..*cut]);
@@ -114,7 +114,7 @@ fn lines_that_ran_into_each_other_are_no_event() {
 }
 
 #[test]
-fn flags_are_what_the_log_says() {
+fn flags_are_true_false_or_null() {
     for (value, speculative) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
         let log = read(
             LOG.replace("Speculative\":false", &format!("Speculative\":{value}"))
@@ -134,7 +134,7 @@ fn flags_are_what_the_log_says() {
 }
 
 #[test]
-fn an_empty_log_says_nothing() {
+fn empty_log_has_no_events() {
     let log = read(b"");
     assert_eq!(
         (log.evidence.events, log.evidence.truncated, log.evidence.complete),

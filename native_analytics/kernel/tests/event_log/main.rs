@@ -1,4 +1,4 @@
-//! Event logs whole, torn, compressed and hostile.
+//! Event logs: complete, truncated, compressed and hostile.
 
 mod compression;
 mod containers;

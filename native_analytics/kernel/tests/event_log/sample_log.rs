@@ -1,4 +1,4 @@
-//! The log that most cases begin with, and how one is read and looked at.
+//! A small log for most tests, and functions that read a log and look up values.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub fn read_with_options(bytes: &[u8], options: Options) -> LogTables {
     read_with_threads(bytes, options, 1)
 }
 
-/// With two threads one unpacks beside the one that reads.
+/// With two threads, one decompresses while the other one reads.
 pub fn read_with_threads(bytes: &[u8], options: Options, threads: usize) -> LogTables {
     let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
     let mut kept = TaskBatches::default();

@@ -1,4 +1,4 @@
-//! Where a log comes from: paths, readers that fail, and a file that several threads read.
+//! Sources of a log: paths, readers that fail, and files that several threads read.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use sparkfuse_kernel::event_log::read::read_log;
 use crate::sample_log::{LOG, options, read, table};
 
 #[test]
-fn a_path_that_cannot_be_opened_is_an_error() {
+fn path_that_cannot_be_opened_is_an_error() {
     for path in ["/does/not/exist", env!("CARGO_MANIFEST_DIR")] {
         let read = read_log(
             vec![Source::Path(path.into())],
@@ -27,25 +27,25 @@ struct Failing(Cursor<Vec<u8>>);
 impl Read for Failing {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         match self.0.read(into)? {
-            0 => Err(std::io::Error::other("the network went away")),
+            0 => Err(std::io::Error::other("connection reset")),
             count => Ok(count),
         }
     }
 }
 
 #[test]
-fn a_source_that_fails_is_told() {
+fn failing_source_is_reported_as_evidence() {
     let source = Source::Reader(
         "s3://bucket/log".into(),
         Box::new(Failing(Cursor::new(LOG.as_bytes().to_vec()))),
     );
     let log = read_log(vec![source], &Arc::new(options()), 2, &mut TaskBatches::default()).unwrap();
-    assert_eq!(log.evidence.files[0].error.as_deref(), Some("the network went away"));
+    assert_eq!(log.evidence.files[0].error.as_deref(), Some("connection reset"));
     assert_eq!(log.evidence.events, 13);
 }
 
 #[test]
-fn many_parts_are_one_log() {
+fn splits_are_merged_to_one_log() {
     let lines: Vec<&str> = LOG.lines().collect();
     let (head, tasks, tail) = (lines[..4].join("\n"), lines[4..8].join("\n"), lines[8..].join("\n"));
     let text = format!("{head}\n{}bad\n{tail}", format!("{tasks}\n").repeat(8000));
@@ -66,7 +66,7 @@ fn many_parts_are_one_log() {
         .into();
     std::fs::remove_file(&path).unwrap();
     let whole = read(text.as_bytes());
-    assert!(text.len() > 12 << 20, "long enough to be read in parts");
+    assert!(text.len() > 12 << 20, "long enough for several splits");
     for log in logs {
         assert_eq!(table(&log, "stages"), table(&whole, "stages"));
         assert_eq!(log.evidence.bad_lines[0].line, whole.evidence.bad_lines[0].line);

@@ -1,4 +1,4 @@
-//! What the tables say of applications, jobs, stages and their tasks.
+//! Tables of applications, jobs, stages and tasks.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -6,7 +6,7 @@ use arrow_array::types::Float64Type;
 use crate::sample_log::{LOG, number, read, table, text};
 
 #[test]
-fn a_stage_is_the_sum_of_its_task_ends() {
+fn stage_sums_its_task_ends() {
     let log = read(LOG.as_bytes());
     let stage = |column| number(&log, "stages", column, 0);
     let counts = [
@@ -41,7 +41,7 @@ fn a_stage_is_the_sum_of_its_task_ends() {
 }
 
 #[test]
-fn sums_stay_at_the_largest_number() {
+fn sums_saturate_at_the_largest_integer() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
     let huge = line.replace("Run Time\":40", "Run Time\":9223372036854775807");
     let log = read(format!("{huge}\n{huge}\n").as_bytes());
@@ -49,7 +49,7 @@ fn sums_stay_at_the_largest_number() {
 }
 
 #[test]
-fn the_tables_hold_what_the_events_say() {
+fn tables_have_the_values_of_the_events() {
     let log = read(LOG.as_bytes());
     assert_eq!(text(&log, "applications", "spark_version", 0), "3.5.1");
     assert_eq!(number(&log, "applications", "ended_ms", 0), Some(1070));
@@ -82,7 +82,7 @@ fn ended(task: i64, index: i64, wall_ms: i64, place: &str, reason: &str) -> Stri
 const SUCCESS: &str = r#"{"Reason":"Success"}"#;
 
 #[test]
-fn the_slowest_task_is_told_with_its_place() {
+fn slowest_task_has_its_executor_and_host() {
     let failed = r#"{"Reason":"TaskKilled","Kill Reason":"stage cancelled"}"#;
     let lines = [
         ended(1, 7, 50, "a", SUCCESS),
@@ -105,7 +105,7 @@ fn the_slowest_task_is_told_with_its_place() {
 }
 
 #[test]
-fn without_metrics_nobody_knows_what_the_slowest_task_read() {
+fn slowest_task_without_metrics_has_no_bytes() {
     let line = ended(1, 7, 50, "a", SUCCESS).replace("Task Metrics", "No Metrics");
     let log = read(format!("{line}\n").as_bytes());
     let columns = ["slowest_task_ms", "slowest_task_bytes", "slowest_task_gc_ms"];
@@ -116,7 +116,7 @@ fn without_metrics_nobody_knows_what_the_slowest_task_read() {
 }
 
 #[test]
-fn failed_attempts_are_told_by_class() {
+fn failed_attempts_are_grouped_by_class() {
     let error = |text: &str| {
         format!(
             r#"{{"Reason":"ExceptionFailure","Class Name":"java.io.IOException","Description":"{text}","Full Stack Trace":"at x"}}"#
@@ -154,7 +154,7 @@ fn failed_attempts_are_told_by_class() {
     let columns = ["failure_class", "failure_reason", "executor_id", "host"];
     let texts = |row| columns.map(|column| text(&log, "failures", column, row));
     assert_eq!(texts(0), ["java.io.IOException", "no space", "b", "host-b"]);
-    // Where the lost block is, not who asked for it.
+    // The place of the lost block, not that of the task that requested it.
     assert_eq!(texts(1), ["FetchFailed", "connection refused", "9", "gone"]);
     assert_eq!(texts(2), ["Resubmitted", "", "d", "host-d"]);
     assert_eq!(texts(3), ["ExecutorLostFailure", "worker lost", "d", "host-d"]);
@@ -167,7 +167,7 @@ fn failed_attempts_are_told_by_class() {
 }
 
 #[test]
-fn failures_stay_within_their_room() {
+fn failures_are_limited() {
     let lines: Vec<String> = (0..1_500)
         .map(|task| {
             let class = if task < 1_200 { 0 } else { task };
@@ -187,16 +187,16 @@ fn failures_stay_within_their_room() {
 }
 
 #[test]
-fn a_stage_tells_its_busiest_operator() {
+fn stage_has_the_rows_of_its_busiest_operator() {
     let line = LOG.lines().find(|line| line.contains("StageCompleted")).unwrap();
     let rows = r#""Accumulables":[{"ID":5,"Name":"number of output rows","Value":"99"},{"ID":6,"Name":"number of files","Value":"100"},"#;
     let log = read(format!("{}\n", line.replace("\"Accumulables\":[", rows)).as_bytes());
     assert_eq!(number(&log, "stages", "operator_rows_max", 0), Some(99));
 }
 
-/// Of Spark's own order the rest of an object is passed over; nobody else need write in that order.
+/// In Spark's own order the remaining members are skipped; other writers may use another order.
 #[test]
-fn members_stand_in_any_order() {
+fn members_may_have_any_order() {
     let spark = concat!(
         r#"{"Event":"SparkListenerJobStart","Job ID":0,"Stage Infos":["#,
         r#"{"Stage ID":0,"Parent IDs":[],"Details":"}]"},{"Stage ID":1,"Parent IDs":[0],"Details":"x\"}"}],"Stage IDs":[0,1]}"#,
@@ -242,15 +242,15 @@ fn members_stand_in_any_order() {
     }
 }
 
-/// What is passed over must still be whole.
+/// Skipped members must be whole too.
 #[test]
-fn half_an_object_behind_the_last_wanted_member_is_a_fault() {
+fn incomplete_object_after_the_last_read_member_is_malformed() {
     let log = read(b"{\"Event\":\"SparkListenerJobStart\",\"Job ID\":0,\"Stage Infos\":[{\"Stage ID\":0,\"Parent IDs\":[],\"x\":1]}\n");
     assert_eq!(log.evidence.malformed, 1);
 }
 
 #[test]
-fn an_old_log_has_its_peak_memory_among_the_accumulables() {
+fn peak_memory_of_old_logs_is_an_accumulable() {
     let line = LOG.lines().find(|line| line.contains("\"Success\"")).unwrap();
     for name in ["internal.metrics.peakExecutionMemory", "peakExecutionMemory"] {
         let old = line.replace("\"Peak Execution Memory\":5,", "").replace(

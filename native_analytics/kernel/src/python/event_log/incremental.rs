@@ -1,4 +1,4 @@
-//! Logs that grow: read, and unpacked, piece by piece.
+//! Logs that grow: decoded and decompressed piece by piece.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use crate::event_log::codec;
 use crate::event_log::decoder::Decoder;
 use crate::python::event_log::request::parse_options;
 
-/// Reads one log piece by piece, as it grows.
+/// Decodes one log piece by piece while it grows.
 #[pyclass(module = "sparkfuse_kernel")]
 pub struct EventLogDecoder {
     decoder: Option<Decoder>,
@@ -21,14 +21,16 @@ impl EventLogDecoder {
     fn open(&mut self) -> PyResult<&mut Decoder> {
         self.decoder
             .as_mut()
-            .ok_or_else(|| PyValueError::new_err("the decoder failed before and is closed"))
+            .ok_or_else(|| PyValueError::new_err("the decoder is closed because an earlier call failed"))
     }
 
-    /// A fault of ours closes the decoder: what it holds can no longer be trusted.
+    /// Runs an operation of the decoder. A panic closes the decoder, because its state may be inconsistent.
     fn run<T: Send>(&mut self, py: Python<'_>, work: impl FnOnce(&mut Decoder) -> T + Send) -> PyResult<T> {
         self.open()?;
         let Some(mut decoder) = self.decoder.take() else {
-            return Err(PyValueError::new_err("closed"));
+            return Err(PyValueError::new_err(
+                "the decoder is closed because an earlier call failed",
+            ));
         };
         let (decoder, made) = py.detach(|| {
             catch_panics(|| {
@@ -101,7 +103,7 @@ impl EventLogDecoder {
     }
 }
 
-/// Unpacks one file as it grows.
+/// Decompresses one file while it grows.
 #[pyclass(module = "sparkfuse_kernel")]
 pub struct Decompressor {
     decompressor: codec::Decompressor,
@@ -115,7 +117,7 @@ impl Decompressor {
         let decompressor = match codec {
             None => codec::Decompressor::new(),
             Some(name) => codec::Decompressor::from_boundary(name)
-                .ok_or_else(|| PyValueError::new_err(format!("{name:?} has no boundary to begin at")))?,
+                .ok_or_else(|| PyValueError::new_err(format!("{name:?} has no boundaries to continue at")))?,
         };
         Ok(Decompressor { decompressor })
     }

@@ -1,4 +1,4 @@
-//! Many logs in one call, read side by side.
+//! Many logs in one call, read in parallel.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::event_log::log::Source;
 use crate::event_log::log_tables::LogTables;
 use crate::python::event_log::request::{LogFile, parse_options};
 
-/// Logs that are read side by side, in their order.
+/// Iterates over logs in their order while threads read them in parallel.
 #[pyclass(module = "sparkfuse_kernel")]
 pub struct EventLogs {
     arrived: Mutex<mpsc::Receiver<(usize, PyResult<LogTables>)>>,
@@ -40,7 +40,7 @@ impl EventLogs {
             self.waiting.insert(place, log);
         }
         let log = self.waiting.remove(&self.next);
-        // Also behind one that failed, so that the next call gives the next log.
+        // The position also advances after an error, so that the next call returns the next log.
         self.next += 1;
         log.transpose()?.map(|log| EventLog::new(py, log)).transpose()
     }

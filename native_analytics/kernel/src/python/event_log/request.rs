@@ -1,4 +1,4 @@
-//! What a caller asks for: files or readers of a log, tables, limits.
+//! The arguments of a read: files, tables, limits.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use crate::event_log::log::Source;
 use crate::event_log::options::{AllowedKeys, Limits, Options};
 
-/// A Python object whose `read(n)` gives bytes.
+/// A Python object with a method `read(n)`.
 struct PythonReader {
     object: Py<PyAny>,
 }
@@ -26,7 +26,7 @@ impl Read for PythonReader {
                 .and_then(|bytes| bytes.extract(py).map_err(PyErr::from))
                 .map_err(io::Error::other)?;
             if bytes.len() > into.len() {
-                return Err(io::Error::other("read(n) gave more than n bytes"));
+                return Err(io::Error::other("read(n) returned more than n bytes"));
             }
             into[..bytes.len()].copy_from_slice(&bytes);
             Ok(bytes.len())
@@ -49,7 +49,7 @@ impl From<LogFile> for Source {
     }
 }
 
-/// What the keyword arguments that all readers take ask for.
+/// Parses the keyword arguments that all readers have.
 pub(super) fn parse_options(
     tables: &[String],
     environment: &[String],
@@ -69,7 +69,7 @@ pub(super) fn parse_options(
             "task_starts" => options.task_starts = true,
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "{other:?} is neither tasks nor task_starts"
+                    "{other:?} is no task table; choose tasks or task_starts"
                 )));
             }
         }
@@ -92,7 +92,7 @@ pub(super) fn parse_options(
             "ratio_from" => *ratio_from = value,
             "table_bytes" => *table_bytes = value as usize,
             "detail_bytes" => *detail_bytes = value as usize,
-            other => return Err(PyValueError::new_err(format!("there is no limit {other:?}"))),
+            other => return Err(PyValueError::new_err(format!("{other:?} is not the name of a limit"))),
         }
     }
     Ok(Arc::new(options))

@@ -1,4 +1,4 @@
-//! One log whose task rows are taken while it is read.
+//! One log whose task rows are streamed while it is read.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -18,10 +18,10 @@ use crate::event_log::task_columns::TaskColumns;
 use crate::python::capsule;
 use crate::python::event_log::request::{LogFile, parse_options};
 
-/// Batches of tasks that may wait for whoever takes them.
+/// Most batches that wait for the consumer.
 const BATCHES_AHEAD: usize = 2;
 
-/// Sends batches of task ends to whoever takes them from the stream.
+/// Sends batches of task ends to the consumer of the stream.
 struct TaskRowSender {
     batches: mpsc::SyncSender<RecordBatch>,
 }
@@ -32,7 +32,7 @@ impl TaskSink for TaskRowSender {
     }
 }
 
-/// The receiving end, as Arrow's C stream wanted_tables it.
+/// The receiving end, as a reader for Arrow's C stream.
 struct TaskRowReader {
     schema: SchemaRef,
     batches: mpsc::Receiver<RecordBatch>,
@@ -52,7 +52,7 @@ impl RecordBatchReader for TaskRowReader {
     }
 }
 
-/// A log whose task rows are taken while it is read, in bounded memory.
+/// A log whose task rows are streamed with limited memory while it is read.
 #[pyclass(module = "sparkfuse_kernel")]
 pub struct EventLogStream {
     taken: Mutex<Option<TaskRowReader>>,
@@ -61,7 +61,7 @@ pub struct EventLogStream {
 
 #[pymethods]
 impl EventLogStream {
-    /// Arrow's C stream of the task ends; can be taken once. Reading waits for whoever takes them.
+    /// Returns Arrow's C stream of the task ends, once. Reading waits for the consumer.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -70,15 +70,15 @@ impl EventLogStream {
     ) -> PyResult<Bound<'py, pyo3::types::PyCapsule>> {
         let _ = requested_schema;
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let taken = taken.ok_or_else(|| PyValueError::new_err("the task rows were taken already"))?;
+        let taken = taken.ok_or_else(|| PyValueError::new_err("the stream of task rows was already opened"))?;
         capsule(py, Box::new(taken))
     }
 
-    /// Everything but the task rows, once they were all taken; rows that nobody took are dropped.
+    /// Returns all other tables after the log was read. Task rows that were not consumed are dropped.
     fn finish(&self, py: Python<'_>) -> PyResult<EventLog> {
         drop(self.taken.lock().unwrap_or_else(PoisonError::into_inner).take());
         let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let reading = reading.ok_or_else(|| PyValueError::new_err("the log was finished already"))?;
+        let reading = reading.ok_or_else(|| PyValueError::new_err("finish() was already called"))?;
         let log = py.detach(|| reading.join());
         let log = log.map_err(|_| PyRuntimeError::new_err("the reading thread failed"))??;
         EventLog::new(py, LogTables::of(log, TaskBatches::default(), false, false))
