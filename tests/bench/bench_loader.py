@@ -1,4 +1,4 @@
-"""How fast facts get from bytes into the embedded store's table: decoding, Arrow over HTTP, and the insert.
+"""Measures how fast facts are written to the embedded store: decoding, Arrow over HTTP, and the insert.
 
 ``python tests/bench/bench_loader.py``; needs no broker, because reading from Kafka is librdkafka's work, not ours.
 """
@@ -27,7 +27,7 @@ LOOK_SECONDS = 0.1
 
 
 def main() -> None:
-    """Print the rate of each step."""
+    """Measure and print the rate of each step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--facts", type=int, default=25_000, help="facts in a batch; the loader's is the default")
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def measure(settings: Settings, store: psutil.Popen, values: list[bytes], options: argparse.Namespace) -> None:
-    """Make and store batches, one after the other as a feed does."""
+    """Decode and store batches one after the other, as the loader does."""
     client = client_when_ready(settings)
     migrate(client)
     feed = next(feed for feed in FEEDS if feed.table == "facts")
@@ -82,13 +82,13 @@ def measure(settings: Settings, store: psutil.Popen, values: list[bytes], option
 
 
 def cpu_seconds(process: psutil.Popen) -> float:
-    """CPU that a process has used, merging in the background included."""
+    """Return the CPU time of a process, including its background merges."""
     used = process.cpu_times()
     return float(used.user + used.system)
 
 
 def client_when_ready(settings: Settings):  # type: ignore[no-untyped-def]
-    """A client, as soon as the store answers."""
+    """Return a client as soon as the store answers."""
     deadline = time.monotonic() + READY_SECONDS
     while True:
         try:
