@@ -256,13 +256,15 @@ fn finish_scalar(
 /// Columns without a value, shared by type and length: most columns of a batch are such.
 #[derive(Default)]
 pub struct Nulls {
-    made: HashMap<(DataType, usize), ArrayRef>,
+    columns: HashMap<(DataType, usize), ArrayRef>,
 }
 
 impl Nulls {
     fn column(&mut self, of: DataType, rows: usize) -> ArrayRef {
-        let made = self.made.entry((of, rows));
-        made.or_insert_with_key(|(of, rows)| new_null_array(of, *rows)).clone()
+        let columns = self.columns.entry((of, rows));
+        columns
+            .or_insert_with_key(|(of, rows)| new_null_array(of, *rows))
+            .clone()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Spark records a call site in a short form, such as `count at Orders.scala:88`, and in a long form, a stack trace.
 //! Rules and cases are in `contracts/shared/framework_frames.yaml`. The plugin and the rules compute the same.
 
+use crate::event_log::json::text::beginning;
 use crate::shared::framework_frames::{MOST_CHARS, MOST_FRAMES, PREFIXES};
 
 const MAX_FRAME_CHARS: usize = 1_000;
@@ -78,10 +79,6 @@ fn from_short_form(text: &str) -> Option<String> {
 
 fn is_line(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn beginning(text: &str, max_chars: usize) -> &str {
-    text.char_indices().nth(max_chars).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl Values {
         }
         match self {
             Values::Large(values) => values,
-            Values::Small(_) => unreachable!("was just made large"),
+            Values::Small(_) => unreachable!("converted to large values above"),
         }
     }
 

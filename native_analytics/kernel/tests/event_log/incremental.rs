@@ -64,8 +64,8 @@ proptest! {
         let log = read(&bytes);
         if compress == COMPRESSIONS.len() {
             let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace)).count();
-            let told = log.evidence.events + log.evidence.malformed + u64::from(log.evidence.truncated);
-            prop_assert_eq!(told, lines as u64);
+            let counted = log.evidence.events + log.evidence.malformed + u64::from(log.evidence.truncated);
+            prop_assert_eq!(counted, lines as u64);
         }
     }
 }

@@ -102,15 +102,15 @@ impl Decompressor {
     /// Returns the decompressed bytes that this piece completes. After an error, every further call fails.
     pub fn feed(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
         self.compressed += piece.len() as u64;
-        let made = match self.stream {
+        let result = match self.stream {
             Stream::Unknown => self.begin(piece),
             _ => self.stream.feed(piece),
         };
-        match &made {
+        match &result {
             Ok(plain) => self.plain += plain.len() as u64,
             Err(_) => self.stream = Stream::Broken,
         }
-        made
+        result
     }
 
     fn begin(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {

@@ -29,6 +29,11 @@ fn capped(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
+/// The first characters of a text.
+pub fn beginning(text: &str, max_chars: usize) -> &str {
+    text.char_indices().nth(max_chars).map_or(text, |(end, _)| &text[..end])
+}
+
 /// Returns the content with escapes resolved; borrowed if there are none.
 pub fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     match memchr::memchr(b'\\', raw) {

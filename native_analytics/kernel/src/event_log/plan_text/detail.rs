@@ -2,6 +2,7 @@
 //!
 //! The rules and cases are in `contracts/shared/node_details.json`; the plugin passes the same cases.
 
+use crate::event_log::json::text::beginning;
 use crate::event_log::plan_text::NodeText;
 use crate::event_log::plan_text::identifiers::{
     columns, first_word, inside, is_word, leading_word, path, paths, quoted_table, split, table, value_after,
@@ -199,8 +200,4 @@ fn scan(name: &str, node: NodeText<'_>) -> String {
 fn words(one: &str, other: &str) -> String {
     let space = if one.is_empty() || other.is_empty() { "" } else { " " };
     format!("{one}{space}{other}")
-}
-
-fn beginning(text: &str, max_chars: usize) -> &str {
-    text.char_indices().nth(max_chars).map_or(text, |(end, _)| &text[..end])
 }

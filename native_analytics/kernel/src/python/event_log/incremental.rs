@@ -32,14 +32,14 @@ impl EventLogDecoder {
                 "the decoder is closed because an earlier call failed",
             ));
         };
-        let (decoder, made) = py.detach(|| {
+        let (decoder, result) = py.detach(|| {
             catch_panics(|| {
-                let made = work(&mut decoder);
-                Ok((decoder, made))
+                let result = work(&mut decoder);
+                Ok((decoder, result))
             })
         })?;
         self.decoder = Some(decoder);
-        Ok(made)
+        Ok(result)
     }
 }
 
