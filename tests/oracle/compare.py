@@ -1,6 +1,6 @@
 """Print every difference between the kernel and the oracle: ``python tests/oracle/compare.py PATH…``.
 
-Logs are looked for at and below the paths; the exit code is 1 when there is a difference.
+Logs at and below the paths are compared. The exit code is 1 if there is a difference.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ KEYS = {
     "executors": ("executor_id",),
     "stages": ("stage_id", "stage_attempt"),
 }
-"""The tables that both make, and what a row of each is known by."""
+"""Tables that both have, and the columns that identify a row."""
 TASK_TABLES = ("tasks", "task_starts")
-"""Those are compared row by row: both keep the log's order."""
+"""Tables that are compared row by row, because both have the order of the log."""
 QUERY_TABLES = ("sql_executions", "plan_nodes", "accumulators", "executor_metrics", "streaming_progress")
-"""Those are compared as sets of rows."""
+"""Tables that are compared as sets of rows."""
 KERNEL_COLUMNS = {"stages": ("call_site",), "sql_executions": ("call_site",), "plan_nodes": ("detail",)}
 """Columns that only the kernel has; their cases are in contracts/shared."""
 FILE_VALUES = ("codec", "bytes", "plain_bytes", "lines", "truncated")
 EVIDENCE_VALUES = ("plain_bytes", "events", "events_by_kind", "malformed", "truncated", "complete", "unfinished_tasks",
                    "duplicate_task_ends", "odd_values")  # fmt: skip
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
-    """Every value that differs, kernel's before oracle's."""
+    """Yield every difference, with the kernel's value before the oracle's."""
     for table, keys in KEYS.items():
         ours = {tuple(row[key] for key in keys): row for row in kernel_rows(kernel, table)}
         theirs = {tuple(row[key] for key in keys): row for row in getattr(oracle, table)}
@@ -54,13 +54,13 @@ def differences(kernel: Any, oracle: Oracle) -> Iterator[str]:
 
 
 def kernel_rows(kernel: Any, table: str) -> list[Row]:
-    """The kernel's rows of a table, without the columns that the oracle does not have."""
+    """Return the kernel's rows of a table without the columns that the oracle does not have."""
     rows: list[Row] = pa.table(getattr(kernel, table)).drop(KERNEL_COLUMNS.get(table, ())).to_pylist()
     return rows
 
 
 def row_list_differences(table: str, ours: Sequence[Row], theirs: Sequence[Row]) -> Iterator[str]:
-    """What differs between two lists of rows in one order."""
+    """Yield the differences between two lists of rows in the same order."""
     if len(ours) != len(theirs):
         yield f"{table}: {len(ours)} rows != {len(theirs)}"
     for index, (one, other) in enumerate(zip(ours, theirs, strict=False)):
@@ -68,7 +68,7 @@ def row_list_differences(table: str, ours: Sequence[Row], theirs: Sequence[Row])
 
 
 def row_set_differences(table: str, ours: Sequence[Row], theirs: Sequence[Row]) -> Iterator[str]:
-    """The rows that only one of two lists has, in any order."""
+    """Yield the rows that only one of two lists has; their order does not matter."""
     if sorted(map(row_text, ours)) != sorted(map(row_text, theirs)):
         yield f"{table}: the kernel has {len(ours)} rows, the oracle {len(theirs)}"
         yield from (f"{table}: only the kernel has {row}" for row in ours if row not in theirs)
@@ -76,12 +76,12 @@ def row_set_differences(table: str, ours: Sequence[Row], theirs: Sequence[Row]) 
 
 
 def row_text(row: Row) -> str:
-    """A row as text, to sort by."""
+    """Return a row as text, to sort rows."""
     return str(sorted(row.items()))
 
 
 def row_differences(where: str, kernel: Row | None, oracle: Row | None) -> Iterator[str]:
-    """The columns in which two rows differ."""
+    """Yield the columns in which two rows differ."""
     if kernel is None or oracle is None:
         yield f"{where}: {'only the oracle' if kernel is None else 'only the kernel'} has it"
         return
@@ -93,7 +93,7 @@ def row_differences(where: str, kernel: Row | None, oracle: Row | None) -> Itera
 
 
 def evidence_differences(kernel: Mapping[str, Any], oracle: Mapping[str, Any]) -> Iterator[str]:
-    """What the two say differently of what they read."""
+    """Yield the differences between the evidence of the kernel and of the oracle."""
     for name in EVIDENCE_VALUES:
         if kernel[name] != oracle[name]:
             yield f"evidence.{name}: {kernel[name]!r} != {oracle[name]!r}"
@@ -109,25 +109,25 @@ def evidence_differences(kernel: Mapping[str, Any], oracle: Mapping[str, Any]) -
 
 
 def bad_line(line: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Where a malformed line is; each reader gives its own reason."""
+    """Return the place of a malformed line; each reader has its own reasons."""
     return Path(line["file"]).name, line["line"], line["offset"]
 
 
 def compare(paths: Sequence[Path], threads: int = 2) -> list[str]:
-    """The differences over the files of one log."""
+    """Return the differences for the files of one log."""
     kernel = sparkfuse_kernel.read_event_log([str(path) for path in paths], threads=threads, tables=TASK_TABLES)
     return list(differences(kernel, read_event_log(paths)))
 
 
 def main() -> int:
-    """Compare all logs; the answer is the exit code."""
+    """Compare all logs and return the exit code."""
     logs = list(find_logs(map(Path, sys.argv[1:])))
     different = 0
     for where, paths in logs:
         found = compare(paths)
         different += bool(found)
         print(f"{where}: {len(found)} differences" if found else f"{where}: equal", flush=True)
-        for line in found[:MOST_SHOWN]:
+        for line in found[:MAX_SHOWN]:
             print("   ", line[:400])
     print(f"{len(logs)} logs, {different} with differences")
     return int(bool(different))

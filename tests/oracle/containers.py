@@ -1,7 +1,7 @@
-"""What packed event logs hold, unpacked whole in memory: plain to read, not made for speed.
+"""Decompresses event logs in memory. The code is simple and slow.
 
-A container is known by its first bytes, never by its name.
-A container that is cut or damaged gives what stands before the damage, with a sentence that says so.
+The first bytes determine the container, never the name.
+A truncated or invalid container gives the bytes before the damage and an error.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 
 class DamagedError(Exception):
-    """The container ends too early or breaks its own rules here."""
+    """The container is truncated or invalid."""
 
 
 class Plain(NamedTuple):
-    """What a file holds: its ``codec`` by name, the plain bytes, and what was wrong with the container, if anything."""
+    """A file's ``codec``, its decompressed bytes, and the error of its container, if any."""
 
     codec: str
     data: bytes
@@ -37,9 +37,9 @@ class Plain(NamedTuple):
 
 
 def unpack(packed: bytes) -> Plain:
-    """The plain bytes of one file; what is in no known container is plain itself.
+    """Decompress one file; a file without a known container is returned unchanged.
 
-    A zip or gzip may hold another container, as some clouds' consoles hand them out: ``gzip+zip``.
+    A zip or gzip may hold another container, because some cloud consoles serve logs so: ``gzip+zip``.
     """
     codec, pieces = _container(packed)
     if pieces is None:
@@ -77,7 +77,7 @@ def _gather(pieces: Iterator[bytes]) -> tuple[bytes, str | None]:
 
 
 def zstd_pieces(packed: bytes) -> Iterator[bytes]:
-    """Ordinary frames, one after the other."""
+    """Yield the content of each zstd frame."""
     while packed:
         frame = zstd.ZstdDecompressor()
         try:
@@ -85,12 +85,12 @@ def zstd_pieces(packed: bytes) -> Iterator[bytes]:
         except zstd.ZstdError as error:
             raise DamagedError(f"zstd: {error}") from error
         if not frame.eof:
-            raise DamagedError("zstd: cut in a frame")
+            raise DamagedError("zstd: truncated frame")
         packed = frame.unused_data
 
 
 def gzip_pieces(packed: bytes) -> Iterator[bytes]:
-    """Ordinary members, one after the other; bytes behind them that start no member are passed over, as gzip does."""
+    """Yield the content of each gzip member; other bytes after the last member are ignored, as gzip does."""
     while packed.startswith(GZIP_MAGIC):
         member = zlib.decompressobj(wbits=31)
         try:
@@ -98,12 +98,12 @@ def gzip_pieces(packed: bytes) -> Iterator[bytes]:
         except zlib.error as error:
             raise DamagedError(f"gzip: {error}") from error
         if not member.eof:
-            raise DamagedError("gzip: cut in a member")
+            raise DamagedError("gzip: truncated member")
         packed = member.unused_data
 
 
 def zip_pieces(packed: bytes) -> Iterator[bytes]:
-    """The one file of a zip archive."""
+    """Yield the content of the only file in a zip archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
@@ -115,19 +115,19 @@ def zip_pieces(packed: bytes) -> Iterator[bytes]:
 
 
 def lz4_pieces(packed: bytes) -> Iterator[bytes]:
-    """Blocks of lz4-java's ``LZ4BlockOutputStream``: magic, token, two lengths and a checksum, little endian."""
+    """Yield blocks of lz4-java's ``LZ4BlockOutputStream``: magic, token, two lengths and a checksum, little endian."""
     at = 0
     while at < len(packed):
         header = packed[at : at + 21]
         if len(header) < 21:
-            raise DamagedError("lz4: cut in a block's header")
+            raise DamagedError("lz4: truncated block header")
         if not header.startswith(LZ4_MAGIC):
-            raise DamagedError("lz4: no block where one must begin")
+            raise DamagedError("lz4: a block without magic bytes")
         method, packed_length, length = header[8] & 0xF0, *struct.unpack_from("<II", header, 9)
         at += 21
         body = packed[at : at + packed_length]
         if len(body) < packed_length:
-            raise DamagedError("lz4: cut in a block")
+            raise DamagedError("lz4: truncated block")
         at += packed_length
         if method == 0x10:
             yield body
@@ -141,29 +141,29 @@ def _lz4_block(body: bytes, length: int) -> bytes:
     except lz4.block.LZ4BlockError as error:
         raise DamagedError(f"lz4: {error}") from error
     if len(plain) != length:
-        raise DamagedError("lz4: a block of another length than it says")
+        raise DamagedError("lz4: a block whose length differs from its header")
     return plain
 
 
 def snappy_pieces(packed: bytes) -> Iterator[bytes]:
-    """Chunks of snappy-java's ``SnappyOutputStream``: 16 bytes of header, then length (big endian) and raw snappy."""
+    """Yield chunks of snappy-java's ``SnappyOutputStream``: a 16-byte header, then big-endian length and raw snappy."""
     at = 0
     while at < len(packed):
-        if packed.startswith(SNAPPY_MAGIC, at):  # streams may be joined
+        if packed.startswith(SNAPPY_MAGIC, at):  # streams may be concatenated
             at += 16
             continue
         if at + 4 > len(packed):
-            raise DamagedError("snappy: cut in a chunk's length")
+            raise DamagedError("snappy: truncated chunk length")
         (length,) = struct.unpack_from(">I", packed, at)
         chunk = packed[at + 4 : at + 4 + length]
         if len(chunk) < length:
-            raise DamagedError("snappy: cut in a chunk")
+            raise DamagedError("snappy: truncated chunk")
         at += 4 + length
         yield snappy_raw(chunk)
 
 
 def snappy_raw(chunk: bytes) -> bytes:
-    """Raw snappy: the plain length as a varint, then literals and copies."""
+    """Decompress raw snappy: the length as a varint, then literals and references."""
     length, shift, at = 0, 0, 0
     try:
         while True:
@@ -175,9 +175,9 @@ def snappy_raw(chunk: bytes) -> bytes:
                 break
         plain = _snappy_elements(chunk, at)
     except IndexError as error:
-        raise DamagedError("snappy: cut in an element") from error
+        raise DamagedError("snappy: truncated element") from error
     if len(plain) != length:
-        raise DamagedError("snappy: a chunk of another length than it says")
+        raise DamagedError("snappy: a chunk whose length differs from its header")
     return bytes(plain)
 
 
@@ -208,19 +208,19 @@ def _snappy_elements(chunk: bytes, at: int) -> bytearray:
 
 
 def lzf_pieces(packed: bytes) -> Iterator[bytes]:
-    """Chunks of compress-lzf: ``ZV``, a type, and lengths (big endian)."""
+    """Yield chunks of compress-lzf: ``ZV``, a type, and big-endian lengths."""
     at = 0
     while at < len(packed):
         header = packed[at : at + 5]
         if len(header) < 5:
-            raise DamagedError("lzf: cut in a chunk's header")
+            raise DamagedError("lzf: truncated chunk header")
         if not header.startswith(LZF_MAGIC) or header[2] > 1:
-            raise DamagedError("lzf: no chunk where one must begin")
+            raise DamagedError("lzf: a chunk without magic bytes")
         (length,) = struct.unpack_from(">H", header, 3)
         start = at + (7 if header[2] else 5)
         body = packed[start : start + length]
         if len(body) < length:
-            raise DamagedError("lzf: cut in a chunk")
+            raise DamagedError("lzf: truncated chunk")
         at = start + length
         yield _lzf_chunk(body, struct.unpack_from(">H", packed, start - 2)[0]) if header[2] else body
 
@@ -243,16 +243,16 @@ def _lzf_chunk(body: bytes, length: int) -> bytes:
             copy_back(plain, ((control & 0x1F) << 8 | body[at]) + 1, run + 2)
             at += 1
     except IndexError as error:
-        raise DamagedError("lzf: cut in an element") from error
+        raise DamagedError("lzf: truncated element") from error
     if len(plain) != length:
-        raise DamagedError("lzf: a chunk of another length than it says")
+        raise DamagedError("lzf: a chunk whose length differs from its header")
     return bytes(plain)
 
 
 def copy_back(plain: bytearray, offset: int, length: int) -> None:
-    """Append ``length`` bytes that begin ``offset`` bytes before the end; the two may overlap."""
+    """Append ``length`` bytes that start ``offset`` bytes before the end; source and result may overlap."""
     if not 0 < offset <= len(plain):
-        raise DamagedError("a copy from before the beginning")
+        raise DamagedError("a reference to bytes before the beginning")
     start = len(plain) - offset
     if offset >= length:
         plain += plain[start : start + length]

@@ -1,8 +1,8 @@
-"""An independent reader of Spark event logs: every line through Python's json, every number by its definition.
+"""An independent reader of Spark event logs: it parses every line with Python's json and follows the definitions.
 
-It shares no code with the kernel, so that the two can be held against each other.
-Where Spark wrote a field later than others, its absence means what Spark's own reader (JsonProtocol) takes for it:
-a stage attempt 0, no failure, zero bytes of a shuffle that nobody measured.
+It shares no code with the kernel, so that tests can compare the two.
+If an old version of Spark does not write a field, it has the default of Spark's own reader (JsonProtocol):
+stage attempt 0, no failure, zero bytes of shuffle.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tests.oracle.stages import Stages, labels
 from tests.oracle.tasks import task_end, task_start
 from tests.oracle.values import Event, Row, at, depth, text, whole_number
 
-MOST_MALFORMED_LINES = 1000
+MAX_MALFORMED_LINES = 1000
 
 TASK_EVENTS = {"SparkListenerTaskStart", "SparkListenerTaskEnd"}
 
 
 class Oracle:
-    """Reads the files of one log in their order.
+    """Reads the files of one log in order.
 
     Afterwards ``stages``, ``jobs``, ``executors``, ``applications``, ``tasks``, ``task_starts`` and ``failures.rows``
-    are lists of rows with the kernel's columns, and ``evidence`` tells what was read, skipped and torn.
+    are lists of rows with the kernel's columns, and ``evidence`` has what was read, skipped and truncated.
     """
 
     def __init__(self) -> None:
@@ -55,26 +55,26 @@ class Oracle:
     # ---- files and lines
 
     def read(self, name: str, packed: bytes) -> None:
-        """One file, in whatever container."""
+        """Read one file in any container."""
         plain = unpack(packed)
-        lines, torn = self._lines(name, plain.data)
+        lines, truncated = self._lines(name, plain.data)
         self._files.append({
             "name": name,
             "codec": plain.codec,
             "bytes": len(packed),
             "plain_bytes": len(plain.data),
             "lines": lines,
-            "truncated": torn or plain.error is not None,
+            "truncated": truncated or plain.error is not None,
             "error": plain.error,
         })  # fmt: skip
 
     def _lines(self, name: str, data: bytes) -> tuple[int, bool]:
-        """Take every line; the answer is their number without a torn tail, and whether there is one."""
+        """Read every line. Return the number of lines without a truncated last one, and whether there is one."""
         offset = 0
         rows = data.split(b"\n")
         tail = rows.pop()
         for number, row in enumerate(rows, start=1):
-            # A line of nothing but white space says nothing, and hides nothing.
+            # A line of white space is no event, and is not malformed.
             if row.strip() and not self._line(row):
                 self._malformed.append({"file": name, "line": number, "offset": offset})
             offset += len(row) + 1
@@ -84,7 +84,7 @@ class Oracle:
         return len(rows) + whole, not whole
 
     def _line(self, row: bytes) -> bool:
-        """Whether the line is a JSON object with the text ``Event``; if so, take it."""
+        """Read the line if it is a JSON object with the text ``Event``; return whether it is."""
         try:
             event = json.loads(row.decode(errors="replace"))
         except (ValueError, RecursionError):
@@ -93,19 +93,19 @@ class Oracle:
             return False
         kind = event["Event"]
         if kind in TASK_EVENTS and whole_number(event.get("Stage ID")) is None:
-            return False  # nobody could say to which stage it belongs
+            return False  # it belongs to no stage
         self._kinds[kind] += 1
-        self.queries.take(event)
-        self._executors.take(event)
-        take = TAKES.get(kind)
-        if take is not None:
-            take(self, event)
+        self.queries.read(event)
+        self._executors.read(event)
+        reader = READERS.get(kind)
+        if reader is not None:
+            reader(self, event)
         return True
 
-    # ---- what a value is
+    # ---- values
 
     def number(self, holder: Any, *path: str) -> int | None:
-        """The whole number at this path, also when it came as a string; counted as odd when it is there and none."""
+        """Return the integer at a path, which may be a string. Count any other value as odd."""
         value = at(holder, *path)
         if value is None:
             return None
@@ -114,7 +114,7 @@ class Oracle:
         return found
 
     def numbers(self, holder: Any, key: str) -> list[int]:
-        """The whole numbers of a list."""
+        """Return the integers of a list."""
         values = at(holder, key)
         found = [whole_number(value) for value in values] if isinstance(values, list) else []
         self.odd_values += sum(value is None for value in found)
@@ -191,47 +191,47 @@ class Oracle:
             self._tasks_ended[row["task_id"]] += 1
         self._stages.task_ended(row)
 
-    # ---- rows that grow
+    # ---- rows of several events
 
     def _job(self, number: int) -> Row:
         names = ("submitted_ms", "completed_ms", "result", "failure_reason", "description", "job_group")
         empty: Row = {"job_id": number, "stage_ids": [], "sql_execution_id": None, **dict.fromkeys(names)}
         return self._jobs.setdefault(number, empty)
 
-    # ---- the answers
+    # ---- results
 
     @property
     def stages(self) -> list[Row]:
-        """A row a stage attempt that was submitted, completed, or had a task start or end."""
+        """One row for each stage attempt that was submitted, completed, or had a task start or end."""
         return self._stages.rows(self._jobs.values(), self._depths)
 
     @property
     def jobs(self) -> list[Row]:
-        """A row a job that started or ended, by its number."""
+        """One row for each job that started or ended, ordered by id."""
         return [self._jobs[number] for number in sorted(self._jobs)]
 
     @property
     def executors(self) -> list[Row]:
-        """A row an executor (the driver too) that was added, removed, or had a block manager."""
+        """One row for each executor, or driver, that was added, was removed, or had a block manager."""
         return self._executors.rows
 
     @property
     def applications(self) -> list[Row]:
-        """A row an ApplicationStart, and one row where there is none."""
+        """One row for each ApplicationStart; one row if there is none."""
         names = ("app_id", "attempt", "name", "user_name", "started_ms", "ended_ms")
         rows = self._applications or [dict.fromkeys(names)]
         return [row | {"spark_version": self._spark_version} for row in rows]
 
     @property
     def evidence(self) -> Row:
-        """What was read, skipped and torn."""
+        """What was read, skipped and truncated."""
         return {
             "files": self._files,
             "plain_bytes": sum(file["plain_bytes"] for file in self._files),
             "events": self._kinds.total(),
             "events_by_kind": dict(self._kinds),
             "malformed": len(self._malformed),
-            "malformed_lines": self._malformed[:MOST_MALFORMED_LINES],
+            "malformed_lines": self._malformed[:MAX_MALFORMED_LINES],
             "truncated": any(file["truncated"] for file in self._files),
             "complete": self._complete,
             "unfinished_tasks": len(self._tasks_started - self._tasks_ended.keys()),
@@ -240,7 +240,7 @@ class Oracle:
         }
 
 
-TAKES = {
+READERS = {
     "SparkListenerLogStart": Oracle._log_start,
     "SparkListenerApplicationStart": Oracle._application_start,
     "SparkListenerApplicationEnd": Oracle._application_end,
@@ -251,11 +251,11 @@ TAKES = {
     "SparkListenerTaskStart": Oracle._task_start,
     "SparkListenerTaskEnd": Oracle._task_end,
 }
-"""What is done with an event, by the name that Spark gives it; every other event is only counted."""
+"""The reader of each event, by Spark's name of the event. Other events are only counted."""
 
 
 def read_event_log(paths: Sequence[Path]) -> Oracle:
-    """The files of one log, in their order."""
+    """Read the files of one log, in order."""
     oracle = Oracle()
     for path in paths:
         oracle.read(str(path), path.read_bytes())

@@ -1,4 +1,4 @@
-"""The rows of executors: that they come and go."""
+"""The rows of executors: start, removal, host and cores."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ Number = Callable[..., int | None]
 
 
 class Executors:
-    """Takes the events of executors; ``number`` reads a number at a path and counts what is none."""
+    """Collects the events of executors; ``number`` reads the number at a path and counts other values."""
 
     def __init__(self, number: Number) -> None:
         self._number = number
         self._executors: dict[str, Row] = {}
-        self._takes: dict[str, Callable[[Event], None]] = {
+        self._readers: dict[str, Callable[[Event], None]] = {
             "SparkListenerExecutorAdded": self._added,
             "SparkListenerExecutorRemoved": self._removed,
             "SparkListenerBlockManagerAdded": self._block_manager,
         }
 
-    def take(self, event: Event) -> None:
-        """Look at any event."""
-        take = self._takes.get(event["Event"])
-        if take is not None:
-            take(event)
+    def read(self, event: Event) -> None:
+        """Read an event of any kind."""
+        reader = self._readers.get(event["Event"])
+        if reader is not None:
+            reader(event)
 
     @property
     def rows(self) -> list[Row]:
-        """A row an executor, by its name."""
+        """One row for each executor, ordered by id."""
         return [self._executors[name] for name in sorted(self._executors)]
 
     def _added(self, event: Event) -> None:
@@ -46,7 +46,7 @@ class Executors:
             executor["removed_reason"] = text(event, "Removed Reason")
 
     def _block_manager(self, event: Event) -> None:
-        """Spark before 1.3 told of an executor by its block manager alone; the driver's is no executor."""
+        """Before Spark 1.3, only the block manager of an executor was logged; that of the driver is no executor."""
         name = text(event, "Block Manager ID", "Executor ID")
         if name in {"driver", "<driver>"}:
             return

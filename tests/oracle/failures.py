@@ -1,4 +1,4 @@
-"""Failed task attempts by stage attempt and class, every number by its definition."""
+"""Failed task attempts by stage attempt and failure class."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ import collections
 from tests.oracle.values import Event, Row, text
 
 FAILED_BY = {"FetchFailed": "fetch_failed", "ExecutorLostFailure": "lost", "Resubmitted": "resubmitted"}
-"""Spark's end reasons that a stage counts by themselves, and its columns for them."""
+"""Spark's end reasons that have a column of their own in the stage table."""
 NO_CLASS = "UnknownReason"
-MOST_CLASSES = 32
-MOST_HOSTS = 32
-MOST_TASKS = 1_000
+MAX_CLASSES = 32
+MAX_HOSTS = 32
+MAX_TASKS = 1_000
 
 
 class Failures:
-    """Keeps every failed attempt, and answers at the end."""
+    """Collects all failed attempts."""
 
     def __init__(self) -> None:
         self._failed: dict[tuple[int, int], dict[str, list[tuple[Event, Row]]]] = {}
 
     def add(self, event: Event, row: Row) -> None:
-        """A TaskEnd that failed, as it is and as a row."""
-        of_stage = self._failed.setdefault((row["stage_id"], row["stage_attempt"]), {})
+        """Add a failed task end: the event and its row."""
+        classes = self._failed.setdefault((row["stage_id"], row["stage_attempt"]), {})
         name = NO_CLASS if row["failure_class"] is None else row["failure_class"]
-        of_stage.setdefault(name, []).append((event, row))
+        classes.setdefault(name, []).append((event, row))
 
     @property
     def rows(self) -> list[Row]:
-        """A row for each class of each stage attempt, the first classes only."""
+        """One row for each of the first classes of each stage attempt."""
         return [
             {"stage_id": stage, "stage_attempt": attempt, **_row(name, failed)}
             for (stage, attempt), classes in sorted(self._failed.items())
-            for name, failed in list(classes.items())[:MOST_CLASSES]
+            for name, failed in list(classes.items())[:MAX_CLASSES]
         ]
 
 
@@ -40,7 +40,7 @@ def _row(name: str, failed: list[tuple[Event, Row]]) -> Row:
     event, last = failed[-1]
     block = ("Task End Reason", "Block Manager Address")
     tasks = collections.Counter(row["task_index"] for _, row in failed if row["task_index"] is not None)
-    told = dict(list(tasks.items())[:MOST_TASKS])
+    counted = dict(list(tasks.items())[:MAX_TASKS])
     return {
         "failure_class": name,
         "failure_reason": last["failure_reason"],
@@ -48,9 +48,9 @@ def _row(name: str, failed: list[tuple[Event, Row]]) -> Row:
         "task_index": last["task_index"],
         "executor_id": _first(text(event, *block, "Executor ID"), last["executor_id"]),
         "host": _first(text(event, *block, "Host"), last["host"]),
-        "hosts": min(MOST_HOSTS, len({row["host"] for _, row in failed if row["host"] is not None})),
-        "failing_tasks": len(told),
-        "attempts_max": max(told.values(), default=0),
+        "hosts": min(MAX_HOSTS, len({row["host"] for _, row in failed if row["host"] is not None})),
+        "failing_tasks": len(counted),
+        "attempts_max": max(counted.values(), default=0),
     }
 
 

@@ -1,4 +1,4 @@
-"""Which files make one log, and in which order."""
+"""Finds the files of each log and their order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def find_logs(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
-    """Every log at or below these paths: where it is, and its files in their order."""
+    """Yield every log at or below these paths: its place, and its files in order."""
     for path in paths:
         yield from _below(path) if path.is_dir() else [(path, [path])]
 
@@ -31,7 +31,7 @@ def _below(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
 
 
 def rolling_order(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files of a rolling directory that count: the last compacted one if there is any, and what came after it."""
+    """Yield the files of a rolling log to read: the last compacted one, if any, and all later ones."""
     numbered = []
     for path in paths:
         found = re.match(r"events_([0-9]+)_", path.name)

@@ -1,4 +1,4 @@
-"""The rows of SQL executions, their plans, accumulators, executors' peaks of memory and streams' progress."""
+"""The rows of SQL executions, plan nodes, accumulators, executor metrics and streaming progress."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PEAKS = {
 
 
 class Queries:
-    """Takes the events that its tables are made of; ``number`` reads a number at a path and counts what is none."""
+    """Collects the events of its tables; ``number`` reads the number at a path and counts other values."""
 
     def __init__(self, number: Number) -> None:
         self._number = number
@@ -36,7 +36,7 @@ class Queries:
         self.accumulators: list[Row] = []
         self.executor_metrics: list[Row] = []
         self.streaming_progress: list[Row] = []
-        self._takes: dict[str, Callable[[Event], None]] = {
+        self._readers: dict[str, Callable[[Event], None]] = {
             f"{SQL}SQLExecutionStart": self._started,
             f"{SQL}SQLExecutionEnd": self._ended,
             f"{SQL}SQLAdaptiveExecutionUpdate": self._replanned,
@@ -47,15 +47,15 @@ class Queries:
             PROGRESS: self._progress,
         }
 
-    def take(self, event: Event) -> None:
-        """Look at any event."""
-        take = self._takes.get(event["Event"])
-        if take is not None:
-            take(event)
+    def read(self, event: Event) -> None:
+        """Read an event of any kind."""
+        reader = self._readers.get(event["Event"])
+        if reader is not None:
+            reader(event)
 
     @property
     def sql_executions(self) -> list[Row]:
-        """A row an execution, by its number."""
+        """One row for each SQL execution, ordered by id."""
         return [self._executions[number] for number in sorted(self._executions)]
 
     def _execution(self, event: Event) -> Row | None:
@@ -78,7 +78,7 @@ class Queries:
         row = self._execution(event)
         if row is not None:
             row["ended_ms"] = self._number(event, "time")
-            row["failure_reason"] = text(event, "errorMessage") or None  # "" says that it ended well
+            row["failure_reason"] = text(event, "errorMessage") or None  # an empty text if it succeeded
 
     def _replanned(self, event: Event) -> None:
         row = self._execution(event)
@@ -105,11 +105,11 @@ class Queries:
 
     @staticmethod
     def _condition(node: Event) -> str | None:
-        name, told = text(node, "nodeName") or "", text(node, "simpleString")
-        return condition(told) if told is not None and has_condition(name) else None
+        name, line = text(node, "nodeName") or "", text(node, "simpleString")
+        return condition(line) if line is not None and has_condition(name) else None
 
     def _nodes(self, node: Any, parent: Event | None = None) -> Iterator[tuple[Event, Event | None]]:
-        """A plan's nodes before their children, each with its parent."""
+        """Yield the nodes of a plan in pre-order, each with its parent."""
         if isinstance(node, dict):
             yield node, parent
             for child in node.get("children") or []:
@@ -117,7 +117,7 @@ class Queries:
 
     def _stage_completed(self, event: Event) -> None:
         stage = event.get("Stage Info")
-        # Who reads the stages has counted what is odd about these two.
+        # The reader of stages has already counted odd values of these two.
         number, attempt = (whole_number(at(stage, key)) for key in ("Stage ID", "Stage Attempt ID"))
         for each in at(stage, "Accumulables") or []:
             self.accumulators.append({
@@ -180,20 +180,20 @@ class Queries:
 
 
 def integer(value: Any) -> int | None:
-    """A whole number, also in a string; an accumulator may hold anything, and what is none is nothing odd."""
+    """Return an integer, which may be a string; accumulators may hold any other value, which is not counted."""
     if isinstance(value, str) and value.lstrip("-").isdecimal():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value in INT64 else None
 
 
 def moment(when: str | None) -> int | None:
-    """An ISO time in UTC, as ms since the epoch."""
+    """Return an ISO time in UTC as ms since the epoch."""
     if when is None:
         return None
     return round(dt.datetime.fromisoformat(when).timestamp() * 1000)
 
 
 def output_rows(stage: Event) -> int | None:
-    """Most rows that one operator of a completed stage put out, by its SQL metrics."""
-    told = (integer(at(each, "Value")) for each in at(stage, "Accumulables") or [] if text(each, "Name") == OUTPUT_ROWS)
-    return max((value for value in told if value is not None), default=None)
+    """Return the largest number of output rows of one operator of a completed stage, by its SQL metrics."""
+    rows = (integer(at(each, "Value")) for each in at(stage, "Accumulables") or [] if text(each, "Name") == OUTPUT_ROWS)
+    return max((value for value in rows if value is not None), default=None)

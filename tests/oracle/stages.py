@@ -1,4 +1,4 @@
-"""The rows of stage attempts: what their events say, and what the ends of their tasks add up to."""
+"""The rows of stage attempts: values of their own events and aggregates over their task ends."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.oracle.tasks import slowest_task
 from tests.oracle.values import Event, Row, distribution, first_jobs, scope_names, text
 
 Number = Callable[..., int | None]
-"""Reads the number at a path of keys, and counts what is none."""
+"""Reads the number at a path of keys, and counts values that are no number."""
 Numbers = Callable[[object, str], list[int]]
-"""Reads the numbers of a list, and counts what is none."""
+"""Reads the numbers of a list, and counts values that are no number."""
 
 SUMS = ("run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
         "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records",
@@ -21,7 +21,7 @@ DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_inpu
 
 
 class Stages:
-    """Takes the events of stages and the rows of their tasks, and answers at the end."""
+    """Collects the events of stages and the rows of their tasks."""
 
     def __init__(self, number: Number, numbers: Numbers) -> None:
         self._number = number
@@ -29,33 +29,33 @@ class Stages:
         self._stages: dict[tuple[int, int], Row] = {}
 
     def submitted(self, event: Event) -> None:
-        """A StageSubmitted: what the stage is, and whose."""
-        stage = self._told(event)
+        """Add a StageSubmitted: description, job group and SQL execution."""
+        stage = self._update(event)
         if stage is None:
             return
-        whose = labels(event, self._number)
-        stage["job_description"] = whose["description"]
-        stage["job_group"] = whose["job_group"]
-        stage["sql_execution_id"] = whose["sql_execution_id"]
+        owner = labels(event, self._number)
+        stage["job_description"] = owner["description"]
+        stage["job_group"] = owner["job_group"]
+        stage["sql_execution_id"] = owner["sql_execution_id"]
 
     def completed(self, event: Event) -> None:
-        """A StageCompleted: how it went."""
-        stage = self._told(event)
+        """Add a StageCompleted: status and rows of the busiest operator."""
+        stage = self._update(event)
         if stage is not None:
             stage["status"] = "succeeded" if stage["failure_reason"] is None else "failed"
-            made = output_rows(event["Stage Info"])
-            stage["operator_rows_max"] = stage["operator_rows_max"] if made is None else made
+            rows = output_rows(event["Stage Info"])
+            stage["operator_rows_max"] = stage["operator_rows_max"] if rows is None else rows
 
     def task_started(self, row: Row) -> None:
-        """A start, as a row."""
+        """Add the row of a task start."""
         self._stage(row["stage_id"], row["stage_attempt"])["started_tasks"] += 1
 
     def task_ended(self, row: Row) -> None:
-        """An end, as a row."""
-        _tally(self._stage(row["stage_id"], row["stage_attempt"]), row)
+        """Add the row of a task end."""
+        _aggregate(self._stage(row["stage_id"], row["stage_attempt"]), row)
 
     def rows(self, jobs: Iterable[Row], depths: Mapping[int, int]) -> list[Row]:
-        """A row a stage attempt that was submitted, completed, or had a task start or end."""
+        """Return one row for each stage attempt that was submitted, completed, or had a task start or end."""
         first = first_jobs(jobs)
         rows = []
         for key in sorted(self._stages):
@@ -92,33 +92,33 @@ class Stages:
         number, attempt = self._number(event, "Stage ID"), self._number(event, "Stage Attempt ID")
         return None if number is None else self._stage(number, attempt or 0)
 
-    def _told(self, event: Event) -> Row | None:
-        """What StageSubmitted and StageCompleted say alike: what a stage is stands at once, how it goes comes later."""
+    def _update(self, event: Event) -> Row | None:
+        """Update the row from a StageSubmitted or StageCompleted: the first one sets names, the last one times."""
         info = event.get("Stage Info")
         if not isinstance(info, dict):
             return None
         stage = self._stage_of(info)
         if stage is None:
             return None
-        told = {
+        latest = {
             "num_tasks": self._number(info, "Number of Tasks"),
             "submitted_ms": self._number(info, "Submission Time"),
             "completed_ms": self._number(info, "Completion Time"),
             "failure_reason": text(info, "Failure Reason"),
         }
-        stage.update({name: value for name, value in told.items() if value is not None})
-        known = {
+        stage.update({name: value for name, value in latest.items() if value is not None})
+        first = {
             "name": text(info, "Stage Name"),
             "resource_profile_id": self._number(info, "Resource Profile Id"),
             "parent_stage_ids": self._numbers(info, "Parent IDs"),
             "scope_names": scope_names(info),
         }
-        stage.update({name: value for name, value in known.items() if stage[name] in (None, [])})
+        stage.update({name: value for name, value in first.items() if stage[name] in (None, [])})
         return stage
 
 
-def _tally(stage: Row, row: Row) -> None:
-    """Every number here is summed over all ends of the stage attempt; the distributions take the succeeded ones."""
+def _aggregate(stage: Row, row: Row) -> None:
+    """Add a task end: sums cover all ends of the stage attempt, distributions only the succeeded ones."""
     launched, finished = row["launched_ms"], row["finished_ms"]
     wall = None if launched is None or finished is None else finished - launched
     stage["tasks"] += 1
@@ -153,7 +153,7 @@ def _tally(stage: Row, row: Row) -> None:
 
 
 def labels(event: Event, number: Number) -> Row:
-    """Whose a job or stage is, by its local properties."""
+    """Return description, job group and SQL execution of a job or stage, from its local properties."""
     properties = event.get("Properties")
     return {
         "description": text(properties, "spark.job.description"),

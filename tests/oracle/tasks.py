@@ -1,4 +1,4 @@
-"""A task's start and end as rows: every number and text of the two events that make up a log."""
+"""The rows of task starts and task ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tests.oracle.values import Event, Row, at, flag, text
 
 Number = Callable[..., int | None]
-"""Reads the number at a path of keys, and counts what is none."""
+"""Reads the number at a path of keys, and counts values that are no number."""
 
 INFO = {
     "task_id": "Task ID",
@@ -46,16 +46,16 @@ METRICS = {
     "output_bytes": ("Output Metrics", "Bytes Written"),
     "output_records": ("Output Metrics", "Records Written"),
 }
-"""Where a task end has its metrics, below ``Task Metrics``."""
+"""Paths of a task end's metrics below ``Task Metrics``."""
 OUTCOMES = {"Success": "success", "TaskKilled": "killed"}
 FAILURE_REASONS = ("Description", "Kill Reason", "Loss Reason", "Message")
 STARTED = ("stage_id", "stage_attempt", "task_id", "task_index", "task_attempt", "executor_id", "host", "locality",
            "speculative", "launched_ms")  # fmt: skip
-"""What a start says; the rest of its ``Task Info`` is not known yet."""
+"""Columns of a task start; the other values of its ``Task Info`` are not final."""
 
 
 def task_info(event: Event, number: Number) -> Row:
-    """What start and end say alike."""
+    """Return the values that task starts and task ends have."""
     return {
         "stage_id": number(event, "Stage ID"),
         "stage_attempt": number(event, "Stage Attempt ID") or 0,
@@ -66,7 +66,7 @@ def task_info(event: Event, number: Number) -> Row:
 
 
 def slowest_task(succeeded: list[tuple[int, bool, int, Row]]) -> Row:
-    """The columns of a stage about the attempt that took longest; of several alike that with the lowest index."""
+    """Return a stage's columns about the longest attempt; the lowest index if several are equal."""
     names = ("task_index", "task_ms", "task_bytes", "task_gc_ms", "task_executor_id", "task_host")
     if not succeeded:
         return {f"slowest_{name}": None for name in names}
@@ -79,13 +79,13 @@ def slowest_task(succeeded: list[tuple[int, bool, int, Row]]) -> Row:
 
 
 def task_start(event: Event, number: Number) -> Row:
-    """The row of a start."""
+    """Return the row of a task start."""
     row = task_info(event, number)
     return {name: row[name] for name in STARTED}
 
 
 def task_end(event: Event, number: Number) -> Row:
-    """The row of an end; without metrics, every metric is absent."""
+    """Return the row of a task end; without task metrics, every metric is absent."""
     reason = text(event, "Task End Reason", "Reason")
     outcome = OUTCOMES.get(reason or "", "failed")
     metrics = at(event, "Task Metrics")
@@ -101,8 +101,8 @@ def task_end(event: Event, number: Number) -> Row:
     }
     if outcome != "success":
         row["failure_class"] = text(event, "Task End Reason", "Class Name") or reason
-        told = (text(event, "Task End Reason", key) for key in FAILURE_REASONS)
-        row["failure_reason"] = next((each for each in told if each is not None), None)
+        reasons = (text(event, "Task End Reason", key) for key in FAILURE_REASONS)
+        row["failure_reason"] = next((each for each in reasons if each is not None), None)
     shuffled = (row["shuffle_remote_bytes"], row["shuffle_local_bytes"])
     row["shuffle_read_bytes"] = None if shuffled == (None, None) else sum(value or 0 for value in shuffled)
     if row["has_metrics"] and row["peak_execution_memory_bytes"] is None:
@@ -111,7 +111,7 @@ def task_end(event: Event, number: Number) -> Row:
 
 
 def peak_of_old_spark(event: Event, number: Number) -> int | None:
-    """Before 2.0 the peak was an accumulable of the task only."""
+    """Return the peak memory, which Spark before 2.0 wrote only as an accumulable of the task."""
     accumulables: Any = at(event, "Task Info", "Accumulables")
     for each in accumulables if isinstance(accumulables, list) else []:
         if text(each, "Name") in {"peakExecutionMemory", "internal.metrics.peakExecutionMemory"}:

@@ -1,4 +1,4 @@
-"""What a value of an event means: numbers, texts, and what is computed of many."""
+"""Values of events: numbers, texts, scopes, depths, and distributions of values."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ Row = dict[str, Any]
 INT64 = range(-(2**63), 2**63)
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 CODEGEN_ID = re.compile(r"\s*\([0-9]+\)$")
-LONGEST_TEXT = 64 << 10
-MOST_RDDS = 256
-MOST_SCOPES = 64
+MAX_TEXT_BYTES = 64 << 10
+MAX_RDDS = 256
+MAX_SCOPES = 64
 
 
 def at(holder: Any, *path: str) -> Any:
-    """What stands at this path of keys, ``None`` where it ends early."""
+    """Return the value at a path of keys; ``None`` if a key is missing."""
     for key in path:
         holder = holder.get(key) if isinstance(holder, dict) else None
     return holder
 
 
 def text(holder: Any, *path: str) -> str | None:
-    """The text at this path, at most 64 KiB of it; half of a surrogate pair is the replacement character."""
+    """Return at most 64 KiB of the text at a path; half of a surrogate pair becomes the replacement character."""
     value = at(holder, *path)
     if not isinstance(value, str):
         return None
     whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-    return whole[:LONGEST_TEXT].decode(errors="replace" if len(whole) <= LONGEST_TEXT else "ignore")
+    return whole[:MAX_TEXT_BYTES].decode(errors="replace" if len(whole) <= MAX_TEXT_BYTES else "ignore")
 
 
 def whole_number(value: Any) -> int | None:
-    """An int64, cut towards zero; ``None`` for what is no number or fits none."""
+    """Return an integer of 64 bits, with fractions cut towards zero; ``None`` for other values."""
     if isinstance(value, str) and NUMBER.fullmatch(value):
         value = int(value) if value.lstrip("+-").isdigit() else float(value)
     if isinstance(value, float) and math.isfinite(value):
@@ -55,27 +55,27 @@ def scope_names(info: Event) -> list[str]:
     names: dict[str, None] = {}
     operators: set[str] = set()
     infos = info.get("RDD Info")
-    for rdd in infos[:MOST_RDDS] if isinstance(infos, list) else []:
+    for rdd in infos[:MAX_RDDS] if isinstance(infos, list) else []:
         scope = text(rdd, "Scope")
         try:
             name = text(json.loads(scope), "name") if scope else None
         except ValueError:
             name = None
         operator = CODEGEN_ID.sub("", name or "")
-        if name is not None and (operator in operators or len(operators) < MOST_SCOPES):
+        if name is not None and (operator in operators or len(operators) < MAX_SCOPES):
             operators.add(operator)
             names[name] = None
     return list(names)
 
 
 def depth(stage: int, parents: Mapping[int | None, Sequence[int]]) -> int:
-    """The length of the longest chain of stages behind this one, by who reads from whom."""
-    behind = [parent for parent in parents.get(stage, ()) if parent in parents]
-    return 1 + max(depth(parent, parents) for parent in behind) if behind else 0
+    """Return the length of the longest chain of stages that this one reads from."""
+    known = [parent for parent in parents.get(stage, ()) if parent in parents]
+    return 1 + max(depth(parent, parents) for parent in known) if known else 0
 
 
 def first_jobs(jobs: Iterable[Row]) -> dict[int, int]:
-    """The first job of each stage, jobs in the order in which the log has them."""
+    """Return the first job of each stage; ``jobs`` are in the order of the log."""
     found: dict[int, int] = {}
     for job in jobs:
         for stage in job["stage_ids"]:
@@ -84,7 +84,7 @@ def first_jobs(jobs: Iterable[Row]) -> dict[int, int]:
 
 
 def distribution(values: Iterable[int]) -> Row:
-    """Of sorted values: ``median`` the mean of the middle two, ``p95`` by nearest rank, sorted[ceil(0.95 n) - 1]."""
+    """Summarize values: ``median`` is the mean of the middle two, ``p95`` nearest rank, sorted[ceil(0.95 n) - 1]."""
     ordered = sorted(values)
     count = len(ordered)
     if not count:
@@ -100,6 +100,6 @@ def distribution(values: Iterable[int]) -> Row:
 
 
 def flag(value: Any) -> bool | None:
-    """True or false, also as a text; none for anything else."""
+    """Return a boolean, which may be a text; ``None`` for other values."""
     words = {True: True, False: False, "true": True, "false": False}
     return words.get(value) if isinstance(value, bool | str) else None

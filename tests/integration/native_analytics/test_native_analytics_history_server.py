@@ -15,7 +15,7 @@ import pytest
 from tests.logs.history_server import HistoryServer, milliseconds
 from tests.oracle.event_log import Oracle, read_event_log
 from tests.oracle.find import find_logs
-from tests.oracle.values import LONGEST_TEXT
+from tests.oracle.values import MAX_TEXT_BYTES
 from tests.waiting import wait_for
 
 REAL = Path(__file__).parents[2] / "logs" / "real"
@@ -74,7 +74,7 @@ def wait_until_listed(server: HistoryServer, wanted: set[str]) -> dict[str, str]
 
 def kept(description: str | None) -> str | None:
     """We keep so much of a text."""
-    return None if description is None else description[:LONGEST_TEXT]
+    return None if description is None else description[:MAX_TEXT_BYTES]
 
 
 def below(answer: Any, keys: tuple[str, ...]) -> Any:
