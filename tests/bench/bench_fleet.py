@@ -1,8 +1,8 @@
-"""Whether one pair of jobs keeps up with hundreds of running applications, and what it holds and costs.
+"""Measures CPU, memory and delay of one windows job and one detect job with hundreds of running applications.
 
-``python -m tests.bench.bench_fleet`` starts a broker of its own, sends facts in real time (tests/bench/fleet.py), and
-takes its minutes and a few more. Delay is from the end of a window to the row on ``live`` by the broker's clock.
-Whether detect keeps up is told by probes: rows of a hung task that are put among the others, until their finding.
+``python -m tests.bench.bench_fleet`` starts its own broker and sends facts in real time (tests/bench/fleet.py).
+It takes ``--minutes`` and a few more. The delay of a row is from the end of its window to the topic ``live``, by the
+broker's clock. Probes measure the delay of detect: rows of a hung task, until their finding arrives.
 """
 
 from __future__ import annotations
@@ -39,44 +39,44 @@ from tests.waiting import wait_for
 ROOT = Path(__file__).parents[2]
 LOGS = ROOT / "tests" / "logs"
 PREFIX = "bench-fleet"
-LOOK_SECONDS = 15
+MEASURE_SECONDS = 15
 RAMP_MS = 60_000
 SETTLED_SECONDS = 120
 CATCH_UP_SECONDS = 180
 
 
 @dataclass(frozen=True)
-class Look:
-    """How the pair of jobs stood at one moment; ``cpu`` and ``rss`` by job, ``behind`` in rows.
+class Measure:
+    """State of both jobs at one time: ``cpu`` [s] and ``rss`` [MB] by job, and the rows that detect has not read.
 
-    ``answered_ms`` is how long the last probe took that has its finding, ``waiting`` how many have none yet.
+    ``answered_ms`` is the delay of the last probe with a finding, and ``waiting`` the number of probes without one.
     """
 
     second: float
     cpu: dict[str, float]
     rss: dict[str, int]
-    behind_rows: int
+    unread_rows: int
     delay_ms: float
     answered_ms: float
     waiting: int
 
 
 def main() -> None:
-    """Print the figures."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--applications", type=int, default=500)
-    parser.add_argument("--stages", type=int, default=20, help="that run at once in each application")
-    parser.add_argument("--slots", type=int, default=2, help="tasks that run at once in each stage")
-    parser.add_argument("--task-seconds", type=float, default=20.0, help="mean length of a task")
+    parser.add_argument("--stages", type=int, default=20, help="running stages of each application")
+    parser.add_argument("--slots", type=int, default=2, help="running tasks of each stage")
+    parser.add_argument("--task-seconds", type=float, default=20.0, help="mean duration of a task")
     parser.add_argument("--minutes", type=float, default=20.0)
-    parser.add_argument("--history", type=int, default=20, help="runs of each job that are known before the first")
+    parser.add_argument("--history", type=int, default=20, help="earlier runs of each job in its baselines")
     parser.add_argument(
         "--windows-jvm", default="-Xms256m -Xmn112m -Xmx1g -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
-        help="JVM_ARGS of the windows job: by default with the compiler that pays in the long run",
+        help="JVM_ARGS of the windows job; the default includes the C2 compiler",
     )  # fmt: skip
     arguments = parser.parse_args()
     if not 0 <= arguments.history <= LIMIT:
-        parser.error(f"--history is between 0 and {LIMIT}, the most that a baseline keeps")
+        parser.error(f"--history must be between 0 and {LIMIT}, the limit of a baseline")
     shape = Shape(arguments.applications, arguments.stages, arguments.slots, arguments.task_seconds * 1000)
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
@@ -98,24 +98,24 @@ def main() -> None:
 
 
 def seed_history(settings: Settings, known: Iterable[Baseline]) -> None:
-    """Write down what earlier runs taught, as detection did then."""
+    """Write the baselines of earlier runs, as detect would have done."""
     producer, count = Producer({"bootstrap.servers": settings.kafka_bootstrap, "linger.ms": 50}), 0
-    for count, baseline in enumerate(known, start=1):  # noqa: B007 - told behind the loop
+    for count, baseline in enumerate(known, start=1):  # noqa: B007 - printed after the loop
         producer.produce(f"{PREFIX}.baselines", to_json(baseline), record_key("baselines", baseline))
         while len(producer) > 50_000:
             producer.poll(0.1)
     producer.flush(60)
-    print(f"{count} stages are known from earlier runs", flush=True)
+    print(f"{count} stages have a baseline", flush=True)
 
 
 def broker_id() -> int:
-    """The process of the broker that this one started."""
+    """Return the process id of the broker that this process started."""
     children = psutil.Process().children()
     return next(child.pid for child in children if any("kafka.Kafka" in part for part in child.cmdline()))
 
 
 class Measurement:
-    """Sends the fleet's facts as time passes and looks at the jobs now and then."""
+    """Sends the facts of the fleet in real time, and measures the jobs at intervals."""
 
     def __init__(
         self, settings: Settings, shape: Shape, stages: Sequence[RealStage], detect: DetectJob, jobs: dict[str, int]
@@ -133,25 +133,25 @@ class Measurement:
         self._answers: list[float] = []
 
     def run(self, seconds: float) -> None:
-        """Feed the facts for so long, then wait until both jobs have caught up, and print."""
-        looks, began = [], time.monotonic()
-        for second in self._feed(seconds):
+        """Send facts for ``seconds``, wait until both jobs have read all of them, and print the results."""
+        measures, began = [], time.monotonic()
+        for second in self._send_facts(seconds):
             self._read()
             if second == int(second):
-                self._listen()
-            if second >= len(looks) * LOOK_SECONDS:
-                looks.append(self._look(second))
-                print(_line(looks[-1], looks[-2] if len(looks) > 1 else None), flush=True)
-                self._probe(len(looks))
+                self._read_findings()
+            if second >= len(measures) * MEASURE_SECONDS:
+                measures.append(self._measure(second))
+                print(_line(measures[-1], measures[-2] if len(measures) > 1 else None), flush=True)
+                self._probe(len(measures))
         fed = time.monotonic() - began
         try:
             wait_for(self._caught_up, CATCH_UP_SECONDS, "detect to catch up")
         except TimeoutError as late:
             print(late)
-        self._report(looks, fed, time.monotonic() - began - fed)
+        self._report(measures, fed, time.monotonic() - began - fed)
 
-    def _feed(self, seconds: float) -> Iterator[float]:
-        """Produce what happens; gives the second four times in each."""
+    def _send_facts(self, seconds: float) -> Iterator[float]:
+        """Produce the facts in steps of a quarter second, and yield the time of each step in seconds."""
         producer = Producer(
             {
                 "bootstrap.servers": self._settings.kafka_bootstrap,
@@ -176,7 +176,7 @@ class Measurement:
         producer.flush(60)
 
     def _read(self) -> None:
-        """Take in the rows that came, with their delay."""
+        """Read new rows and their delays."""
         for message in self._consumer.consume(20_000, timeout=0.0):
             row = LiveRow.FromString(message.value())
             self._rows[row.view] += 1
@@ -185,7 +185,7 @@ class Measurement:
                 self._delays.append(message.timestamp()[1] - row.window_end_ms)
 
     def _probe(self, number: int) -> None:
-        """Put a hung task among the rows, once there are some."""
+        """Send rows of a hung task, if there are rows already."""
         if not self._window_end_ms:
             return
         name, at = f"probe-{number}", self._window_end_ms
@@ -193,64 +193,65 @@ class Measurement:
         self._probes[name] = time.monotonic()
         self._detect.send([run.started(at), run.stage_started(at), run.task(at, 90_000)])
 
-    def _listen(self) -> None:
-        """Take in the findings that came."""
+    def _read_findings(self) -> None:
+        """Read new findings."""
         found = self._detect.new_findings(self._findings)
         self._findings += len(found)
         for each in found:
             if each.job_key in self._probes:
                 self._answers.append(1000 * (time.monotonic() - self._probes.pop(each.job_key)))
 
-    def _look(self, second: float) -> Look:
+    def _measure(self, second: float) -> Measure:
         cpu, rss = {}, {}
         for name, launcher in self._jobs.items():
-            # What this process starts is counted by itself.
+            # Children of this process are measured separately.
             family = [launcher, *(launcher.children(recursive=True) if launcher.pid != os.getpid() else [])]
             cpu[name] = sum(sum(each.cpu_times()[:2]) for each in family)
             rss[name] = sum(each.memory_info().rss for each in family) >> 20
         delays, self._delays = self._delays, []
-        return Look(second, cpu, rss, self._behind(), statistics.median(delays) if delays else 0.0,
+        return Measure(second, cpu, rss, self._unread(), statistics.median(delays) if delays else 0.0,
                     self._answers[-1] if self._answers else 0.0, len(self._probes))  # fmt: skip
 
-    def _behind(self) -> int:
+    def _unread(self) -> int:
         read = self._detect.metric('sparkfuse_records_read_total{component="detect",topic="live"}')
         return int(sum(self._rows.values()) - read)
 
     def _caught_up(self) -> bool:
         self._read()
-        self._listen()
-        return self._behind() <= 0 and not self._probes
+        self._read_findings()
+        return self._unread() <= 0 and not self._probes
 
-    def _report(self, looks: list[Look], fed: float, more: float) -> None:
-        settled = [look for look in looks if look.second >= min(SETTLED_SECONDS, looks[-1].second / 2)]
+    def _report(self, measures: list[Measure], fed: float, more: float) -> None:
+        settled = [measure for measure in measures if measure.second >= min(SETTLED_SECONDS, measures[-1].second / 2)]
         span = settled[-1].second - settled[0].second
         rows = sum(self._rows.values())
         print(f"{self._sent / fed:.0f} facts and {rows / fed:.0f} rows a second; rows {dict(self._rows)}")
-        print(f"{more:.1f} s behind the last fact until detect had read all; load {os.getloadavg()[0]:.1f}")
+        print(f"{more:.1f} s after the last fact until detect had read all; load {os.getloadavg()[0]:.1f}")
         if len(self._answers) > 1:
             marks = statistics.quantiles(self._answers, n=20, method="inclusive")
             print(
                 f"{len(self._answers)} probes: p50 {marks[9]:.0f} ms, p95 {marks[18]:.0f} ms; {self._findings} records"
             )
-        delays = sorted(look.delay_ms for look in settled)
-        print(f"stage rows behind their window, medians of {LOOK_SECONDS} s: {delays[0]:.0f} to {delays[-1]:.0f} ms")
+        delays = sorted(measure.delay_ms for measure in settled)
+        print(f"delay of stage rows, medians of {MEASURE_SECONDS} s: {delays[0]:.0f} to {delays[-1]:.0f} ms")
         for name in self._jobs:
             share = (settled[-1].cpu[name] - settled[0].cpu[name]) / span
             third = max(1, len(settled) // 3)
             first, last = (
-                statistics.mean(look.rss[name] for look in part) for part in (settled[:third], settled[-third:])
+                statistics.mean(measure.rss[name] for measure in part) for part in (settled[:third], settled[-third:])
             )
             print(f"{name}: {share:.2f} cores; {first:.0f} MB in the first third, {last:.0f} MB in the last")
 
 
-def _line(look: Look, before: Look | None) -> str:
+def _line(measure: Measure, before: Measure | None) -> str:
     shares = ""
     if before is not None:
-        span = look.second - before.second
-        shares = ", ".join(f"{name} {(look.cpu[name] - before.cpu[name]) / span:.2f} cores" for name in look.cpu)
+        span = measure.second - before.second
+        shares = ", ".join(f"{name} {(measure.cpu[name] - before.cpu[name]) / span:.2f} cores" for name in measure.cpu)
     return (
-        f"{look.second:5.0f} s: {shares}; {look.rss} MB; rows {look.delay_ms:.0f} ms behind their window; "
-        f"detect {look.behind_rows} rows behind, last probe {look.answered_ms:.0f} ms, {look.waiting} wait"
+        f"{measure.second:5.0f} s: {shares}; {measure.rss} MB; rows delayed by {measure.delay_ms:.0f} ms; "
+        f"{measure.unread_rows} rows not read by detect, last probe {measure.answered_ms:.0f} ms, "
+        f"{measure.waiting} waiting"
     )
 
 

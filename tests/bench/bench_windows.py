@@ -1,8 +1,7 @@
-"""What the windows job costs: CPU for a fact against only reading it, and how far a row is behind its window's end.
+"""Measures the CPU of the windows job per fact, compared with only reading it, and the delay of its rows.
 
-``python tests/bench/bench_windows.py`` starts a broker of its own, needs a quiet machine, and takes about five minutes.
-Every CPU figure is the difference between a long and a short run in one warmed JVM, so that start-up and compilation
-are not in it.
+``python tests/bench/bench_windows.py`` starts its own broker, needs an idle machine, and takes about five minutes.
+A CPU figure is the difference between a long and a short run in one warm JVM, without start-up and compilation.
 """
 
 from __future__ import annotations
@@ -48,11 +47,13 @@ FLOOR_COLUMNS = """CREATE TEMPORARY TABLE facts (
 
 
 def main() -> None:
-    """Print the figures."""
+    """Measure and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--facts", nargs=2, type=int, default=[1_000_000, 3_000_000], metavar=("SHORT", "LONG"))
-    parser.add_argument("--latency-seconds", type=int, default=60, help="0 leaves the measure out")
-    parser.add_argument("--silent", type=int, default=0, help="measure only what so many silent applications cost")
+    parser.add_argument("--latency-seconds", type=int, default=60, help="length of the delay measurement; 0 skips it")
+    parser.add_argument(
+        "--silent", type=int, default=0, help="measure only the CPU for this number of silent applications"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         settings = replace(
@@ -70,7 +71,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def broker(folder: Path) -> Iterator[str]:
-    """A real broker on free ports."""
+    """Start a Kafka broker on free ports, and yield its address."""
     layout = Layout.from_environment(folder / "kafka", Ports.free(), environment={})
     service = Broker(layout, ROOT / "build" / "kafka-libs").service()
     process = Process(service, layout.logs / "kafka.log")
@@ -85,15 +86,15 @@ def broker(folder: Path) -> Iterator[str]:
 
 
 def facts(count: int) -> Iterator[tuple[float, fact_pb2.Fact]]:
-    """Tasks of some applications that start, run a while and end, some with progress, and each fact's second."""
-    applications = [Busy(number) for number in range(APPLICATIONS)]
-    for place in range(count):
-        second = place / FACTS_PER_SECOND
-        yield second, applications[place % APPLICATIONS].next_fact(second)
+    """Yield facts of tasks that start, report progress and end, each with the second of its event."""
+    applications = [BusyApplication(number) for number in range(APPLICATIONS)]
+    for number in range(count):
+        second = number / FACTS_PER_SECOND
+        yield second, applications[number % APPLICATIONS].next_fact(second)
 
 
-class Busy:
-    """One application with several stages at once and a fixed number of running tasks."""
+class BusyApplication:
+    """One application with several running stages and a fixed number of running tasks."""
 
     def __init__(self, number: int) -> None:
         self._app_id = f"application-{number:04d}"
@@ -101,7 +102,7 @@ class Busy:
         self._facts = self._tasks = 0
 
     def next_fact(self, second: float) -> fact_pb2.Fact:
-        """What happens next: a start while slots are free, else an end, now and then progress."""
+        """Return the next fact: a start while slots are free, otherwise an end, sometimes progress."""
         fact = fact_pb2.Fact(
             event_id=self._facts.to_bytes(16, "big"), event_time_ms=int(second * 1000), cluster="bench", tenant="team",
             app_id=self._app_id, app_attempt=1, app_start_ms=1, collector="driver-00000001", lane="bulk",
@@ -121,14 +122,14 @@ class Busy:
 
 
 def started(stage: int, task: int) -> fact_pb2.TaskStarted:
-    """A task's start."""
+    """Return the start of a task."""
     return fact_pb2.TaskStarted(
         stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1", host="host-0001", launched_ms=1
     )
 
 
 def ended(stage: int, task: int) -> fact_pb2.TaskEnded:
-    """A good end with the usual metrics."""
+    """Return the successful end of a task with the usual metrics."""
     return fact_pb2.TaskEnded(
         stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1", host="host-0001",
         launched_ms=1, finished_ms=1 + task % 9000, duration_ms=task % 9000, outcome="success", has_metrics=True,
@@ -138,7 +139,7 @@ def ended(stage: int, task: int) -> fact_pb2.TaskEnded:
 
 
 def progress(stage: int, task: int) -> fact_pb2.TaskProgress:
-    """Where a running task stands."""
+    """Return the progress of a running task."""
     return fact_pb2.TaskProgress(
         stage_id=stage, stage_attempt=0, task_id=task, task_index=task, executor_id="1", host="host-0001",
         age_ms=task % 5000, stalled_ms=0, cpu_ns=5, input_bytes=task,
@@ -146,7 +147,7 @@ def progress(stage: int, task: int) -> fact_pb2.TaskProgress:
 
 
 def measure_cpu(settings: Settings, short: int, long: int) -> None:
-    """Print CPU microseconds a fact of reading alone and of the whole job."""
+    """Print the CPU per fact of only reading it, and of the whole job, in us."""
     settings = replace(settings, topic_prefix="bench-cpu")
     ensure_cpu_topics(settings)
     ends = write(settings, short, long)
@@ -163,21 +164,21 @@ def measure_cpu(settings: Settings, short: int, long: int) -> None:
 
 
 def ensure_cpu_topics(settings: Settings) -> None:
-    """Facts carry the time that we give them, so that a window holds what it would hold at the real rate."""
+    """Create topics with the timestamps of the producer, so that windows have as many facts as at the real rate."""
     stamps = {"facts": "CreateTime", "live": "LogAppendTime", "dead-letters": "LogAppendTime"}
     admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap})
-    made = admin.create_topics(
+    created = admin.create_topics(
         [
             NewTopic(f"{settings.topic_prefix}.{name}", 2, config={"message.timestamp.type": stamp})
             for name, stamp in stamps.items()
         ]
     )
-    for future in made.values():
+    for future in created.values():
         future.result(30)
 
 
 def write(settings: Settings, short: int, long: int) -> dict[int, list[int]]:
-    """Write the facts; gives the partitions' end offsets after each of the two numbers."""
+    """Write the facts, and return the end offsets of the partitions after ``short`` and ``long`` facts."""
     topic, now_ms = f"{settings.topic_prefix}.facts", int(time.time() * 1000)
     producer = Producer(
         {
@@ -209,7 +210,7 @@ def write(settings: Settings, short: int, long: int) -> dict[int, list[int]]:
 
 
 def end_offsets(settings: Settings, topic: str) -> list[int]:
-    """End offset of each of the two partitions."""
+    """Return the end offset of each of the two partitions."""
     consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "bench"})
     try:
         return [consumer.get_watermark_offsets(TopicPartition(topic, number))[1] for number in range(2)]
@@ -218,7 +219,7 @@ def end_offsets(settings: Settings, topic: str) -> list[int]:
 
 
 def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple[float, float, int]:
-    """Run a bounded job to its end; gives the JVM's CPU seconds, wall seconds and resident megabytes."""
+    """Run a bounded job to its end, and return the JVM's CPU seconds, wall seconds and resident megabytes."""
     before, began = jvm_seconds(), time.monotonic()
     _, tables = table_environment(name, settings, **{"restart-strategy.type": "none"})
     bounds = ";".join(f"partition:{number},offset:{end}" for number, end in enumerate(ends))
@@ -229,13 +230,13 @@ def run_case(settings: Settings, case: str, ends: list[int], name: str) -> tuple
 
 
 def bounded(text: str, bounds: str) -> str:
-    """The table with an end."""
+    """Return the table's SQL with end offsets."""
     end = f"'scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = '{bounds}',\n"
     return text.replace("'value.format' = 'sparkfuse-fact'", f"{end}  'value.format' = 'sparkfuse-fact'")
 
 
 def floor(tables: Any, settings: Settings, bounds: str) -> Any:
-    """Read, decode a few columns, filter, and drop: what any consumer in Flink costs."""
+    """Define a job that reads, decodes a few columns, filters and drops: the minimum cost of a Flink consumer."""
     text = windows.statement("facts", settings)
     options = text[text.index(") WITH (") :]
     tables.execute_sql(bounded(FLOOR_COLUMNS + "\n" + options, bounds))
@@ -252,12 +253,12 @@ def floor(tables: Any, settings: Settings, bounds: str) -> Any:
 
 
 def whole(tables: Any, settings: Settings, bounds: str) -> Any:
-    """The job as it is, with an end to its facts."""
+    """Define the whole job with end offsets."""
     return windows.define(tables, settings, lambda name, given: bounded(windows.statement(name, given), bounds))
 
 
 def java() -> psutil.Process | None:
-    """The JVM that runs Flink for us, not the broker's."""
+    """Return the JVM that runs Flink; None if there is none."""
     for child in psutil.Process().children(recursive=True):
         if child.name() == "java" and any("-Dsparkfuse.job=" in part for part in child.cmdline()):
             return child
@@ -265,27 +266,27 @@ def java() -> psutil.Process | None:
 
 
 def jvm_seconds() -> float:
-    """CPU seconds of the JVM so far."""
+    """Return the CPU time of the JVM so far, in seconds."""
     jvm = java()
     return sum(jvm.cpu_times()[:2]) if jvm else 0.0
 
 
 def measure_latency(settings: Settings, seconds: int) -> None:
-    """Print how long after its window's end a row is on the topic live, by the broker's clock."""
+    """Print the delay from the end of a window to its rows in the topic live, by the broker's clock."""
     settings = replace(settings, topic_prefix="bench-latency")
     with running_job(settings):
         delays = delays_of_rows(settings, seconds)
     marks = statistics.quantiles(delays, n=20)
     print(
-        f"latency beyond the window's end: p50 {statistics.median(delays):.0f} ms, p95 {marks[18]:.0f} ms, "
-        f"longest {max(delays):.0f} ms, {len(delays)} rows, load {os.getloadavg()[0]:.1f}",
+        f"delay after the end of the window: p50 {statistics.median(delays):.0f} ms, p95 {marks[18]:.0f} ms, "
+        f"max {max(delays):.0f} ms, {len(delays)} rows, load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
 
 
 @contextlib.contextmanager
 def running_job(settings: Settings, jvm_args: str | None = None) -> Iterator[int]:
-    """The job as a process of its own, on topics of its own; gives its process id. ``jvm_args`` else as users' jobs."""
+    """Run the job as a process on its own topics, and yield its process id; ``jvm_args`` replaces the default."""
     ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
     environment = {
         "SPARKFUSE_HOME": str(settings.home / settings.topic_prefix),
@@ -304,7 +305,7 @@ def running_job(settings: Settings, jvm_args: str | None = None) -> Iterator[int
 
 
 def measure_silence(settings: Settings, applications: int) -> None:
-    """Print the CPU of the job while only its clock speaks: without applications, and with so many silent ones."""
+    """Print the CPU of the job while only ticks arrive, without applications and with silent ones."""
     settings = replace(settings, topic_prefix="bench-silence")
     with running_job(settings):
         consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "silence"})
@@ -323,7 +324,7 @@ def measure_silence(settings: Settings, applications: int) -> None:
 
 
 def begin_silent(settings: Settings, count: int) -> None:
-    """Applications that start a job and are heard no more."""
+    """Send applications that start a job and are silent from then on."""
     producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "partitioner": "murmur2_random"})
     for number in range(count):
         fact = fact_pb2.Fact(
@@ -338,20 +339,20 @@ def begin_silent(settings: Settings, count: int) -> None:
 
 
 def quiet_rows(consumer: Consumer, silent: int, windows: int) -> tuple[int, float]:
-    """Wait until so many windows passed in which all silent applications were told; gives rows of them and seconds."""
-    told: dict[int, int] = defaultdict(int)
+    """Wait for windows with rows of all silent applications, and return the number of rows and seconds."""
+    rows_of: dict[int, int] = defaultdict(int)
     began = time.monotonic()
-    while sum(count >= max(1, silent) for count in told.values()) < windows:
+    while sum(count >= max(1, silent) for count in rows_of.values()) < windows:
         if time.monotonic() - began > 60 + 20 * windows:
-            raise SystemExit(f"{silent} silent applications were not told in {windows} windows")
+            raise SystemExit(f"{silent} silent applications had no rows in {windows} windows")
         for message in consumer.consume(5000, timeout=0.2):
             row = live_pb2.LiveRow.FromString(message.value())
-            told[row.window_end_ms] += row.view == ("app_live" if silent else "tick")
-    return sum(told.values()), time.monotonic() - began
+            rows_of[row.window_end_ms] += row.view == ("app_live" if silent else "tick")
+    return sum(rows_of.values()), time.monotonic() - began
 
 
 def delays_of_rows(settings: Settings, seconds: int) -> list[float]:
-    """Feed 500 facts a second and collect the delay of every row but those of the first windows."""
+    """Send 500 facts a second, and return the delay of each row after the first windows, in ms."""
     consumer = Consumer({"bootstrap.servers": settings.kafka_bootstrap, "group.id": "latency"})
     consumer.assign([TopicPartition(f"{settings.topic_prefix}.live", number, 0) for number in range(2)])
     producer = Producer({"bootstrap.servers": settings.kafka_bootstrap, "partitioner": "murmur2_random"})

@@ -1,7 +1,7 @@
-"""A fleet of running applications as facts, drawn from real runs: a stage here is a stage that ran.
+"""Generates the facts of many running applications from the stages of real event logs.
 
-Each stage is drawn from those of real event logs, its tasks from that stage's own, so that sizes, skew and bytes keep
-the distributions that they had. Only time is stretched, by one factor for all, to the length that tasks shall have.
+Each stage is drawn from the real stages, and its tasks from the tasks of that stage, so that sizes, skew and bytes keep
+their distributions. Durations are multiplied by one factor, which gives tasks the requested mean duration.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from sparkfuse_collectors.facts.record import BULK, RESERVED, Encoder, News, Ori
 from sparkfuse_contracts.generated import fact_pb2
 from tests.oracle.containers import unpack
 
-# How often an executor tells how it and its tasks stand.
+# Interval of executor samples and task progress.
 SAMPLE_MS = 5_000
-# A stage of a real run may have thousands of tasks; here it must end soon after its application begins no more.
-MOST_TASKS = 20
+# Limit of tasks per stage: a stage must end soon after its application starts no new ones.
+MAX_TASKS = 20
 EXECUTORS, HOSTS = 4, 120
 LIFE_MS = (240_000, 720_000)
-# Of twenty stages the longest takes minutes more than the others, so an application is long about to end. That may be
-# no more than the rest of this share.
-LEAST_OPEN = 0.6
+# The longest of twenty stages takes minutes longer than the others, so applications take long to end. At least this
+# share of them must be starting new stages.
+MIN_OPEN_SHARE = 0.6
 _MOVING = (
     "cpu_ns", "memory_spilled_bytes", "disk_spilled_bytes", "input_bytes", "input_records", "output_bytes",
     "output_records", "shuffle_read_records", "shuffle_write_bytes", "shuffle_write_records",
@@ -45,7 +45,7 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True)
 class RealStage:
-    """A stage of a real run: how it began, and the ends of its good tasks."""
+    """A stage of a real run: its start, and the ends of its succeeded tasks."""
 
     started: fact_pb2.StageStarted
     tasks: Sequence[fact_pb2.TaskEnded]
@@ -53,7 +53,7 @@ class RealStage:
 
 @dataclass(frozen=True)
 class Shape:
-    """How big the fleet is. ``task_ms`` is the mean length that tasks shall have, over all stages."""
+    """The size of the fleet. ``task_ms`` is the mean duration of tasks over all stages."""
 
     applications: int
     stages: int
@@ -62,35 +62,35 @@ class Shape:
 
 
 def real_stages(logs: Sequence[Path]) -> list[RealStage]:
-    """The stages of real runs that have a good task with metrics."""
+    """Return the stages of real runs that have a succeeded task with metrics."""
     found: dict[tuple[int, int, int], tuple[fact_pb2.StageStarted, list[fact_pb2.TaskEnded]]] = {}
     for number, log in enumerate(logs):
         facts = ApplicationFacts()
         for line in unpack(log.read_bytes()).data.splitlines():
             event = orjson.loads(line)
             for news in facts.feed(str(event["Event"]).removeprefix("SparkListener"), event):
-                told = news.message
+                message = news.message
                 if news.kind == "stage_started":
-                    found[number, told.stage_id, told.stage_attempt] = (told, [])
-                elif news.kind == "task_ended" and told.outcome == "success" and told.has_metrics:
-                    found[number, told.stage_id, told.stage_attempt][1].append(told)
+                    found[number, message.stage_id, message.stage_attempt] = (message, [])
+                elif news.kind == "task_ended" and message.outcome == "success" and message.has_metrics:
+                    found[number, message.stage_id, message.stage_attempt][1].append(message)
     return [RealStage(started, tasks) for started, tasks in found.values() if tasks]
 
 
 @dataclass
 class _Running:
-    """A stage that runs: which real one it is like, and how many of its tasks began and ended."""
+    """A running stage: its real stage, and how many of its tasks started and ended."""
 
     stage_id: int
-    like: RealStage
+    real: RealStage
     tasks: int
-    begun: int = 0
+    started: int = 0
     ended: int = 0
 
 
 @dataclass
 class _Task:
-    """A task that runs: its end as it will be told, when it began, and where."""
+    """A running task: the fact of its end, its start and its executor."""
 
     end: fact_pb2.TaskEnded
     began_ms: int
@@ -99,7 +99,7 @@ class _Task:
 
 @dataclass(eq=False)
 class _Application:
-    """One run of an application of the fleet; ``goes_on`` until its time is over."""
+    """One run of an application; it starts new stages while ``open``."""
 
     name: str
     app_id: str
@@ -114,15 +114,15 @@ class _Application:
     next_stage: int = 0
     next_task: int = 0
     gc_ms: list[int] = field(default_factory=lambda: [0] * EXECUTORS)
-    goes_on: bool = True
+    open: bool = True
 
 
 class Fleet:
-    """Applications that run side by side: always as many as asked for, and as many running stages in all.
+    """A constant number of parallel applications with a constant total of running stages.
 
-    One whose time is over begins no more stages, unless too many do so already, and ends with its last one; then its
-    job's next run begins. Each stage that ends is followed by another in the application that has fewest of those that
-    go on. Time is what ``until`` is given, in ms since the epoch; the same seed and times make the same facts.
+    An application whose time is over starts no new stages, unless too few others do, and ends with its last stage. Then
+    the next run of its job starts. Each stage that ends is replaced by one in the open application with the fewest
+    stages. ``until`` sets the time [ms since epoch]; the same seed and times give the same facts.
     """
 
     def __init__(self, stages: Sequence[RealStage], shape: Shape, seed: int, began_ms: int, ramp_ms: int) -> None:
@@ -132,29 +132,29 @@ class Fleet:
         self._order = 0
         self._runs = 0
         self._open: list[_Application] = []
-        self._least_open = max(1.0, LEAST_OPEN * shape.applications)
+        self._min_open = max(1.0, MIN_OPEN_SHARE * shape.applications)
         for number in range(shape.applications):
-            self._at(began_ms + ramp_ms * number // shape.applications, self._begin(job_name(number)))
+            self._at(began_ms + ramp_ms * number // shape.applications, self._begin_application(job_name(number)))
 
     def until(self, now_ms: int) -> Iterator[Sent]:
-        """All that happens up to this time, in its order."""
+        """Yield all facts up to this time, in order."""
         while self._due and self._due[0][0] <= now_ms:
-            at_ms, _, happen = heapq.heappop(self._due)
-            yield from happen(at_ms)
+            at_ms, _, action = heapq.heappop(self._due)
+            yield from action(at_ms)
 
-    def _at(self, at_ms: int, happen: Callable[[int], Iterator[Sent]]) -> None:
+    def _at(self, at_ms: int, action: Callable[[int], Iterator[Sent]]) -> None:
         self._order += 1
-        heapq.heappush(self._due, (at_ms, self._order, happen))
+        heapq.heappush(self._due, (at_ms, self._order, action))
 
-    def _begin(self, name: str) -> Callable[[int], Iterator[Sent]]:
-        def happen(now_ms: int) -> Iterator[Sent]:
+    def _begin_application(self, name: str) -> Callable[[int], Iterator[Sent]]:
+        def action(now_ms: int) -> Iterator[Sent]:
             app = self._application(name, now_ms)
             self._open.append(app)
             yield from self._start(app, now_ms)
             for _ in range(self._shape.stages):
                 yield from self._begin_stage(app, now_ms)
 
-        return happen
+        return action
 
     def _application(self, name: str, now_ms: int) -> _Application:
         self._runs += 1
@@ -171,16 +171,16 @@ class Fleet:
         )  # fmt: skip
 
     def _start(self, app: _Application, now_ms: int) -> Iterator[Sent]:
-        """The application and its executors begin, without a stage yet."""
-        yield self._tell(app, now_ms, "application_started", fact_pb2.ApplicationStarted(name=app.name))
+        """Start the application and its executors, without a stage."""
+        yield self._fact(app, now_ms, "application_started", fact_pb2.ApplicationStarted(name=app.name))
         for number, host in enumerate(app.hosts):
             cores = self._shape.stages * self._shape.slots // EXECUTORS
             added = fact_pb2.ExecutorAdded(executor_id=str(number), host=host, cores=cores, added_ms=now_ms)
-            yield self._tell(app, now_ms, "executor_added", added)
+            yield self._fact(app, now_ms, "executor_added", added)
             self._at(now_ms + self._random.randrange(SAMPLE_MS), self._sample(app, number))
 
-    def _tell(self, app: _Application, at_ms: int, kind: str, message: object, executor: int = -1) -> Sent:
-        """The next fact of the application's driver, or of one of its executors."""
+    def _fact(self, app: _Application, at_ms: int, kind: str, message: object, executor: int = -1) -> Sent:
+        """Return the next fact of the driver or of one executor."""
         lane = BULK if kind in {"task_started", "task_progress", "executor_sample"} else RESERVED
         number = app.numbers[executor, lane]
         app.numbers[executor, lane] = number + 1
@@ -188,20 +188,20 @@ class Fleet:
         return Sent(app.app_id, encoder.record(News(lane, at_ms, kind, f"{lane}{number}", message), number))
 
     def _begin_stage(self, app: _Application, now_ms: int) -> Iterator[Sent]:
-        like = self._random.choice(self._stages)
+        real = self._random.choice(self._stages)
         stage_id = app.next_stage
         app.next_stage += 1
-        stage = _Running(stage_id, like, min(MOST_TASKS, max(1, like.started.num_tasks)))
+        stage = _Running(stage_id, real, min(MAX_TASKS, max(1, real.started.num_tasks)))
         app.running[stage_id] = stage
         job = fact_pb2.JobStarted(job_id=stage_id, submitted_ms=now_ms, stage_ids=[stage_id])
         started = fact_pb2.StageStarted()
-        started.CopyFrom(like.started)
+        started.CopyFrom(real.started)
         started.stage_id, started.stage_attempt, started.num_tasks = stage_id, 0, stage.tasks
         started.submitted_ms, started.job_id = now_ms, stage_id
         started.ClearField("parent_stage_ids")
         started.ClearField("sql_execution_id")
-        yield self._tell(app, now_ms, "job_started", job)
-        yield self._tell(app, now_ms, "stage_started", started)
+        yield self._fact(app, now_ms, "job_started", job)
+        yield self._fact(app, now_ms, "stage_started", started)
         for _ in range(min(self._shape.slots, stage.tasks)):
             yield from self._begin_task(app, stage, now_ms)
 
@@ -209,37 +209,37 @@ class Fleet:
         task_id, executor = app.next_task, app.next_task % EXECUTORS
         app.next_task += 1
         end = fact_pb2.TaskEnded()
-        end.CopyFrom(self._random.choice(stage.like.tasks))
+        end.CopyFrom(self._random.choice(stage.real.tasks))
         length_ms = max(1, int(end.duration_ms * self._stretch))
-        # What took time is stretched with it.
+        # All durations are multiplied by the same factor.
         end.run_ms, end.cpu_ns = int(end.run_ms * self._stretch), int(end.cpu_ns * self._stretch)
         end.gc_ms = int(end.gc_ms * self._stretch)
-        end.stage_id, end.stage_attempt, end.task_id, end.task_index = stage.stage_id, 0, task_id, stage.begun
+        end.stage_id, end.stage_attempt, end.task_id, end.task_index = stage.stage_id, 0, task_id, stage.started
         end.executor_id, end.host = str(executor), app.hosts[executor]
         end.launched_ms, end.finished_ms, end.duration_ms = now_ms, now_ms + length_ms, length_ms
-        stage.begun += 1
+        stage.started += 1
         app.tasks[executor][task_id] = _Task(end, now_ms, executor)
         started = fact_pb2.TaskStarted(
             stage_id=stage.stage_id, stage_attempt=0, task_id=task_id, task_index=end.task_index, task_attempt=0,
             executor_id=end.executor_id, host=end.host, launched_ms=now_ms,
         )  # fmt: skip
-        yield self._tell(app, now_ms, "task_started", started)
+        yield self._fact(app, now_ms, "task_started", started)
         self._at(now_ms + length_ms, self._end_task(app, stage, task_id, executor))
 
     def _end_task(
         self, app: _Application, stage: _Running, task_id: int, executor: int
     ) -> Callable[[int], Iterator[Sent]]:
-        def happen(now_ms: int) -> Iterator[Sent]:
+        def action(now_ms: int) -> Iterator[Sent]:
             task = app.tasks[executor].pop(task_id)
             app.gc_ms[executor] += task.end.gc_ms
             stage.ended += 1
-            yield self._tell(app, now_ms, "task_ended", task.end)
-            if stage.begun < stage.tasks:
+            yield self._fact(app, now_ms, "task_ended", task.end)
+            if stage.started < stage.tasks:
                 yield from self._begin_task(app, stage, now_ms)
             elif stage.ended == stage.tasks:
                 yield from self._end_stage(app, stage, now_ms)
 
-        return happen
+        return action
 
     def _end_stage(self, app: _Application, stage: _Running, now_ms: int) -> Iterator[Sent]:
         del app.running[stage.stage_id]
@@ -247,22 +247,22 @@ class Fleet:
             stage_id=stage.stage_id, stage_attempt=0, num_tasks=stage.tasks, completed_ms=now_ms, succeeded=True
         )
         job = fact_pb2.JobEnded(job_id=stage.stage_id, completed_ms=now_ms, succeeded=True)
-        yield self._tell(app, now_ms, "stage_ended", ended)
-        yield self._tell(app, now_ms, "job_ended", job)
-        if now_ms >= app.ends_ms and app.goes_on and len(self._open) > self._least_open:
-            app.goes_on = False
+        yield self._fact(app, now_ms, "stage_ended", ended)
+        yield self._fact(app, now_ms, "job_ended", job)
+        if now_ms >= app.ends_ms and app.open and len(self._open) > self._min_open:
+            app.open = False
             self._open.remove(app)
-        if not app.goes_on and not app.running:
+        if not app.open and not app.running:
             over = fact_pb2.ApplicationEnded(ended_ms=now_ms, succeeded_jobs=app.next_stage, failed_jobs=0)
-            yield self._tell(app, now_ms, "application_ended", over)
+            yield self._fact(app, now_ms, "application_ended", over)
             following = self._application(app.name, now_ms)
             self._open.append(following)
             yield from self._start(following, now_ms)
         yield from self._begin_stage(min(self._open, key=lambda each: len(each.running)), now_ms)
 
     def _sample(self, app: _Application, executor: int) -> Callable[[int], Iterator[Sent]]:
-        def happen(now_ms: int) -> Iterator[Sent]:
-            if not app.goes_on and not app.running:
+        def action(now_ms: int) -> Iterator[Sent]:
+            if not app.open and not app.running:
                 return
             tasks = app.tasks[executor]
             heap = self._random.randint(1 << 29, 3 << 29)
@@ -271,27 +271,27 @@ class Fleet:
                 heap_max_bytes=1 << 32, gc_ms=app.gc_ms[executor], gc_delta_ms=self._random.randrange(100),
                 rss_bytes=heap + (1 << 29), running_tasks=len(tasks),
             )  # fmt: skip
-            yield self._tell(app, now_ms, "executor_sample", sample, executor)
+            yield self._fact(app, now_ms, "executor_sample", sample, executor)
             for task in tasks.values():
-                yield self._tell(app, now_ms, "task_progress", _progress(task, now_ms), executor)
+                yield self._fact(app, now_ms, "task_progress", _progress(task, now_ms), executor)
             self._at(now_ms + SAMPLE_MS, self._sample(app, executor))
 
-        return happen
+        return action
 
 
 def stretch(stages: Sequence[RealStage], shape: Shape) -> float:
-    """By what factor tasks are longer than the real ones."""
+    """Return the factor between the durations of tasks here and in the real runs."""
     lengths = [sum(task.duration_ms for task in each.tasks) / len(each.tasks) for each in stages]
     return shape.task_ms / max(1.0, sum(lengths) / len(lengths))
 
 
 def job_name(number: int) -> str:
-    """A name of letters: a number is no part of a job's name, and all would be runs of one job."""
+    """Return a name of letters, because digits are removed from job keys and all would be one job."""
     return "fleet-" + "".join(chr(ord("k") + int(digit)) for digit in f"{number:04d}")
 
 
 def _progress(task: _Task, now_ms: int) -> fact_pb2.TaskProgress:
-    """Where a task stands that gets on evenly."""
+    """Return the progress of a task that proceeds at a constant rate."""
     end = task.end
     done = (now_ms - task.began_ms) / end.duration_ms
     progress = fact_pb2.TaskProgress(

@@ -1,7 +1,7 @@
-"""What earlier runs of the fleet's jobs would have taught: jobs that are known cost more than new ones.
+"""Generates baselines of earlier runs of the fleet's jobs, because jobs with baselines cost more than new ones.
 
-Each stage has samples drawn as the fleet draws its stages, from the tasks of the real stage that it is like; the whole
-of a job has none, for how many stages a run has is drawn anew each time.
+The samples of a stage are drawn from the tasks of its real stage, as in the fleet. Jobs as a whole have no samples,
+because the number of stages of a run is random.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from sparkfuse_contracts.generated.fact_pb2 import TaskEnded
 from sparkfuse_rules.knowledge.identity import identify
 from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
 from sparkfuse_stream_jobs.detect.state.run_state import StageState
-from tests.bench.fleet import MOST_TASKS, RealStage, Shape, job_name, stretch
+from tests.bench.fleet import MAX_TASKS, RealStage, Shape, job_name, stretch
 
-# Samples that the jobs share, each in an order of its own: to draw tasks for every job would take minutes.
+# Size of the pool of samples that all jobs share; drawing tasks for each job would take minutes.
 POOL = 200
 HOUR_MS = 3_600_000
 
 
 @dataclass
 class _OneStage:
-    """A run that has this stage alone."""
+    """A run with only this stage."""
 
     stage: StageState
 
@@ -38,25 +38,25 @@ class _OneStage:
         self.stage = replace(self.stage, fingerprint=fingerprint)
 
 
-def fingerprint(like: RealStage) -> str:
-    """That of a stage of the fleet, which has neither parents nor a query."""
-    started = like.started
+def fingerprint(real: RealStage) -> str:
+    """Return the fingerprint of a stage of the fleet, which has neither parents nor a query."""
+    started = real.started
     depth = started.depth if started.HasField("depth") else None
     stage = StageState(start_seen=True, name=started.name, scope_names=tuple(started.scope_names), depth=depth)
     return fingerprint_in_run(0, started.name, _OneStage(stage))
 
 
 def baselines(stages: Sequence[RealStage], shape: Shape, runs: int, seed: int, now_ms: int) -> Iterator[Baseline]:
-    """The baseline of each stage of each job after so many runs, one an hour, the last of them an hour ago."""
-    chance, longer = random.Random(seed), stretch(stages, shape)
+    """Yield the baseline of each stage of each job after ``runs`` runs, one per hour until an hour ago."""
+    generator, factor = random.Random(seed), stretch(stages, shape)
     pools: dict[str, tuple[str, list[BaselineSample]]] = {}
-    for like in stages:
-        name, pool = pools.setdefault(fingerprint(like), (like.started.name, []))
-        pool.extend(_sample(like, shape.slots, longer, chance) for _ in range(POOL))
+    for real in stages:
+        name, pool = pools.setdefault(fingerprint(real), (real.started.name, []))
+        pool.extend(_sample(real, shape.slots, factor, generator) for _ in range(POOL))
     for number in range(shape.applications):
         job = identify({}, job_name(number), "", 0, 0).job_key
         for stage, (name, pool) in pools.items():
-            samples = [BaselineSample.FromString(each.SerializeToString()) for each in chance.sample(pool, runs)]
+            samples = [BaselineSample.FromString(each.SerializeToString()) for each in generator.sample(pool, runs)]
             for age, sample in enumerate(reversed(samples), start=1):
                 sample.run_key, sample.learned_ms = f"{job}-{runs - age}", now_ms - age * HOUR_MS
             yield Baseline(
@@ -65,16 +65,16 @@ def baselines(stages: Sequence[RealStage], shape: Shape, runs: int, seed: int, n
             )  # fmt: skip
 
 
-def _sample(like: RealStage, slots: int, longer: float, chance: random.Random) -> BaselineSample:
-    count = min(MOST_TASKS, max(1, like.started.num_tasks))
-    tasks: list[TaskEnded] = chance.choices(like.tasks, k=count)
+def _sample(real: RealStage, slots: int, factor: float, generator: random.Random) -> BaselineSample:
+    count = min(MAX_TASKS, max(1, real.started.num_tasks))
+    tasks: list[TaskEnded] = generator.choices(real.tasks, k=count)
     busy = [0.0] * slots
     for task in tasks:
         free = busy.index(min(busy))
-        busy[free] += max(1.0, task.duration_ms * longer)
+        busy[free] += max(1.0, task.duration_ms * factor)
     return BaselineSample(
         wall_ms=int(max(busy)),
-        cpu_ms=int(sum(task.cpu_ns for task in tasks) * longer / 1e6),
+        cpu_ms=int(sum(task.cpu_ns for task in tasks) * factor / 1e6),
         work_bytes=sum(task.input_bytes + task.shuffle_read_bytes for task in tasks),
         work_records=sum(task.input_records + task.shuffle_read_records for task in tasks),
         num_tasks=count,

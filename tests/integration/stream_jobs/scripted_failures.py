@@ -1,4 +1,4 @@
-"""The application `troubles`: failed tasks, a silent executor, and tasks and processes that outlive their stage or end.
+"""The application `failures`: failed tasks, a silent executor, and tasks and processes that outlive their stage or end.
 
 Its facts go to the partition of `orders`, so that the other partition is idle.
 """
@@ -21,13 +21,13 @@ class FailingApplication:
     """An application on YARN with failed tasks, a silent executor, and a task that outlives its stage."""
 
     def __init__(self, bootstrap: str, topic: str, seen: Seen) -> None:
-        self._app = ScriptedApplication(bootstrap, topic, "troubles", int(time.time() * 1000) - CLOCK_OFFSET_MS)
+        self._app = ScriptedApplication(bootstrap, topic, "failures", int(time.time() * 1000) - CLOCK_OFFSET_MS)
         self._seen = seen
 
     def begin(self) -> None:
         """Both executors sample; a fetch fails, an executor is lost with two tasks, one task runs, the stage ends."""
         app, zero = self._app, self._app.start_ms
-        app.send_fact("application_started", name="troubles", master="yarn")
+        app.send_fact("application_started", name="failures", master="yarn")
         app.send_fact(
             "resource_profile_added", profile_id=0, executor_memory_bytes=1 << 30, pyspark_memory_bytes=1 << 20
         )
@@ -43,7 +43,7 @@ class FailingApplication:
         self._fails(2, "ExecutorLostFailure", failure_reason="\u00e9" * 5000)
         app.send_fact("stage_ended", **STAGE, num_tasks=4, submitted_ms=zero, completed_ms=zero + 9, succeeded=False)
         app.flush()
-        self._seen.wait_for("troubles", "stage_live", lambda row: row.stage.status == "failed")
+        self._seen.wait_for("failures", "stage_live", lambda row: row.stage.status == "failed")
 
     def end(self) -> None:
         """The last task keeps running and one executor becomes silent; the application ends, the other stays active."""
@@ -53,14 +53,14 @@ class FailingApplication:
             age_ms=9000, stalled_ms=0, activity="moving",
         )  # fmt: skip
         self._app.flush()
-        self._seen.wait_for("troubles", "task_live", lambda row: True)
+        self._seen.wait_for("failures", "task_live", lambda row: True)
         self._app.send_fact("job_ended", job_id=1, succeeded=False)
         self._app.send_fact("application_ended", ended_ms=self._app.start_ms + 99)
         self._app.flush()
-        self._seen.wait_for("troubles", "application_ended", lambda row: True)
+        self._seen.wait_for("failures", "application_ended", lambda row: True)
         self._sample("1", heap_used_bytes=4)
         self._app.flush()
-        self._seen.wait_for("troubles", "app_live", lambda row: row.application.outlived_ms > 0)
+        self._seen.wait_for("failures", "app_live", lambda row: row.application.outlived_ms > 0)
 
     def _sample(self, number: str, **gauges: Any) -> None:
         self._app.send_fact(

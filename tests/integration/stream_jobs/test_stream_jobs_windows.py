@@ -265,9 +265,9 @@ def test_completeness_counts_missing_facts(seen: Seen) -> None:
 
 def test_failures_have_one_row_per_class(seen: Seen) -> None:
     """A row has the number of failures, the hosts and the last text; a failed fetch names the remote side."""
-    last = {row.failure.failure_class: row.failure for row in seen.of("troubles", "failure_live")}
+    last = {row.failure.failure_class: row.failure for row in seen.of("failures", "failure_live")}
     fetch, lost = last["FetchFailed"], last["ExecutorLostFailure"]
-    stage = seen.of("troubles", "stage_live")[-1].stage
+    stage = seen.of("failures", "stage_live")[-1].stage
     disk = seen.of("orders", "failure_live")[-1].failure
 
     assert values(fetch) == {
@@ -286,7 +286,7 @@ def test_failures_have_one_row_per_class(seen: Seen) -> None:
 
 def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
     """While its application is active, the last gauges are repeated with the time since; not after its end."""
-    rows = seen.of("troubles", "executor_live")
+    rows = seen.of("failures", "executor_live")
     first, silent = rows[0], next(row for row in rows if row.executor.executor_id == "2" and row.executor.silent_ms > 0)
     of_the_silent = [row.executor for row in rows if row.executor.executor_id == "2"]
 
@@ -306,9 +306,9 @@ def test_silent_executor_repeats_its_last_gauges(seen: Seen) -> None:
 
 def test_outliving_tasks_and_processes_are_reported(seen: Seen) -> None:
     """The time is measured by the broker's clock; the driver's clock is ten minutes behind."""
-    task = seen.of("troubles", "task_live")[-1].task
-    ended = next(row for row in seen.of("troubles", "app_live") if row.application.status != "running")
-    last = next(row for row in seen.of("troubles", "app_live") if row.application.outlived_ms > 0)
+    task = seen.of("failures", "task_live")[-1].task
+    ended = next(row for row in seen.of("failures", "app_live") if row.application.status != "running")
+    last = next(row for row in seen.of("failures", "app_live") if row.application.outlived_ms > 0)
 
     assert (task.task_id, task.outlived_ms % WINDOW_MS) == (3, 0)
     assert 0 < task.outlived_ms < TEN_MINUTES_MS

@@ -116,16 +116,16 @@ class LiveRowReaderTest {
   }
 
   static Stream<Arguments> ends() {
-    byte[] said = row().setTick(Tick.getDefaultInstance()).build().toByteArray();
+    byte[] tick = row().setTick(Tick.getDefaultInstance()).build().toByteArray();
     return Stream.of(
-        Arguments.of("said", said, AT),
+        Arguments.of("present", tick, AT),
         Arguments.of("nothing", null, 0L),
         Arguments.of("junk", new byte[] {(byte) 0xff, (byte) 0xff, 1}, 0L),
-        Arguments.of("cut off", Arrays.copyOf(said, said.length - 1), 0L),
+        Arguments.of("cut off", Arrays.copyOf(tick, tick.length - 1), 0L),
         Arguments.of("no time", row().clearWindowEndMs().build().toByteArray(), 0L),
         Arguments.of("before time", row().setWindowEndMs(-1).build().toByteArray(), 0L),
         Arguments.of(
-            "behind time", row().setWindowEndMs(Long.MAX_VALUE).build().toByteArray(), 0L));
+            "beyond SQL's range", row().setWindowEndMs(Long.MAX_VALUE).build().toByteArray(), 0L));
   }
 
   @ParameterizedTest(name = "{0}")

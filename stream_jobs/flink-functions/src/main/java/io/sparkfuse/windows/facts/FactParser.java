@@ -5,7 +5,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.windows.JobCounters;
 
-/** Parses all fields of a record, of which {@link FactReader} decodes the declared columns only. */
+/** Parses all fields of a record; {@link FactReader} decodes only the declared columns. */
 public final class FactParser {
   private FactParser() {}
 

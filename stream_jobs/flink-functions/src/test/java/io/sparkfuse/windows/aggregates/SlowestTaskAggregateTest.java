@@ -23,7 +23,7 @@ class SlowestTaskAggregateTest {
    */
   @Test
   void isIndependentOfOrder() throws Exception {
-    List<Sample> told =
+    List<Sample> samples =
         new ArrayList<>(
             List.of(
                 new Sample(5, 900L, null, null, "9"),
@@ -34,11 +34,11 @@ class SlowestTaskAggregateTest {
                 new Sample(0, null, 4L, 5L, "4"),
                 new Sample(null, 1_000L, 4L, 5L, "5")));
     for (int round = 0; round < 50; round++) {
-      Collections.shuffle(told, new Random(round));
+      Collections.shuffle(samples, new Random(round));
       SlowestTaskAggregate.Slowest first = function.createAccumulator();
       SlowestTaskAggregate.Slowest second = function.createAccumulator();
-      told.subList(0, 3).forEach(one -> add(first, one));
-      told.subList(3, 7).forEach(one -> add(second, one));
+      samples.subList(0, 3).forEach(one -> add(first, one));
+      samples.subList(3, 7).forEach(one -> add(second, one));
       SlowestTaskAggregate.Slowest whole = saved(first);
       function.merge(whole, List.of(saved(second)));
 

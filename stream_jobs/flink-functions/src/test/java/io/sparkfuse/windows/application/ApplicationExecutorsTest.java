@@ -30,7 +30,7 @@ class ApplicationExecutorsTest {
     List<ExecutorLive> both = Scenario.executors(scenario.pass());
     scenario.sample(sample("1", 11));
     List<ExecutorLive> silent = Scenario.executors(scenario.pass());
-    List<ExecutorLive> nobody = Scenario.executors(scenario.pass());
+    List<ExecutorLive> none = Scenario.executors(scenario.pass());
     scenario.away(720).numbered("driver-1");
     List<ExecutorLive> later = Scenario.executors(scenario.pass());
 
@@ -42,14 +42,16 @@ class ApplicationExecutorsTest {
     assertEquals(20, silent.get(1).getHeapUsedBytes());
     assertEquals(3, silent.get(1).getRunningTasks());
     assertFalse(silent.get(1).hasGcPauseMaxMs(), "a pause is reported once");
-    assertEquals(List.of(), nobody);
+    assertEquals(List.of(), none);
     assertEquals(
         List.of(5000L, 10_000L),
         later.stream().map(ExecutorLive::getSilentMs).toList(),
-        "only windows count in which it could have been heard");
+        "only windows with facts of the application count");
   }
 
-  /** A late fact emits its window again; the clock stands still and no executor becomes silent. */
+  /**
+   * A late fact emits its window again; the clock does not advance and no executor becomes silent.
+   */
   @Test
   void lateFactMakesNoExecutorSilent() throws Exception {
     Scenario scenario = new Scenario().fact(added("1")).sample(sample("1", 10));

@@ -22,9 +22,7 @@ import io.sparkfuse.windows.wire.StageUpdate;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/**
- * What is said when nothing is said: dead drivers, hung jobs, idle sessions, processes that stay.
- */
+/** Dead drivers, stalled jobs, idle sessions, and processes that outlive their application. */
 class ApplicationSilenceTest {
   private static final String DRIVER = "driver-0a";
 
@@ -129,7 +127,7 @@ class ApplicationSilenceTest {
     Scenario scenario = running();
     AppLive end = scenario.numbered(DRIVER).fact(ended()).passForApplication();
     AppLive last = null;
-    // Longer than the grace of an application: what speaks is not forgotten.
+    // Longer than the grace period of an application; an active one is kept.
     for (int window = 0; window < 720; window++) {
       last = scenario.sample(ExecutorSample.newBuilder().setExecutorId("1")).passForApplication();
     }

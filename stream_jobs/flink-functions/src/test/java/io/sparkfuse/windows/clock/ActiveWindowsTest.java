@@ -25,29 +25,29 @@ class ActiveWindowsTest {
   void replayHasTheSameQuietWindows() throws Exception {
     for (int round = 0; round < 200; round++) {
       Random random = new Random(round);
-      List<Integer> heard = new ArrayList<>();
+      List<Integer> active = new ArrayList<>();
       for (int window = 1; window < 60; window++) {
         if (random.nextInt(3) == 0) {
-          heard.add(window);
+          active.add(window);
         }
       }
 
-      assertEquals(quiet(heard, new Random(0), 1), quiet(heard, random, 20), heard.toString());
+      assertEquals(quiet(active, new Random(0), 1), quiet(active, random, 20), active.toString());
     }
   }
 
   /** Windows that close; facts of up to {@code ahead} windows arrive before the first closes. */
-  private static List<Integer> quiet(List<Integer> heard, Random random, int ahead)
+  private static List<Integer> quiet(List<Integer> active, Random random, int ahead)
       throws Exception {
     List<Integer> quiet = new ArrayList<>();
     byte[] saved = null;
     Long watermark = null;
     for (int window = 1; window < 60; ) {
       int until = Math.min(59, window + random.nextInt(ahead));
-      for (int fact = window; fact <= until; fact++) {
-        if (heard.contains(fact)) {
+      for (int number = window; number <= until; number++) {
+        if (active.contains(number)) {
           ActiveWindows windows = ActiveWindows.restore(saved, ENVELOPE);
-          windows.addActive(fact * 5000L, watermark);
+          windows.addActive(number * 5000L, watermark);
           saved = windows.save();
         }
       }
@@ -100,7 +100,7 @@ class ActiveWindowsTest {
     ActiveWindows later = ActiveWindows.restore(null, ENVELOPE);
     later.addActive(20_000, null);
 
-    assertTrue(windows.isExpired(DAY_MS + 5000), "silent for a day, though it will speak");
+    assertTrue(windows.isExpired(DAY_MS + 5000), "silent for a day, although facts follow later");
     assertNotNull(windows.dropUntil(DAY_MS + 5000));
     assertFalse(later.isQuiet(10_000), "not there yet");
     assertFalse(later.isExpired(10_000));

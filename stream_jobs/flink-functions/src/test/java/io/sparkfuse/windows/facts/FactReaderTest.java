@@ -171,7 +171,8 @@ class FactReaderTest {
   }
 
   private void assertReason(String reason, byte[] value) {
-    UndecodableException told = assertThrows(UndecodableException.class, () -> reader.read(value));
-    assertEquals(reason, told.getMessage());
+    UndecodableException thrown =
+        assertThrows(UndecodableException.class, () -> reader.read(value));
+    assertEquals(reason, thrown.getMessage());
   }
 }
