@@ -1,4 +1,4 @@
-"""Runs the cases that a rule file carries, on whichever engine answers the SQL."""
+"""Run the test cases of rule files on any of the three SQL engines."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sparkfuse_rules.compiler import columns, severity_sql
 from sparkfuse_rules.dialects import Dialect
 from sparkfuse_rules.rule import QUIET, Case, Rule, Value
 
-# Answers one statement that gives rows (place, severity or NULL), in any order.
-Answer = Callable[[str], Iterable[tuple[int, str | None]]]
+# Runs one SQL statement and returns its rows (number, severity or NULL), in any order.
+RunSql = Callable[[str], Iterable[tuple[int, str | None]]]
 _SQL_TYPES = {"int32": "INT", "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN"}
-# Stands for NULL where a table of texts cannot hold it; no case gives a text like it.
+# Represents NULL in a table of texts; no case contains this character.
 _ABSENT = "\N{SYMBOL FOR NULL}"
 _CLICKHOUSE_TYPES = {"int32": "Int32", "int64": "Int64", "double": "Float64", "string": "String", "bool": "Bool"}
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What a case gave; ``actual`` and the case's expectation are a severity or quiet."""
+    """The result of one case: ``actual`` is a severity or quiet."""
 
     rule: Rule
     case: Case
@@ -29,53 +29,55 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the rule answered as its case says."""
+        """Whether the result is the one that the case expects."""
         return self.actual == self.case.expect
 
 
-def run_cases(rules: Iterable[Rule], dialect: Dialect, answer: Answer) -> tuple[CaseResult, ...]:
-    """Run every case of ``rules`` in one statement, so that engines that are slow to start are asked once."""
-    asked = [(rule, case) for rule in rules for case in rule.cases]
-    if not asked:
+def run_cases(rules: Iterable[Rule], dialect: Dialect, run_sql: RunSql) -> tuple[CaseResult, ...]:
+    """Run every case of ``rules`` in one statement, because some engines are slow to start a query."""
+    cases = [(rule, case) for rule in rules for case in rule.cases]
+    if not cases:
         return ()
-    actual = dict(answer(cases_sql(asked, dialect)))
-    return tuple(CaseResult(rule, case, actual[place] or QUIET) for place, (rule, case) in enumerate(asked))
+    severities = dict(run_sql(cases_sql(cases, dialect)))
+    return tuple(CaseResult(rule, case, severities[number] or QUIET) for number, (rule, case) in enumerate(cases))
 
 
-def cases_sql(asked: Sequence[tuple[Rule, Case]], dialect: Dialect) -> str:
-    """The statement that asks all cases: one row (place, severity) for each, NULL being quiet."""
-    views: dict[str, list[_Asked]] = {}
-    for place, (rule, case) in enumerate(asked):
+def cases_sql(cases: Sequence[tuple[Rule, Case]], dialect: Dialect) -> str:
+    """Return the statement that evaluates all cases: one row (number, severity) each, where NULL means quiet."""
+    views: dict[str, list[_NumberedCase]] = {}
+    for number, (rule, case) in enumerate(cases):
         variant = (rule.id, *case.params.items())
         views.setdefault(rule.view, []).append(
-            _Asked(place, variant, replace(rule.with_params(case.params), variants=()), case)
+            _NumberedCase(number, variant, replace(rule.with_params(case.params), variants=()), case)
         )
     return "\nUNION ALL\n".join(_view_sql(of_view, dialect) for of_view in views.values())
 
 
-class _Asked(NamedTuple):
-    """One case, and which variant of its rule (by the case's params) it asks."""
+class _NumberedCase(NamedTuple):
+    """One case with its number, and the variant of its rule that the params of the case select."""
 
-    place: int
+    number: int
     variant: tuple[object, ...]
     rule: Rule
     case: Case
 
 
-def _view_sql(asked: Sequence[_Asked], dialect: Dialect) -> str:
-    """One statement over one table for all cases of a view: an engine that is slow to plan plans few operators."""
-    rules = {each.variant: each.rule for each in asked}
-    number = {variant: str(place) for place, variant in enumerate(rules)}
+def _view_sql(cases: Sequence[_NumberedCase], dialect: Dialect) -> str:
+    """Return one statement over one table for all cases of a view, because planning many operators is slow."""
+    rules = {each.variant: each.rule for each in cases}
+    variants = {variant: str(number) for number, variant in enumerate(rules)}
     names = list(dict.fromkeys(name for rule in rules.values() for name in columns(rule)))
     rows = [
-        (str(each.place), number[each.variant], *(_text(each.case.given.get(name)) for name in names)) for each in asked
+        (str(each.number), variants[each.variant], *(_text(each.case.given.get(name)) for name in names))
+        for each in cases
     ]
     whens = " ".join(
-        f"WHEN asks = '{number[variant]}' THEN {severity_sql(rule, dialect)}" for variant, rule in rules.items()
+        f"WHEN rule_variant = '{number}' THEN {severity_sql(rules[variant], dialect)}"
+        for variant, number in variants.items()
     )
-    given = ", ".join(_given_sql(name, asked[0].rule, dialect) for name in names)
-    evidence = f"SELECT place, asks, {given} FROM {_table(rows, names, dialect)}"
-    return f"SELECT CAST(place AS INT) AS place, CASE {whens} END AS severity FROM ({evidence}) AS evidence"
+    given = ", ".join(_given_sql(name, cases[0].rule, dialect) for name in names)
+    evidence = f"SELECT case_number, rule_variant, {given} FROM {_table(rows, names, dialect)}"
+    return f"SELECT CAST(case_number AS INT) AS case_number, CASE {whens} END AS severity FROM ({evidence}) AS evidence"
 
 
 def _given_sql(name: str, rule: Rule, dialect: Dialect) -> str:
@@ -84,8 +86,8 @@ def _given_sql(name: str, rule: Rule, dialect: Dialect) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], names: Sequence[str], dialect: Dialect) -> str:
-    """The rows as a table of texts: only rows of plain literals are one source to Flink, all others one source each."""
-    header = ["place", "asks", *(f"given_{name}" for name in names)]
+    """Return the rows as a table of texts: for other values than plain literals Flink plans one source per row."""
+    header = ["case_number", "rule_variant", *(f"given_{name}" for name in names)]
     values = ", ".join(f"({', '.join(_quoted(text) for text in row)})" for row in rows)
     if dialect == "clickhouse":
         return f"values('{', '.join(f'{name} String' for name in header)}', {values}) AS given"
@@ -94,7 +96,7 @@ def _table(rows: Sequence[Sequence[str]], names: Sequence[str], dialect: Dialect
 
 def _type_of(name: str, rule: Rule, dialect: Dialect) -> str:
     kind = VIEWS[rule.view][name].type
-    # ClickHouse keeps NULL only in types that say so.
+    # In ClickHouse only a Nullable type can hold NULL.
     return f"Nullable({_CLICKHOUSE_TYPES[kind]})" if dialect == "clickhouse" else _SQL_TYPES[kind]
 
 

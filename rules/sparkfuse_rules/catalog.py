@@ -1,4 +1,4 @@
-"""Loads the rules, one file each, and refuses what is unknown with file, key and the nearest known name."""
+"""Load the rules, one file each; an error names the file, the key and the nearest known name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPTIONAL = ("params", "keep_firing_for", "inhibits", "evidence")
 
 @dataclass(frozen=True)
 class Catalog(Mapping[str, Rule]):
-    """The rules by id, in the order of their ids."""
+    """The rules by id, ordered by id."""
 
     rules: Mapping[str, Rule]
 
@@ -38,40 +38,40 @@ class Catalog(Mapping[str, Rule]):
         return len(self.rules)
 
     def of_view(self, view: str) -> tuple[Rule, ...]:
-        """The rules that look at ``view``."""
+        """Return the rules that evaluate ``view``."""
         return tuple(rule for rule in self.rules.values() if rule.view == view)
 
     def with_fuse(self) -> tuple[Rule, ...]:
-        """The rules that may blow the fuse."""
+        """Return the rules that have a fuse policy."""
         return tuple(rule for rule in self.rules.values() if rule.fuse is not None)
 
 
 def load_catalog(directory: Path | None = None, overrides: Mapping[str, Any] | Path | None = None) -> Catalog:
-    """Load and check all rules of ``directory`` (default: the catalog of the product).
+    """Load and validate all rules of ``directory``, by default the catalog of the product.
 
-    ``overrides``: the path of a sparkfuse.yaml, or the content of its key ``rules``, by rule id.
-    Raises RuleError for anything unknown or that does not compile; nothing is loaded by half.
+    ``overrides`` is the path of a sparkfuse.yaml, or the content of its key ``rules`` by rule id.
+    Raises RuleError for an unknown name or a predicate that does not compile.
     """
     folder = asset("sparkfuse_rules", "catalog") if directory is None else directory
     rules = {path.stem: load_rule(path) for path in sorted(folder.glob("*.yaml"))}
     _check_inhibitions(rules)
     overridden, of_jobs = read_overrides(overrides), read_job_overrides(overrides)
-    for of_some in (overridden, *(some for _, some in of_jobs)):
-        for rule_id, override in of_some.items():
+    for overrides_by_rule in (overridden, *(for_jobs for _, for_jobs in of_jobs)):
+        for rule_id, override in overrides_by_rule.items():
             if rule_id not in rules:
                 raise unknown_name(override.place, "rule", rule_id, rules)
-    kept = {}
+    loaded = {}
     for rule_id, rule in rules.items():
-        variants = [(pattern, some[rule_id]) for pattern, some in of_jobs if rule_id in some]
-        if found := _as_set(rule, overridden.get(rule_id), variants):
-            kept[rule_id] = found
-    return Catalog(MappingProxyType(kept))
+        variants = [(pattern, for_jobs[rule_id]) for pattern, for_jobs in of_jobs if rule_id in for_jobs]
+        if found := _with_overrides(rule, overridden.get(rule_id), variants):
+            loaded[rule_id] = found
+    return Catalog(MappingProxyType(loaded))
 
 
-def _as_set(rule: Rule, override: Override | None, variants: Sequence[tuple[str, Override]]) -> Rule | None:
-    """The rule as sparkfuse.yaml sets it, with what holds for some jobs; None when it is off for all."""
+def _with_overrides(rule: Rule, override: Override | None, variants: Sequence[tuple[str, Override]]) -> Rule | None:
+    """Return the rule with the overrides of sparkfuse.yaml; None if it is disabled for all jobs."""
     base = _overridden(rule, override)
-    # What holds for some jobs is said over what holds for all; a rule that is off for all may be on for some.
+    # Overrides for some jobs apply after those for all jobs; a rule that is disabled for all may be enabled for some.
     below = base or _overridden(rule, replace(override, enabled=True) if override else None)
     if below is None:
         return None
@@ -84,7 +84,7 @@ def _as_set(rule: Rule, override: Override | None, variants: Sequence[tuple[str,
 
 
 def load_rule(path: Path) -> Rule:
-    """Load and check one rule file, without its overrides. Raises RuleError."""
+    """Load and validate one rule file without overrides. Raises RuleError."""
     file = path.name
     content = strict_yaml.mapping(file, strict_yaml.read_mapping(path), (*_REQUIRED, *_OPTIONAL))
     for key in _REQUIRED:
@@ -120,18 +120,18 @@ def _inhibits(file: str, value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise RuleError(f"{place}: must list the rules that are silent while this one fires, is {value!r}")
+        raise RuleError(f"{place}: must list the rules that are inhibited while this one fires, is {value!r}")
     return tuple(strict_yaml.text(place, each) for each in value)
 
 
 def _check_inhibitions(rules: Mapping[str, Rule]) -> None:
-    """Each rule that is silenced is there, and no two silence each other: nobody would be told."""
+    """Check that inhibited rules exist and that no two rules inhibit each other, which would hide both."""
     for rule in rules.values():
-        for silenced in rule.inhibits:
-            if silenced not in rules:
-                raise unknown_name(f"{rule.file}: inhibits", "rule", silenced, rules)
-            if silenced == rule.id or rule.id in rules[silenced].inhibits:
-                raise RuleError(f"{rule.file}: inhibits: {rule.id} and {silenced} would silence each other")
+        for inhibited in rule.inhibits:
+            if inhibited not in rules:
+                raise unknown_name(f"{rule.file}: inhibits", "rule", inhibited, rules)
+            if inhibited == rule.id or rule.id in rules[inhibited].inhibits:
+                raise RuleError(f"{rule.file}: inhibits: {rule.id} and {inhibited} would inhibit each other")
 
 
 def _absence(file: str, value: object) -> bool:
@@ -160,7 +160,7 @@ def _overridden(rule: Rule, override: Override | None) -> Rule | None:
 
 
 def _checked(rule: Rule) -> Rule:
-    """The rule with its params in the description, after a last look at all that overrides may have changed."""
+    """Validate what overrides may have changed, and return the rule with its params bound in the description."""
     _check_predicates(rule)
     _check_description(rule)
     values = {name: param.value for name, param in rule.params.items()}
@@ -170,7 +170,7 @@ def _checked(rule: Rule) -> Rule:
 def _check_predicates(rule: Rule) -> None:
     compiler.severity_sql(rule, "datafusion")
     if rule.fuse and rule.view != "stage_live":
-        raise RuleError(f"{rule.file}: fuse: the fuse watches stages, so the view must be stage_live")
+        raise RuleError(f"{rule.file}: fuse: the fuse acts on stages, so the view must be stage_live")
     signal_conditions(rule)
 
 
@@ -204,7 +204,7 @@ def _param(place: str, value: object) -> Param:
     entry = strict_yaml.mapping(place, value, ("default", "unit", "why"))
     for key in ("default", "unit", "why"):
         if key not in entry:
-            raise RuleError(f"{place}: key {key!r} is missing; a threshold has a default, a unit and a reason")
+            raise RuleError(f"{place}: key {key!r} is missing; a threshold needs a default, a unit and a reason (why)")
     unit = strict_yaml.text(f"{place}.unit", entry["unit"])
     if unit not in UNITS:
         raise unknown_name(f"{place}.unit", "unit", unit, UNITS)
@@ -224,18 +224,18 @@ def _fuse(file: str, value: object) -> FusePolicy | None:
         raise unknown_name(f"{place}.action", "action", entry["action"], ACTIONS)
     needs = entry["needs"]
     if not isinstance(needs, list) or not needs:
-        raise RuleError(f"{place}.needs: must list what the hook checks before it acts, is {needs!r}")
+        raise RuleError(f"{place}.needs: must list the conditions that the hook checks before it acts, is {needs!r}")
     after_ms = strict_yaml.duration_ms(f"{place}.after", entry["after"])
     return FusePolicy(entry["action"], after_ms, tuple(strict_yaml.text(f"{place}.needs", need) for need in needs))
 
 
 def _cases(file: str, value: object, view: str, params: Mapping[str, Param]) -> tuple[Case, ...]:
     if not isinstance(value, list) or not value:
-        raise RuleError(f"{file}: cases: a rule has cases: quiet, just below, exactly at, far above, empty evidence")
+        raise RuleError(f"{file}: cases: a rule needs cases: quiet, just below, exactly at, far above, empty evidence")
     cases = tuple(_case(f"{file}: cases[{place}]", entry, view, params) for place, entry in enumerate(value))
     names = [case.name for case in cases]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise RuleError(f"{file}: cases: two have the name {twice!r}")
+        raise RuleError(f"{file}: cases: duplicate name {twice!r}")
     return cases
 
 

@@ -1,7 +1,7 @@
-"""The catalog compiled for analyses offline, ready made: parsing rules takes longer than reading a log.
+"""The catalog compiled for offline analyses; compiling it at run time takes longer than reading a small log.
 
-``python -m sparkfuse_rules.generate`` writes ``generated/offline.json``; it is used while the catalog it was made from
-is the one that is there, and nobody has overrides; otherwise the rules are compiled on the spot, to the same answer.
+``python -m sparkfuse_rules.generate`` writes ``generated/offline.json``. If the catalog has changed since, or if there
+are overrides, the rules are compiled at run time with the same result.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sparkfuse_contracts.assets import AssetMissingError, asset
 
 @dataclass(frozen=True)
 class CompiledRule:
-    """A rule as DataFusion asks it offline.
+    """A rule that DataFusion evaluates offline.
 
-    ``severity_sql`` gives the worst severity that holds, or NULL; ``evidence`` are the columns that the rule mentions;
-    ``undecidable`` the columns that it needs and that no event log has, in which case it cannot be asked; ``inhibits``
-    the rules that are its symptoms.
+    ``severity_sql`` returns the highest severity, or NULL. ``evidence`` are the columns that the rule mentions.
+    ``undecidable`` are the required columns that no event log has; if there are any, the rule is not evaluated.
+    ``inhibits`` are the rules that are its symptoms.
     """
 
     id: str
@@ -37,23 +37,23 @@ class CompiledRule:
 
 
 def rules_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
-    """The rules in the order of their ids, with the overrides of a sparkfuse.yaml.
+    """Return the rules ordered by id, with the overrides of a sparkfuse.yaml.
 
-    Raises RuleError when the catalog or the overrides cannot be used.
+    Raises RuleError if the catalog or the overrides are invalid.
     """
-    ready = _ready_made() if config_file is None else None
-    if ready is not None and ready["source_hash"] == source_hash():
-        return tuple(_rule(each) for each in ready["rules"])
+    generated = _generated() if config_file is None else None
+    if generated is not None and generated["source_hash"] == source_hash():
+        return tuple(_rule(each) for each in generated["rules"])
     return compile_offline(config_file)
 
 
 def as_data(rules: Iterable[CompiledRule]) -> Mapping[str, Any]:
-    """What ``generated/offline.json`` holds."""
+    """Return the content of ``generated/offline.json``."""
     return {"source_hash": source_hash(), "rules": [asdict(rule) for rule in rules]}
 
 
 def source_hash() -> str:
-    """Hash of all that the compiled rules follow from: the catalog's files and the columns of the views."""
+    """Return the hash of the sources of the compiled rules: the catalog and the columns of the views."""
     digest = hashlib.sha256()
     for path in sorted(asset("sparkfuse_rules", "catalog").glob("*.yaml")):
         content = path.read_bytes()
@@ -64,7 +64,7 @@ def source_hash() -> str:
 
 
 def compile_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]:
-    """Load the catalog with its overrides and compile each rule for DataFusion. Raises RuleError."""
+    """Compile each rule of the catalog, with its overrides, for DataFusion. Raises RuleError."""
     from sparkfuse_contracts.columns import VIEWS
     from sparkfuse_rules.catalog import load_catalog
     from sparkfuse_rules.compiler import columns, severity_sql, undecidable_columns
@@ -83,14 +83,14 @@ def compile_offline(config_file: Path | None = None) -> tuple[CompiledRule, ...]
                 runbook=without_queries(rule.runbook),
                 severity_sql=severity_sql(rule, "datafusion"),
                 evidence=tuple(name for name in VIEWS[rule.view] if name in mentioned),
-                undecidable=undecidable_columns(rule, "rest"),
+                undecidable=undecidable_columns(rule, "offline"),
                 inhibits=rule.inhibits,
             )
         )
     return tuple(rules)
 
 
-def _ready_made() -> Any:
+def _generated() -> Any:
     try:
         return json.loads(asset("sparkfuse_rules", "generated", "offline.json").read_text(encoding="utf-8"))
     except AssetMissingError:

@@ -1,9 +1,9 @@
-"""Compiles a rule's predicate to the SQL of three engines, all meaning the same.
+"""Compile a rule's predicates to the SQL of Flink, DataFusion and ClickHouse, with the same result in each.
 
-Each rewriting answers a difference that was tried on the real engines: integer division (Flink truncates, ClickHouse
-does not), division by zero (Flink's job ends, the others give infinity), logarithm and root of what has none
-(DataFusion holds NaN greater than all, the others do not), whole and broken numbers in one CASE (ClickHouse refuses).
-So every number is a DOUBLE and every undefined result is NULL, which is quiet.
+The engines differ in integer division (Flink truncates, ClickHouse does not), division by zero (Flink's job fails, the
+others return infinity), the logarithm or root of an invalid value (DataFusion orders NaN above all numbers), and
+integers next to doubles in one CASE (an error in ClickHouse). So every number is a DOUBLE and every undefined result is
+NULL, which does not fire.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkfuse_rules.dialects import Dialect, write
 from sparkfuse_rules.predicate import NUMERIC_TYPES, columns_of, needed_columns_of, parse_predicate
 from sparkfuse_rules.rule import SEVERITIES, Rule
 
-Engine = Literal["live", "rest", "history"]
+Engine = Literal["live", "offline", "history"]
 _NOTHING: Mapping[str, str] = {
     "flink": "CAST(NULL AS STRING)",
     "datafusion": "CAST(NULL AS VARCHAR)",
@@ -26,17 +26,17 @@ _NOTHING: Mapping[str, str] = {
 }
 _ABSENT: Mapping[str, frozenset[str]] = {
     "live": frozenset({"offline only"}),
-    "rest": frozenset({"live only"}),
+    "offline": frozenset({"live only"}),
     "history": frozenset({"live only"}),
 }
 
 
 def severity_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
-    """Write the SQL expression that gives the rule's worst severity, or NULL when the rule does not hold.
+    """Return the SQL expression for the rule's highest severity, or NULL if the rule does not fire.
 
-    ``dialect`` is flink, datafusion or clickhouse; ``column_prefix`` names the nested row that carries the view's
-    columns, empty when they stand by themselves. NULL evidence gives NULL. Where the rule is set otherwise for some
-    jobs the column ``job_key`` of the envelope is asked first. Raises RuleError for what is unknown.
+    ``column_prefix`` is the nested row that has the columns of the view, empty if they are top-level columns. NULL
+    evidence gives NULL. If the rule has overrides for some jobs, the column ``job_key`` selects them.
+    Raises RuleError for an unknown name.
     """
     sql = _severity_sql(rule, dialect, column_prefix) if rule.enabled else _NOTHING[dialect]
     if not rule.variants:
@@ -50,7 +50,7 @@ def severity_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
 
 
 def job_matches(pattern: str, dialect: Dialect) -> str:
-    """Write whether the column ``job_key`` fits a pattern of * and ?, whole, by an expression that all read alike."""
+    """Return the SQL condition that the whole ``job_key`` matches a pattern of * and ?."""
     written = "".join({"*": ".*", "?": "."}.get(each) or _escaped(each) for each in pattern)
     literal = "'^" + written.replace("'", "''") + "$'"
     return {
@@ -61,7 +61,7 @@ def job_matches(pattern: str, dialect: Dialect) -> str:
 
 
 def _escaped(character: str) -> str:
-    """A character as itself; in brackets, because a backslash in a literal is read in two ways."""
+    """Return a character for a regular expression, in brackets: engines differ in how they read a backslash."""
     return character if character.isalnum() or character in " _-/:,;@#%&=<>!~'\"" else f"[{character}]"
 
 
@@ -81,39 +81,38 @@ def _severity_sql(rule: Rule, dialect: Dialect, column_prefix: str) -> str:
 
 
 def when_sql(rule: Rule, dialect: Dialect, column_prefix: str = "") -> str:
-    """Write the rule's ``when`` alone, as a predicate; NULL evidence gives NULL."""
+    """Return the SQL of the rule's ``when``; NULL evidence gives NULL."""
     return write(_bound(rule, "when", rule.when), dialect, _numbers(rule), column_prefix)
 
 
 def columns(rule: Rule) -> tuple[str, ...]:
-    """The columns that the rule looks at, in the order of the view: its evidence."""
+    """Return the columns that the rule evaluates, in the order of the view: its evidence."""
     used = set().union(*(columns_of(predicate) for predicate in _predicates(rule)))
     return tuple(column for column in VIEWS[rule.view] if column in used)
 
 
 def decidable(rule: Rule, engine: Engine) -> bool:
-    """Whether the evidence that the rule needs exists there: live, offline (event logs) or in history.
+    """Return whether the required columns of the rule exist: live, offline (event logs) or in history.
 
-    A column inside COALESCE with a fallback is not needed. Where it is not decidable the answer is
-    "not decidable", never "fine".
+    A column inside COALESCE is not required. A rule that is not decidable is reported as such, never as passed.
     """
     return not undecidable_columns(rule, engine)
 
 
 def undecidable_columns(rule: Rule, engine: Engine) -> tuple[str, ...]:
-    """The needed columns that ``engine`` never has: the reason why the rule is not decidable there."""
+    """Return the required columns that never exist in ``engine``."""
     view = VIEWS[rule.view]
     return tuple(column for column in needed_columns(rule) if _ABSENT[engine] & set(view[column].tags))
 
 
 def needed_columns(rule: Rule) -> tuple[str, ...]:
-    """The columns that the rule cannot do without, in the order of the view: where one is NULL nothing can be said."""
+    """Return the columns that the rule requires, in the order of the view; if one is NULL, the rule cannot fire."""
     needed = set().union(*(needed_columns_of(predicate) for predicate in _predicates(rule)))
     return tuple(column for column in VIEWS[rule.view] if column in needed)
 
 
 def needs_sql(rule: Rule, dialect: Dialect) -> str:
-    """Write whether all that the rule's fuse needs holds, as a predicate; NULL evidence gives NULL."""
+    """Return the SQL condition that all ``fuse.needs`` are true; NULL evidence gives NULL."""
     needs = rule.fuse.needs if rule.fuse else ()
     held = [_bound(rule, f"fuse.needs[{place}]", text) for place, text in enumerate(needs)]
     return write(exp.and_(exp.true(), *held), dialect, _numbers(rule))

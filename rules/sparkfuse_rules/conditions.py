@@ -1,4 +1,4 @@
-"""What a signal carries for the hook: comparisons of counters that the driver's JVM has itself."""
+"""Convert ``fuse.needs`` to the conditions of a signal, which the hook checks against its own counters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE:
 
 
 def signal_conditions(rule: Rule) -> tuple[Condition, ...]:
-    """The rule's ``fuse.needs`` as comparisons of a column with a number.
+    """Return the rule's ``fuse.needs`` as comparisons of a column with a number.
 
-    Raises RuleError for anything else, or for a column that the hook does not count.
+    Raises RuleError for any other expression, or for a column that the hook does not have.
     """
     needs = rule.fuse.needs if rule.fuse else ()
     return tuple(_condition(rule, f"{rule.file}: fuse.needs[{place}]", text) for place, text in enumerate(needs))

@@ -1,4 +1,4 @@
-"""Writes a checked predicate in the SQL of one engine."""
+"""Write a validated predicate in the SQL of one engine."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ DIALECTS: tuple[Dialect, ...] = ("flink", "datafusion", "clickhouse")
 
 
 class Flink(SqlglotDialect):
-    """Flink SQL, as far as predicates go: names in backticks, text as STRING."""
+    """The part of Flink SQL that predicates use: names in backticks, text as STRING."""
 
     class Tokenizer(SqlTokenizer):
-        """How names are quoted."""
+        """The quotes of names."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`"]
 
     class Generator(SqlGenerator):
-        """How types are called."""
+        """The names of types."""
 
         TYPE_MAPPING: ClassVar[dict[Any, str]] = {**SqlGenerator.TYPE_MAPPING, exp.DType.VARCHAR: "STRING"}
 
 
 class DataFusion(SqlglotDialect):
-    """DataFusion's SQL, as far as predicates go: names in double quotes."""
+    """The part of DataFusion's SQL that predicates use: names in double quotes."""
 
 
 _WRITERS: Mapping[Dialect, type[SqlglotDialect]] = {"flink": Flink, "datafusion": DataFusion, "clickhouse": ClickHouse}
 
 
 def write(tree: exp.Expr, dialect: Dialect, numbers: Collection[str], column_prefix: str = "") -> str:
-    """Write ``tree``, parsed and checked by sparkfuse_rules.predicate, so that all engines answer alike.
+    """Return the SQL of ``tree``, which ``predicate.parse_predicate`` has validated; all engines give the same result.
 
-    ``numbers`` are the columns that hold numbers. Raises ValueError for an unknown dialect.
+    ``numbers`` are the numeric columns. Raises ValueError for an unknown dialect.
     """
     if dialect not in _WRITERS:
         raise ValueError(f"unknown dialect {dialect!r}; known are: {', '.join(DIALECTS)}")
 
     def rewritten(node: exp.Expr) -> exp.Expr:
-        """Rewrite from the leaves up, each node once, also where the rewriting makes nodes of its own kind."""
+        """Rewrite from the leaves up, each node once, even if a rewrite creates nodes of the same type."""
         if isinstance(node, exp.Column):
             column = _column(node.name, dialect, column_prefix)
             return exp.cast(column, "DOUBLE") if node.name in numbers else column
@@ -72,7 +72,7 @@ def _column(name: str, dialect: Dialect, prefix: str) -> exp.Expr:
 def _literal(node: exp.Expr) -> exp.Expr:
     if node.is_string:
         return node
-    # With an exponent a literal is a DOUBLE in all three; 1.5 is a DECIMAL in Flink.
+    # A literal with an exponent is a DOUBLE in all three engines; 1.5 is a DECIMAL in Flink.
     digits = f"{float(node.name):.17g}".replace("e", "E")
     return exp.Literal.number(digits if "E" in digits else f"{digits}E0")
 
@@ -91,13 +91,13 @@ def _remainder(node: exp.Expr) -> exp.Expr:
 
 
 def _whole(value: exp.Expr) -> exp.Expr:
-    """The value without its fraction; NULL beyond 64 bits, where DataFusion and Flink fail and ClickHouse wraps."""
+    """Return the value without its fraction; NULL beyond 64 bits, where the engines fail or wrap."""
     fits = exp.LT(this=exp.Abs(this=value.copy()), expression=exp.Literal.number("9E18"))
     return exp.cast(exp.Case(ifs=[exp.If(this=fits, true=value)]), "BIGINT")
 
 
 def _where(holds: type[exp.Binary], value: exp.Expr) -> exp.Expr:
-    """The value where it is above (or not below) zero, else NULL."""
+    """Return the value if it is above zero (GT) or not below zero (GTE), else NULL."""
     condition = holds(this=value.copy(), expression=exp.Literal.number("0E0"))
     return exp.Case(ifs=[exp.If(this=condition, true=value)])
 

@@ -1,4 +1,4 @@
-"""Why a rule or a configuration was refused, with the nearest known name."""
+"""The error for rules and configuration, which names the nearest known name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from difflib import get_close_matches
 
 
 class RuleError(ValueError):
-    """A rule file or sparkfuse.yaml cannot be used; the text names file, key and what would be right."""
+    """A rule file or sparkfuse.yaml is invalid; the message names the file, the key and a valid value."""
 
 
 def unknown_name(place: str, kind: str, name: object, known: Iterable[str]) -> RuleError:
-    """The refusal of an unknown name, with the nearest known one or, when none is near, all of them."""
+    """Return the error for an unknown name: it suggests the nearest known name, or lists all of them."""
     names = sorted(known)
     near = get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(names) or 'none'}"

@@ -1,4 +1,4 @@
-"""``python -m sparkfuse_rules.generate``: writes what follows from the rules' files, or compares it (--check)."""
+"""``python -m sparkfuse_rules.generate``: write the files that are generated from the rules, or compare them."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ PATH = ROOT / "rules" / "generated" / "offline.json"
 INHIBITIONS = ROOT / "rules" / "generated" / "inhibitions.json"
 
 
-def made() -> dict[Path, str]:
-    """What each file must hold. Raises RuleError."""
+def generated_files() -> dict[Path, str]:
+    """Return the content of each generated file. Raises RuleError."""
     rules = json.dumps(as_data(compile_offline()), indent=1, ensure_ascii=False) + "\n"
-    silenced = json.dumps(inhibition.as_data(inhibition.inhibitions(load_catalog().values())), indent=1) + "\n"
+    inhibitions = json.dumps(inhibition.as_data(inhibition.inhibitions(load_catalog().values())), indent=1) + "\n"
     return {
         PATH: rules,
-        INHIBITIONS: silenced,
+        INHIBITIONS: inhibitions,
         documents.IDENTITY_PATH: documents.identity_page(),
         documents.FAILURES_PATH: documents.failures_page(),
     }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or compare; returns 0, 1 for a difference, 2 for a refused rule."""
+    """Write or compare the files; return 0, 1 for a difference, or 2 for an invalid rule."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_rules.generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when something would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file would change")
     check = parser.parse_args(arguments).check
     try:
-        files = made()
-    except RuleError as refused:
-        print(refused, file=sys.stderr)
+        files = generated_files()
+    except RuleError as error:
+        print(error, file=sys.stderr)
         return 2
     stale = {path: text for path, text in files.items() if not path.exists() or path.read_text("utf-8") != text}
     for path, text in stale.items():
         if check:
-            print(f"{path.relative_to(ROOT)} is not what `make generate` makes", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is out of date; run `make generate`", file=sys.stderr)
         else:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")

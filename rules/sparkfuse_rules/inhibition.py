@@ -1,4 +1,4 @@
-"""Which findings are silent while another fires: one cause, one page. Made of the key ``inhibits`` of the rules."""
+"""Compute which findings are inhibited while another one fires, from the key ``inhibits`` of the rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_rules.rule import Rule
 
 _JOB = ("cluster", "tenant", "job_key")
 _STAGE = (*_JOB, "scope")
-# What a cause and its symptom share, by what the cause speaks of: the stage, the job, or the host across all jobs.
+# The labels that a cause and its symptom have in common, by the view of the cause: stage, job, or host.
 EQUAL: Mapping[str, tuple[str, ...]] = {
     "stage_live": _STAGE,
     "task_live": _STAGE,
@@ -25,10 +25,10 @@ EQUAL: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Inhibition:
-    """While ``cause`` fires, the rules in ``silences`` are silent where the labels in ``equal`` are the same.
+    """While ``cause`` fires, the rules in ``silences`` are inhibited if the labels in ``equal`` are the same.
 
-    ``pages`` says whether the cause may be critical: only then may it silence what is critical too. With ``only_pages``
-    it silences nothing as a warning.
+    If ``pages`` is true, the cause may be critical and then also inhibits critical findings. If ``only_pages`` is true,
+    the cause inhibits nothing as a warning.
     """
 
     cause: str
@@ -39,7 +39,7 @@ class Inhibition:
 
 
 def inhibitions(rules: Iterable[Rule]) -> tuple[Inhibition, ...]:
-    """All of them, by the id of the cause."""
+    """Return the inhibitions of all rules, ordered by the id of the cause."""
     return tuple(
         Inhibition(
             rule.id,
@@ -54,7 +54,7 @@ def inhibitions(rules: Iterable[Rule]) -> tuple[Inhibition, ...]:
 
 
 def as_data(found: Iterable[Inhibition]) -> list[dict[str, Any]]:
-    """As JSON holds them, for those who have no need to read rules."""
+    """Return the inhibitions as JSON values, for readers without the catalog."""
     return [
         {
             "cause": each.cause,
@@ -68,7 +68,7 @@ def as_data(found: Iterable[Inhibition]) -> list[dict[str, Any]]:
 
 
 def from_data(content: Iterable[Mapping[str, Any]]) -> tuple[Inhibition, ...]:
-    """The reverse of ``as_data``."""
+    """Return the inhibitions from the JSON values that ``as_data`` returned."""
     return tuple(
         Inhibition(each["cause"], tuple(each["silences"]), tuple(each["equal"]), each["pages"], each["only_pages"])
         for each in content

@@ -1,4 +1,4 @@
-"""What a team sets otherwise for a rule, in sparkfuse.yaml, without touching the catalog."""
+"""Read the overrides of rules from sparkfuse.yaml."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sparkfuse_rules import strict_yaml
 from sparkfuse_rules.errors import RuleError, unknown_name
 from sparkfuse_rules.rule import MODES, SEVERITIES
 
-# Every key that sparkfuse.yaml may have; the sections beside rules are read by the components that they are for.
+# All sections of sparkfuse.yaml; each component reads its own.
 SECTIONS = ("rules", "jobs", "fuse", "holds", "owners")
 _KEYS = ("enabled", "params", "severity", "fuse")
 
 
 @dataclass(frozen=True)
 class Override:
-    """What is otherwise: values of params, conditions of severities (None takes one away), the mode of its fuse."""
+    """The override of one rule: params, conditions of severities (None removes one), and the mode of its fuse."""
 
     place: str
     enabled: bool
@@ -28,9 +28,9 @@ class Override:
 
 
 def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Override]:
-    """Read the overrides by rule id, from a sparkfuse.yaml or from the content of its key ``rules``.
+    """Return the overrides by rule id, from a sparkfuse.yaml or from the content of its key ``rules``.
 
-    Raises RuleError with place and key; whether rule and param exist is for the catalog to say.
+    Raises RuleError with place and key. The catalog checks whether rules and params exist.
     """
     if source is None:
         return {}
@@ -42,10 +42,10 @@ def read_overrides(source: Mapping[str, Any] | Path | None) -> Mapping[str, Over
 
 
 def read_job_overrides(source: Mapping[str, Any] | Path | None) -> Sequence[tuple[str, Mapping[str, Override]]]:
-    """Read the overrides for jobs, in their order: a pattern of job keys, and the overrides by rule id.
+    """Return the overrides for jobs in their order: a pattern of job keys, and the overrides by rule id.
 
-    They stand in the list ``jobs`` of a sparkfuse.yaml: ``{job: "etl_*", rules: {stage_slow: {...}}}``. Raises
-    RuleError with place and key.
+    They are the list ``jobs`` of sparkfuse.yaml: ``{job: "etl_*", rules: {stage_slow: {...}}}``.
+    Raises RuleError with place and key.
     """
     if not isinstance(source, Path):
         return ()
@@ -60,23 +60,21 @@ def read_job_overrides(source: Mapping[str, Any] | Path | None) -> Sequence[tupl
 
 
 def _pattern(place: str, value: object) -> str:
-    """A pattern of * and ? that every engine can mean alike: a regular expression has no way to write the rest."""
+    """Return a pattern of plain text, * and ?, which every engine can match in the same way."""
     text = strict_yaml.text(place, value)
     if set(text) & set("[]^\\") or any(not character.isprintable() for character in text):
-        raise RuleError(
-            f"{place}: may hold * and ? beside plain text, and none of [ ] ^ and the backslash, is {text!r}"
-        )
+        raise RuleError(f"{place}: may contain plain text, * and ?, but not [ ] ^ or a backslash, is {text!r}")
     return text
 
 
 def read_section(path: Path, section: str) -> Mapping[str, Any]:
-    """One section of a sparkfuse.yaml, empty when it is not there. Raises RuleError for an unknown section."""
+    """Return one section of sparkfuse.yaml, empty if it is absent. Raises RuleError for an unknown section."""
     content = strict_yaml.mapping(str(path), strict_yaml.read_mapping(path), SECTIONS)
     return strict_yaml.mapping(f"{path}: {section}", content.get(section) or {})
 
 
 def read_list(path: Path, section: str) -> Sequence[Any]:
-    """One section of a sparkfuse.yaml that is a list, empty when it is not there. Raises RuleError."""
+    """Return one section of sparkfuse.yaml that is a list, empty if it is absent. Raises RuleError."""
     found = strict_yaml.mapping(str(path), strict_yaml.read_mapping(path), SECTIONS).get(section) or []
     if not isinstance(found, list):
         raise RuleError(f"{path}: {section}: must be a list, is {found!r}")
@@ -84,7 +82,7 @@ def read_list(path: Path, section: str) -> Sequence[Any]:
 
 
 def read_condition(place: str, value: object) -> str:
-    """A condition of a severity: SQL, or true for always. Raises RuleError."""
+    """Return the condition of a severity: SQL, or true for always. Raises RuleError."""
     return "TRUE" if value is True else strict_yaml.text(place, value)
 
 

@@ -1,4 +1,4 @@
-"""Who is asked about a job and which team it belongs to, where its own settings do not say: from sparkfuse.yaml."""
+"""Map jobs to their owner and team, from sparkfuse.yaml, if their own settings do not name them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEYS = ("job", "owner", "team")
 
 @dataclass(frozen=True)
 class OwnerEntry:
-    """Jobs whose key matches the pattern ``job`` (``*``, ``?``, ``[…]``, case told apart) have this owner and team."""
+    """The owner and team of jobs whose key matches ``job`` (``*``, ``?``, ``[…]``, case-sensitive)."""
 
     job: str
     owner: str | None
@@ -27,12 +27,12 @@ class OwnerEntry:
 
 @dataclass(frozen=True)
 class Owners:
-    """The mapping, in the order of the file."""
+    """The entries of the mapping, in the order of the file."""
 
     entries: tuple[OwnerEntry, ...] = ()
 
     def of(self, job_key: str) -> tuple[str | None, str | None]:
-        """Owner and team of a job, each from the first entry that matches and says it."""
+        """Return owner and team of a job, each from the first matching entry that has it."""
         matching = [entry for entry in self.entries if fnmatch.fnmatchcase(job_key, entry.job)]
         owner = next((entry.owner for entry in matching if entry.owner), None)
         team = next((entry.team for entry in matching if entry.team), None)
@@ -40,7 +40,7 @@ class Owners:
 
 
 def read_owners(path: Path | None) -> Owners:
-    """The section ``owners`` of a sparkfuse.yaml; without a file nobody owns anything. Raises RuleError."""
+    """Return the section ``owners`` of sparkfuse.yaml, empty without a file. Raises RuleError."""
     return Owners(tuple(_entries(f"{path}: {SECTION}", read_list(path, SECTION)))) if path else Owners()
 
 
@@ -49,8 +49,8 @@ def _entries(place: str, content: Sequence[Any]) -> list[OwnerEntry]:
 
 
 def _entry(place: str, entry: object) -> OwnerEntry:
-    said = strict_yaml.mapping(place, entry, _KEYS)
-    if "job" not in said or not said.keys() & {"owner", "team"}:
-        raise RuleError(f"{place}: must say job, and owner or team or both, is {entry!r}")
-    texts = {key: strict_yaml.text(f"{place}.{key}", value) for key, value in said.items()}
+    content = strict_yaml.mapping(place, entry, _KEYS)
+    if "job" not in content or not content.keys() & {"owner", "team"}:
+        raise RuleError(f"{place}: needs job, and owner or team or both, is {entry!r}")
+    texts = {key: strict_yaml.text(f"{place}.{key}", value) for key, value in content.items()}
     return OwnerEntry(texts["job"], texts.get("owner"), texts.get("team"))

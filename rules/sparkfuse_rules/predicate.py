@@ -1,4 +1,4 @@
-"""The common subset of SQL that rules are written in: parsed, and refused where engines differ or types do not fit."""
+"""Parse and validate predicates in the subset of SQL that all engines evaluate in the same way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMERIC_TYPES = frozenset(name for name, kind in _KINDS.items() if kind == NUMBE
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _FUNCTIONS = (exp.Abs, exp.Ceil, exp.Floor, exp.Ln, exp.Sqrt)
-# Named as a rule writes them, for the hint beside a refusal.
+# The allowed operations as rules write them, for the hint in an error.
 KNOWN = (
     "+ - * / %", "= <> < <= > >=", "AND OR NOT", "BETWEEN", "IN", "LIKE", "IS NULL", "CASE", "COALESCE", "NULLIF",
     "ABS", "CEIL", "FLOOR", "LN", "LOG10", "SQRT", "POWER", "CHAR_LENGTH", "CAST(… AS BIGINT)",
@@ -27,8 +27,8 @@ KNOWN = (
 def parse_predicate(place: str, text: str, columns: Mapping[str, Column], params: Collection[str]) -> exp.Expr:
     """Parse a predicate over ``columns`` with ``:params``; the result is a flag in SQL's three-valued logic.
 
-    Raises RuleError with ``place`` for what cannot be parsed, is not in the common subset, names an unknown
-    column or param, or compares what does not fit.
+    Raises RuleError with ``place`` for invalid syntax, an operation outside of the common subset, an unknown column or
+    param, or operands of different types.
     """
     try:
         tree = sqlglot.parse_one(text)
@@ -40,17 +40,17 @@ def parse_predicate(place: str, text: str, columns: Mapping[str, Column], params
 
 
 def columns_of(tree: exp.Expr) -> frozenset[str]:
-    """The columns that the predicate names."""
+    """Return the columns of the predicate."""
     return frozenset(column.name for column in tree.find_all(exp.Column))
 
 
 def needed_columns_of(tree: exp.Expr) -> frozenset[str]:
-    """The columns that the predicate cannot do without: those outside of COALESCE."""
+    """Return the columns that the predicate requires: those outside of COALESCE."""
     return frozenset(column.name for column in tree.find_all(exp.Column) if not column.find_ancestor(exp.Coalesce))
 
 
 class _Checker:
-    """Finds the kind of each node, or refuses it."""
+    """Determines the type of each node, or raises RuleError."""
 
     def __init__(self, place: str, columns: Mapping[str, Column], params: Collection[str]) -> None:
         self._place, self._columns, self._params = place, columns, params
@@ -81,10 +81,10 @@ class _Checker:
         self._rules.update(dict.fromkeys((exp.EQ, exp.NEQ), lambda node: self._equal(node.this, node.expression)))
 
     def expects(self, kind: str, *nodes: exp.Expr) -> str:
-        """Give back ``kind``, which all nodes are of, or refuse the first that is not."""
+        """Return ``kind`` if all nodes have this type. Raises RuleError for the first one that has not."""
         for node in nodes:
             if (found := self._kind(node)) != kind:
-                raise self._refused(f"{node.sql()} is a {found}, but a {kind} is needed there")
+                raise self._refused(f"{node.sql()} is a {found}, but a {kind} is required")
         return kind
 
     def _both(self, kind: str) -> Callable[[exp.Expr], str]:
@@ -95,7 +95,7 @@ class _Checker:
         if rule is None:
             name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
             raise self._refused(
-                f"{name} is not in the common subset of the engines, in {node.sql()}; there are: {', '.join(KNOWN)}"
+                f"{name} is not in the common subset of the engines, in {node.sql()}; allowed are: {', '.join(KNOWN)}"
             )
         return rule(node)
 
@@ -104,7 +104,7 @@ class _Checker:
 
     def _column(self, node: exp.Expr) -> str:
         if node.args.get("table") is not None:
-            raise self._refused(f"{node.sql()} names a table; a rule names only the columns of its view")
+            raise self._refused(f"{node.sql()} names a table; a rule may only name columns of its view")
         if node.name not in self._columns:
             raise unknown_name(self._place, "column", node.name, self._columns)
         column = self._columns[node.name]
@@ -121,12 +121,12 @@ class _Checker:
         if not node.is_string:
             return NUMBER
         if "\\" in node.name:
-            raise self._refused(f"{node.sql()} has a backslash, which ClickHouse reads as an escape and others do not")
+            raise self._refused(f"{node.sql()} has a backslash, which only ClickHouse reads as an escape")
         return TEXT
 
     def _is_null(self, node: exp.Expr) -> str:
         if not isinstance(node.expression, exp.Null):
-            raise self._refused(f"{node.sql()}: only IS NULL and IS NOT NULL are alike in the engines")
+            raise self._refused(f"{node.sql()}: use IS NULL or IS NOT NULL; engines differ otherwise")
         self._kind(node.this)
         return FLAG
 
@@ -136,7 +136,7 @@ class _Checker:
 
     def _in(self, node: exp.Expr) -> str:
         if not node.expressions or any(not isinstance(each, exp.Literal) for each in node.expressions):
-            raise self._refused(f"{node.sql()}: IN takes a list of literals")
+            raise self._refused(f"{node.sql()}: IN needs a list of literals")
         self._same(node.this, *node.expressions)
         return FLAG
 
@@ -150,7 +150,7 @@ class _Checker:
 
     def _log10(self, node: exp.Expr) -> str:
         if node.expression is None or node.this.name != "10":
-            raise self._refused(f"{node.sql()}: only LN and LOG10 are alike in the engines")
+            raise self._refused(f"{node.sql()}: use LN or LOG10; engines differ otherwise")
         return self.expects(NUMBER, node.expression)
 
     def _length(self, node: exp.Expr) -> str:
@@ -159,7 +159,7 @@ class _Checker:
 
     def _cast(self, node: exp.Expr) -> str:
         if node.args["to"].this != exp.DataType.Type.BIGINT:
-            raise self._refused(f"{node.sql()}: only CAST to BIGINT is alike in the engines")
+            raise self._refused(f"{node.sql()}: use CAST to BIGINT; engines differ otherwise")
         return self.expects(NUMBER, node.this)
 
     def _same(self, first: exp.Expr, *others: exp.Expr) -> str:

@@ -1,4 +1,4 @@
-"""A rule as data: what one file of the catalog says."""
+"""The data types of a rule: the content of one file of the catalog."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SEVERITIES = ("critical", "warning", "info")
 QUIET = "quiet"
 MODES = ("off", "shadow", "warn", "act")
 ACTIONS = ("warn", "cancel_stage", "cancel_jobs", "stop_application")
-# What the hook in the driver counts itself, so that a signal's predicate can be checked where it acts.
+# Columns that the hook in the driver computes from its own counters, so that it can verify the condition of a signal.
 HOOK_COLUMNS = (
     "disk_spilled_bytes", "elapsed_ms", "failed_tasks", "finished_tasks", "killed_tasks", "memory_spilled_bytes",
     "num_tasks", "running_age_max_ms", "running_disk_spilled_bytes", "running_stalled_max_ms", "running_tasks",
@@ -21,7 +21,7 @@ Value = int | float | str | bool | None
 
 @dataclass(frozen=True)
 class Param:
-    """A threshold with its unit and the reason for it. ``value`` is what holds, ``default`` what the catalog says."""
+    """A threshold with its unit and its reason: ``value`` is in effect, ``default`` is the value of the catalog."""
 
     default: int | float
     unit: str
@@ -31,7 +31,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Case:
-    """One example: a row of the view (absent columns are NULL), and the severity it must give, or quiet."""
+    """One test case: a row of the view (absent columns are NULL) and the expected severity, or quiet."""
 
     name: str
     given: Mapping[str, Value]
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison of a counter with a number, as the signal carries it."""
+    """One comparison of a counter with a number, as a signal contains it."""
 
     column: str
     operator: str
@@ -50,12 +50,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class FusePolicy:
-    """What the fuse may do: ``action``, not before the stage ran for ``after_ms``, and only while ``needs`` hold."""
+    """The fuse policy of a rule: ``action``, if the stage has run for ``after_ms`` and all ``needs`` are true."""
 
     action: str
     after_ms: int
     needs: tuple[str, ...]
-    mode: str | None = None  # off, shadow, warn or act, when sparkfuse.yaml says so for this rule
+    mode: str | None = None  # off, shadow, warn or act, if sparkfuse.yaml sets it for this rule
 
 
 @dataclass(frozen=True)
@@ -75,23 +75,22 @@ class Rule:
     runbook: str
     fuse: FusePolicy | None
     cases: tuple[Case, ...]
-    # Rules that are symptoms of this one: while it fires for the same thing, they are silent.
+    # Rules that are symptoms of this one: they are inhibited while it fires for the same scope.
     inhibits: tuple[str, ...] = ()
-    # Its evidence is that something is not there, so that gaps in the evidence speak for it and never against it.
+    # The rule detects that something is absent, so incomplete evidence supports it and does not lower its severity.
     absence: bool = False
-    # What holds instead for jobs whose key fits a pattern (shell style, * and ?); None: the rule is off there.
-    # The first that fits counts.
+    # The rule for jobs whose key matches a pattern of * and ?; None disables it there. The first match applies.
     variants: tuple[tuple[str, Rule | None], ...] = ()
     enabled: bool = True
 
     def for_job(self, job_key: str) -> Rule | None:
-        """The rule as it holds for a job; None where it is off."""
+        """Return the rule with the overrides for a job; None if it is disabled for it."""
         for pattern, variant in self.variants:
             if fnmatchcase(job_key, pattern):
                 return variant
         return self if self.enabled else None
 
     def with_params(self, values: Mapping[str, int | float]) -> Rule:
-        """The same rule with other values of some params; the names are known."""
+        """Return a copy of the rule with other values of some params, whose names must exist."""
         changed = {name: replace(self.params[name], value=value) for name, value in values.items()}
         return replace(self, params={**self.params, **changed})

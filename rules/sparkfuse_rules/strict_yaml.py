@@ -1,4 +1,4 @@
-"""Strict reading of YAML: every key is known, every value has its type, and what is wrong is said with its place."""
+"""Read YAML strictly: unknown keys and wrong types are errors that name their place in the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Refuses a key that stands twice, of which YAML would silently keep the last."""
+    """Rejects a duplicate key; YAML would silently use the last one."""
 
 
 def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -25,7 +25,7 @@ def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=True)
         if key in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key!r}", key_node.start_mark)
         seen.add(key)
     return dict(yaml.SafeLoader.construct_mapping(loader, node, deep=True))
 
@@ -34,7 +34,7 @@ _StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _m
 
 
 def read_mapping(path: Path) -> Mapping[str, Any]:
-    """Read a YAML file that is one mapping; an empty file is an empty one. Raises RuleError."""
+    """Return the content of a YAML file that is one mapping; an empty file gives an empty one. Raises RuleError."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506  a safe loader
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -43,7 +43,7 @@ def read_mapping(path: Path) -> Mapping[str, Any]:
 
 
 def mapping(place: str, value: object, keys: Collection[str] | None = None) -> Mapping[str, Any]:
-    """``value`` when it is a mapping with text keys, all of them among ``keys``. Raises RuleError."""
+    """Return ``value`` if it is a mapping whose keys are all in ``keys``. Raises RuleError otherwise."""
     if not isinstance(value, Mapping):
         raise RuleError(f"{place}: must be a mapping of keys to values, is {value!r}")
     for key in value:
@@ -53,14 +53,14 @@ def mapping(place: str, value: object, keys: Collection[str] | None = None) -> M
 
 
 def text(place: str, value: object) -> str:
-    """``value`` when it is text that says something. Raises RuleError."""
+    """Return ``value`` if it is non-empty text, without surrounding space. Raises RuleError otherwise."""
     if not isinstance(value, str) or not value.strip():
         raise RuleError(f"{place}: must be text, is {value!r}")
     return value.strip()
 
 
 def number(place: str, value: object) -> int | float:
-    """``value`` as a finite number, whole when it is; text like 2e8, which YAML reads as text, is one too."""
+    """Return ``value`` as a finite number, an int if it is whole; text such as 2e8 is accepted. Raises RuleError."""
     try:
         read = float(value) if isinstance(value, str) else value
     except ValueError:
@@ -71,7 +71,7 @@ def number(place: str, value: object) -> int | float:
 
 
 def duration_ms(place: str, value: object) -> int:
-    """Milliseconds of a duration like 0s, 90s, 10m, 1h. Raises RuleError."""
+    """Return the milliseconds of a duration such as 0s, 90s, 10m or 1h. Raises RuleError."""
     found = _DURATION.fullmatch(str(value).strip())
     if not found:
         raise RuleError(f"{place}: must be a duration like 0s, 90s, 10m or 1h, is {value!r}")

@@ -122,9 +122,9 @@ def _row(baseline: Baseline, explanation: Explanation) -> tuple[Any, ...]:
         duration(expected.expected_ms) if expected else None,
         duration(expected.expected_p95_ms) if expected else None,
         duration(expected.expected_cpu_ms) if expected else None,
-        len(explanation.teaching),
-        len(explanation.set_aside),
-        explanation.why_not or "; ".join(_sentences(explanation)),
+        len(explanation.training_runs),
+        len(explanation.abnormal_runs),
+        explanation.missing_reason or "; ".join(_sentences(explanation)),
     )
 
 

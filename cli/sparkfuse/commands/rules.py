@@ -157,4 +157,4 @@ def _query(statement: str) -> Iterable[tuple[int, str | None]]:
     import datafusion
 
     rows = datafusion.SessionContext().sql(statement).to_pylist()
-    return [(int(row["place"]), row["severity"]) for row in rows]
+    return [(int(row["case_number"]), row["severity"]) for row in rows]

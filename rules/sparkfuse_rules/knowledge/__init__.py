@@ -1,1 +1,1 @@
-"""Pure functions that the live jobs and the analyses offline share: who runs, which stage it is, what to expect."""
+"""Pure functions that live detection and offline analysis share: identity, fingerprints, baselines, failures."""

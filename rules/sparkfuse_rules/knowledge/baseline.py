@@ -1,4 +1,4 @@
-"""What a stage is expected to take, from its earlier runs, for the amount of work it has now; and how it learns."""
+"""Compute the expected duration of a stage from its earlier runs and its work, and learn from ended runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sparkfuse_rules.knowledge.work import Work
 
 __all__ = ["Expectation", "Fit", "Sample", "expect", "fit", "learn", "level_changed", "moved"]
 
-# A level is accepted after three runs in a row that agree (a coincidence of three is rare, a week of alarms is not).
+# A new level is accepted after three consistent runs in a row: three by coincidence are rare.
 RUNS_OF_A_NEW_LEVEL = 3
-# One run must not fill the memory: a loop makes many stages that are alike.
+# One run must not fill the baseline: a loop creates many equal stages.
 SAMPLES_OF_ONE_RUN = 5
 LIMIT = 50
 
@@ -33,18 +33,18 @@ def expect(
     running: bool = False,
     operator_rows: int | None = None,
 ) -> Expectation | None:
-    """Say what a run that started at ``known_before_ms`` is expected to take; None below five known runs.
+    """Return the expected duration of a run that started at ``known_before_ms``; None below five known runs.
 
-    Only what had been learned before the run started counts, so a run is never judged by itself or a later one.
-    Rises with the work, scales with the times, does not depend on the order of the samples, and up to 30 % of
-    outliers move it no further than the others' spread.
+    Only samples learned before the run started count, so a run is never compared with itself or a later one.
+    The result rises with the work, scales with the durations and does not depend on the order of the samples. Up to
+    30 % of outliers move it by no more than the spread of the other samples.
     """
     fitted = fit(samples, known_before_ms)
     return fitted.at(Work(work_bytes, work_records, operator_rows), running) if fitted else None
 
 
 def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
-    """Fit the lines once for a run and stage, to be asked again and again; None below five known runs."""
+    """Return the fitted lines of a stage, to be evaluated for many amounts of work; None below five known runs."""
     known = [sample for sample in samples if sample.learned_ms < known_before_ms and sample.wall_ms >= 0]
     normal = [sample for sample in known if not sample.abnormal]
     runs = len({sample.run_key for sample in normal})
@@ -54,24 +54,24 @@ def fit(samples: Sequence[Sample], known_before_ms: int) -> Fit | None:
 
 
 def learn(samples: Sequence[Sample], sample: Sample, limit: int = LIMIT) -> tuple[Sample, ...]:
-    """Add an ended, complete and successful run; give back the samples in the order they were learned.
+    """Add the sample of a complete and successful run, and return the samples in the order they were learned.
 
-    A run beyond the bounds of its expectation, above or below, is kept as abnormal and does not teach. When the last
-    three runs are abnormal and agree, theirs is the new level: they teach, and what was before does not.
-    The same sample twice changes nothing. Of one run at most five samples stay, of all at most ``limit``.
+    A run outside of its expected range is stored as abnormal and does not change the expectation. If the last three
+    runs are abnormal and consistent, they become the new level, and all earlier runs become abnormal.
+    Adding the same sample twice changes nothing. At most five samples of one run are stored, and ``limit`` in all.
     """
     if any(replace(known, abnormal=sample.abnormal) == sample for known in samples):
         return tuple(samples)
     fitted = fit(samples, sample.learned_ms + 1)
-    judged = replace(sample, abnormal=sample.abnormal or _side(fitted, sample) != 0)
-    kept = _without_surplus([*samples, judged])[-limit:]
-    return _accept_new_level(kept, fitted) if judged.abnormal and fitted else tuple(kept)
+    added = replace(sample, abnormal=sample.abnormal or _side(fitted, sample) != 0)
+    remaining = _without_surplus([*samples, added])[-limit:]
+    return _accept_new_level(remaining, fitted) if added.abnormal and fitted else tuple(remaining)
 
 
 def moved(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) -> str:
-    """Say what is beyond its 95 % bound: ``wall``, ``cpu``, ``both`` or ``none``.
+    """Return what is above its p95: ``wall``, ``cpu``, ``both`` or ``none``.
 
-    Wall time alone moves under noisy neighbours and slow services, CPU with it when the stage itself does more.
+    Busy hosts and slow services raise wall time only; CPU time rises too if the stage itself computes more.
     """
     wall = elapsed_ms is not None and elapsed_ms > expectation.expected_p95_ms
     bound = expectation.expected_cpu_p95_ms
@@ -80,13 +80,13 @@ def moved(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) 
 
 
 def level_changed(before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Whether the step from ``before`` to ``after`` accepted a new level, which is worth saying."""
+    """Return whether the change from ``before`` to ``after`` accepted a new level."""
     flags = {(sample.run_key, sample.learned_ms): sample.abnormal for sample in before}
     return any(flags.get((sample.run_key, sample.learned_ms)) and not sample.abnormal for sample in after)
 
 
 def _side(fitted: Fit | None, sample: Sample) -> int:
-    """1 above the bounds, -1 below them, 0 within or unknown; in wall time, which is what users wait for."""
+    """Return 1 if the wall time is above the expected range, -1 below it, and 0 within it or if it is unknown."""
     if fitted is None:
         return 0
     expectation = fitted.at(sample.work)
@@ -97,14 +97,14 @@ def _side(fitted: Fit | None, sample: Sample) -> int:
 
 
 def _without_surplus(samples: Sequence[Sample]) -> list[Sample]:
-    """Let go of the oldest samples of a run that has too many."""
-    kept: list[Sample] = []
+    """Drop the oldest samples of a run that has too many."""
+    remaining: list[Sample] = []
     count: dict[str, int] = {}
     for sample in reversed(samples):
         count[sample.run_key] = count.get(sample.run_key, 0) + 1
         if count[sample.run_key] <= SAMPLES_OF_ONE_RUN:
-            kept.append(sample)
-    return kept[::-1]
+            remaining.append(sample)
+    return remaining[::-1]
 
 
 def _accept_new_level(samples: Sequence[Sample], fitted: Fit) -> tuple[Sample, ...]:
@@ -122,6 +122,6 @@ def _latest_runs(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _agree(samples: Sequence[Sample], fitted: Fit) -> bool:
-    """Whether the runs lie as near to each other, for their sizes, as runs of one level do."""
+    """Return whether the runs, relative to their sizes, differ no more than runs of one level do."""
     off = [math.log(max(1, sample.wall_ms) / max(1, fitted.at(sample.work).expected_ms)) for sample in samples]
     return max(off) - min(off) <= 3 * min(line.scale for line in fitted.wall.values())

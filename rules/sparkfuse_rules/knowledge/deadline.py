@@ -1,4 +1,4 @@
-"""When an application is to be done, as its setting ``spark.sparkfuse.deadline`` says it."""
+"""Parse the setting ``spark.sparkfuse.deadline``: when an application must end."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 SETTING = "spark.sparkfuse.deadline"
-# What a deadline may be, for people who wrote something else.
-RIGHT = (
+# The valid forms of a deadline, for the error message.
+VALID_FORMS = (
     "a time of day with its zone (06:30 Europe/Berlin, 06:30Z), a date and time with its zone (2026-11-21T06:30+01:00) "
     "or a duration after the start (2h, 90min, PT2H)"
 )
@@ -29,53 +29,53 @@ _DURATION = re.compile(
 
 
 class DeadlineError(ValueError):
-    """The setting is no deadline; the text says what is wrong and what would be right, for the job's owner."""
+    """The setting is not a valid deadline; the message tells the job's owner the valid forms."""
 
 
 def deadline_ms(text: str, started_ms: int) -> int:
-    """The moment that the setting names for an application that started at ``started_ms``; both ms since the epoch.
+    """Return the deadline of an application that started at ``started_ms``, both in ms since the epoch.
 
-    A time of day is the next one after the start. Raises DeadlineError for what is none of the three, lies not after
-    the start, or more than a year behind it.
+    A time of day is the first one after the start. Raises DeadlineError if the text has none of the three forms, or is
+    not after the start, or more than a year after it.
     """
-    said = text.strip()
-    if not said or len(said) > MOST_CHARS:
-        raise _refused(said)
+    value = text.strip()
+    if not value or len(value) > MOST_CHARS:
+        raise _invalid(value)
     try:
         started = datetime.fromtimestamp(started_ms / 1000, UTC)
-        at = _duration_after(said, started) or _time_of_day_after(said, started) or _date_and_time(said)
+        at = _duration_after(value, started) or _time_of_day_after(value, started) or _date_and_time(value)
     except (ValueError, OverflowError, OSError, KeyError) as error:
-        raise _refused(said) from error
+        raise _invalid(value) from error
     if at is None:
-        raise _refused(said)
+        raise _invalid(value)
     if not timedelta() < at - started <= MOST_AHEAD:
         raise DeadlineError(
-            f"{SETTING}={said!r} is not used: it must lie after the application's start ({started:%Y-%m-%dT%H:%MZ}), "
-            f"at most {MOST_AHEAD.days} days"
+            f"{SETTING}={value!r} is ignored: it must be after the application's start ({started:%Y-%m-%dT%H:%MZ}), "
+            f"by at most {MOST_AHEAD.days} days"
         )
     return round(at.timestamp() * 1000)
 
 
-def _refused(said: str) -> DeadlineError:
-    return DeadlineError(f"{SETTING}={said[:MOST_CHARS]!r} is not used: it must be {RIGHT}")
+def _invalid(value: str) -> DeadlineError:
+    return DeadlineError(f"{SETTING}={value[:MOST_CHARS]!r} is ignored: it must be {VALID_FORMS}")
 
 
-def _duration_after(said: str, started: datetime) -> datetime | None:
-    found = _ISO_DURATION.fullmatch(said) or _DURATION.fullmatch(said)
+def _duration_after(value: str, started: datetime) -> datetime | None:
+    found = _ISO_DURATION.fullmatch(value) or _DURATION.fullmatch(value)
     if found is None or not any(found.groups()):
         return None
     days, hours, minutes, seconds = (float(found[part] or 0) for part in "dhms")
     return started + timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
-def _time_of_day_after(said: str, started: datetime) -> datetime | None:
-    found = _TIME_OF_DAY.fullmatch(said)
+def _time_of_day_after(value: str, started: datetime) -> datetime | None:
+    found = _TIME_OF_DAY.fullmatch(value)
     if found is None:
         return None
     zone = _zone(found[4])
     of_day = time(int(found[1]), int(found[2]), int(found[3] or 0))
     today = started.astimezone(zone).date()
-    # Twice a year a time of day is there twice, or not at all: of all that follow the start, the first.
+    # Because of daylight saving time, a time of day may exist twice or not at all; use the first after the start.
     moments = (
         datetime.combine(today + timedelta(days=days), of_day, zone).replace(fold=fold).astimezone(UTC)
         for days in (-1, 0, 1, 2)
@@ -84,20 +84,20 @@ def _time_of_day_after(said: str, started: datetime) -> datetime | None:
     return min(moment for moment in moments if moment > started)
 
 
-def _date_and_time(said: str) -> datetime | None:
-    found = _DATE_AND_TIME.fullmatch(said)
+def _date_and_time(value: str) -> datetime | None:
+    found = _DATE_AND_TIME.fullmatch(value)
     if found is None:
         return None
     return datetime.fromisoformat(f"{found[1]}T{found[2]}").replace(tzinfo=_zone(found[3])).astimezone(UTC)
 
 
-def _zone(said: str | None) -> tzinfo:
-    """The zone of an offset or of a name of the IANA database. Raises ValueError or KeyError for anything else."""
-    if said is None:
-        raise ValueError("a time without its zone is another one on each machine")
-    if said in {"Z", "z"}:
+def _zone(value: str | None) -> tzinfo:
+    """Return the time zone of an offset or an IANA name. Raises ValueError or KeyError for anything else."""
+    if value is None:
+        raise ValueError("a time without a zone is ambiguous")
+    if value in {"Z", "z"}:
         return UTC
-    if offset := _OFFSET.fullmatch(said):
+    if offset := _OFFSET.fullmatch(value):
         ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
         return timezone(-ahead if offset[1] == "-" else ahead)
-    return ZoneInfo(said)
+    return ZoneInfo(value)

@@ -1,4 +1,4 @@
-"""Why executors go, and how many went lately: one step for each that joins or leaves, over a small state."""
+"""Track the executors of an application: why they were removed, and how many were lost within ten minutes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify
 
-# How long a loss counts as lately.
+# The time for which a loss counts as recent.
 WINDOW_MS = 600_000
-# An application that loses more within that time is beyond every threshold anyway.
+# More losses within that time exceed every threshold anyway.
 MOST_REMEMBERED = 1_000
 _EXIT_CODE = re.compile(r"(?i)exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? ?(-?\d+)")
-# Spark ends the application first and its executors then; their clocks are not the same.
+# Spark ends the application before its executors; the clocks of driver and executor may differ.
 CLOCK_SLACK_MS = 1_000
-# What no executor dies of because its application ends, but what an application may end by.
+# Failures that the end of an application never causes, but that may end an application.
 _ENDS_APPLICATIONS = frozenset({
     "container_memory", "direct_memory", "disk_full", "gpu_memory", "heap_memory", "heartbeat_lost", "metaspace",
     "python_memory",
 })  # fmt: skip
-# Entries of the table that say no more than that it went.
-_SAYS_NOTHING = frozenset({"unknown", "executor_lost"})
-# Spark's own exit codes (SparkExitCode, ExecutorExitCode) and those of signals.
+# Failures that only mean that the executor is gone.
+_UNSPECIFIC = frozenset({"unknown", "executor_lost"})
+# Exit codes of Spark (SparkExitCode, ExecutorExitCode) and of signals.
 _BY_EXIT_CODE = {
     52: Failure("configuration", "heap_memory", "larger"),
     53: Failure("infrastructure", "disk_full", "transient"),
@@ -36,7 +36,7 @@ _BY_EXIT_CODE = {
 
 @dataclass(frozen=True)
 class ExecutorRemoval:
-    """One executor that went away. Times are ms since the epoch; None for what is not known."""
+    """The removal of one executor. Times are ms since the epoch; None means unknown."""
 
     removed_ms: int
     added_ms: int | None = None
@@ -46,7 +46,7 @@ class ExecutorRemoval:
 
 @dataclass(frozen=True)
 class ExecutorLosses:
-    """The executors of one application: how many are there, how many were at most, and who was lost lately and why."""
+    """The executors of one application: current number, largest number, and recent losses with their reason."""
 
     present: int = 0
     peak: int = 0
@@ -54,15 +54,15 @@ class ExecutorLosses:
 
 
 def executor_added(losses: ExecutorLosses) -> ExecutorLosses:
-    """The state with one executor more."""
+    """Return the state after an executor was added."""
     return replace(losses, present=losses.present + 1, peak=max(losses.peak, losses.present + 1))
 
 
 def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple[ExecutorLosses, dict[str, Any]]:
-    """The state with one executor less, and the columns of executor_loss that say why it went and who else did.
+    """Return the state after an executor was removed, and its columns of executor_loss.
 
-    One that was asked to leave is benign and counts for nobody. Columns: exit_code and lived_ms where known,
-    failure_kind, failure, lost_executors, peak_executors, lost_alike.
+    A removal on request is benign and not counted as a loss. Columns: failure_kind, failure, lost_executors,
+    peak_executors, lost_alike; exit_code and lived_ms if they are known.
     """
     exit_code = executor.exit_code if executor.exit_code is not None else exit_code_of(executor.reason)
     failure = classify_removal(executor.reason, exit_code)
@@ -85,22 +85,22 @@ def executor_removed(losses: ExecutorLosses, executor: ExecutorRemoval) -> tuple
 
 
 def removed_with_application(ended_ms: int, removed_ms: int, failure: str) -> bool:
-    """Whether an executor that went at ``removed_ms`` of ``failure`` went because the application ended [ms, epoch].
+    """Return whether the end of the application at ``ended_ms`` removed the executor. Times are ms since the epoch.
 
-    The last second before the end is the clocks', but for what an application may end by.
+    A removal within the last second counts as caused by the end, unless ``failure`` may itself end an application.
     """
     return removed_ms >= ended_ms - (0 if failure in _ENDS_APPLICATIONS else CLOCK_SLACK_MS)
 
 
 def classify_removal(reason: str | None, exit_code: int | None) -> Failure:
-    """What took the executor: by Spark's text, and by the exit code where that says only that it went."""
+    """Return the failure from Spark's text, or from the exit code if the text is unspecific."""
     failure = classify(None, reason)
-    if failure.reason in _SAYS_NOTHING and exit_code in _BY_EXIT_CODE:
+    if failure.reason in _UNSPECIFIC and exit_code in _BY_EXIT_CODE:
         return _BY_EXIT_CODE[exit_code]
     return failure
 
 
 def exit_code_of(reason: str | None) -> int | None:
-    """The exit code that the text names; None without one."""
+    """Return the exit code in the text, or None."""
     found = _EXIT_CODE.search(reason or "")
     return int(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""What is expected of a stage and why, in numbers that a person can follow."""
+"""Explain the expectation of a stage in numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sparkfuse_rules.knowledge.work import Work
 
 @dataclass(frozen=True)
 class Growth:
-    """How a stage's time follows one measure of its work (bytes, records or rows of SQL operators).
+    """How a stage's duration depends on one measure of its work (bytes, records or rows of SQL operators).
 
-    ``doubled`` is the factor on the time when the work doubles; ``usual``, ``smallest`` and ``largest`` are the work of
-    the runs that teach; ``spread`` is the factor by which two of three healthy runs of one size differ at most.
+    ``doubled`` is the factor on the duration if the work doubles. ``usual``, ``smallest`` and ``largest`` are the work
+    of the training runs. ``spread`` is the factor by which two of three healthy runs of one size differ at most.
     """
 
     measure: str
@@ -29,35 +29,35 @@ class Growth:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is expected of the next run with this much work, and on what that rests.
+    """The expectation of the next run for an amount of work, and the runs that it is based on.
 
-    ``expected`` is None while too few runs are known: ``why_not`` says so then. ``teaching`` and ``set_aside`` are the
-    runs that count and those that were abnormal, oldest first. ``between_p95_ms`` is how long 19 of 20 drivers would be
-    without a job, of an application whose jobs take as long as usual; None where too few runs told it.
+    ``expected`` is None if too few runs are known; ``missing_reason`` then explains it. ``training_runs`` are the runs
+    that count and ``abnormal_runs`` those that do not, oldest first. ``between_p95_ms`` is the p95 of an application's
+    time without a job; None if too few runs have it.
     """
 
     expected: Expectation | None
-    why_not: str | None
-    teaching: tuple[str, ...]
-    set_aside: tuple[str, ...]
+    missing_reason: str | None
+    training_runs: tuple[str, ...]
+    abnormal_runs: tuple[str, ...]
     growth: tuple[Growth, ...]
     between_p95_ms: int | None = None
 
 
 def explain(samples: Sequence[Sample], known_before_ms: int, work: Work | None = None) -> Explanation:
-    """Explain what a run that starts at ``known_before_ms`` is expected to take; without work: with the usual work."""
+    """Explain the expected duration of a run that starts at ``known_before_ms``, by default for the usual work."""
     known = [sample for sample in samples if sample.learned_ms < known_before_ms]
-    teaching = _runs(known, abnormal=False)
-    set_aside = tuple(run for run in _runs(known, abnormal=True) if run not in teaching)
+    training_runs = _runs(known, abnormal=False)
+    abnormal_runs = tuple(run for run in _runs(known, abnormal=True) if run not in training_runs)
     fitted = fit(samples, known_before_ms)
     if fitted is None:
         runs = len({sample.run_key for sample in known})
-        why_not = f"{runs} of the {MIN_RUNS} runs that are needed" if runs < MIN_RUNS else "too few runs agree"
-        return Explanation(None, why_not, teaching, set_aside, ())
+        missing_reason = f"{runs} of the {MIN_RUNS} required runs" if runs < MIN_RUNS else "too few consistent runs"
+        return Explanation(None, missing_reason, training_runs, abnormal_runs, ())
     growth = tuple(_growth(measure, line) for measure, line in fitted.wall.items() if measure)
     expected = fitted.at_usual() if work is None else fitted.at(work)
     between_p95_ms = fitted.driver_idle.bound_ms(0, 0) if fitted.driver_idle else None
-    return Explanation(expected, None, teaching, set_aside, growth, between_p95_ms)
+    return Explanation(expected, None, training_runs, abnormal_runs, growth, between_p95_ms)
 
 
 def _runs(samples: Sequence[Sample], *, abnormal: bool) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""What a failure is of, by Spark's own texts: the base of the rules about failures and of the decision to retry.
+"""Classify failures by the texts of Spark and others, as the base of failure rules and of retry decisions.
 
-The table is rules/failure_classes.yaml; sources and real texts stand beside each pattern.
+The patterns, with their sources and examples, are in rules/failure_classes.yaml.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from sparkfuse_contracts.assets import asset
 
 KINDS = ("infrastructure", "configuration", "data", "user_code", "benign", "unknown")
 RETRIES = ("transient", "larger", "never", "unknown")
-# Texts are capped by collectors; patterns look at no more than this of what did not come from one.
+# Collectors truncate texts; of other texts only this part is searched.
 MOST_CHARS = 4096
 
 
 @dataclass(frozen=True)
 class Failure:
-    """``kind`` is whose fault it is, ``reason`` what happened, ``retry`` whether the same again may do."""
+    """``kind`` is who can fix it, ``reason`` what happened, ``retry`` whether a retry can succeed."""
 
     kind: str
     reason: str
@@ -36,7 +36,7 @@ _ON_PURPOSE = frozenset({"cancelled", "context_stopped"})
 
 @dataclass(frozen=True)
 class FailurePattern:
-    """One entry of the table."""
+    """One entry of failure_classes.yaml."""
 
     failure: Failure
     pattern: re.Pattern[str]
@@ -46,21 +46,20 @@ class FailurePattern:
 
 @cache
 def failure_patterns() -> Sequence[FailurePattern]:
-    """The table, in its order. Raises ValueError for an entry that cannot be used, with its reason."""
-    import yaml  # only who meets a failure pays for it
+    """Return the patterns in the order of the file. Raises ValueError for an invalid entry."""
+    import yaml  # imported late: runs without a failure do not need it
 
     entries = yaml.safe_load(asset("sparkfuse_rules", "failure_classes.yaml").read_text(encoding="utf-8"))
-    return tuple(_known(entry) for entry in entries)
+    return tuple(_failure_pattern(entry) for entry in entries)
 
 
 def classify(failure_class: str | None, failure_reason: str | None) -> Failure:
-    """What failed, from the class (Spark's end reason or the exception's) and the text; UNKNOWN when nothing knows it.
+    """Return the failure for a class (Spark's end reason or an exception) and a text; UNKNOWN if no pattern matches.
 
-    Of texts that wrap another the first entry of the table that is found anywhere in it decides: the table has the
-    particular before the general.
+    The first pattern that matches anywhere in the text applies, so specific patterns precede general ones.
     """
     text = f"{failure_class or ''}: {failure_reason or ''}"[:MOST_CHARS]
-    return next((known.failure for known in failure_patterns() if known.pattern.search(text)), UNKNOWN)
+    return next((entry.failure for entry in failure_patterns() if entry.pattern.search(text)), UNKNOWN)
 
 
 def ended_on_purpose(failure: Failure) -> bool:
@@ -73,10 +72,10 @@ def as_harmful(failure: Failure) -> Failure:
     return Failure("infrastructure", failure.reason, failure.retry) if failure.kind == BENIGN else failure
 
 
-def _known(entry: dict[str, object]) -> FailurePattern:
+def _failure_pattern(entry: dict[str, object]) -> FailurePattern:
     kind, reason, retry = (str(entry[key]) for key in ("kind", "reason", "retry"))
     examples = entry["examples"]
     if kind not in KINDS or retry not in RETRIES or not isinstance(examples, list) or not examples:
-        raise ValueError(f"failure_classes.yaml: {reason}: kind, retry or examples cannot be used")
+        raise ValueError(f"failure_classes.yaml: {reason}: invalid kind, retry or examples")
     pattern = re.compile(str(entry["pattern"]))
     return FailurePattern(Failure(kind, reason, retry), pattern, str(entry["source"]), tuple(map(str, examples)))

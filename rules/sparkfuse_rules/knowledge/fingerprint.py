@@ -1,4 +1,4 @@
-"""Which stage a stage is, whatever number it has in this run."""
+"""Compute the fingerprint of a stage, which is the same in all runs although stage ids differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from sparkfuse_rules.knowledge.naming import without_varying_parts
 
-# Wrappers that adaptive execution and code generation put around operators, or not, as sizes turn out.
+# Wrappers that adaptive execution and code generation add depending on the sizes at run time.
 _WRAPPERS = frozenset({
     "AQEShuffleRead",
     "AdaptiveSparkPlan",
@@ -20,8 +20,8 @@ _WRAPPERS = frozenset({
     "TableCacheQueryStage",
     "WholeStageCodegen",
 })  # fmt: skip
-# A stage reads a shuffle in the scope of the exchange, or of the reader that adaptive execution puts over it when it
-# joins partitions or reads them where they lie, as sizes turn out.
+# A stage reads a shuffle in the scope of the exchange, or of the reader that adaptive execution adds when it coalesces
+# partitions or reads them locally, depending on the sizes at run time.
 _READERS = frozenset({"AQEShuffleRead", "CustomShuffleReader"})
 _CALL_SITE = re.compile(r"(?P<action>.+?) at (?P<place>.+)", re.DOTALL)
 _LINE = re.compile(r":\d+\s*$")
@@ -44,31 +44,31 @@ def stage_fingerprint(
     """Hash what a stage does, the same from run to run: 16 hex digits.
 
     Arguments: Spark's ``name`` of the stage (``count at job.py:12``), the names of its RDD scopes in any order, the
-    nodes of the physical plan of its SQL execution in order, the fingerprints of the stages that it reads from, and how
-    long the longest chain of stages behind it is.
-    Left out: stage and RDD ids, line numbers (a job that was edited one line above keeps its history), folders,
-    dates, literals, expression ids, partition counts, the order of scopes and parents, adaptive execution's wrappers.
-    Kept: the action and its file, scopes, the plan's operators and their order, and so joins and filters; the depth,
-    because adaptive execution runs each stage of a query as a job of its own, whose parents are skipped copies that
-    never start: without it all joins of a query are one stage. It stays when a sort-merge join becomes a broadcast
-    join, which has fewer parents.
+    nodes of the physical plan of its SQL execution in order, the fingerprints of its parent stages, and ``depth``, the
+    length of the longest chain of parent stages.
+    Excluded: stage and RDD ids, line numbers (so that an edit above a line keeps the history), folders, dates,
+    literals, expression ids, partition counts, the order of scopes and parents, adaptive execution's wrappers.
+    Included: the action and its file, scopes, the operators of the plan in order, with their joins and filters, and the
+    depth. Adaptive execution runs each stage of a query as a separate job, whose parents are skipped copies that never
+    start; without the depth, all joins of a query would have the same fingerprint. The depth does not change if a
+    sort-merge join becomes a broadcast join with fewer parents.
     """
     parts = (
         ("site", (normal_call_site(name or ""),)),
-        # Spark walks the RDDs of a stage through a hash set (StageInfo.fromStage, RDD.getNarrowAncestors): their order,
-        # and which of two alike come next to each other, differ from run to run.
+        # Spark iterates over the RDDs of a stage in a hash set (StageInfo.fromStage, RDD.getNarrowAncestors), so their
+        # order differs from run to run.
         ("scopes", tuple(sorted(set(normal_operators(_scope(name) for name in scope_names))))),
         ("plan", normal_operators(plan_nodes)),
         ("parents", tuple(sorted(parent for parent in parents if parent))),
         ("depth", () if depth is None else (str(depth),)),
     )
-    # Lengths before the texts, so that no two lists can run together into the same bytes.
+    # Lengths precede the texts, so that different lists never give the same bytes.
     text = "\n".join(f"{kind} {len(texts)}\n" + "\n".join(f"{len(t)}:{t}" for t in texts) for kind, texts in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def normal_call_site(name: str) -> str:
-    """Bring a short call site to its action and file: ``count at /jobs/2024-05-01/a.py:7`` gives ``count at a.py``."""
+    """Reduce a short call site to action and file: ``count at /jobs/2024-05-01/a.py:7`` gives ``count at a.py``."""
     found = _CALL_SITE.fullmatch(name.strip())
     if not found:
         return without_varying_parts(_LAMBDA.sub("$", name))
@@ -77,7 +77,7 @@ def normal_call_site(name: str) -> str:
 
 
 def normal_operators(names: Iterable[str]) -> tuple[str, ...]:
-    """Bring names of scopes or plan nodes to what stays the same, in their order; wrappers fall out."""
+    """Reduce names of scopes or plan nodes to what is the same in all runs, in their order, without wrappers."""
     normal = (_normal_operator(name) for name in names)
     return tuple(name for name in normal if name and _FIRST_WORD.split(name, 1)[0] not in _WRAPPERS)
 

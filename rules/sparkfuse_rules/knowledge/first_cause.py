@@ -1,4 +1,4 @@
-"""The first cause in a failure's text: the innermost exception, not the last line and not Spark's wrapping.
+"""Find the first cause in the text of a failure: the innermost exception, without Spark's wrapping.
 
 Formats: Throwable.printStackTrace (Java), traceback (Python), TaskSetManager, DAGScheduler and TaskEndReason (Spark).
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 MOST_CHARS = 500
-# Looked at: what collectors send is shorter, an event log's text may be as long as a log.
-MOST_LOOKED_AT = 65_536
-# Host and executor stand in brackets of their own since Spark 3, within those of the task's id before.
+# Texts from collectors are shorter; a text in an event log may be very long.
+MOST_SEARCHED = 65_536
+# Since Spark 3, host and executor have their own brackets; before, they were within those of the task id.
 _ABORTED = re.compile(
     r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+(?:, [^\n]{0,300}?)?\)(?: \([^\n]{0,300}?\))?: )?"
 )
@@ -18,19 +18,19 @@ _EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor [^\n]{0,300}?\) Rea
 _CAUSED_BY = re.compile(r"(?m)^Caused by: ")
 _TRACEBACK = "Traceback (most recent call last):"
 _FETCH_MESSAGE = re.compile(r"FetchFailed\([^\n]{0,600}?message=\s*")
-# A stack, what the driver adds below one, or the end of a FetchFailed.
+# A stack, what the driver adds after it, or the end of a FetchFailed.
 _REST = re.compile(r"(?m)\n\s*(?:at |\.\.\. \d+ more|Driver stacktrace:|Caused by: |Suppressed: )|\n\n|\n\)\s*$")
 
 
 def first_cause(text: str | None) -> str | None:
-    """The innermost exception with its message, in one line of at most 500 characters; None for no text.
+    """Return the innermost exception with its message, in one line of at most 500 characters; None without text.
 
-    Of Java's chain of causes the last, of Python's chained tracebacks the first, of Spark's own sentences what they
-    wrap. A text that is none of these gives its first lines.
+    This is the last cause of a Java chain, the first of Python's chained tracebacks, or the text that Spark wraps. Any
+    other text is returned from its beginning.
     """
     if text is None or not text.strip():
         return None
-    found = text[:MOST_LOOKED_AT].strip()
+    found = text[:MOST_SEARCHED].strip()
     for wrapping in (_ABORTED, _EXECUTOR_LOST, _FETCH_MESSAGE):
         if wrapped := wrapping.search(found):
             found = found[wrapped.end() :].strip() or found
@@ -43,7 +43,7 @@ def first_cause(text: str | None) -> str | None:
 
 
 def _python_exception(text: str) -> str | None:
-    """The exception below the first traceback; None without one, or when the text was cut within it."""
+    """Return the exception after the first traceback; None without one, or if the text ends within it."""
     _, found, below = text.partition(_TRACEBACK)
     if not found:
         return None

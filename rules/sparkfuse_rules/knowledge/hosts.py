@@ -1,4 +1,4 @@
-"""What applications meet on the hosts that they share: the base of rules that tell a host's trouble from a job's."""
+"""Collect the problems of applications by host, so that rules can distinguish a bad host from a bad job."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# How long something counts as lately.
+# The time for which a problem counts as recent.
 WINDOW_MS = 600_000
-# What an application may meet on; more hosts than this are a fleet of their own, and the rest adds no evidence.
+# The largest number of hosts that are stored for one application; more add no evidence.
 MOST_HOSTS = 1_000
 MOST_IDS = 8
-# A slowest task tells of its host only with the data of its siblings, for a share of the stage as task_straggler has
-# it, and beyond what a cold start costs on a busy machine (28 s were measured): applications that start side by side on
-# one host are cold together.
+# The slowest task indicates a slow host only if it has no more data than the median task, loses a share of the stage
+# as in task_straggler, and loses more than a cold start on a busy machine (up to 28 s measured): applications that
+# start on one host at the same time are all cold.
 MAX_BYTES_RATIO = 2.0
 MIN_LOST_SHARE = 0.25
 MIN_LOST_MS = 30_000
 MIN_SUCCEEDED = 3
-# A task that stands still for so long in a call to storage driver_idle for that storage (as task_stuck has it).
+# A task without progress for this long in a call to storage waits for it, as in task_stuck.
 MIN_STALLED_MS = 60_000
 SLOW_TASK, STORAGE_STALLED, STORAGE_ERROR = "slow_task", "storage_stalled", "storage_error"
 _STORAGE_FAILURES = frozenset({"disk_full", "throttled"})
@@ -37,7 +37,7 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class HostProblem:
-    """What was met on ``host``, in one word; ``failing``, ``slow`` and ``storage`` say which counts it belongs to."""
+    """A problem on ``host``; ``failing``, ``slow`` and ``storage`` are the counts that it belongs to."""
 
     host: str
     failure: str
@@ -48,7 +48,7 @@ class HostProblem:
 
 @dataclass(frozen=True)
 class HostObservations:
-    """What one application met lately: hosts with when its tasks ran there last, and with when and what it met."""
+    """The recent problems of one application: when its tasks last ran on each host, and time and kind of problems."""
 
     app_id: str
     ran: Mapping[str, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class HostObservations:
 
 
 def problem_of_failure(failure: Columns) -> HostProblem | None:
-    """The trouble that failed tasks tell of, by their columns of failure_live."""
+    """Return the host problem that failed tasks indicate, from their columns of failure_live."""
     host, kind, word = failure.get("host"), failure.get("failure_kind"), failure.get("failure") or "unknown"
     error = kind != "benign" and _STORAGE_ERROR.search(failure.get("failure_reason") or "") is not None
     storage = error or word in _STORAGE_FAILURES
@@ -69,9 +69,9 @@ def problem_of_failure(failure: Columns) -> HostProblem | None:
 
 
 def problem_of_loss(loss: Columns) -> HostProblem | None:
-    """The trouble that a lost executor tells of, by its columns of executor_loss.
+    """Return the host problem that a lost executor indicates, from its columns of executor_loss.
 
-    One that asked for more than its own container allows, or was asked to leave, says nothing of its host.
+    An executor that exceeded its container's limit, or was removed on request, indicates no problem of the host.
     """
     host = loss.get("host")
     if not host or loss.get("failure_kind") not in {"infrastructure", "unknown"}:
@@ -80,7 +80,7 @@ def problem_of_loss(loss: Columns) -> HostProblem | None:
 
 
 def problem_of_stage(stage: Columns) -> HostProblem | None:
-    """The trouble that a stage's slowest task tells of, by its columns of stage_live."""
+    """Return the host problem that the slowest task of a stage indicates, from the columns of stage_live."""
     host = stage.get("slowest_task_host")
     alike = (stage.get("slowest_task_bytes_ratio") or 1.0) < MAX_BYTES_RATIO
     lost_ms, share = stage.get("slowest_task_lost_ms") or 0, stage.get("slowest_task_lost_share") or 0.0
@@ -91,7 +91,7 @@ def problem_of_stage(stage: Columns) -> HostProblem | None:
 
 
 def problem_of_task(task: Columns) -> HostProblem | None:
-    """The trouble that a running task tells of, by its columns of task_live: it stands still in a call to storage."""
+    """Return the host problem of a running task without progress in a storage call, from its columns of task_live."""
     host, stalled_ms = task.get("host"), task.get("stalled_ms") or 0
     if not host or task.get("activity") != "idle" or stalled_ms < MIN_STALLED_MS:
         return None
@@ -101,87 +101,94 @@ def problem_of_task(task: Columns) -> HostProblem | None:
 
 
 def observe(
-    before: HostObservations, at_ms: int, ran: Iterable[str], troubles: Iterable[HostProblem]
+    before: HostObservations, at_ms: int, ran: Iterable[str], problems: Iterable[HostProblem]
 ) -> HostObservations:
-    """What the application met until ``at_ms``, without what is no longer lately."""
-    found = list(troubles)
-    places = dict.fromkeys([*ran, *(trouble.host for trouble in found)], at_ms)
-    said = {name: {each.host: (at_ms, each.failure) for each in found if getattr(each, name)}
+    """Add the hosts and problems at ``at_ms`` to the observations, and drop those that are no longer recent."""
+    new = list(problems)
+    hosts = dict.fromkeys([*ran, *(problem.host for problem in new)], at_ms)
+    by_kind = {name: {each.host: (at_ms, each.failure) for each in new if getattr(each, name)}
             for name in ("failing", "slow", "storage")}  # fmt: skip
     return recent_only(
         HostObservations(
             before.app_id,
-            _newest({**before.ran, **places}),
-            _newest({**before.failing, **said["failing"]}),
-            _newest({**before.slow, **said["slow"]}),
-            _newest({**before.storage, **said["storage"]}),
+            _newest({**before.ran, **hosts}),
+            _newest({**before.failing, **by_kind["failing"]}),
+            _newest({**before.slow, **by_kind["slow"]}),
+            _newest({**before.storage, **by_kind["storage"]}),
         ),
         at_ms,
     )
 
 
-def recent_only(known: HostObservations, now_ms: int) -> HostObservations:
-    """What of it is not older than ten minutes."""
+def recent_only(observations: HostObservations, now_ms: int) -> HostObservations:
+    """Return the observations of the last ten minutes."""
     since = now_ms - WINDOW_MS
-    if min(_times(known), default=now_ms) > since:
-        return known
+    if min(_times(observations), default=now_ms) > since:
+        return observations
 
-    def kept(told: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
-        return {host: said for host, said in told.items() if said[0] > since}
+    def recent(problems: Mapping[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:
+        return {host: problem for host, problem in problems.items() if problem[0] > since}
 
-    ran = {host: at_ms for host, at_ms in known.ran.items() if at_ms > since}
-    return HostObservations(known.app_id, ran, kept(known.failing), kept(known.slow), kept(known.storage))
+    ran = {host: at_ms for host, at_ms in observations.ran.items() if at_ms > since}
+    return HostObservations(
+        observations.app_id,
+        ran,
+        recent(observations.failing),
+        recent(observations.slow),
+        recent(observations.storage),
+    )
 
 
-def _times(known: HostObservations) -> Iterator[int]:
-    yield from known.ran.values()
-    for told in (known.failing, known.slow, known.storage):
-        for at_ms, _ in told.values():
+def _times(observations: HostObservations) -> Iterator[int]:
+    yield from observations.ran.values()
+    for problems in (observations.failing, observations.slow, observations.storage):
+        for at_ms, _ in problems.values():
             yield at_ms
 
 
 class HostIndex:
-    """All applications of a cluster, by the hosts that they ran on and met something on lately.
+    """The applications of a cluster, indexed by the hosts that they ran on and had problems on recently.
 
-    Made once for all hosts that a window has news of: each application is looked at once, not once for each host.
+    It is built once per window, so that each application is read once and not once per host.
     """
 
     def __init__(self, applications: Iterable[HostObservations]) -> None:
         self.ran: Counter[str] = Counter()
-        self.suffering: dict[str, list[HostObservations]] = defaultdict(list)
-        self.sufferers = 0
+        self.with_problems: dict[str, list[HostObservations]] = defaultdict(list)
+        self.applications_with_problems = 0
         for each in applications:
             self.ran.update(each.ran.keys())
             hosts = {*each.failing, *each.slow, *each.storage}
-            self.sufferers += bool(hosts)
+            self.applications_with_problems += bool(hosts)
             for host in hosts:
-                self.suffering[host].append(each)
+                self.with_problems[host].append(each)
 
 
-def host_columns(host: str, neighbours: HostIndex) -> dict[str, Any]:
-    """The columns of host_live, from what all applications of its cluster met lately."""
-    here = neighbours.suffering.get(host, [])
+def host_columns(host: str, index: HostIndex) -> dict[str, Any]:
+    """Return the columns of host_live from the recent problems of all applications of its cluster."""
+    here = index.with_problems.get(host, [])
     only_here = sum({*each.failing, *each.slow, *each.storage} == {host} for each in here)
-    words = Counter(word for each in here for word in _words(each, host))
+    failures = Counter(failure for each in here for failure in _failures(each, host))
     columns: dict[str, Any] = {
         "host": host,
-        "applications": neighbours.ran[host],
+        "applications": index.ran[host],
         "failing_applications": sum(host in each.failing for each in here),
-        # One that fails there and is slow too suffers once.
+        # An application that fails and is slow counts once, as failing.
         "slow_applications": sum(host in each.slow and host not in each.failing for each in here),
         "storage_applications": sum(host in each.storage for each in here),
-        "elsewhere_applications": neighbours.sufferers - only_here,
+        "elsewhere_applications": index.applications_with_problems - only_here,
     }
     if here:
-        columns["failure"] = min(words, key=lambda word: (-words[word], word))
+        columns["failure"] = min(failures, key=lambda failure: (-failures[failure], failure))
         columns["application_ids"] = ", ".join(sorted({each.app_id for each in here})[:MOST_IDS])
     return columns
 
 
-def _words(known: HostObservations, host: str) -> set[str]:
-    return {told[host][1] for told in (known.failing, known.storage, known.slow) if host in told}
+def _failures(observations: HostObservations, host: str) -> set[str]:
+    kinds = (observations.failing, observations.storage, observations.slow)
+    return {problems[host][1] for problems in kinds if host in problems}
 
 
-def _newest(told: dict[str, Any]) -> dict[str, Any]:
-    """At most so many hosts; those that were told last stay."""
-    return dict(list(told.items())[-MOST_HOSTS:]) if len(told) > MOST_HOSTS else told
+def _newest(by_host: dict[str, Any]) -> dict[str, Any]:
+    """Limit the number of hosts; the most recently added ones stay."""
+    return dict(list(by_host.items())[-MOST_HOSTS:]) if len(by_host) > MOST_HOSTS else by_host

@@ -1,4 +1,4 @@
-"""Which job an application is a run of, which run it is, and whom to ask about it."""
+"""Resolve the job key, run key, owner and team of an application from its settings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sparkfuse_rules.knowledge.naming import without_varying_parts
 
 Properties = Mapping[str, str]
 
-# What a collector must let pass, so that identity can be resolved downstream.
+# The settings that collectors must send, so that the identity can be resolved downstream.
 PROPERTY_KEYS = allowed_configuration().identity
 _OPENLINEAGE = "spark.openlineage."
 _DRIVER_LABEL = "spark.kubernetes.driver.label."
-# Databricks names the cluster of a job run so.
+# The name that Databricks gives to the cluster of a job run.
 _DATABRICKS_CLUSTER = re.compile(r"job-(\d+)-run-\d+")
 _DIGITS_AT_END = re.compile(r"\d+\Z", re.ASCII)
-# What shells, notebooks and gateways call every application that nobody named: the user tells them apart.
-_UNTOLD_NAME = re.compile(
+# Default names of shells, notebooks and gateways; the user is needed to distinguish their applications.
+_DEFAULT_NAME = re.compile(
     r"(livy-(session|batch)|py-?spark-?shell|spark[ -]shell|sparkr(-shell)?|sparksql(::.*)?|spark[ -]sql"
     r"|zeppelin.*|databricks shell|spark connect server|thrift jdbc/odbc server)",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ MAX_LENGTH = 200
 
 @dataclass(frozen=True)
 class Identity:
-    """``job_key`` is what recurs, ``run_key`` this run and attempt of it; None where nobody said an owner or team."""
+    """The identity of an application: ``job_key`` is the recurring job, ``run_key`` this run and attempt of it."""
 
     job_key: str
     run_key: str
@@ -46,13 +46,13 @@ def identify(
     app_start_ms: int | None,
     user: str | None = None,
 ) -> Identity:
-    """Resolve who runs; the first source that says something wins, and there is always an answer.
+    """Return the identity of an application; the first source that is set applies, and a job key always exists.
 
-    Sources in order: ``spark.sparkfuse.job``; OpenLineage's parent job, then its root parent (Airflow fills both);
-    the id of the Databricks job; the name of the Glue job; the DAG and task that Airflow's Kubernetes operator puts
-    on the driver; the Spark operator's label; ``spark.app.name`` without what varies, with the user before it where
-    the name is the one that a shell or gateway gives to all.
-    Arguments: the allow-listed ``properties`` of the application, Spark's ``name``, id, attempt, start and user of it.
+    Sources in order: ``spark.sparkfuse.job``; OpenLineage's parent job, then its root parent (Airflow sets both);
+    the id of the Databricks job; the name of the Glue job; the DAG and task that Airflow's Kubernetes operator sets on
+    the driver; the Spark operator's label; ``spark.app.name`` without varying parts, preceded by the user if it is the
+    default name of a shell or gateway.
+    Arguments: the allow-listed ``properties`` of the application, its name, id, attempt, start and user.
     """
     sources = (_from_sparkfuse, _from_openlineage, _from_databricks, _from_glue, _from_airflow, _from_operator)
     job_key = next((key for source in sources if (key := source(properties))), None) or _from_name(name, user)
@@ -61,62 +61,62 @@ def identify(
 
 
 def attempt_number(attempt: str | None) -> int:
-    """The number in Spark's attempt id ("1", "appattempt_17_0004_000002"), 0 where there is none."""
+    """Return the number in Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0 without one."""
     found = _DIGITS_AT_END.search(attempt or "")
     return int(found[0]) if found and len(found[0]) < 10 else 0
 
 
-def _said(properties: Properties, key: str) -> str:
+def _setting(properties: Properties, key: str) -> str:
     return properties.get(key, "").strip()
 
 
 def _from_sparkfuse(properties: Properties) -> str:
-    return _said(properties, "spark.sparkfuse.job")
+    return _setting(properties, "spark.sparkfuse.job")
 
 
 def _from_openlineage(properties: Properties) -> str:
     for parent in ("parent", "rootParent"):
-        if job := _said(properties, f"{_OPENLINEAGE}{parent}JobName"):
-            namespace = _said(properties, f"{_OPENLINEAGE}{parent}JobNamespace")
+        if job := _setting(properties, f"{_OPENLINEAGE}{parent}JobName"):
+            namespace = _setting(properties, f"{_OPENLINEAGE}{parent}JobNamespace")
             return f"{namespace}/{job}" if namespace else job
     return ""
 
 
 def _from_databricks(properties: Properties) -> str:
-    named = _DATABRICKS_CLUSTER.match(_said(properties, "spark.databricks.clusterUsageTags.clusterName"))
-    job = _said(properties, "spark.databricks.job.id") or (named[1] if named else "")
+    named = _DATABRICKS_CLUSTER.match(_setting(properties, "spark.databricks.clusterUsageTags.clusterName"))
+    job = _setting(properties, "spark.databricks.job.id") or (named[1] if named else "")
     return f"databricks-job-{job}" if job else ""
 
 
 def _from_glue(properties: Properties) -> str:
-    job = _said(properties, "spark.glue.JOB_NAME")
+    job = _setting(properties, "spark.glue.JOB_NAME")
     return f"glue/{job}" if job else ""
 
 
 def _from_airflow(properties: Properties) -> str:
-    dag, task = (_said(properties, f"{_DRIVER_LABEL}{label}") for label in ("dag_id", "task_id"))
+    dag, task = (_setting(properties, f"{_DRIVER_LABEL}{label}") for label in ("dag_id", "task_id"))
     return f"airflow/{dag}.{task}" if dag and task else ""
 
 
 def _from_operator(properties: Properties) -> str:
-    # A ScheduledSparkApplication starts applications that are named after it, with the time of the start behind.
-    job = without_varying_parts(_said(properties, f"{_DRIVER_LABEL}sparkoperator.k8s.io/app-name"))
-    namespace = _said(properties, "spark.kubernetes.namespace")
+    # A ScheduledSparkApplication names its applications after itself, followed by the start time.
+    job = without_varying_parts(_setting(properties, f"{_DRIVER_LABEL}sparkoperator.k8s.io/app-name"))
+    namespace = _setting(properties, "spark.kubernetes.namespace")
     return f"{namespace}/{job}" if job and namespace else job
 
 
 def _from_name(name: str | None, user: str | None) -> str:
-    kept = without_varying_parts(name or "")
-    if _UNTOLD_NAME.fullmatch(kept) and user and user.strip():
-        # SparkSQL's shell adds the host that it was opened on.
-        return f"{user.strip()}/{kept.split('::')[0]}"
-    return kept or UNNAMED
+    job = without_varying_parts(name or "")
+    if _DEFAULT_NAME.fullmatch(job) and user and user.strip():
+        # The SparkSQL shell appends its host.
+        return f"{user.strip()}/{job.split('::')[0]}"
+    return job or UNNAMED
 
 
 def _tagged(properties: Properties, tag: str) -> str | None:
-    """An owner or team as the application says it itself: by Sparkfuse's key, else by a label of its driver's pod."""
-    said = _said(properties, f"spark.sparkfuse.{tag}") or _said(properties, f"{_DRIVER_LABEL}{tag}")
-    return _printable(said) or None
+    """Return the owner or team from the application's setting, else from a label of its driver's pod."""
+    value = _setting(properties, f"spark.sparkfuse.{tag}") or _setting(properties, f"{_DRIVER_LABEL}{tag}")
+    return _printable(value) or None
 
 
 def _capped(job_key: str) -> str:

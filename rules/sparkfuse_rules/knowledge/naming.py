@@ -1,4 +1,4 @@
-"""Takes out of a name what changes from run to run: dates, times, ids, hashes and numbers."""
+"""Remove from names what varies between runs: dates, times, ids, hashes and numbers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 _UUID = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}(?![0-9a-z])", re.IGNORECASE
 )
-# 2024-05-01, 2024_05_01, 2024/05/01, 20240501, each with or without a time and a zone behind it.
+# 2024-05-01, 2024_05_01, 2024/05/01, 20240501, each with or without a following time and zone.
 _DATE = re.compile(
     r"(?<!\d)(?:19|20)\d{2}([-_/.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])"
     r"(?:[tT _-]?\d{2}[:_-]?\d{2}(?:[:_-]?\d{2}(?:[.,]\d+)?)?)?(?:Z|(?<=\d)[+-]\d{2}:?\d{2})?(?![0-9])"
 )
 _TIME = re.compile(r"(?<!\d)\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?(?!\d)")
-# A hash mixes digits and letters; seven is git's short form. A word of letters a-f only is a word.
+# A hash has digits and letters, at least seven as in git's short form. Letters a to f alone are a word.
 _HASH = re.compile(r"(?<![0-9a-z])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}(?![0-9a-z])", re.IGNORECASE)
-# Digits that stand alone; those glued to letters (v2, s3, q66) name something.
+# Free-standing digits only; digits next to letters (v2, s3, q66) are part of a name.
 _NUMBER = re.compile(r"(?<![0-9A-Za-z])\d+(?![0-9A-Za-z])")
 _SEPARATORS = re.compile(r"[\s\-_./:,;#=+]*([\s\-_./:,;#=+])")
 _EMPTY_BRACKETS = re.compile(r"\(\W*\)|\[\W*\]|\{\W*\}|<\W*>")
@@ -24,10 +24,10 @@ _EDGES = " \t\r\n-_./:,;#=+"
 
 
 def without_varying_parts(name: str) -> str:
-    """Take dates, times, UUIDs, hashes and free-standing numbers out of ``name``; may leave nothing.
+    """Return ``name`` without dates, times, UUIDs, hashes and free-standing numbers; the result may be empty.
 
     ``daily_sales_2024-05-01`` and ``daily_sales_2024-05-02`` both give ``daily_sales``;
-    ``orders-v2`` keeps its number, because it is part of a word. Doing it twice changes nothing more.
+    ``orders-v2`` keeps its number, because it is part of a word. The function is idempotent.
     """
     before, after = None, name
     while after != before:

@@ -1,6 +1,6 @@
-"""How long what runs will still take: a stage by its progress, an application by its earlier runs and its stages.
+"""Estimate the remaining time: of a stage from its progress, of an application from earlier runs and its stages.
 
-Formulas and their reasons: docs/rules.md, "What is still to come".
+The formulas and their reasons are in docs/rules.md, "Projection and forecast".
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from sparkfuse_rules.knowledge.baseline_model import MIN_SCALE
 from sparkfuse_rules.knowledge.robust import MAX_MS
 
 RUNNING = "running"
-# The first task of each slot loads classes and compiles: 5 to 8 times slower on the same data. Only when more than
-# two waves have ended are those tasks a minority of what the median rests on.
+# The first task of each slot loads classes and compiles, and is 5 to 8 times slower on the same data. After more than
+# two waves those tasks are a minority and do not determine the median.
 WAVES_BEFORE = 2
-# The quantile of the normal distribution that a bound of 19 in 20 stands for.
+# The 95 % quantile of the standard normal distribution.
 _Z_95 = 1.6448536269514722
-# From here on the tail of the normal distribution is taken from its series (Abramowitz and Stegun 26.2.12).
+# Above this value the tail of the normal distribution is computed by its series (Abramowitz and Stegun 26.2.12).
 _FAR = 30.0
 
 
 @dataclass(frozen=True)
 class Remaining:
-    """How long something will still take in ms: ``ms`` in the middle, ``p95_ms`` at the bound of 19 in 20."""
+    """The remaining time in ms: ``ms`` is the median, ``p95_ms`` the 95th percentile."""
 
     ms: int
     p95_ms: int
@@ -33,19 +33,19 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Expected:
-    """How long the whole application takes in ms, by its earlier runs: the middle, and the bound of 19 in 20."""
+    """The expected duration of an application in ms, from its earlier runs: median and 95th percentile."""
 
     ms: int
     p95_ms: int
 
 
 def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Remaining | None:
-    """How long a running stage will still take, at least; None before its third wave of tasks.
+    """Return the remaining time of a running stage, as a lower bound; None before its third wave of tasks.
 
-    ``stage`` has columns of stage_live. What is to come (tasks that neither run nor ended well) goes over the slots
-    in whole waves, each as long as the median task that ended well; ``p95_ms`` at the pace of the slow ones. Slots are
-    all that the application has, because a stage that shares them now may have them all soon; at least the running
-    tasks, and how many ran at once on average, because a window may end between two of them.
+    ``stage`` has the columns of stage_live. The tasks that neither run nor succeeded are distributed over the slots in
+    whole waves, each as long as the median successful task, or as the 95th percentile for ``p95_ms``. Slots are all
+    slots of the application, because the stage may soon have all of them. They are at least the number of running tasks
+    and the average number of tasks that ran at the same time, because a window may end between two tasks.
     """
     elapsed_ms, median_ms = stage.get("elapsed_ms"), stage.get("duration_p50_ms")
     if stage.get("status") != RUNNING or not elapsed_ms or not median_ms or not math.isfinite(median_ms):
@@ -60,18 +60,18 @@ def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Rem
 
 
 def share_of_whole(stage: Mapping[str, Any]) -> float:
-    """Which part of the stage's work its ended tasks did: what was counted so far, divided by it, is the whole.
+    """Return the share of the stage's tasks that succeeded, to extrapolate a counter to the whole stage.
 
-    1.0 where nothing is left or nothing ended.
+    The result is 1.0 if no task is left or none succeeded.
     """
     tasks, succeeded = stage.get("num_tasks") or 0, stage.get("succeeded_tasks") or 0
     return succeeded / tasks if 0 < succeeded < tasks else 1.0
 
 
 def application_remaining(elapsed_ms: int, expected: Expected | None, stages: Remaining | None) -> Remaining | None:
-    """How long an application will still run: by its earlier runs, given that it runs already; None for nothing known.
+    """Return the remaining time of an application from its earlier runs and the time it has run; None if unknown.
 
-    At least as long as its running stages do.
+    It is at least the remaining time of its running stages.
     """
     parts = [stages] if stages else []
     if expected:
@@ -85,10 +85,10 @@ def application_remaining(elapsed_ms: int, expected: Expected | None, stages: Re
 
 
 def late_chance(elapsed_ms: int, limit_ms: int, expected: Expected | None, stages: Remaining | None) -> float | None:
-    """The chance that an application that has run for ``elapsed_ms`` takes longer than ``limit_ms`` in all.
+    """Return the probability that an application that has run for ``elapsed_ms`` takes longer than ``limit_ms``.
 
-    The higher of two: by its earlier runs, given that it runs already; by its running stages alone. Between 0 and 1,
-    never falls while it runs on with nothing else changed, 1 from the limit on; None where nothing is known.
+    It is the higher of two estimates: from the earlier runs and the time it has run, and from its running stages. The
+    result is 1 from the limit on, and never falls with time alone; None if nothing is known.
     """
     if elapsed_ms >= limit_ms:
         return 1.0
@@ -104,7 +104,7 @@ def late_chance(elapsed_ms: int, limit_ms: int, expected: Expected | None, stage
 
 @dataclass(frozen=True)
 class _Time:
-    """A time that is normal on the log scale."""
+    """A log-normal distribution of a duration."""
 
     centre: float
     scale: float
@@ -115,11 +115,11 @@ class _Time:
         return cls(math.log(middle), max(MIN_SCALE, math.log(max(middle, expected.p95_ms) / middle) / _Z_95))
 
     def share_beyond(self, limit_ms: float, after_ms: float) -> float:
-        """The share of the times above ``after_ms`` that are above ``limit_ms`` too."""
+        """Return the share of the durations above ``after_ms`` that are also above ``limit_ms``."""
         return min(1.0, math.exp(_log_beyond(self._z(limit_ms)) - _log_beyond(self._z(after_ms))))
 
     def quantile_beyond(self, after_ms: float, share: float) -> float:
-        """The time that ``share`` of the times above ``after_ms`` exceed."""
+        """Return the duration that ``share`` of the durations above ``after_ms`` exceed."""
         low = self._z(after_ms)
         high, wanted = max(low, 0.0) + 10.0, _log_beyond(low) + math.log(share)
         for _ in range(60):
@@ -132,7 +132,7 @@ class _Time:
 
 
 def _log_beyond(z: float) -> float:
-    """The logarithm of the share of a standard normal distribution above ``z``."""
+    """Return the logarithm of the share of a standard normal distribution above ``z``."""
     if z < _FAR:
         return math.log(0.5 * math.erfc(z / math.sqrt(2)))
     return -z * z / 2 - math.log(z * math.sqrt(2 * math.pi)) + math.log1p(-1 / z**2 + 3 / z**4)

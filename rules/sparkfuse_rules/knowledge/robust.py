@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 
-# Above this a whole number is no longer exact as a double, and nothing lasts 285,000 years.
+# Above this an integer is not exact as a double; it is 285,000 years in ms.
 MAX_MS = 2**53
 # Makes the median absolute deviation of normal values equal to their standard deviation (Hampel 1974).
 MAD_TO_SIGMA = 1.4826
@@ -14,7 +14,7 @@ _Z_95 = 1.6448536269514722
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle of ``values``, or the mean of the middle two. Raises ValueError when there are none."""
+    """Return the median of ``values``. Raises ValueError if there are none."""
     if not values:
         raise ValueError("the median of no values is not defined")
     ordered = sorted(values)
@@ -23,24 +23,24 @@ def median(values: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float]) -> float:
-    """The median absolute deviation, scaled to a standard deviation; half of the values may lie."""
+    """Return the median absolute deviation, scaled to a standard deviation; half of the values may be outliers."""
     centre = median(values)
     return MAD_TO_SIGMA * median([abs(value - centre) for value in values])
 
 
 def theil_sen_slope(points: Sequence[tuple[float, float]]) -> float:
-    """The median slope over all pairs of points with different x; 0.0 when no two differ.
+    """Return the median slope over all pairs of points with different x; 0.0 if all x are equal.
 
-    Up to 29 % of the points may lie (Theil 1950, Sen 1968).
+    Up to 29 % of the points may be outliers (Theil 1950, Sen 1968).
     """
     slopes = [(y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in combinations(points, 2) if x1 != x2]
     return median(slopes) if slopes else 0.0
 
 
 def student_t_95(degrees: int) -> float:
-    """The one-sided 95 % quantile of Student's t, at most 2 % off and never falling with fewer degrees.
+    """Return the one-sided 95 % quantile of Student's t, with an error of at most 2 %; it rises with fewer degrees.
 
-    Expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5), exact for one and two degrees.
+    Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), exact for one and two degrees.
     """
     if degrees <= 2:
         return 2.919986 if degrees == 2 else 6.313752
@@ -52,9 +52,9 @@ def student_t_95(degrees: int) -> float:
 
 
 def prediction_factor(samples: int, estimated: int) -> float:
-    """How many scales above the centre the next value stays in 19 of 20 cases, known from ``samples`` values.
+    """Return the number of scales between the centre and the p95 of the next value.
 
-    The bound of a prediction interval, t * sqrt(1 + 1/n), so few samples give a wide one; ``estimated`` is
-    the number of parameters that the samples were used up for.
+    This is the bound of a prediction interval, t * sqrt(1 + 1/n), so few samples give a wide interval. ``estimated`` is
+    the number of parameters that were estimated from the samples.
     """
     return student_t_95(max(1, samples - estimated)) * math.sqrt(1 + 1 / samples)

@@ -1,4 +1,4 @@
-"""A sample of a baseline as it is written down, and back."""
+"""Convert training samples to messages of the contract and back."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _COUNTS = ("cpu_ms", "work_bytes", "work_records", "num_tasks", "operator_rows",
 
 
 def sample_of(message: BaselineSample) -> Sample:
-    """The sample as the knowledge functions take it; a count that is absent is None, not 0."""
+    """Return the sample of a message; an absent count is None, not 0."""
     counts = {name: getattr(message, name) if message.HasField(name) else None for name in _COUNTS}
     return Sample(message.run_key, message.learned_ms, message.wall_ms, abnormal=message.abnormal, **counts)
 
 
 def message_of(sample: Sample) -> BaselineSample:
-    """The sample as it is written down; a count that is None is absent."""
+    """Return the message of a sample; a count that is None is absent."""
     message = BaselineSample(
         run_key=sample.run_key, learned_ms=sample.learned_ms, wall_ms=sample.wall_ms, abnormal=sample.abnormal
     )

@@ -1,4 +1,4 @@
-"""Which stage each stage of one run is: its fingerprint, made along the graph of the run's stages."""
+"""Compute the fingerprints of the stages of one run along their graph."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Protocol
 
 from sparkfuse_rules.knowledge.fingerprint import stage_fingerprint, without_codegen_id
 
-# Says that the stage's start was lost, and with it its operators and parents.
+# The prefix of a fingerprint that is based on the name only, because the start of the stage was lost.
 NAME_ONLY = "name-"
-# What the plugin sends at most (StageFacts, SqlFacts): an event log has more, and must give the same fingerprint.
+# The limits of the plugin (StageFacts, SqlFacts); event logs have more, but must give the same fingerprint.
 MOST_SCOPES = 64
 MOST_PLAN_NODES = 256
 
 
 class StartedStage(Protocol):
-    """What the start of a stage told; ``fingerprint`` is empty until it was asked for."""
+    """The start of a stage; ``fingerprint`` is empty until it was computed."""
 
     @property
     def name(self) -> str:
@@ -28,7 +28,7 @@ class StartedStage(Protocol):
 
     @property
     def parents(self) -> Sequence[int]:
-        """The ids of the stages that it reads from."""
+        """The ids of its parent stages."""
 
     @property
     def sql_execution_id(self) -> int | None:
@@ -36,63 +36,63 @@ class StartedStage(Protocol):
 
     @property
     def depth(self) -> int | None:
-        """How long the longest chain of stages behind it is; None when its job's start was lost."""
+        """The length of the longest chain of its parent stages; None if the start of its job was lost."""
 
     @property
     def submitted_ms(self) -> int | None:
-        """When its first attempt began [ms since epoch]; None when that was not told."""
+        """When its first attempt was submitted, in ms since the epoch; None if unknown."""
 
     @property
     def fingerprint(self) -> str:
-        """Its fingerprint, once it is known."""
+        """Its fingerprint, empty if it was not computed yet."""
 
 
 class StagesOfRun(Protocol):
-    """The stages of one run, wherever they are kept."""
+    """The stages of one run, independent of where they are stored."""
 
     def started(self, stage_id: int) -> StartedStage | None:
-        """What the stage's start told; None when it was lost."""
+        """Return the start of a stage; None if it was lost."""
 
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
-        """The nodes of the physical plan that a SQL execution began with, in pre-order; empty when it is not known."""
+        """Return the nodes of the first physical plan of a SQL execution in pre-order; empty if it is unknown."""
 
-    def keep(self, stage_id: int, fingerprint: str) -> None:
-        """Remember the fingerprint of a stage that has started."""
+    def store_fingerprint(self, stage_id: int, fingerprint: str) -> None:
+        """Store the fingerprint of a started stage."""
 
 
 def fingerprint_in_run(stage_id: int, name: str | None, run: StagesOfRun) -> str:
-    """The stage's fingerprint: with operators, plan and parents when its start was seen, else from its name alone.
+    """Return the fingerprint of a stage: from operators, plan and parents, or from its name if its start was lost.
 
-    It is kept from the first question on, so that it cannot change within a run. A parent that never started in this
-    run (its output was there already) adds nothing, nor does one that started behind the stage: its output was lost.
+    It is stored at the first call, so that it cannot change within a run. Parents that never started in this run (their
+    output existed) are ignored, and so are parents that started after the stage (their output was lost and recomputed).
     """
-    asked = run.started(stage_id)
-    if asked and asked.fingerprint:  # as of nearly every row: each has one stage and may have many parents
-        return asked.fingerprint
+    known = run.started(stage_id)
+    if known and known.fingerprint:  # the usual case
+        return known.fingerprint
     waiting = [stage_id]
     while waiting:
         stage = run.started(waiting[-1])
-        # Spark numbers parents before their children; holding to that, no list of parents can make this run for ever.
+        # Spark numbers parents before children; with this condition the loop always ends.
         parents = _parents(stage, waiting[-1], run) if stage else {}
         missing = [parent for parent, found in parents.items() if not found.fingerprint]
         if missing:
             waiting.extend(missing)
             continue
         if stage and not stage.fingerprint:
-            known = [found.fingerprint for found in parents.values()]
-            run.keep(waiting[-1], _fingerprint(stage, known, run))
+            fingerprints = [parent.fingerprint for parent in parents.values()]
+            run.store_fingerprint(waiting[-1], _fingerprint(stage, fingerprints, run))
         waiting.pop()
     found = run.started(stage_id)
     return found.fingerprint if found else NAME_ONLY + stage_fingerprint(name or f"stage {stage_id}", (), (), ())
 
 
 def _parents(stage: StartedStage, stage_id: int, run: StagesOfRun) -> dict[int, StartedStage]:
-    """The parents that ran for the stage."""
+    """Return the parents that ran before the stage."""
     started = {parent: run.started(parent) for parent in stage.parents if parent < stage_id}
-    return {parent: found for parent, found in started.items() if found and not _is_behind(found, stage)}
+    return {parent: found for parent, found in started.items() if found and not _started_after(found, stage)}
 
 
-def _is_behind(parent: StartedStage, stage: StartedStage) -> bool:
+def _started_after(parent: StartedStage, stage: StartedStage) -> bool:
     if parent.submitted_ms is None or stage.submitted_ms is None:
         return False
     return parent.submitted_ms > stage.submitted_ms
@@ -106,7 +106,7 @@ def _fingerprint(stage: StartedStage, parents: Sequence[str], run: StagesOfRun) 
 
 @dataclass(frozen=True)
 class StartedStageOfRun:
-    """A stage of a run that is held in memory as a whole."""
+    """A stage of a ``CompleteRun``."""
 
     name: str
     scope_names: tuple[str, ...] = ()
@@ -119,19 +119,19 @@ class StartedStageOfRun:
 
 @dataclass(frozen=True)
 class CompleteRun:
-    """All stages of a run that is over or held as a whole, by stage id, and the plans by SQL execution."""
+    """All stages of a run by stage id, and the plans by SQL execution, in memory."""
 
     stages: dict[int, StartedStageOfRun]
     plans: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def started(self, stage_id: int) -> StartedStageOfRun | None:
-        """What the stage's start told; None when it was lost."""
+        """Return the start of a stage; None if it was lost."""
         return self.stages.get(stage_id)
 
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
-        """The nodes of the plan that the SQL execution began with."""
+        """Return the nodes of the first physical plan of a SQL execution."""
         return self.plans.get(sql_execution_id, ())
 
-    def keep(self, stage_id: int, fingerprint: str) -> None:
-        """Remember the fingerprint."""
+    def store_fingerprint(self, stage_id: int, fingerprint: str) -> None:
+        """Store the fingerprint of a stage."""
         self.stages[stage_id] = replace(self.stages[stage_id], fingerprint=fingerprint)

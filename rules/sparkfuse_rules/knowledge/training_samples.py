@@ -1,4 +1,4 @@
-"""What a run may teach, what its evidence allows, and how an expectation becomes columns of a row."""
+"""Create training samples from rows, and columns of rows from expectations."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from sparkfuse_rules.knowledge.baseline import moved
 from sparkfuse_rules.knowledge.baseline_model import Expectation, Fit, Sample
 from sparkfuse_rules.knowledge.work import work_of
 
-# Evidence below this is not complete: it neither teaches nor pages nor kills.
+# Below this completeness a run is no training sample, no finding is critical, and the fuse does not act.
 COMPLETE = 0.99
-# Stands where a stage has its fingerprint: the whole application has a baseline of its own.
+# Used in place of a stage fingerprint for the baseline of the whole application.
 APPLICATION = "application"
 
 Columns = Mapping[str, Any]
 
 
 def stage_sample(run_key: str, completeness: float, stage: Columns, learned_ms: int = 0) -> Sample | None:
-    """What a stage attempt teaches: only a first one that ended well, with all its evidence; a later one runs a part.
+    """Return the training sample of a stage attempt, or None if it is not a complete and successful first attempt.
 
-    ``stage`` has columns of the view stage_live, absent ones left out or None; ``learned_ms`` is when its run ended.
+    Later attempts run only a part of the tasks. ``stage`` has the columns of stage_live, absent ones missing or None;
+    ``learned_ms`` is the end of its run.
     """
     if stage.get("status") != "succeeded" or stage.get("stage_attempt") or stage.get("elapsed_ms") is None:
         return None
@@ -30,14 +31,14 @@ def stage_sample(run_key: str, completeness: float, stage: Columns, learned_ms: 
 
 
 def application_sample(run_key: str, completeness: float, application: Columns, learned_ms: int = 0) -> Sample | None:
-    """What a whole application teaches, by its columns of app_live: when it ended well, with all its evidence."""
+    """Return the training sample of an application from its columns of app_live, if it is complete and successful."""
     if application.get("status") != "succeeded" or completeness < COMPLETE or application.get("elapsed_ms") is None:
         return None
     return _sample(run_key, application, learned_ms)
 
 
 def driver_idle_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
-    """The column of app_live that says how long its driver may have waited, where that is known."""
+    """Return the column of app_live with the p95 of the driver's idle time, empty if it is unknown."""
     elapsed_ms, between_ms = application.get("elapsed_ms"), application.get("between_jobs_ms")
     if fitted.driver_idle is None or elapsed_ms is None or between_ms is None:
         return {}
@@ -45,12 +46,12 @@ def driver_idle_columns(fitted: Fit, application: Columns) -> dict[str, Any]:
 
 
 def ended_well(failed_jobs: int | None, failed_stages: int) -> bool:
-    """Whether an application that ended may teach: no job failed, and no stage whose last attempt failed."""
+    """Return whether an ended application is successful: no failed job and no stage whose last attempt failed."""
     return not failed_jobs and not failed_stages
 
 
 def expected_columns(expectation: Expectation, elapsed_ms: int | None, cpu_ms: int | None) -> dict[str, Any]:
-    """The columns of stage_live and app_live that say what was expected and what moved; CPU only where it is known."""
+    """Return the expectation as columns of stage_live and app_live; CPU columns only if CPU time is known."""
     columns: dict[str, Any] = {
         "baseline_runs": expectation.runs,
         "expected_ms": expectation.expected_ms,
@@ -66,7 +67,7 @@ def expected_columns(expectation: Expectation, elapsed_ms: int | None, cpu_ms: i
 
 
 def capped_severity(severity: str, completeness: float) -> str:
-    """The severity that evidence of this completeness may have: below 0.99 nothing is critical."""
+    """Return the severity, at most warning if the completeness is below 0.99."""
     return "warning" if severity == "critical" and completeness < COMPLETE else severity
 
 

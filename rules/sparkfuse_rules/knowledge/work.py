@@ -1,6 +1,6 @@
-"""How much a stage, or a whole application, had to do: what its time is held against, live and offline alike.
+"""Measure the work of a stage or application, which its duration is compared with, live and offline.
 
-Why these measures, and why in this order: docs/rules.md, "How much work it was".
+The reasons for these measures and their order are in docs/rules.md, "Work".
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ MEASURES = (BYTES, RECORDS, ROWS)
 
 @dataclass(frozen=True)
 class Work:
-    """What was read, and where nothing was, what its SQL operators put out; None and 0 alike where nothing was told.
+    """The work of a stage or application; None and 0 both mean not reported.
 
-    ``read_bytes`` and ``records`` are input and shuffle read. ``operator_rows`` is what ``operator_rows`` says of a
-    stage; of an application the sum over its stages.
+    ``read_bytes`` and ``records`` are input and shuffle read. ``operator_rows`` is the result of the function
+    ``operator_rows`` for a stage, and the sum over its stages for an application.
     """
 
     read_bytes: int | None = None
@@ -30,15 +30,15 @@ class Work:
     operator_rows: int | None = None
 
     def size(self, measure: str) -> float | None:
-        """The logarithm of one measure, bytes, records or rows; None where there is none of it.
+        """Return the logarithm of one measure (bytes, records or rows), or None if it is not reported.
 
-        Rows count what was read too, so that an application's can be the sum over its stages.
+        Rows include the records read, so that the rows of an application are the sum over its stages.
         """
         amount = {BYTES: self.read_bytes, RECORDS: self.records, ROWS: self._rows()}[measure]
         return math.log(amount) if amount and amount > 0 else None
 
     def sizes(self) -> dict[str, float]:
-        """The measures that there are, each with its logarithm."""
+        """Return the logarithm of each reported measure."""
         return {measure: size for measure in MEASURES if (size := self.size(measure)) is not None}
 
     def _rows(self) -> int | None:
@@ -46,9 +46,9 @@ class Work:
 
 
 def operator_rows(stage: Mapping[str, Any]) -> int | None:
-    """The rows that measure the work of a stage that read neither bytes nor records; None for every other stage.
+    """Return the operator rows of a stage that read neither bytes nor records; None for every other stage.
 
-    ``stage`` has columns of stage_live, absent ones left out or None.
+    ``stage`` has the columns of stage_live, absent ones missing or None.
     """
     if stage.get("work_bytes") or stage.get("work_records"):
         return None
@@ -56,6 +56,6 @@ def operator_rows(stage: Mapping[str, Any]) -> int | None:
 
 
 def work_of(columns: Mapping[str, Any]) -> Work:
-    """The work of a stage by its columns of stage_live, or of an application by those of app_live."""
+    """Return the work of a stage from its columns of stage_live, or of an application from those of app_live."""
     rows = columns.get("operator_rows") or operator_rows(columns)
     return Work(columns.get("work_bytes"), columns.get("work_records"), rows)

@@ -32,7 +32,7 @@ class _StagesOfRun:
         query = self.state.queries.get(str(sql_execution_id))
         return query.nodes if query else ()
 
-    def keep(self, stage_id: int, fingerprint: str) -> None:
+    def store_fingerprint(self, stage_id: int, fingerprint: str) -> None:
         """Store the fingerprint."""
         if stage := started_stage(stage_id, self.state):
             self.state.stages.put(str(stage_id), replace(stage, fingerprint=fingerprint))

@@ -148,7 +148,7 @@ def test_what_is_expected_is_shown(filled: Client, module_settings: Settings, mo
     by_stage = {each["fingerprint"]: each for each in json.loads(told.output)}
     assert by_stage["9d2c1e0fa8b34455"]["expected"]["expected_ms"] > 30_000
     assert by_stage["5b7c0d9e21f64a83"]["expected"]["work_measure"] == "none", "asked by bytes, and it reads none"
-    assert by_stage["00aa11bb22cc33dd"]["why_not"] == "1 of the 5 runs that are needed"
+    assert by_stage["00aa11bb22cc33dd"]["missing_reason"] == "1 of the 5 required runs"
     made = next(each for each in json.loads(rows.output) if each["fingerprint"] == "5b7c0d9e21f64a83")
     assert (made["expected"]["work_measure"], made["growth"][0]["measure"]) == ("rows", "rows")
     assert made["expected"]["expected_ms"] == pytest.approx(3 * 60_250, rel=0.02)

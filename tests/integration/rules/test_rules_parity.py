@@ -1,4 +1,4 @@
-"""Every case of every rule, and every function of the common subset, through the three real engines."""
+"""Every case of every rule, and every function of the common subset, on the three real engines."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sparkfuse_rules.cases import run_cases
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiler import job_matches
 
-# Flink plans a statement of fifty rules: half a minute on a quiet machine.
+# Flink needs half a minute to plan a statement of fifty rules.
 pytestmark = pytest.mark.timeout(900)
 ENGINES = ("datafusion", "clickhouse", "flink")
 JOB_KEY_TYPES = {"flink": "STRING", "datafusion": "VARCHAR", "clickhouse": "Nullable(String)"}
-# Numbers that engines disagree about when a predicate is handed to them as it is written.
+# Values for which engines give different results if a predicate is not rewritten.
 ROWS = [
     {},
     {"elapsed_ms": 0, "finished_tasks": 0, "lost_share": 0.0, "name": "", "work_known": False},
@@ -79,36 +79,36 @@ PREDICATES = [
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
-    """The rules of the product, and one made rule for each predicate with each row as a case."""
+def rules_and_predicates(tmp_path_factory):
+    """Return the rules of the product, and one generated rule for each predicate, with each row as a case."""
     folder = tmp_path_factory.mktemp("rules")
     for number, predicate in enumerate(PREDICATES):
         cases = [{"name": f"row {place}", "given": row, "expect": "quiet"} for place, row in enumerate(ROWS)]
-        made = {
-            "summary": "made", "view": "stage_live", "severity": {"warning": True, "critical": "elapsed_ms > 4"},
-            "params": {"share": {"default": 0.25, "unit": "ratio", "why": "made"}}, "when": predicate, "for": "0s",
-            "description": "made", "runbook": "made", "fuse": "none", "cases": cases,
+        rule = {
+            "summary": "generated", "view": "stage_live", "severity": {"warning": True, "critical": "elapsed_ms > 4"},
+            "params": {"share": {"default": 0.25, "unit": "ratio", "why": "generated"}}, "when": predicate, "for": "0s",
+            "description": "generated", "runbook": "generated", "fuse": "none", "cases": cases,
         }  # fmt: skip
-        (folder / f"predicate_{number:02}.yaml").write_text(yaml.safe_dump(made))
+        (folder / f"predicate_{number:02}.yaml").write_text(yaml.safe_dump(rule))
     return list(chain(load_catalog().values(), load_catalog(folder).values()))
 
 
 @pytest.fixture(scope="module")
-def answers(asked):
-    """What each engine answers to all cases, each asked once."""
-    return {engine: run_cases(asked, engine, globals()[f"ask_{engine}"]) for engine in ENGINES}
+def results(rules_and_predicates):
+    """Return the results of all cases by engine; each engine evaluates them once."""
+    return {engine: run_cases(rules_and_predicates, engine, globals()[f"ask_{engine}"]) for engine in ENGINES}
 
 
 def ask_datafusion(sql):
     from datafusion import SessionContext
 
-    return [(row["place"], row["severity"]) for row in SessionContext().sql(sql).to_pylist()]
+    return [(row["case_number"], row["severity"]) for row in SessionContext().sql(sql).to_pylist()]
 
 
 def ask_clickhouse(sql):
     import chdb
 
-    return [(row["place"], row["severity"]) for row in json.loads(str(chdb.query(sql, "JSON")))["data"]]
+    return [(row["case_number"], row["severity"]) for row in json.loads(str(chdb.query(sql, "JSON")))["data"]]
 
 
 def ask_flink(sql):
@@ -121,11 +121,11 @@ def ask_flink(sql):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_case_of_every_rule_answers_as_its_file_says(answers, engine):
-    """The rule files mean the same live, offline and in history."""
+def test_every_case_has_its_expected_severity(results, engine):
+    """A rule has the same result live, offline and in history."""
     wrong = [
         f"{result.rule.id}: {result.case.name}: {result.actual}"
-        for result in answers[engine]
+        for result in results[engine]
         if not result.rule.id.startswith("predicate_") and not result.passed
     ]
 
@@ -133,25 +133,25 @@ def test_every_case_of_every_rule_answers_as_its_file_says(answers, engine):
 
 
 @pytest.mark.parametrize("engine", ["clickhouse", "flink"])
-def test_every_function_of_the_subset_means_the_same(answers, engine):
-    """NULL, zero, negative, broken and huge numbers, text with quotes: one answer in all engines."""
+def test_every_function_has_one_result_in_all_engines(results, engine):
+    """NULL, zero, negative, fractional and huge numbers, and text with quotes give equal results."""
     differing = [
         f"{one.rule.when} on {dict(one.case.given)}: datafusion {one.actual}, {engine} {other.actual}"
-        for one, other in zip(answers["datafusion"], answers[engine], strict=True)
+        for one, other in zip(results["datafusion"], results[engine], strict=True)
         if one.actual != other.actual
     ]
 
     assert differing == []
 
 
-def test_the_made_predicates_decide_something(answers):
-    """The comparison is of answers, not of silence: nearly every predicate holds for some row and not for another."""
-    said = {}
-    for result in answers["datafusion"]:
-        said.setdefault(result.rule.id, set()).add(result.actual)
-    silent = [rule for rule, actual in said.items() if rule.startswith("predicate_") and len(actual) == 1]
+def test_generated_predicates_are_not_trivial(results):
+    """Nearly every predicate is true for some rows and false for others."""
+    severities = {}
+    for result in results["datafusion"]:
+        severities.setdefault(result.rule.id, set()).add(result.actual)
+    trivial = [rule for rule, actual in severities.items() if rule.startswith("predicate_") and len(actual) == 1]
 
-    assert len(silent) <= 2, silent
+    assert len(trivial) <= 2, trivial
 
 
 PATTERNS = ["etl_*", "a?c", "*", "1.5 (new)", "it's+{x}|$y", "team/*/daily"]
@@ -163,12 +163,12 @@ def quoted(text):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_patterns_of_jobs_mean_the_same(engine):
-    """A rule that is set otherwise for `etl_*` is so for the same jobs in every engine, as the shell reads it."""
+def test_job_patterns_match_the_same_jobs(engine):
+    """An override for `etl_*` applies to the same jobs in every engine."""
     pairs = list(product(PATTERNS, KEYS))
     quote = {"flink": "`", "datafusion": '"', "clickhouse": "`"}[engine]
     sql = "\nUNION ALL\n".join(
-        f"SELECT {place} AS place, CASE WHEN {job_matches(pattern, engine)} THEN 'yes' END AS severity FROM"
+        f"SELECT {place} AS case_number, CASE WHEN {job_matches(pattern, engine)} THEN 'yes' END AS severity FROM"
         f" (SELECT CAST('{quoted(key)}' AS {JOB_KEY_TYPES[engine]}) AS {quote}job_key{quote}) AS t"
         for place, (pattern, key) in enumerate(pairs)
     )

@@ -1,3 +1,5 @@
+"""Baselines: the expected duration of a stage from its earlier runs."""
+
 from __future__ import annotations
 
 import math
@@ -37,8 +39,8 @@ histories = st.lists(st.tuples(times, times, works, works), min_size=5, max_size
 )
 
 
-def test_nothing_is_said_before_five_runs():
-    """Four runs are no baseline, five are; five stages of one run are one run."""
+def test_five_runs_are_required():
+    """Four runs give no expectation, five do; five stages of one run count as one run."""
     same_run = tuple(replace(run(n), run_key="one") for n in range(5))
 
     assert expect(QUIET_RUNS[:4], 10**9, 10**6, NOW) is None
@@ -46,32 +48,32 @@ def test_nothing_is_said_before_five_runs():
     assert expect(same_run, 10**9, 10**6, NOW) is None
 
 
-def test_a_run_is_judged_by_what_was_known_when_it_started():
-    """Runs that were learned after the start do not count, live and offline alike."""
+def test_samples_learned_after_the_start_do_not_count():
+    """The expectation is based on samples learned before the run started, live and offline."""
     later = tuple(replace(sample, learned_ms=NOW + 1, wall_ms=10) for sample in QUIET_RUNS)
 
     assert expect((*QUIET_RUNS, *later), 10**9, 10**6, NOW) == expect(QUIET_RUNS, 10**9, 10**6, NOW)
     assert expect(later, 10**9, 10**6, NOW) is None
 
 
-def test_three_times_the_rows_are_expected_to_take_three_times_as_long():
-    """A history of one size says nothing of the slope, so beyond it time grows in proportion, with a wider bound."""
+def test_unseen_size_grows_in_proportion():
+    """A history of one size has no slope, so the expectation grows in proportion, with a higher p95."""
     usual, grown = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, 3 * 10**9))
 
     assert grown.expected_ms == pytest.approx(3 * usual.expected_ms, rel=0.01)
     assert grown.expected_p95_ms > 3.5 * usual.expected_ms
 
 
-def test_sizes_that_spread_give_the_expectation_for_this_size():
-    """The line is found where the sizes spread: half the input, half the time."""
+def test_slope_is_fitted_to_varying_sizes():
+    """With varying sizes, half the input is expected to take half the time."""
     expectation = expect(GROWING_RUNS, 5 * 10**7, 5 * 10**4, NOW)
 
     assert expectation.expected_ms == pytest.approx(5_000, rel=0.02)
     assert expectation.work_known
 
 
-def test_less_than_was_ever_seen_is_expected_to_take_less_but_held_to_the_bound_of_the_least():
-    """Below the sizes seen overhead may rule: the bound stays; a running stage counts as usual."""
+def test_size_below_the_range_keeps_the_p95():
+    """Below the sizes seen the p95 stays, because overhead may dominate; a running stage counts as usual."""
     least = expect(GROWING_RUNS, 10**7, 10**4, NOW)
     usual = expect(GROWING_RUNS, 10**8, 10**5, NOW)
     none = expect(GROWING_RUNS, 1, 1, NOW)
@@ -83,8 +85,8 @@ def test_less_than_was_ever_seen_is_expected_to_take_less_but_held_to_the_bound_
 
 
 @pytest.mark.parametrize("times", [10, 1_000, 10**9], ids=lambda times: f"{times} times the work")
-def test_far_from_all_sizes_seen_little_is_claimed(times):
-    """Neither that ten times the work takes ten times as long, nor that what takes that long is slow."""
+def test_size_far_outside_the_range_has_a_wide_p95(times):
+    """Ten times the work is not expected to take ten times as long, but such a duration is not slow."""
     usual, far = (expect(QUIET_RUNS, work, None, NOW) for work in (10**9, times * 10**9))
     tiny = expect(QUIET_RUNS, 10**9 // times, None, NOW)
 
@@ -95,30 +97,30 @@ def test_far_from_all_sizes_seen_little_is_claimed(times):
 
 
 @pytest.mark.parametrize("fixed, moves", [(1.0, "cpu"), (0.7, "none"), (0.0, "none")])
-def test_as_much_cpu_for_a_third_of_the_only_size_seen_has_moved(fixed, moves):
-    """Seven tenths of the CPU may be there whatever the work is; wall time alone tells nothing there."""
+def test_same_cpu_for_a_third_of_the_work_is_abnormal(fixed, moves):
+    """At least half of the CPU time is proportional to the work; wall time has no such minimum."""
     third = expect(QUIET_RUNS, 10**9 // 3, 10**6 // 3, NOW)
     cpu_ms = round(30_000 * (fixed + (1 - fixed) / 3))
 
     assert moved(third, 60_000, cpu_ms) == moves
 
 
-def test_as_much_cpu_for_two_thirds_of_the_only_size_seen_is_overhead():
-    """What is overhead alone is within the bound until the work is well below what was seen."""
+def test_same_cpu_for_two_thirds_of_the_work_is_normal():
+    """CPU time of pure overhead is within the p95 until the work is far below the sizes seen."""
     assert moved(expect(QUIET_RUNS, 2 * 10**9 // 3, 2 * 10**6 // 3, NOW), 60_000, 30_000) == "none"
 
 
 @pytest.mark.parametrize("work, wall_ms", [(10**10, 61_000), (10**8, 7_000)], ids=["all overhead", "all work"])
-def test_a_healthy_run_of_another_size_is_no_new_level(work, wall_ms):
-    """A week of small inputs neither counts as abnormal nor puts away what is known of the usual ones."""
+def test_other_sizes_are_no_new_level(work, wall_ms):
+    """A week of small inputs is not abnormal and does not replace the samples of the usual size."""
     memory = learned([*QUIET_RUNS, *(run(100 + n, wall_ms, 30_000, work, work // 1_000) for n in range(4))])
 
     assert not any(sample.abnormal for sample in memory)
     assert expect(memory, 10**9, 10**6, NOW).expected_ms == pytest.approx(60_000, rel=0.2)
 
 
-def test_unknown_work_raises_the_bar():
-    """Without a measure of work the bound is twice as high, and the expectation says so."""
+def test_unknown_work_doubles_the_p95():
+    """Without a measure of work the p95 is twice as high, and work_known is false."""
     known, unknown = expect(QUIET_RUNS, 10**9, 10**6, NOW), expect(QUIET_RUNS, None, 0, NOW)
 
     assert (known.work_known, unknown.work_known) == (True, False)
@@ -126,8 +128,8 @@ def test_unknown_work_raises_the_bar():
     assert unknown.expected_p95_ms == pytest.approx(2 * known.expected_p95_ms, abs=2)
 
 
-def test_records_stand_in_where_no_bytes_are_reported():
-    """A range and a JDBC source report records only; they are the work then."""
+def test_records_measure_work_without_bytes():
+    """A range and a JDBC source report records only."""
     records_only = tuple(replace(sample, work_bytes=0) for sample in GROWING_RUNS)
     expectation = expect(records_only, 0, 5 * 10**4, NOW)
 
@@ -135,8 +137,8 @@ def test_records_stand_in_where_no_bytes_are_reported():
     assert expectation.work_measure == "records"
 
 
-def test_a_measure_that_counts_something_else_excuses_nothing_beyond_ten_times():
-    """A cache that did not hold: a hundred batches were read before, and a million rows now, of as many bytes."""
+def test_one_growing_measure_is_limited_by_the_others():
+    """An evicted cache: a million rows instead of a hundred batches, with the same bytes."""
     cached = [run(n, work_bytes=10**8 + n, work_records=100) for n in range(20)]
     whole = expect(cached, 10**8, 100, NOW)
     lost = expect(cached, 10**8, 10**6, NOW)
@@ -149,8 +151,8 @@ def test_a_measure_that_counts_something_else_excuses_nothing_beyond_ten_times()
     assert grown.expected_p95_ms > 100 * whole.expected_p95_ms
 
 
-def test_what_a_running_application_has_not_told_yet_caps_nothing():
-    """Rows of operators come with the end; thirty times the bytes and records are as much before it as behind."""
+def test_unknown_measure_does_not_limit_the_others():
+    """Operator rows are known at the end; bytes and records count in full before that."""
     known = [replace(run(n, 600_000, 600_000, 10**9, 10**7), operator_rows=10**4) for n in range(20)]
     running = expect(known, 30 * 10**9, 30 * 10**7, NOW, running=True)
     ended = expect(known, 30 * 10**9, 30 * 10**7, NOW, operator_rows=30 * 10**4)
@@ -160,7 +162,7 @@ def test_what_a_running_application_has_not_told_yet_caps_nothing():
     assert running.expected_p95_ms >= ended.expected_p95_ms > 30 * 600_000
 
 
-def test_rows_of_operators_stand_in_where_nothing_is_read():
+def test_operator_rows_measure_work_without_input():
     """A custom source reports nothing: three times the rows may take three times as long."""
     made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
     usual, grown = (expect(made, 0, 0, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
@@ -170,8 +172,8 @@ def test_rows_of_operators_stand_in_where_nothing_is_read():
     assert moved(usual, 180_000, 90_000) == "both"
 
 
-def test_rows_are_not_known_before_the_end():
-    """A running stage that reads nothing may have three times the rows, so the bar is that of unknown work."""
+def test_running_stage_without_input_has_unknown_work():
+    """A running stage that reads nothing may have three times the rows, so its p95 is doubled."""
     made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
     running, ended = (expect(made, 0, 0, NOW, running, rows) for running, rows in ((True, None), (False, 10**9)))
 
@@ -180,8 +182,8 @@ def test_rows_are_not_known_before_the_end():
     assert running.expected_p95_ms == pytest.approx(2 * ended.expected_p95_ms, abs=2)
 
 
-def test_an_application_grows_with_the_rows_of_its_stages_that_read_nothing():
-    """Generated rows that are counted shuffle the same few records however many they are."""
+def test_application_work_includes_operator_rows():
+    """Generated rows that are counted shuffle the same few records for any number of rows."""
     counted = tuple(replace(each, work_bytes=900, work_records=10, operator_rows=10**9) for each in QUIET_RUNS)
     usual, grown = (expect(counted, 900, 10, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
 
@@ -190,32 +192,32 @@ def test_an_application_grows_with_the_rows_of_its_stages_that_read_nothing():
     assert not expect(counted, 900, 10, NOW, running=True).work_known
 
 
-def test_a_few_rows_beside_what_is_read_leave_a_running_application_measured():
-    """A small table that was typed in does not make the work of an application unknown while it runs."""
+def test_few_operator_rows_keep_running_work_known():
+    """A small literal table does not make the work of a running application unknown."""
     read = tuple(replace(each, operator_rows=3) for each in QUIET_RUNS)
 
     assert expect(read, 10**9, 10**6, NOW, running=True).work_known
 
 
 @pytest.mark.parametrize(("told", "measure"), [(4, "none"), (5, "rows")])
-def test_a_measure_counts_once_five_runs_have_it(told, measure):
-    """Runs of before the rows were told, or without input, leave it to the others."""
+def test_measure_is_used_from_five_runs_on(told, measure):
+    """Runs without a measure, older or without input, use the other measures."""
     made = tuple(replace(each, work_bytes=0, work_records=0) for each in QUIET_RUNS)
     some = (*made[told:], *(replace(each, operator_rows=10**9) for each in made[:told]))
 
     assert expect(some, 0, 0, NOW, operator_rows=10**9).work_measure == measure
 
 
-def test_a_day_without_input_does_not_take_the_measure_from_the_others():
-    """One empty run among twenty: the work is still known, and the line that of the others."""
+def test_one_run_without_input_keeps_the_measure():
+    """One empty run among twenty does not remove the measure or change the line."""
     empty = replace(run(99, wall_ms=2_000, cpu_ms=10), work_bytes=0, work_records=0)
 
     assert expect((*QUIET_RUNS, empty), 10**9, 10**6, NOW).work_known
 
 
 @given(histories, works, st.data())
-def test_samples_without_cpu_or_work_break_nothing(history, work, data):
-    """Whatever some samples lack, an expectation comes out, and its bound is above it."""
+def test_samples_without_cpu_or_work_are_accepted(history, work, data):
+    """Whatever samples lack, the expectation exists and its p95 is above it."""
     lacking = st.sets(st.sampled_from(["cpu_ms", "work_bytes", "work_records"]))
     some = tuple(replace(each, **dict.fromkeys(data.draw(lacking))) for each in history)
     expectation = expect(some, work, work, NOW)
@@ -224,16 +226,16 @@ def test_samples_without_cpu_or_work_break_nothing(history, work, data):
     assert (expectation.expected_cpu_ms is None) == (2 * sum(each.cpu_ms is not None for each in some) <= len(some))
 
 
-def test_few_runs_give_a_wide_bound():
-    """The bound of five runs is wider than that of fifty with the same spread."""
+def test_few_runs_give_a_higher_p95():
+    """The p95 of five runs is higher than that of fifty with the same spread."""
     few, many = (expect(tuple(run(n) for n in range(count)), 10**9, 10**6, NOW) for count in (5, 50))
 
     assert few.expected_p95_ms > many.expected_p95_ms > 60_000
 
 
 @given(histories, works, works, st.booleans())
-def test_more_rows_never_lower_the_expectation(history, one, other, running):
-    """Rises with the rows of operators where nothing is read, for any history."""
+def test_expectation_rises_with_operator_rows(history, one, other, running):
+    """For any history without input, more operator rows never lower the expectation."""
     less, more = sorted((one, other))
     made = tuple(replace(each, work_bytes=None, work_records=None, operator_rows=each.work_records) for each in history)
     small, big = (expect(made, None, None, NOW, running, rows) for rows in (less, more))
@@ -243,8 +245,8 @@ def test_more_rows_never_lower_the_expectation(history, one, other, running):
 
 
 @given(histories, works, works, st.booleans())
-def test_more_work_never_lowers_the_expectation(history, one, other, running):
-    """Rises with bytes and with records, for any history."""
+def test_expectation_rises_with_work(history, one, other, running):
+    """For any history, more bytes or records never lower the expectation."""
     less, more = sorted((one, other))
     small, big = (expect(history, work, work, NOW, running) for work in (less, more))
 
@@ -254,14 +256,14 @@ def test_more_work_never_lowers_the_expectation(history, one, other, running):
 
 
 @given(histories, works, st.randoms())
-def test_the_order_of_the_samples_does_not_count(history, work, random):
-    """A memory that was put together from partitions in any order says the same."""
+def test_order_of_samples_does_not_matter(history, work, random):
+    """Any order of the samples gives the same expectation."""
     assert expect(random.sample(history, len(history)), work, work, NOW) == expect(history, work, work, NOW)
 
 
 @given(histories, works, st.integers(min_value=2, max_value=50))
-def test_the_expectation_scales_with_the_times(history, work, factor):
-    """A machine that is twice as slow has twice the expectation."""
+def test_expectation_scales_with_durations(history, work, factor):
+    """If all durations are twice as long, the expectation is too."""
     slower = tuple(replace(s, wall_ms=s.wall_ms * factor, cpu_ms=s.cpu_ms * factor) for s in history)
     here, there = expect(history, work, work, NOW), expect(slower, work, work, NOW)
 
@@ -269,8 +271,8 @@ def test_the_expectation_scales_with_the_times(history, work, factor):
 
 
 @given(histories, works, works)
-def test_the_expectation_outside_the_sizes_seen_stays_within_a_factor(history, one, other):
-    """However far off the size: between a quarter of the least and four times (squared at most) the greatest."""
+def test_expectation_outside_the_range_is_limited(history, one, other):
+    """For any size it is between a quarter of the least and four times (squared at most) the greatest."""
     sizes = [sample.work_bytes for sample in history]
     only_bytes = tuple(replace(sample, work_records=None) for sample in history)
     least, greatest = (expect(only_bytes, size, None, NOW) for size in (min(sizes), max(sizes)))
@@ -283,8 +285,8 @@ def test_the_expectation_outside_the_sizes_seen_stays_within_a_factor(history, o
 
 
 @given(histories, works, st.integers(min_value=2, max_value=50))
-def test_the_expectation_does_not_depend_on_the_unit_of_work(history, work, factor):
-    """Work in kilobytes or in bytes: the same expectation."""
+def test_expectation_does_not_depend_on_the_unit(history, work, factor):
+    """Work in kilobytes or in bytes gives the same expectation."""
     scaled = tuple(replace(s, work_bytes=s.work_bytes * factor, work_records=s.work_records * factor) for s in history)
     here, there = expect(history, work, work, NOW), expect(scaled, work * factor, work * factor, NOW)
 
@@ -293,8 +295,8 @@ def test_the_expectation_does_not_depend_on_the_unit_of_work(history, work, fact
 
 
 @given(histories, works)
-def test_the_bound_is_above_the_expectation(history, work):
-    """Bounds hold for any history: 0 < expected <= p95."""
+def test_p95_is_above_the_expectation(history, work):
+    """For any history: 0 < expected <= p95."""
     expectation = expect(history, work, work, NOW)
 
     assert 0 < expectation.expected_ms <= expectation.expected_p95_ms
@@ -305,8 +307,8 @@ def test_the_bound_is_above_the_expectation(history, work):
     st.lists(st.integers(min_value=55_000, max_value=65_000), min_size=10, max_size=30),
     st.data(),
 )
-def test_up_to_thirty_percent_of_outliers_move_nothing_beyond_the_others(good, data):
-    """Hung and aborted runs in the history leave the expectation among the good ones."""
+def test_thirty_percent_outliers_do_not_matter(good, data):
+    """Hung and aborted runs leave the expectation within the range of the good runs."""
     count = math.floor(len(good) * 0.3)
     wild = data.draw(st.lists(st.integers(min_value=1, max_value=10**9), min_size=count, max_size=count))
     history = data.draw(st.permutations([*good[: len(good) - count], *wild]))
@@ -315,8 +317,8 @@ def test_up_to_thirty_percent_of_outliers_move_nothing_beyond_the_others(good, d
     assert 55_000 <= expectation.expected_ms <= 65_001
 
 
-def test_an_abnormal_run_does_not_teach():
-    """One hung run changes neither expectation nor bound."""
+def test_abnormal_run_changes_nothing():
+    """One hung run changes neither the expectation nor the p95."""
     memory = learned(QUIET_RUNS)
     after = learn(memory, run(99, wall_ms=3_600_000))
 
@@ -325,8 +327,8 @@ def test_an_abnormal_run_does_not_teach():
 
 
 @pytest.mark.parametrize("wall_ms", [240_000, 12_000], ids=["slower", "faster"])
-def test_three_runs_that_agree_are_the_new_level(wall_ms):
-    """A job that does more, or was improved, is accepted after three runs; that is seen by level_changed."""
+def test_three_consistent_runs_are_a_new_level(wall_ms):
+    """A changed job is accepted after three runs, and level_changed reports it."""
     memory, steps = learned(QUIET_RUNS), []
     for number in (100, 101, 102):
         before, memory = memory, learn(memory, run(number, wall_ms=wall_ms + number))
@@ -336,8 +338,8 @@ def test_three_runs_that_agree_are_the_new_level(wall_ms):
     assert expect(memory, 10**9, 10**6, NOW).expected_ms == pytest.approx(wall_ms, rel=0.02)
 
 
-def test_three_abnormal_runs_that_disagree_are_no_level():
-    """Three different troubles in a row are trouble, not a new normal."""
+def test_three_inconsistent_runs_are_no_new_level():
+    """Three different problems in a row do not change the level."""
     memory = learned(QUIET_RUNS)
     for number, wall_ms in ((100, 300_000), (101, 2_000_000), (102, 9_000_000)):
         memory = learn(memory, run(number, wall_ms=wall_ms))
@@ -345,15 +347,15 @@ def test_three_abnormal_runs_that_disagree_are_no_level():
     assert expect(memory, 10**9, 10**6, NOW) == expect(learned(QUIET_RUNS), 10**9, 10**6, NOW)
 
 
-def test_learning_the_same_sample_twice_changes_nothing():
-    """A restart replays; the memory stays the same."""
+def test_learning_is_idempotent():
+    """Learning the same sample again, as after a restart, changes nothing."""
     memory = learned(QUIET_RUNS)
 
     assert learn(memory, QUIET_RUNS[3]) == memory
 
 
-def test_memory_is_bounded_and_one_run_cannot_fill_it():
-    """A loop of a hundred stages that are alike leaves room for the other runs."""
+def test_samples_are_bounded_per_run_and_in_all():
+    """A loop of a hundred equal stages leaves room for other runs."""
     loop = [replace(run(1_000 + n), run_key="loop") for n in range(100)]
     memory = learned([*QUIET_RUNS, *loop, *(run(2_000 + n) for n in range(60))])
 
@@ -366,32 +368,32 @@ def test_memory_is_bounded_and_one_run_cannot_fill_it():
     [(60_000, 30_000, "none"), (600_000, 30_000, "wall"), (60_000, 300_000, "cpu"), (600_000, 300_000, "both"),
      (None, None, "none"), (600_000, None, "wall")],
 )  # fmt: skip
-def test_what_moved_is_said(elapsed_ms, cpu_ms, expected):
-    """Wall, CPU, both or none are beyond their bounds; what is unknown did not move."""
+def test_moved_names_wall_cpu_both_or_none(elapsed_ms, cpu_ms, expected):
+    """Wall time, CPU time, both or none are above their p95; unknown values are not."""
     assert moved(expect(QUIET_RUNS, 10**9, 10**6, NOW), elapsed_ms, cpu_ms) == expected
 
 
-def test_a_fit_answers_as_expect_does():
-    """The live job fits once for a run and asks often: the same numbers."""
+def test_fit_and_expect_agree():
+    """A fit that is evaluated often gives the same numbers as a single call."""
     assert fit(GROWING_RUNS, NOW).at(Work(10**8, 10**5)) == expect(GROWING_RUNS, 10**8, 10**5, NOW)
 
 
 @pytest.mark.parametrize(
     ("degrees", "expected"), [(1, 6.314), (2, 2.920), (3, 2.353), (4, 2.132), (10, 1.812), (30, 1.697), (1000, 1.646)]
 )
-def test_student_t_agrees_with_the_tables(degrees, expected):
-    """Within 2 % of the published 95 % quantiles."""
+def test_student_t_matches_published_tables(degrees, expected):
+    """The error is within 2 % of the published 95 % quantiles."""
     assert student_t_95(degrees) == pytest.approx(expected, rel=0.02)
 
 
 @given(st.integers(min_value=1, max_value=500))
-def test_more_samples_never_widen_the_bound(samples):
-    """The guard falls with every run that is learned."""
+def test_more_samples_never_raise_the_factor(samples):
+    """The factor of the p95 falls with every learned run."""
     assert prediction_factor(samples + 1, 1) <= prediction_factor(samples, 1)
 
 
-def test_theil_sen_and_median_hold_against_lies():
-    """Two lying points of eight leave the slope, and no values have no median."""
+def test_theil_sen_and_median_resist_outliers():
+    """Two outliers among eight points do not change the slope; no values have no median."""
     points = [(float(x), 2.0 * x) for x in range(8)]
     points[0], points[7] = (0.0, 500.0), (7.0, -900.0)
 

@@ -1,3 +1,5 @@
+"""Loading and validating rule files and overrides."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -51,8 +53,8 @@ def refusal(folder, overrides=None):
     return str(caught.value)
 
 
-def test_a_good_file_becomes_a_rule(folder):
-    """The file's name is the id, params stand in the description."""
+def test_valid_file_is_loaded(folder):
+    """The file name is the id, and params are bound in the description."""
     rule = load_catalog(folder(GOOD))["slow_thing"]
 
     assert rule.severity == {"warning": "TRUE"}
@@ -69,7 +71,7 @@ def test_a_good_file_becomes_a_rule(folder):
         pytest.param({"view": "stage_life"}, ["view 'stage_life'", "'stage_live'"], id="view"),
         pytest.param({"for": "five"}, ["for: must be a duration", "'five'"], id="duration"),
         pytest.param({"when": "elapsed_ms >="}, ["when: cannot be parsed"], id="syntax"),
-        pytest.param({"when": "elapsed_ms"}, ["is a number, but a flag is needed"], id="kind of the whole"),
+        pytest.param({"when": "elapsed_ms"}, ["is a number, but a flag is required"], id="kind of the whole"),
         pytest.param({"when": "name > 5"}, ["name is a text, but a number"], id="kind of an operand"),
         pytest.param({"when": "ROUND(elapsed_ms) > 5"}, ["ROUND is not in the common subset"], id="function"),
         pytest.param({"when": "GREATEST(elapsed_ms, 1) > 5"}, ["GREATEST is not in the common"], id="greatest"),
@@ -77,13 +79,13 @@ def test_a_good_file_becomes_a_rule(folder):
         pytest.param({"when": "SUM(elapsed_ms) > 5"}, ["SUM is not in the common subset"], id="aggregate"),
         pytest.param({"when": "s.elapsed_ms > 5"}, ["names a table"], id="table"),
         pytest.param({"when": "name LIKE 'a\\b'"}, ["backslash"], id="backslash"),
-        pytest.param({"when": "CAST(name AS INT) > 5"}, ["only CAST to BIGINT"], id="cast"),
+        pytest.param({"when": "CAST(name AS INT) > 5"}, ["use CAST to BIGINT"], id="cast"),
         pytest.param({"params": {"bar": 5000}}, ["params.bar: must be a mapping"], id="param without reason"),
         pytest.param({"params": {"bar": {"default": 5, "unit": "ms"}}}, ["'why' is missing"], id="no why"),
         pytest.param({"params": {"bar": UNIT}}, ["unit 'msec'", "'ms'"], id="unit"),
         pytest.param({"description": "{elapsed:bytes}"}, ["description", "'elapsed_ms'"], id="placeholder"),
         pytest.param({"description": "{elapsed_ms:>99999}"}, ["unknown format"], id="format"),
-        pytest.param({"cases": []}, ["a rule has cases"], id="no cases"),
+        pytest.param({"cases": []}, ["a rule needs cases"], id="no cases"),
         pytest.param({"cases": [case({"elapsd_ms": 1})]}, ["'elapsd_ms'"], id="case column"),
         pytest.param({"cases": [case({}, "loud")]}, ["'loud'"], id="case severity"),
         pytest.param({"cases": [case({"elapsed_ms": "x"})]}, ["number"], id="case type"),
@@ -93,14 +95,14 @@ def test_a_good_file_becomes_a_rule(folder):
         pytest.param(fuse(needs=["finished_tasks > running_tasks"]), ["threshold"], id="no number"),
         pytest.param(
             {"view": "executor_live", "when": "gc_share > :bar", "description": "x", "cases": [case({})], **fuse()},
-            ["fuse: the fuse watches stages"],
+            ["fuse: the fuse acts on stages"],
             id="fuse of another view",
         ),
-        pytest.param(fuse(needs=[]), ["must list what the hook checks"], id="no needs"),
+        pytest.param(fuse(needs=[]), ["must list the conditions that the hook checks"], id="no needs"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_file_and_nearest_name(folder, change, said):
-    """A typing error stops the start with one sentence that says where and what would be right."""
+def test_error_names_file_and_nearest_name(folder, change, said):
+    """An invalid rule is an error of one sentence that names the file, the key and a valid value."""
     message = refusal(folder({**GOOD, **change}))
 
     assert message.startswith("slow_thing.yaml")
@@ -112,7 +114,7 @@ def test_what_is_wrong_is_said_with_file_and_nearest_name(folder, change, said):
 @pytest.mark.parametrize(
     "key", ["summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases"]
 )
-def test_every_key_is_needed(folder, key):
+def test_every_key_is_required(folder, key):
     """A rule without runbook, cases or description does not load."""
     message = refusal(folder({name: value for name, value in GOOD.items() if name != key}))
 
@@ -120,13 +122,13 @@ def test_every_key_is_needed(folder, key):
 
 
 @pytest.mark.parametrize("text", ["a: 1\na: 2\n", "- 1\n", "a: [\n", "\x00"])
-def test_broken_yaml_is_refused(folder, text):
-    """Also a key that stands twice, of which YAML would keep the last in silence."""
+def test_invalid_yaml_is_rejected(folder, text):
+    """Duplicate keys are invalid too; YAML would silently use the last one."""
     assert "slow_thing.yaml" in refusal(folder(text))
 
 
 def test_overrides_change_params_and_severity(folder):
-    """A team's numbers hold in predicate, description and signal; text like 2e3 is a number."""
+    """A team's values apply to predicate, description and signal; text such as 2e3 is a number."""
     overrides = {
         "slow_thing": {
             "params": {"bar": "2e3"},
@@ -145,7 +147,7 @@ def test_overrides_change_params_and_severity(folder):
 
 
 def test_overrides_are_read_from_sparkfuse_yaml(folder, tmp_path):
-    """The file that a team has; severity false takes a level away, enabled false the rule."""
+    """Severity false removes a level, enabled false the rule."""
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.parent.mkdir()
     folder({**GOOD, "severity": {"warning": True, "critical": "elapsed_ms > 9"}})
@@ -165,8 +167,8 @@ jobs:
 """
 
 
-def test_a_rule_is_set_otherwise_for_some_jobs(folder, tmp_path):
-    """The first pattern that fits counts, over what holds for all."""
+def test_job_overrides_apply_to_matching_jobs(folder, tmp_path):
+    """The first matching pattern applies, after the overrides for all jobs."""
     (tmp_path / "conf").mkdir()
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.write_text(JOBS)
@@ -179,8 +181,8 @@ def test_a_rule_is_set_otherwise_for_some_jobs(folder, tmp_path):
     assert "CASE WHEN" in severity_sql(rule, "flink")
 
 
-def test_a_rule_may_be_on_for_some_jobs_only(folder, tmp_path):
-    """Off for all, tried on one team's jobs first."""
+def test_rule_may_be_enabled_for_some_jobs_only(folder, tmp_path):
+    """A rule that is disabled for all jobs can be tried on the jobs of one team."""
     (tmp_path / "conf").mkdir()
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.write_text(
@@ -202,8 +204,8 @@ def test_a_rule_may_be_on_for_some_jobs_only(folder, tmp_path):
         ("jobs: {a: 1}", ["jobs", "list"]),
     ],
 )
-def test_wrong_overrides_of_jobs_are_refused(folder, tmp_path, text, said):
-    """With the place in the file."""
+def test_invalid_job_overrides_are_rejected(folder, tmp_path, text, said):
+    """The error names the place in the file."""
     (tmp_path / "conf").mkdir()
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.write_text(text)
@@ -225,8 +227,8 @@ def test_wrong_overrides_of_jobs_are_refused(folder, tmp_path, text, said):
         ({"slow_thing": {"fuse": {"mode": "active"}}}, ["'act'"]),
     ],
 )
-def test_wrong_overrides_are_refused(folder, overrides, said):
-    """An override that would do nothing is an error, not silence."""
+def test_invalid_overrides_are_rejected(folder, overrides, said):
+    """An override without effect is an error."""
     message = refusal(folder(GOOD), overrides)
 
     for part in said:
@@ -237,8 +239,8 @@ CATALOG = load_catalog()
 
 
 @pytest.mark.parametrize("rule", CATALOG.values(), ids=list(CATALOG))
-def test_every_rule_of_the_product_is_complete(rule):
-    """Cases for quiet, below, at, far above and empty evidence, each severity among them; reasons and a runbook."""
+def test_every_rule_is_complete(rule):
+    """Each rule has cases around its threshold and for each severity, reasons for params, and a runbook."""
     names = [case.name for case in rule.cases]
     for kind in ("quiet", "just below", "exactly at", "far above"):
         assert any(name.startswith(kind) for name in names), f"{rule.file} has no case {kind!r}"

@@ -1,28 +1,30 @@
+"""The catalog compiled for offline analyses."""
+
 from sparkfuse_rules import compiled
 from sparkfuse_rules.compiled import compile_offline, rules_offline
 from sparkfuse_rules.generate import main
 
 
-def test_the_checkout_holds_what_the_generator_makes():
-    """`make check` compares the same way."""
+def test_generated_files_are_up_to_date():
+    """The checked-in files equal the output of the generator."""
     assert main(["--check"]) == 0
 
 
-def test_ready_made_rules_are_the_compiled_ones():
-    """Whoever takes the short way gets the same rules."""
+def test_generated_rules_equal_compiled_ones():
+    """Loading the generated file gives the same rules as compiling the catalog."""
     assert rules_offline() == compile_offline()
 
 
-def test_a_changed_catalog_is_compiled_anew(monkeypatch):
-    """A rule file that was edited a moment ago is what is asked, not what was generated before."""
+def test_changed_catalog_is_compiled_at_run_time(monkeypatch):
+    """If the hash of the sources differs, the generated file is not used."""
     monkeypatch.setattr(compiled, "source_hash", lambda: "something else")
     monkeypatch.setattr(compiled, "compile_offline", lambda config_file: "compiled now")
 
     assert rules_offline() == "compiled now"
 
 
-def test_overrides_hold_offline_too(tmp_path):
-    """A team's own number stands in the condition and in the description."""
+def test_overrides_apply_offline(tmp_path):
+    """A team's value is used in the condition and in the description."""
     config = tmp_path / "sparkfuse.yaml"
     config.write_text("rules: {stage_spill: {params: {min_elapsed_ms: 77777}}, stage_skew: {enabled: false}}")
     rules = {rule.id: rule for rule in rules_offline(config)}
@@ -31,8 +33,8 @@ def test_overrides_hold_offline_too(tmp_path):
     assert "stage_skew" not in rules
 
 
-def test_what_needs_live_evidence_says_so():
-    """A rule that no event log can answer names the columns that it lacks."""
+def test_undecidable_rule_names_missing_columns():
+    """A rule that event logs cannot decide names the columns that they lack."""
     undecidable = {rule.id: rule.undecidable for rule in rules_offline()}
 
     assert undecidable["task_stuck"] == ("stalled_ms", "activity")

@@ -1,3 +1,5 @@
+"""Compiling predicates to SQL."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -19,56 +21,56 @@ SPILL = CATALOG["stage_runaway_spill"]
         ("clickhouse", "", '"name"'), ("clickhouse", "stage", '"stage"."name"'),
     ],
 )  # fmt: skip
-def test_columns_are_quoted_and_prefixed_as_the_engine_wants(dialect, prefix, expected):
-    """Reserved words are safe, and nested rows are reached."""
+def test_columns_are_quoted_and_prefixed(dialect, prefix, expected):
+    """Reserved words and columns of nested rows work in each engine."""
     sql = when_sql(replace(SPILL, when="name = 'x'"), dialect, prefix)
 
     assert f"({expected} = 'x')" == sql
 
 
 def test_division_is_of_doubles_and_never_by_zero():
-    """7 / 2 is 3.5 everywhere, 1 / 0 is NULL everywhere."""
+    """7 / 2 is 3.5 and 1 / 0 is NULL in each engine."""
     sql = when_sql(replace(SPILL, when="elapsed_ms / finished_tasks > 1"), "flink")
 
     assert sql == "(CAST(`elapsed_ms` AS DOUBLE) / NULLIF(CAST(`finished_tasks` AS DOUBLE), 0E0) > 1E0)"
 
 
-def test_worse_severities_are_asked_first():
-    """A row that is critical is never called a warning."""
+def test_higher_severities_come_first():
+    """A critical row is never reported as a warning."""
     sql = severity_sql(CATALOG["task_stuck"], "flink")
 
     assert sql.index("'critical'") < sql.index("'warning'")
 
 
 def test_params_are_bound_as_doubles():
-    """A team's number stands in the statement."""
+    """The value of a param is a literal in the statement."""
     assert "2.5E0" in when_sql(SPILL.with_params({"budget_bytes": 2.5}), "clickhouse")
 
 
-def test_unknown_dialects_are_refused():
-    """A typing error in code is an error, not another dialect's SQL."""
+def test_unknown_dialect_is_rejected():
+    """A misspelled dialect is an error."""
     with pytest.raises(ValueError, match="unknown dialect 'duckdb'"):
         severity_sql(SPILL, "duckdb")
 
 
-def test_the_evidence_is_what_the_rule_looks_at():
-    """Columns of when and of the severities, in the order of the view."""
+def test_evidence_is_the_evaluated_columns():
+    """These are the columns of when and of the severities, in the order of the view."""
     assert columns(SPILL) == ("running_tasks", "since_finish_ms", "disk_spilled_bytes")
 
 
 @pytest.mark.parametrize(
     ("rule", "engine", "expected"),
     [
-        ("stage_runaway_spill", "live", True), ("stage_runaway_spill", "rest", False),
+        ("stage_runaway_spill", "live", True), ("stage_runaway_spill", "offline", False),
         ("task_stuck", "live", True), ("task_stuck", "history", False),
-        ("stage_slow", "rest", True), ("stage_skew", "rest", True), ("stage_spill", "history", True),
+        ("stage_slow", "offline", True), ("stage_skew", "offline", True), ("stage_spill", "history", True),
     ],
 )  # fmt: skip
-def test_what_an_engine_cannot_see_is_not_decidable_there(rule, engine, expected):
-    """Evidence that exists only live makes the rule not decidable offline, unless it stands in a COALESCE."""
+def test_rule_with_live_only_columns_is_undecidable(rule, engine, expected):
+    """A required column that exists only live makes a rule undecidable offline, unless in COALESCE."""
     assert decidable(CATALOG[rule], engine) == expected
 
 
-def test_the_reason_why_a_rule_is_not_decidable_is_named():
-    """The columns that are missing are said."""
-    assert undecidable_columns(SPILL, "rest") == ("running_tasks", "since_finish_ms")
+def test_undecidable_columns_are_named():
+    """The missing columns are returned."""
+    assert undecidable_columns(SPILL, "offline") == ("running_tasks", "since_finish_ms")

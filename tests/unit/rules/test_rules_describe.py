@@ -1,3 +1,5 @@
+"""Rendering of descriptions."""
+
 from __future__ import annotations
 
 import pytest

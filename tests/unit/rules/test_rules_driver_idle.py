@@ -1,4 +1,4 @@
-"""Waits: how long a driver may be without a job, by its earlier runs."""
+"""The model of the driver's idle time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ runs = st.lists(
 
 
 def bound(told: list[tuple[int, int]], elapsed_ms: int, between_ms: int) -> int:
-    """What is the most that 19 of 20 runs would be without a job."""
+    """Return the p95 of the time without a job."""
     waits = fit_driver_idle(told, LEAST)
     assert waits is not None
     return waits.bound_ms(elapsed_ms, between_ms)
@@ -36,7 +36,7 @@ def sample(run: int, elapsed_ms: int, between_ms: int | None) -> Sample:
 
 
 def usual(seed: int, count: int = 20) -> list[tuple[int, int]]:
-    """Runs whose jobs take some ten minutes and whose driver waits some two, each a tenth more or less."""
+    """Return runs with some ten minutes of jobs and two minutes of idle time, each with 10 % of noise."""
     chance = random.Random(seed)
     rests = [int(10 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
     waits = [int(2 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
@@ -44,7 +44,7 @@ def usual(seed: int, count: int = 20) -> list[tuple[int, int]]:
 
 
 @given(runs, st.integers(1_000, 10_000_000), st.randoms(use_true_random=False))
-def test_the_order_of_the_runs_does_not_matter(told: list[tuple[int, int]], rest: int, chance: random.Random):
+def test_order_of_runs_does_not_matter(told: list[tuple[int, int]], rest: int, chance: random.Random):
     shuffled = list(told)
     chance.shuffle(shuffled)
 
@@ -52,18 +52,18 @@ def test_the_order_of_the_runs_does_not_matter(told: list[tuple[int, int]], rest
 
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
-def test_the_longer_the_jobs_take_the_longer_the_driver_may_wait(told: list[tuple[int, int]], one: int, other: int):
-    """HostIndex and more rows make both longer."""
+def test_bound_rises_with_the_time_of_jobs(told: list[tuple[int, int]], one: int, other: int):
+    """Busy hosts and more rows make both parts longer."""
     assert bound(told, min(one, other), 0) <= bound(told, max(one, other), 0)
 
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
-def test_how_long_it_waited_does_not_raise_what_it_may(told: list[tuple[int, int]], rest: int, between: int):
+def test_idle_time_does_not_raise_its_own_bound(told: list[tuple[int, int]], rest: int, between: int):
     assert bound(told, rest + between, between) == bound(told, rest, 0)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_three_in_ten_runs_that_waited_long_move_the_bound_no_further_than_the_others_spread(seed: int):
+def test_thirty_percent_outliers_do_not_move_the_bound(seed: int):
     told = usual(seed)
     lying = [(elapsed + 60 * MINUTE, between + 60 * MINUTE) for elapsed, between in told[:6]] + told[6:]
 
@@ -71,8 +71,8 @@ def test_three_in_ten_runs_that_waited_long_move_the_bound_no_further_than_the_o
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_healthy_runs_stay_below_the_bound_alone_beside_neighbours_and_with_three_times_the_rows(seed: int):
-    """A neighbour makes the jobs and the driver 3.5 times as long; of three times the rows most is the jobs'."""
+def test_healthy_runs_stay_below_the_bound(seed: int):
+    """Alone, on a host that is 3.5 times slower, and with three times the rows."""
     told = usual(seed)
     for jobs, driver in ((1.0, 1.0), (3.5, 3.5), (3.0, 1.5), (0.33, 1.0)):
         rest, between = int(10 * MINUTE * jobs), int(2 * MINUTE * driver)
@@ -80,42 +80,42 @@ def test_healthy_runs_stay_below_the_bound_alone_beside_neighbours_and_with_thre
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_driver_that_waits_for_half_of_its_usual_time_more_is_beyond_it(seed: int):
+def test_half_more_idle_time_exceeds_the_bound(seed: int):
     told, between = usual(seed), 7 * MINUTE
 
     assert between > 2 * bound(told, 10 * MINUTE + between, between)
 
 
-def test_a_run_of_whose_jobs_most_are_to_come_is_held_to_the_usual_ones():
-    """Its driver lists files first, for two minutes as always."""
+def test_running_application_uses_the_usual_job_time():
+    """Its driver lists files before its jobs, for two minutes as in every run."""
     assert bound(usual(1), 3 * MINUTE, 2 * MINUTE) >= 2 * MINUTE
 
 
-def test_seconds_of_small_jobs_mean_nothing():
-    """Half a second of planning more, where there was hardly any, is ten times as much."""
+def test_differences_of_seconds_are_ignored():
+    """Half a second more planning is ten times as much if there was hardly any."""
     told = [(5_000, 10)] * 10
 
     assert 500 < bound(told, 5_500, 500) < 5_000
 
 
 @pytest.mark.parametrize("between", [-(2**63), -2_000, -1, 10**9, 2**63 - 1])
-def test_a_time_that_cannot_be_stops_nothing(between: int):
-    """Samples come from a topic, and clocks are set; the other runs tell as before."""
+def test_impossible_times_are_clamped(between: int):
+    """Clocks may be changed; the other runs count as before."""
     told, odd = usual(1), (12 * MINUTE, between)
 
     assert 0 <= bound([*told, odd], 12 * MINUTE, 2 * MINUTE) < 2 * bound(told, 12 * MINUTE, 2 * MINUTE)
     assert bound([(-1, between)] * 5, 0, 0) >= 0
 
 
-def test_the_bound_is_a_number_that_columns_hold():
-    """A session that was used for seconds, or for hours, says nothing of how long nobody will use it."""
+def test_bound_fits_its_column():
+    """Sessions of seconds or hours give a finite bound."""
     told = [(3_600_000, 0), (3_600_000, 0), (20_000, 19_000), (43_200_000, 43_199_000), (43_200_000, 43_199_000)]
 
     assert bound(told, 43_200_000, 0) <= MAX_MS
 
 
-def test_nothing_is_said_before_five_runs_told_it():
-    """Baselines that were written before it was learned have samples without it."""
+def test_five_runs_with_the_time_are_required():
+    """Older baselines have samples without it."""
     old = [sample(run, 60_000, None) for run in range(5)]
     new = [sample(run, 60_000, 5_000) for run in range(5, 10)]
     little, enough = fit(old + new[:4], 100), fit(old + new, 100)
@@ -129,7 +129,7 @@ def test_nothing_is_said_before_five_runs_told_it():
     assert driver_idle_columns(enough, row).keys() == {"expected_between_p95_ms"}
 
 
-def test_an_application_teaches_it_and_it_is_written_down():
+def test_application_sample_stores_the_time():
     told = {"status": "succeeded", "elapsed_ms": 60_000, "between_jobs_ms": 5_000}
     taught = application_sample("run-1", 1.0, told, 7)
 

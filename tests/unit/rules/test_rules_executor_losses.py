@@ -1,4 +1,4 @@
-"""Why executors went and how many did, and which operators run Python."""
+"""Executor losses: reasons and counts."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def of(executors: int) -> ExecutorLosses:
         (None, "unknown", "unknown", None),
     ],
 )  # fmt: skip
-def test_why_an_executor_went(reason: str | None, kind: str, failure: str, exit_code: int | None) -> None:
-    """By Spark's text, and by the exit code where the text says nothing more."""
+def test_removal_is_classified(reason: str | None, kind: str, failure: str, exit_code: int | None) -> None:
+    """By Spark's text, and by the exit code if the text is unspecific."""
     _, columns = executor_removed(of(2), ExecutorRemoval(removed_ms=1_000, reason=reason))
 
     assert (columns["failure_kind"], columns["failure"], columns.get("exit_code")) == (kind, failure, exit_code)
 
 
-def test_losses_count_for_ten_minutes_and_by_reason() -> None:
-    """Those that were asked to leave count for nobody."""
+def test_losses_count_for_ten_minutes_by_reason() -> None:
+    """Removals on request do not count."""
     losses = of(4)
     losses, _ = executor_removed(losses, ExecutorRemoval(0, 0, "Command exited with code 52"))
     losses, _ = executor_removed(losses, ExecutorRemoval(1_000, 0, "Executor killed by driver."))
@@ -64,8 +64,8 @@ def test_losses_count_for_ten_minutes_and_by_reason() -> None:
     assert "lived_ms" not in third
 
 
-def test_the_most_that_were_there_stays() -> None:
-    """Executors that go and come are no more than there were at once."""
+def test_peak_counts_concurrent_executors() -> None:
+    """Replaced executors do not raise the peak."""
     losses = of(3)
     for _ in range(5):
         losses, columns = executor_removed(losses, ExecutorRemoval(1_000, 0, "preempted"))
@@ -75,8 +75,8 @@ def test_the_most_that_were_there_stays() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**13), st.text(max_size=60), st.integers(-(2**31), 2**31 - 1)), max_size=30))
-def test_any_order_and_text_has_an_answer(removals: list[tuple[int, str, int]]) -> None:
-    """A clock that jumps, an executor that was never added, a reason of another language."""
+def test_any_order_and_text_is_accepted(removals: list[tuple[int, str, int]]) -> None:
+    """Clocks may jump, executors may be unknown, and texts may be in any language."""
     losses = ExecutorLosses()
     for removed_ms, reason, exit_code in removals:
         losses, columns = executor_removed(losses, ExecutorRemoval(removed_ms, None, reason, exit_code))
@@ -85,7 +85,7 @@ def test_any_order_and_text_has_an_answer(removals: list[tuple[int, str, int]]) 
 
 
 def test_exit_codes_are_read_from_texts() -> None:
-    """As YARN, Kubernetes and the standalone worker write them."""
+    """Texts of YARN, Kubernetes and the standalone worker."""
     assert exit_code_of("Exit status: -100. Diagnostics: Container released on a *lost* node") == -100
     assert exit_code_of("The executor with id 1 exited with exit code 143(SIGTERM)") == 143
     assert exit_code_of("no code") is None
@@ -104,6 +104,6 @@ def test_exit_codes_are_read_from_texts() -> None:
         ([], [], False),
     ],
 )
-def test_operators_that_run_python(scopes: list[str], plan: list[str], expected: bool) -> None:
-    """By the operators of the stage; by the whole query only where they are not known."""
+def test_python_operators_are_recognised(scopes: list[str], plan: list[str], expected: bool) -> None:
+    """From the operators of the stage; from the whole query only if they are unknown."""
     assert runs_python(scopes, plan) is expected

@@ -1,4 +1,4 @@
-"""What a failure is of, on texts as Spark 2.4 to 4.x writes them."""
+"""The classification of failures, with texts of Spark 2.4 to 4.x."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ EXAMPLES = [
 
 
 def split(example: str) -> tuple[str, str]:
-    """Class and reason of an example, which is written as the pattern sees it."""
+    """Return class and reason of an example."""
     failure_class, _, reason = example.partition(": ")
     return failure_class, reason
 
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
-def test_each_text_is_known_for_what_it_is(expected: Failure, example: str) -> None:
-    """No earlier entry takes it away."""
+def test_example_matches_its_own_pattern(expected: Failure, example: str) -> None:
+    """No earlier pattern matches it."""
     assert classify(*split(example)) == expected
 
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
-def test_the_same_text_within_a_failed_job_is_known_too(expected: Failure, example: str) -> None:
-    """Spark wraps the last task's failure into the job's."""
+def test_example_within_a_failed_job_is_classified(expected: Failure, example: str) -> None:
+    """Spark wraps the failure of the last task into the job's failure."""
     wrapped = (
         "Job aborted due to stage failure: Task 3 in stage 7.0 failed 4 times, most recent failure: "
         f"Lost task 3.3 in stage 7.0 (TID 1055) (worker-3 executor 3): {example}\n\nDriver stacktrace:"
@@ -38,7 +38,7 @@ def test_the_same_text_within_a_failed_job_is_known_too(expected: Failure, examp
     assert classify("org.apache.spark.SparkException", wrapped) == expected
 
 
-def test_reasons_are_once_and_words_are_known() -> None:
+def test_reasons_are_unique_and_kinds_are_valid() -> None:
     """A reason is a name that rules and people use."""
     reasons = [known.failure.reason for known in failure_patterns()]
 
@@ -49,12 +49,12 @@ def test_reasons_are_once_and_words_are_known() -> None:
 
 
 @pytest.mark.parametrize(("failure_class", "reason"), [(None, None), ("", ""), ("Success", ""), ("x", "y")])
-def test_what_nobody_knows_is_unknown(failure_class: str | None, reason: str | None) -> None:
-    """Not a guess."""
+def test_unmatched_text_is_unknown(failure_class: str | None, reason: str | None) -> None:
+    """There is no guess."""
     assert classify(failure_class, reason) == UNKNOWN
 
 
 @given(st.text(max_size=300), st.text(max_size=20_000))
-def test_any_text_has_an_answer(failure_class: str, reason: str) -> None:
-    """Whatever users throw."""
+def test_any_text_is_classified(failure_class: str, reason: str) -> None:
+    """No text raises an error."""
     assert classify(failure_class, reason).kind in KINDS

@@ -1,3 +1,5 @@
+"""The fingerprint of a stage."""
+
 from __future__ import annotations
 
 import pytest
@@ -29,8 +31,8 @@ STAGE = ("count at /jobs/2024-05-01/orders.py:12", SCOPES, PLAN, ("aaaa", "bbbb"
         pytest.param((*STAGE[:2], PLAN[1:], STAGE[3]), id="without adaptive execution's wrapper"),
     ],
 )
-def test_the_same_stage_keeps_its_fingerprint(same):
-    """Numbers, dates, lines, the order of parents and adaptive execution do not make another stage."""
+def test_same_stage_has_the_same_fingerprint(same):
+    """Numbers, dates, lines, the order of parents and adaptive execution do not change it."""
     assert stage_fingerprint(*same) == stage_fingerprint(*STAGE)
 
 
@@ -48,8 +50,8 @@ def test_the_same_stage_keeps_its_fingerprint(same):
         pytest.param((*STAGE[:3], ("aaaa",)), id="one parent fewer"),
     ],
 )
-def test_another_stage_has_another_fingerprint(other):
-    """Action, file, operators and their order, tables and parents make the stage."""
+def test_different_stage_has_another_fingerprint(other):
+    """Action, file, operators and their order, tables and parents determine it."""
     assert stage_fingerprint(*other) != stage_fingerprint(*STAGE)
 
 
@@ -64,13 +66,13 @@ def test_another_stage_has_another_fingerprint(other):
         ("WholeStageCodegen (1)", "AQEShuffleRead coalesced"),
     ],
 )
-def test_literals_ids_and_partition_counts_do_not_count(one, other):
-    """What differs between two runs of the same statement is taken out of an operator."""
+def test_literals_ids_and_partitions_are_ignored(one, other):
+    """What differs between two runs of the same statement is removed from an operator."""
     assert normal_operators([one]) == normal_operators([other])
 
 
-def test_a_changed_column_counts():
-    """A filter on another column is another filter, where the collector sends so much of it."""
+def test_changed_column_changes_the_fingerprint():
+    """A filter on another column is a different filter."""
     assert normal_operators(["Filter (amount#1 > 5)"]) != normal_operators(["Filter (price#1 > 5)"])
 
 
@@ -84,14 +86,14 @@ def test_a_changed_column_counts():
         ("", ""),
     ],
 )
-def test_a_call_site_keeps_its_action_and_file(name, expected):
-    """Folder and line go, action and file stay."""
+def test_call_site_is_reduced_to_action_and_file(name, expected):
+    """Folder and line are removed."""
     assert normal_call_site(name) == expected
 
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), max_size=5), st.randoms())
-def test_any_names_give_sixteen_hex_digits_whatever_the_order_of_parents(names, parents, random):
-    """The fingerprint is total: no text that a user can choose breaks it."""
+def test_any_names_give_sixteen_hex_digits(names, parents, random):
+    """No text of a user raises an error, and the order of parents does not matter."""
     shuffled = random.sample(parents, len(parents))
     fingerprint = stage_fingerprint(names[0] if names else None, names, names, parents)
 

@@ -1,4 +1,4 @@
-"""The first cause in texts as Spark, the JVM and Python write them."""
+"""The first cause in texts of Spark, the JVM and Python."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ FETCH = (
         pytest.param(None, None, id="no text"),
     ],
 )  # fmt: skip
-def test_the_first_cause(text: str | None, cause: str | None) -> None:
-    """One line that says what really went wrong."""
+def test_first_cause_is_found(text: str | None, cause: str | None) -> None:
+    """One line with the exception that caused the failure."""
     assert first_cause(text) == cause
 
 
 @given(st.text(max_size=5000))
-def test_any_text_gives_a_short_line(text: str) -> None:
-    """Never an error, never a second line, never more than fits an alert."""
+def test_any_text_gives_one_short_line(text: str) -> None:
+    """No error, no second line, and at most 500 characters."""
     found = first_cause(text)
 
     assert (found is None) == (not text.strip())

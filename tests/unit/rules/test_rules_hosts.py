@@ -1,4 +1,4 @@
-"""What applications meet on hosts: whose trouble counts, where, and for how long."""
+"""Host problems: which failures count, where, and for how long."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ TASK = {
         pytest.param({"host": None}, None, id="nowhere"),
     ],
 )
-def test_failed_tasks_tell_of_a_host(change, expected):
-    """Only what is of the infrastructure or of storage."""
+def test_failed_tasks_indicate_a_host_problem(change, expected):
+    """Only failures of infrastructure or storage."""
     assert problem_of_failure({**FAILURE, **change}) == expected
 
 
 @pytest.mark.parametrize(
     ("kind", "counts"), [("infrastructure", True), ("unknown", True), ("configuration", False), ("benign", False)]
 )
-def test_a_lost_executor_tells_of_a_host_unless_the_job_or_nobody_is_to_blame(kind, counts):
-    """One killed for its own memory says nothing of the host."""
+def test_lost_executor_indicates_a_host_problem(kind, counts):
+    """An executor that exceeded its own memory limit does not."""
     found = problem_of_loss({"host": "h1", "failure_kind": kind, "failure": "process_killed"})
 
     assert found == (HostProblem("h1", "process_killed", failing=True) if counts else None)
@@ -79,8 +79,8 @@ def test_a_lost_executor_tells_of_a_host_unless_the_job_or_nobody_is_to_blame(ki
         pytest.param({"slowest_task_host": None}, False, id="nowhere"),
     ],
 )
-def test_the_slowest_task_tells_of_a_host_with_the_data_of_its_siblings(change, counts):
-    """Data is the job's, time on the same data may be the host's."""
+def test_slow_task_with_usual_data_indicates_a_host(change, counts):
+    """More data is caused by the job, more time on the same data may be caused by the host."""
     assert (problem_of_stage({**STAGE, **change}) == HostProblem("h1", "slow_task", slow=True)) is counts
 
 
@@ -95,8 +95,8 @@ def test_the_slowest_task_tells_of_a_host_with_the_data_of_its_siblings(change, 
         pytest.param({"activity": "busy"}, False, id="it computes"),
     ],
 )
-def test_a_task_that_stands_still_in_storage_tells_of_it(change, counts):
-    """The stack says where it waits."""
+def test_stalled_storage_call_indicates_storage(change, counts):
+    """The stack shows what the task waits for."""
     assert (problem_of_task({**TASK, **change}) == HostProblem("h1", "storage_stalled", storage=True)) is counts
 
 
@@ -104,8 +104,8 @@ def failing(host: str, word: str = "node_lost") -> HostProblem:
     return HostProblem(host, word, failing=True)
 
 
-def test_a_host_is_counted_over_applications():
-    """Each application once; who suffers elsewhere; the word of most of them; ids in their order, at most eight."""
+def test_applications_are_counted_once_per_host():
+    """Counts here and elsewhere, the most frequent failure, and at most eight sorted ids."""
     everyone = [
         observe(
             HostObservations("app-1"), NOW, ["h1", "h2"], [failing("h1"), HostProblem("h1", "slow_task", slow=True)]
@@ -127,8 +127,8 @@ def test_a_host_is_counted_over_applications():
     assert host_columns("h1", HostIndex(many))["application_ids"].count("app-") == 8
 
 
-def test_ten_minutes_later_it_is_forgotten():
-    """What is told again stays, the rest goes."""
+def test_observations_expire_after_ten_minutes():
+    """Repeated observations stay, the others are dropped."""
     early = observe(HostObservations("app-1"), NOW, ["h1"], [failing("h1")])
     later = observe(early, NOW + 599_999, ["h2"], [])
     over = observe(early, NOW + 600_000, ["h2"], [])
@@ -138,8 +138,8 @@ def test_ten_minutes_later_it_is_forgotten():
     assert recent_only(over, NOW + 1_200_000).ran == {}
 
 
-def test_one_application_is_remembered_for_a_bounded_number_of_hosts(monkeypatch):
-    """Whatever it tells; what it told last stays."""
+def test_hosts_of_one_application_are_bounded(monkeypatch):
+    """The most recent ones stay."""
     monkeypatch.setattr(hosts, "MOST_HOSTS", 3)
     found = observe(HostObservations("app-1"), NOW, [f"h{n}" for n in range(9)], [failing(f"h{n}") for n in range(9)])
 

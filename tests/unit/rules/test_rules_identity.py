@@ -1,3 +1,5 @@
+"""The identity of applications."""
+
 from __future__ import annotations
 
 import pytest
@@ -41,24 +43,24 @@ OPERATOR = {
         pytest.param({}, "2024-05-01", "unnamed", id="only a date"),
     ],
 )
-def test_first_source_that_says_something_names_the_job(properties, name, expected):
-    """The sources of identity are asked in their order, and there is always an answer."""
+def test_first_source_that_is_set_applies(properties, name, expected):
+    """The sources are read in order, and a job key always exists."""
     actual = identify(properties, name, "app-1", 0, 1000).job_key
 
     assert actual == expected
 
 
 @pytest.mark.parametrize("case", identity_cases(), ids=lambda case: case["case"])
-def test_real_property_sets(case):
-    """What schedulers, platforms and shells set gives the job, owner and team that the page on identity says."""
+def test_properties_of_platforms_give_the_identity(case):
+    """Settings of schedulers, platforms and shells give the identity that docs/identity.md documents."""
     actual = identify(case["properties"], case["name"], "app-1", 0, 1000, case["user"])
 
     assert (actual.job_key, actual.owner, actual.team) == (case["job_key"], case.get("owner"), case.get("team"))
     assert set(case["properties"]) <= set(PROPERTY_KEYS)
 
 
-def test_two_users_of_a_shell_are_two_jobs_and_two_users_of_a_named_job_are_one():
-    """Only a name that a shell gives to all needs the user."""
+def test_user_distinguishes_jobs_with_default_names():
+    """Only the default names of shells and gateways need the user."""
     shells = {identify({}, "PySparkShell", "app", 0, 0, user).job_key for user in ("alice", "bob", None)}
     named = {identify({}, "nightly_orders", "app", 0, 0, user).job_key for user in ("alice", "bob", None)}
 
@@ -66,7 +68,7 @@ def test_two_users_of_a_shell_are_two_jobs_and_two_users_of_a_named_job_are_one(
     assert named == {"nightly_orders"}
 
 
-def test_run_key_tells_runs_and_attempts_apart():
+def test_run_key_distinguishes_runs_and_attempts():
     """Two attempts, or two runs with one application id, are two runs of one job."""
     runs = [identify({}, "job", "local-1", attempt, start) for attempt, start in [(0, 5), (1, 5), (0, 6), (None, None)]]
 
@@ -88,28 +90,28 @@ def test_run_key_tells_runs_and_attempts_apart():
         ("nightly orders #42", "nightly orders #43"),
     ],
 )
-def test_what_varies_from_run_to_run_is_taken_out(one, other):
-    """Dates, times, ids, hashes and free-standing numbers do not make another job."""
+def test_varying_parts_are_removed(one, other):
+    """Dates, times, ids, hashes and free-standing numbers do not change the job."""
     assert without_varying_parts(one) == without_varying_parts(other) != ""
 
 
 @pytest.mark.parametrize("name", ["orders-v2", "tpc q66", "s3_sync", "facade", "my.app.Main", "defaced added"])
 def test_words_keep_their_digits_and_letters(name):
-    """A number that is part of a word names something, and a word of hash letters is a word."""
+    """A number within a word stays, and so does a word of hash letters."""
     assert without_varying_parts(name) == name
 
 
 @given(st.text(max_size=80))
-def test_taking_out_twice_changes_nothing_more(name):
-    """Cleaning is stable for any text, so a cleaned name is found again."""
+def test_removal_is_idempotent(name):
+    """Removing varying parts twice gives the same name."""
     once = without_varying_parts(name)
 
     assert without_varying_parts(once) == once
 
 
 @given(st.dictionaries(st.sampled_from(PROPERTY_KEYS), st.text(max_size=300)), st.text(max_size=300))
-def test_a_job_key_is_always_short_printable_and_there(properties, name):
-    """Whatever users put into names and properties, the key fits a label."""
+def test_job_key_is_always_short_and_printable(properties, name):
+    """Any name and any property give a key that fits a label."""
     key = identify(properties, name, "app", 0, 0).job_key
 
     assert 0 < len(key) <= 200

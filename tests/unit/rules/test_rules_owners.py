@@ -1,4 +1,4 @@
-"""Whose a job is, by the mapping in sparkfuse.yaml."""
+"""Owners and teams of jobs, from sparkfuse.yaml."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ rules: {}
         ("zoo", (None, None)),
     ],
 )
-def test_the_first_entry_that_matches_and_says_it_wins(tmp_path, job_key, expected):
-    """Owner and team are looked for each for itself; patterns tell capital letters apart."""
+def test_first_matching_entry_applies(tmp_path, job_key, expected):
+    """Owner and team are looked up separately; patterns are case-sensitive."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(MAPPING)
 
     assert read_owners(path).of(job_key) == expected
 
 
-def test_without_a_file_or_section_nobody_owns_anything(tmp_path):
-    """Both are allowed: owners are no duty."""
+def test_owners_are_optional(tmp_path):
+    """Without a file or section there are no owners."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text("rules: {}\n")
 
@@ -45,15 +45,15 @@ def test_without_a_file_or_section_nobody_owns_anything(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("{job: a}", "must say job, and owner or team"),
-        ("{team: a}", "must say job, and owner or team"),
+        ("{job: a}", "needs job, and owner or team"),
+        ("{team: a}", "needs job, and owner or team"),
         ("{job: a, teem: b}", "team"),
         ("{job: a, team: 7}", "must be text"),
         ("orders", "must be a mapping"),
     ],
 )
-def test_a_wrong_entry_is_refused_with_its_place(tmp_path, entry, said):
-    """The message names file, section and number."""
+def test_invalid_entry_is_rejected_with_its_place(tmp_path, entry, said):
+    """The error names file, section and number."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(f"owners:\n  - {entry}\n")
 

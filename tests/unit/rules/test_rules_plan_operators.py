@@ -1,4 +1,4 @@
-"""What a filter or join asks, without its literals."""
+"""Conditions of filters and joins without their literals."""
 
 import pytest
 
@@ -22,20 +22,20 @@ from sparkfuse_rules.knowledge.plan_operators import LONGEST, condition, has_con
         pytest.param("", "", id="nothing"),
     ],
 )
-def test_columns_comparisons_and_kinds_stay_and_literals_go(text: str, expected: str):
-    """The text is the same from run to run, and holds nothing that a user compares with but its place."""
+def test_literals_are_removed_from_conditions(text: str, expected: str):
+    """Columns, comparisons and join types stay, so the text is the same in all runs."""
     assert condition(text) == expected
 
 
 @pytest.mark.parametrize("one", ["Filter (a#1 = 5)", "SortMergeJoin [a#1], [b#2], Inner"])
-def test_a_changed_column_or_kind_is_another_condition(one: str):
-    """What changes the rows changes the text."""
+def test_changed_column_or_type_changes_condition(one: str):
+    """A change that affects the rows changes the text."""
     assert condition(one) != condition(one.replace("a#1", "c#1"))
     assert condition(one) != condition(one.replace("Inner", "LeftAnti").replace("=", ">"))
 
 
-def test_a_long_condition_is_bounded():
-    """However many columns a filter names."""
+def test_condition_length_is_bounded():
+    """For any number of columns."""
     assert len(condition(" AND ".join(f"(column{number}#{number} = 1)" for number in range(1000)))) <= LONGEST
 
 
@@ -43,6 +43,6 @@ def test_a_long_condition_is_bounded():
     ("node", "expected"),
     [("Filter", True), ("BroadcastHashJoin", True), ("CartesianProduct", True), ("Exchange", False), ("", False)],
 )
-def test_only_filters_and_joins_have_one(node: str, expected: bool):
-    """Other nodes say what they are by their names."""
+def test_only_filters_and_joins_have_conditions(node: str, expected: bool):
+    """Other nodes are identified by their names."""
     assert has_condition(node) is expected

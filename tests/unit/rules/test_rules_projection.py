@@ -1,4 +1,4 @@
-"""What is still to come: bounds, order, scale, and that a healthy cold start projects nothing."""
+"""The projection of stages and the forecast of applications."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ STAGE = {
 }  # fmt: skip
 
 
-def test_what_is_to_come_goes_over_the_slots_in_whole_waves():
-    """66 tasks over 16 slots are five waves of the median task, or of the slow one."""
+def test_remaining_tasks_run_in_whole_waves():
+    """66 tasks on 16 slots are five waves of the median task, or of the slow one."""
     assert stage_remaining(STAGE) == Remaining(math.ceil(5 * 4_182.5), math.ceil(5 * 6_020.25))
 
 
@@ -48,16 +48,16 @@ def test_what_is_to_come_goes_over_the_slots_in_whole_waves():
         ),
     ],
 )
-def test_when_a_stage_is_projected(change, remaining):
-    """Not before the cold tasks are a minority of what the median rests on, and never beyond what is to come."""
+def test_stage_is_projected_from_the_third_wave(change, remaining):
+    """Not before cold tasks are a minority, and only if tasks remain."""
     usual = {**STAGE, "elapsed_ms": 10_000, "duration_p50_ms": 4_000.0, "duration_p95_ms": 6_000.0,
              "finished_duration_ms": 0}  # fmt: skip
 
     assert stage_remaining({**usual, **change}) == remaining
 
 
-def test_a_stage_that_shares_the_slots_may_have_them_all_soon():
-    """Two of sixteen slots are its own while another stage drains: it is not projected over two."""
+def test_all_slots_of_the_application_count():
+    """A stage that has two of sixteen slots is not projected on two."""
     sharing = {**STAGE, "running_tasks": 2, "succeeded_tasks": 33, "finished_duration_ms": 66_000}
 
     assert stage_remaining(sharing).ms > stage_remaining(sharing, 16).ms == math.ceil(11 * 4_182.5)
@@ -77,8 +77,8 @@ stages = st.fixed_dictionaries({
 
 
 @given(stages, st.integers(1, 10**4))
-def test_more_tasks_to_come_never_take_less_time(stage, more):
-    """Bounds and order: 0 <= median <= slow pace, rising with the tasks."""
+def test_projection_rises_with_remaining_tasks(stage, more):
+    """0 <= median <= p95, rising with the tasks."""
     less, longer = stage_remaining(stage), stage_remaining({**stage, "num_tasks": stage["num_tasks"] + more})
 
     assert (less is None) == (longer is None)
@@ -90,7 +90,7 @@ def test_more_tasks_to_come_never_take_less_time(stage, more):
 
 @given(stages, st.integers(0, 10**4))
 def test_more_slots_never_take_longer(stage, slots):
-    """What is projected over the slots of the whole application is at most what it is without them."""
+    """The projection on all slots of the application is at most the one on its own slots."""
     alone, shared = stage_remaining(stage), stage_remaining(stage, slots)
 
     if alone and shared:
@@ -99,8 +99,8 @@ def test_more_slots_never_take_longer(stage, slots):
 
 
 @given(stages, st.integers(2, 100))
-def test_a_machine_that_is_slower_by_a_factor_needs_longer_by_it(stage, factor):
-    """Scale: all times alike."""
+def test_projection_scales_with_durations(stage, factor):
+    """If all durations double, the projection does too."""
     times = ("elapsed_ms", "duration_p50_ms", "duration_p95_ms", "finished_duration_ms")
     here, there = stage_remaining(stage), stage_remaining({**stage, **{name: stage[name] * factor for name in times}})
 
@@ -110,8 +110,8 @@ def test_a_machine_that_is_slower_by_a_factor_needs_longer_by_it(stage, factor):
 
 
 @given(st.integers(1, 64), st.integers(1, 40), st.floats(2, 8), st.integers(200, 60_000))
-def test_a_cold_start_that_is_healthy_is_never_projected_beyond_what_it_takes(slots, waves, cold, task_ms):
-    """The first wave takes up to eight times as long; no look at any moment says more than the truth at even tasks."""
+def test_cold_start_is_never_projected_too_long(slots, waves, cold, task_ms):
+    """The first wave is up to eight times slower; the projection never exceeds the real duration."""
     ends = [cold * task_ms + wave * task_ms for wave in range(waves)]
     for wave, ended_ms in enumerate(ends):
         durations = sorted([cold * task_ms] * slots + [task_ms] * slots * wave)
@@ -129,7 +129,7 @@ def test_a_cold_start_that_is_healthy_is_never_projected_beyond_what_it_takes(sl
         assert remaining is None or seen["elapsed_ms"] + remaining.ms <= ends[-1] + task_ms + 1
 
 
-def test_the_share_of_the_whole_is_that_of_the_tasks():
+def test_share_of_work_is_the_share_of_tasks():
     """What a quarter of the tasks read is a quarter of the work."""
     assert share_of_whole({"num_tasks": 8, "succeeded_tasks": 2}) == 0.25
     assert [share_of_whole(each) for each in ({}, {"num_tasks": 8}, {"num_tasks": 8, "succeeded_tasks": 9})] == [
@@ -140,8 +140,8 @@ def test_the_share_of_the_whole_is_that_of_the_tasks():
 EXPECTED = Expected(92_000, 130_000)
 
 
-def test_an_application_goes_on_as_its_earlier_runs_and_at_least_as_its_stages():
-    """The middle and the bound, given that it runs already; the longer of both sources; nothing known, nothing said."""
+def test_forecast_uses_runs_and_running_stages():
+    """Median and p95 given the elapsed time; the longer of both sources; None if nothing is known."""
     alone = application_remaining(60_000, EXPECTED, None)
     overdue = application_remaining(200_000, EXPECTED, None)
 
@@ -153,8 +153,8 @@ def test_an_application_goes_on_as_its_earlier_runs_and_at_least_as_its_stages()
     assert application_remaining(60_000, None, None) is None
 
 
-def test_the_chance_to_be_late():
-    """One half where the deadline is the expected time, one in twenty at the bound; the higher of both sources."""
+def test_probability_of_being_late():
+    """0.5 if the deadline is the expected duration, 0.05 at the p95; the higher of both sources."""
     assert late_chance(0, 92_000, EXPECTED, None) == pytest.approx(0.5, abs=0.01)
     assert late_chance(0, 130_000, EXPECTED, None) == pytest.approx(0.05, abs=0.005)
     assert late_chance(60_000, 100_000, None, Remaining(40_000, 60_000)) == pytest.approx(0.5, abs=0.01)
@@ -171,8 +171,8 @@ expected = st.tuples(st.integers(1, 10**9), st.floats(1, 50)).map(
 
 
 @given(moments, moments, st.integers(1, 10**9), st.one_of(st.none(), expected), st.one_of(st.none(), moments))
-def test_the_chance_never_falls_while_it_runs_on(one, other, limit, known, stage_ms):
-    """Monotone in elapsed, between 0 and 1, and 1 from the deadline on."""
+def test_probability_rises_with_elapsed_time(one, other, limit, known, stage_ms):
+    """Between 0 and 1, monotone, and 1 from the deadline on."""
     stages = None if stage_ms is None else Remaining(stage_ms, 2 * stage_ms)
     early, late = (late_chance(at, limit, known, stages) for at in sorted((one, other)))
 
@@ -182,8 +182,8 @@ def test_the_chance_never_falls_while_it_runs_on(one, other, limit, known, stage
 
 
 @given(moments, expected, st.integers(2, 50))
-def test_what_remains_scales_and_is_ordered(elapsed, known, factor):
-    """0 <= middle <= bound; twice as slow, twice as long."""
+def test_remaining_time_scales_and_is_ordered(elapsed, known, factor):
+    """0 <= median <= p95; if all durations double, both do."""
     here = application_remaining(elapsed, known, None)
     there = application_remaining(elapsed * factor, Expected(known.ms * factor, known.p95_ms * factor), None)
 

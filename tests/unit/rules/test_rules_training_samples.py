@@ -1,3 +1,5 @@
+"""Training samples and columns of expectations."""
+
 from dataclasses import replace
 
 import pytest
@@ -43,13 +45,13 @@ LEARNED = Sample("run", 5, 900, 700, 10, 2, 100)
         pytest.param({"elapsed_ms": None}, 1.0, None, id="no duration"),
     ],
 )
-def test_what_a_stage_teaches(change, completeness, taught):
-    """Only a first attempt that ended well, with all its evidence."""
+def test_stage_sample_requires_a_complete_success(change, completeness, taught):
+    """Only a successful first attempt with complete evidence is a sample."""
     assert stage_sample("run", completeness, {**STAGE, **change}, learned_ms=5) == taught
 
 
-def test_what_an_application_teaches():
-    """The whole of it, when no job failed and the evidence is complete."""
+def test_application_sample_requires_success():
+    """Only if no job failed and the evidence is complete."""
     application = {"status": "succeeded", "elapsed_ms": 900, "finished_cpu_ms": 700, "work_bytes": 10}
 
     assert application_sample("run", 1.0, application, 5) == Sample("run", 5, 900, 700, 10, None, None)
@@ -59,13 +61,13 @@ def test_what_an_application_teaches():
     assert application_sample("run", 1.0, {**application, "status": "running"}) is None
 
 
-def test_a_run_with_a_failed_job_or_stage_did_not_end_well():
-    """What failed is no history, and a count that was not told is none."""
+def test_failed_job_or_stage_is_no_success():
+    """An absent count means none."""
     assert [ended_well(0, 0), ended_well(None, 0), ended_well(1, 0), ended_well(0, 1)] == [True, True, False, False]
 
 
-def test_an_expectation_becomes_columns():
-    """What was expected, and what moved against it; without CPU nothing is said of CPU."""
+def test_expectation_is_converted_to_columns():
+    """Expected values and what moved; CPU columns only if CPU time is known."""
     expected = Expectation(7, 100, 150, None, None, True, "rows")
 
     assert expected_columns(expected, 200, 80) == {
@@ -79,7 +81,7 @@ def test_an_expectation_becomes_columns():
 
 
 def test_incomplete_evidence_is_never_critical():
-    """Below 0.99 the worst word is warning; what is less than that stays."""
+    """Below 0.99 critical becomes warning; lower severities stay."""
     assert [capped_severity("critical", 0.99), capped_severity("critical", 0.989), capped_severity("info", 0.0)] == [
         "critical",
         "warning",

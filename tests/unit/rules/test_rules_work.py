@@ -1,4 +1,4 @@
-"""How much a stage or an application had to do, and what its time is held against."""
+"""The work of a stage or an application."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ amounts = st.none() | st.integers(min_value=0, max_value=2**62)
         pytest.param({}, set(), id="nothing told"),
     ],
 )
-def test_a_stage_is_measured_by_what_it_read_else_by_its_rows(stage, measures):
-    """Rows stand in where neither bytes nor records were reported, and only there."""
+def test_stage_work_is_input_or_operator_rows(stage, measures):
+    """Operator rows count only if neither bytes nor records were reported."""
     assert set(work_of(stage).sizes()) == measures
 
 
-def test_an_application_is_measured_by_what_was_read_and_by_the_rows_of_the_stages_that_read_nothing():
-    """Stages that read report records, those that do not rows; only their sum grows with both."""
+def test_application_work_is_input_plus_operator_rows():
+    """Stages with input report records, the others rows; the sum grows with both."""
     work = work_of({"work_bytes": 4_000, "work_records": 300, "operator_rows": 700})
 
     assert {name: round(math.exp(size)) for name, size in work.sizes().items()} == {
@@ -40,14 +40,14 @@ def test_an_application_is_measured_by_what_was_read_and_by_the_rows_of_the_stag
     }  # fmt: skip
 
 
-def test_an_application_without_such_stages_has_no_rows():
-    """Then they would say what records say already."""
+def test_application_with_input_only_has_no_rows():
+    """Rows would repeat the records."""
     assert set(work_of({"work_bytes": 4_000, "work_records": 300}).sizes()) == {BYTES, RECORDS}
 
 
 @given(amounts, amounts, amounts)
-def test_a_stage_that_read_anything_is_never_measured_by_its_rows(read, records, rows):
-    """For any numbers: rows count exactly where nothing was read."""
+def test_stage_with_input_has_no_operator_rows(read, records, rows):
+    """For any numbers, rows count only if nothing was read."""
     told = operator_rows({"work_bytes": read, "work_records": records, "operator_rows_max": rows})
 
     assert told == (None if read or records or not rows else rows)

@@ -234,5 +234,5 @@ def test_a_deadline_that_is_none_is_told_once_and_stops_nothing():
     told = application(seen, Run("app-1", T), MINUTE, "half past six")
 
     assert len(seen.refused) == 1
-    assert seen.refused[0].startswith("app-1 of nightly_orders: spark.sparkfuse.deadline='half past six' is not used")
+    assert seen.refused[0].startswith("app-1 of nightly_orders: spark.sparkfuse.deadline='half past six' is ignored")
     assert not told.HasField("deadline_ms")
