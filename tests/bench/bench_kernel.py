@@ -1,8 +1,8 @@
-"""How fast the kernel makes columns of facts, beside the generated Python decoder, in one process and on one core.
+"""Measures how fast the kernel converts facts to columns, compared with the generated Python classes, on one core.
 
-``python tests/bench/bench_kernel.py [--write]``: with ``--write`` the figures go to the section "Kernel" of
-docs/benchmarks.md. The decoders take turns of a few runs each, so that a busy machine is busy for all and each runs in
-memory that it has warmed; the best run counts.
+``python tests/bench/bench_kernel.py [--write]``: with ``--write``, the section "Kernel" of docs/benchmarks.md is
+replaced. The decoders take turns of a few runs each, so that load on the machine affects all of them, and so that
+caches are warm. The best run counts.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from sparkfuse_kernel import Decoder
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "contracts" / "examples" / "fact"
-# A stage's facts as they come: each task starts, tells of itself while it runs, and ends.
+# The facts of a stage: each task starts, reports progress, and ends.
 MIX = ("task_started", "task_progress", "task_ended")
 RUNS_A_TURN = 4
 HEADING = "## Kernel"
 
 
 def records(count: int, kinds: Sequence[str] = MIX) -> list[bytes]:
-    """Facts of these kinds in turn, made from the contract's examples, each with numbers of its own."""
+    """Create facts of these kinds in turn from the contract's examples, each with its own ids and times."""
     facts = [json_format.Parse((EXAMPLES / f"{kind}.json").read_text(), Fact()) for kind in kinds]
-    made = []
+    created = []
     for number in range(count):
         fact = facts[number % len(facts)]
         fact.event_id = number.to_bytes(16, "big")
         fact.seq = number
         fact.event_time_ms += 1
-        made.append(fact.SerializeToString())
-    return made
+        created.append(fact.SerializeToString())
+    return created
 
 
 def kernel(facts: list[bytes]) -> Callable[[], object]:
-    """Decode into an Arrow table of all columns."""
+    """Return a run of the kernel that decodes all columns to an Arrow table."""
     decoder = Decoder(descriptor_set(), "sparkfuse.contracts.Fact")
     return lambda: pa.table(decoder.decode(facts).batches)
 
 
 def generated_parse(facts: list[bytes]) -> Callable[[], object]:
-    """Only parse with the generated class (upb, in C), and look at nothing."""
+    """Return a run that only parses with the generated class (upb, in C)."""
     return lambda: [Fact.FromString(fact) for fact in facts]
 
 
 def generated_columns(facts: list[bytes]) -> Callable[[], object]:
-    """Parse with the generated class and bring three columns into Arrow, as a Python loop over rows would."""
+    """Return a run that parses with the generated class and builds three Arrow columns in a Python loop."""
 
     def run() -> object:
         messages = [Fact.FromString(fact) for fact in facts]
@@ -72,7 +72,7 @@ def generated_columns(facts: list[bytes]) -> Callable[[], object]:
 
 
 def best(runs: Sequence[Callable[[], object]], turns: int) -> list[float]:
-    """The least CPU seconds of each over the turns."""
+    """Return the smallest CPU seconds of each run."""
     least = [float("inf")] * len(runs)
     for _ in range(turns):
         for index, run in enumerate(runs):
@@ -84,7 +84,7 @@ def best(runs: Sequence[Callable[[], object]], turns: int) -> list[float]:
 
 
 def measure(count: int, turns: int) -> str:
-    """The table of results in Markdown."""
+    """Return the table of results in Markdown."""
     lines = [
         "| facts | bytes each | kernel, all columns | generated class, parsing only | generated class, 3 columns |",
         "| --- | --- | --- | --- | --- |",
@@ -98,7 +98,7 @@ def measure(count: int, turns: int) -> str:
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Describe the machine."""
     info = Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*: (.+)", info)
     name = model.group(1) if model else platform.machine()
@@ -106,15 +106,15 @@ def machine() -> str:
 
 
 def write(table: str, count: int, turns: int, where: str) -> None:
-    """Put the section into docs/benchmarks.md, in the place of the one before."""
+    """Replace the section in docs/benchmarks.md."""
     document = ROOT / "docs" / "benchmarks.md"
     section = "\n".join([
         HEADING,
         "",
         f"`make bench-kernel`, {dt.datetime.now(dt.UTC).date().isoformat()}, {where}.",
-        f"Batches of {count} facts made from the contract's examples, every field of a kind filled.",
+        f"Batches of {count} facts from the contract's examples, with every field of their kinds.",
         f"Facts per CPU second in one process, best of {turns * RUNS_A_TURN} runs.",
-        "The generated class is Google's upb, in C; parsing only makes no column at all.",
+        "The generated class is Google's upb, in C. Parsing alone builds no columns.",
         "",
         table,
     ])  # fmt: skip
@@ -128,9 +128,9 @@ def write(table: str, count: int, turns: int, where: str) -> None:
 
 
 def main() -> None:
-    """Print the figures, and write them down when asked to."""
+    """Print the figures, and write them to the document if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--facts", type=int, default=25_000, help="facts in a batch; the loader's is the default")
+    parser.add_argument("--facts", type=int, default=25_000, help="facts in a batch; the default is the loader's")
     parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()

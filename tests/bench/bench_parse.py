@@ -1,8 +1,8 @@
-"""How fast event logs are read: the kernel beside ``cat`` and DuckDB, plain and packed, one big and many small ones.
+"""Measures how fast event logs are read: the kernel, ``cat`` and DuckDB; plain and compressed, large and small logs.
 
-``python tests/bench/bench_parse.py [--write]`` needs a quiet machine and the logs of tests/logs/make_big_log.py, which
-it makes when they are missing; with ``--write`` the figures go to the section "Event logs" of docs/benchmarks.md.
-Each measurement is a process of its own; the subjects take turns, and the best turn of each counts.
+``python tests/bench/bench_parse.py [--write]`` needs a quiet machine. It creates missing logs with
+tests/logs/make_big_log.py. With ``--write``, the section "Event logs" of docs/benchmarks.md is replaced.
+Each measurement is a separate process. The subjects take turns, and the best turn of each counts.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from bench_kernel import machine
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.logs.make_big_log import FOLDER, PACKED, SMALL_LOGS  # noqa: E402  a script, run by path from anywhere
+from tests.logs.make_big_log import COMPRESSED, FOLDER, SMALL_LOGS  # noqa: E402  a script, run by path from anywhere
 
 HEADING = "## Event logs"
 THREADS = 2
 RUNS_A_TURN = 2
-"""The first run of a process also makes the process."""
+"""The first run of a process is slower."""
 BIG = FOLDER / "big.log"
 DOUBLE = FOLDER / "double.log"
 ONE = FOLDER / "small" / "local-0000.log"
@@ -42,7 +42,7 @@ FIELDS = """{
   'Task Metrics': 'STRUCT("Executor Run Time" BIGINT, "Disk Bytes Spilled" BIGINT,
     "Shuffle Read Metrics" STRUCT("Remote Bytes Read" BIGINT, "Local Bytes Read" BIGINT))'
 }"""
-"""Ten fields, by hand, so that DuckDB need not look for any."""
+"""The ten fields of the query, so that DuckDB need not detect them."""
 QUERY = """
 WITH ended AS (
   SELECT "Stage ID" AS stage_id, "Stage Attempt ID" AS stage_attempt, "Task End Reason".Reason = 'Success' AS succeeded,
@@ -58,41 +58,41 @@ SELECT stage_id, stage_attempt, count(*) AS tasks, count(*) FILTER (succeeded) A
   quantile_disc(wall_ms, 0.95) FILTER (succeeded) AS p95, max(wall_ms) FILTER (succeeded)
 FROM ended GROUP BY ALL ORDER BY ALL
 """
-"""``quantile_disc`` is the nearest rank, as in the kernel: the check before the rounds compares the two."""
+"""``quantile_disc`` is the nearest rank, as in the kernel; a check compares both results before the rounds."""
 
 
 @dataclass
 class Figures:
-    """The best of some turns: seconds by the clock, seconds of CPU, and the most memory that any turn took."""
+    """The best of several turns: wall seconds, CPU seconds, and the largest peak of memory."""
 
     wall: float = float("inf")
     cpu: float = float("inf")
     peak_mib: float = 0.0
 
     def add(self, wall: float, cpu: float, peak_mib: float) -> None:
-        """One more turn."""
+        """Add a turn."""
         self.wall, self.cpu, self.peak_mib = min(self.wall, wall), min(self.cpu, cpu), max(self.peak_mib, peak_mib)
 
 
-# ---- what is measured in a process of its own, imports not counted
+# ---- work that is measured in a process of its own, without imports
 
 
 def read_tables(path: Path, threads: int = THREADS) -> object:
-    """Tables of tasks and stages, with what each stage's tasks add up to."""
+    """Read all tables, tasks included."""
     import sparkfuse_kernel
 
     return sparkfuse_kernel.read_event_log([path], threads=threads, tables=("tasks",))
 
 
 def read_stages(path: Path) -> object:
-    """All tables but the tasks'."""
+    """Read all tables except the task tables."""
     import sparkfuse_kernel
 
     return sparkfuse_kernel.read_event_log([path], threads=THREADS)
 
 
 def stream_tasks(path: Path) -> object:
-    """Every task, batch by batch, and then the other tables."""
+    """Read task rows as a stream, then the other tables."""
     import pyarrow as pa
 
     import sparkfuse_kernel
@@ -103,7 +103,7 @@ def stream_tasks(path: Path) -> object:
 
 
 def read_many(folder: Path) -> object:
-    """A folder of logs in one call, with the tables of each dropped when the next one comes."""
+    """Read a folder of logs in one call, and drop the tables of each log before the next one."""
     import sparkfuse_kernel
 
     logs = [[path] for path in sorted(folder.iterdir())]
@@ -113,7 +113,7 @@ def read_many(folder: Path) -> object:
 
 
 def query(path: Path) -> list[tuple[int, ...]]:
-    """DuckDB's answer a stage attempt."""
+    """Return DuckDB's result, one row for each stage attempt."""
     import duckdb
 
     connection = duckdb.connect(config={"threads": THREADS})
@@ -121,7 +121,7 @@ def query(path: Path) -> list[tuple[int, ...]]:
 
 
 def check(path: Path) -> object:
-    """That the kernel and DuckDB say the same of every stage attempt, before anybody is timed."""
+    """Check that the kernel and DuckDB have the same result for every stage attempt."""
     import pyarrow as pa
 
     log = read_tables(path)
@@ -148,8 +148,8 @@ WORK: dict[str, Callable[[Path], object]] = {
 
 
 def work(name: str, path: Path, runs: int) -> None:
-    """Do it in this process, and print the least seconds of clock and CPU, without what importing took."""
-    import pyarrow as pa  # noqa: F401  what the first use of a module costs is no reading
+    """Run the work in this process and print the smallest wall and CPU seconds, without imports."""
+    import pyarrow as pa  # noqa: F401  imported here, so that the import is not measured
 
     if name == "duckdb":
         import duckdb  # noqa: F401
@@ -171,56 +171,56 @@ def work(name: str, path: Path, runs: int) -> None:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: a name for the table, the plain bytes that it reads, and how it is run."""
+    """A subject of the bench: its name in the table, the decompressed bytes that it reads, and its command."""
 
     name: str
     plain_bytes: int
     command: list[str]
     inside: bool = True
-    """Whether the process measures itself; else it is measured whole, start and all."""
+    """Whether the process measures itself; otherwise its start is included."""
     allowed: tuple[int, ...] = (0,)
 
     def turn(self, figures: Figures) -> None:
-        """Run it once."""
+        """Run the subject once."""
         began = time.perf_counter()
         process = subprocess.Popen(self.command, stdout=subprocess.PIPE if self.inside else subprocess.DEVNULL)
-        said = process.stdout.read() if process.stdout else b""
+        output = process.stdout.read() if process.stdout else b""
         _, status, usage = os.wait4(process.pid, 0)
         wall, cpu = time.perf_counter() - began, usage.ru_utime + usage.ru_stime
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in self.allowed:
             raise SystemExit(f"{self.name} ended with {process.returncode}")
         if self.inside:
-            wall, cpu = json.loads(said)
+            wall, cpu = json.loads(output)
         figures.add(wall, cpu, usage.ru_maxrss / 1024)
 
 
 def worker(name: str, path: Path, runs: int = RUNS_A_TURN) -> list[str]:
-    """The command of a process that does one piece of work so many times."""
+    """Return the command of a process that runs the work several times."""
     return [sys.executable, str(Path(__file__)), "--work", name, str(path), str(runs)]
 
 
 def subjects() -> dict[str, Subject]:
-    """All of them, in the order in which they take turns."""
+    """Return all subjects, in the order of their turns."""
     big, double = BIG.stat().st_size, DOUBLE.stat().st_size
     small = sum(path.stat().st_size for path in (FOLDER / "small").iterdir())
     found = {
         "cat": Subject("`cat > /dev/null`, a process", big, ["cat", str(BIG)], inside=False),
         "duckdb": Subject("DuckDB, `read_json` of ten fields, per stage", big, worker("duckdb", BIG)),
         "tables": Subject("kernel, tasks and stages, per stage", big, worker("tables", BIG)),
-        "one": Subject("the same on one thread", big, worker("one-thread", BIG)),
-        "stages": Subject("kernel, all tables but tasks", big, worker("stages", BIG)),
+        "one": Subject("kernel, tasks and stages, on one thread", big, worker("one-thread", BIG)),
+        "stages": Subject("kernel, all tables except tasks", big, worker("stages", BIG)),
         "stream": Subject("kernel, tasks as a stream", big, worker("stream", BIG)),
         **{
             codec: Subject(f"kernel, tasks and stages, {codec}", big, worker("tables", FOLDER / name))
-            for codec, name in PACKED.items()
+            for codec, name in COMPRESSED.items()
         },
-        "double stages": Subject("all tables but tasks, twice the log", double, worker("stages", DOUBLE)),
+        "double stages": Subject("all tables except tasks, twice the log", double, worker("stages", DOUBLE)),
         "double stream": Subject("tasks as a stream, twice the log", double, worker("stream", DOUBLE)),
         "many": Subject(f"kernel, {SMALL_LOGS} logs of 1 MB in one call", small, worker("many", FOLDER / "small")),
         "duckdb process": Subject("DuckDB's query, a process", big, worker("duckdb", BIG, 1), inside=False),
     }
-    # 1 is analyze's code for findings.
+    # analyze returns 1 if there are findings.
     for name, path in (("analyze", BIG), ("analyze one", ONE)):
         size = path.stat().st_size
         command = [str(SPARKFUSE), "analyze", str(path)]
@@ -230,7 +230,7 @@ def subjects() -> dict[str, Subject]:
 
 
 def measure(found: dict[str, Subject], rounds: int) -> dict[str, Figures]:
-    """All subjects in turn, some rounds."""
+    """Run all subjects in turn for several rounds."""
     figures = {name: Figures() for name in found}
     for _ in range(rounds):
         for name, subject in found.items():
@@ -238,13 +238,13 @@ def measure(found: dict[str, Subject], rounds: int) -> dict[str, Figures]:
     return figures
 
 
-# ---- what is told
+# ---- results
 
 
 def table(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
-    """A row a subject."""
+    """Return the table of results, one row for each subject."""
     lines = [
-        "| what | wall s | MB/s | CPU s | MB per CPU s | peak MiB |",
+        "| subject | wall s | MB/s | CPU s | MB per CPU s | peak MiB |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, subject in found.items():
@@ -256,27 +256,35 @@ def table(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
     return "\n".join(lines)
 
 
-def promises(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
-    """A row a promise: what was asked and what it is."""
+def targets(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
+    """Return the table of targets: the required and the measured value of each."""
     tables = figures["tables"]
 
     def rate(name: str) -> float:
         return found[name].plain_bytes / figures[name].wall
 
     rows = [
-        ("against DuckDB, wall", "2.5", figures["duckdb"].wall / tables.wall),
-        ("against DuckDB, CPU", "2.5", figures["duckdb"].cpu / tables.cpu),
-        ("against `cat`", "0.5", figures["cat"].wall / tables.wall),
+        ("speed relative to DuckDB, wall time", "2.5", figures["duckdb"].wall / tables.wall),
+        ("speed relative to DuckDB, CPU time", "2.5", figures["duckdb"].cpu / tables.cpu),
+        ("speed relative to `cat`", "0.5", figures["cat"].wall / tables.wall),
         *(
-            (f"{codec} against plain", "0.33" if codec in {"lzf", "gzip"} else "0.5", rate(codec) / rate("tables"))
-            for codec in PACKED
+            (
+                f"speed of {codec} relative to plain",
+                "0.33" if codec in {"lzf", "gzip"} else "0.5",
+                rate(codec) / rate("tables"),
+            )
+            for codec in COMPRESSED
         ),
-        (f"{SMALL_LOGS} small logs against the big one", "0.7", rate("many") / rate("tables")),
-        ("`analyze` against DuckDB's query, wall", "1", figures["duckdb process"].wall / figures["analyze"].wall),
+        (f"speed of {SMALL_LOGS} small logs relative to the large one", "0.7", rate("many") / rate("tables")),
+        (
+            "speed of `analyze` relative to DuckDB's query, wall time",
+            "1",
+            figures["duckdb process"].wall / figures["analyze"].wall,
+        ),
     ]
-    lines = ["| promise | at least | measured |", "| --- | --- | --- |"]
-    lines += [f"| {what} | {asked} | {value:.2f} |" for what, asked, value in rows]
-    lines += ["", "| promise | at most | measured |", "| --- | --- | --- |"]
+    lines = ["| target | at least | measured |", "| --- | --- | --- |"]
+    lines += [f"| {name} | {required} | {value:.2f} |" for name, required, value in rows]
+    lines += ["", "| target | at most | measured |", "| --- | --- | --- |"]
     peaks = {"stages": BIG, "stream": BIG, "double stages": DOUBLE, "double stream": DOUBLE}
     for name, path in peaks.items():
         lines.append(
@@ -288,7 +296,7 @@ def promises(found: dict[str, Subject], figures: dict[str, Figures]) -> str:
 
 
 def write(text: str, rounds: int, where: str) -> None:
-    """Put the section into docs/benchmarks.md, in the place of the one before."""
+    """Replace the section in docs/benchmarks.md."""
     import duckdb
 
     document = ROOT / "docs" / "benchmarks.md"
@@ -296,12 +304,12 @@ def write(text: str, rounds: int, where: str) -> None:
         HEADING,
         "",
         f"`make bench-parse`, {dt.datetime.now(dt.UTC).date().isoformat()}, {where}.",
-        "The big log is a real run's, repeated with shifted ids and times (`tests/logs/make_big_log.py`).",
-        "Its packed forms are made by Spark's own stream classes.",
-        f"Each measurement is a process of its own, all take turns, the best of {rounds} counts.",
-        "Where it does not say that it is a process, imports are not counted.",
-        f"DuckDB {duckdb.__version__}, {THREADS} threads each; its answer equals the kernel's, nearest-rank p95 too.",
-        "Peak memory is of the whole process with Python and Arrow.",
+        "The large log repeats the log of a real run with shifted ids and times (`tests/logs/make_big_log.py`).",
+        "Spark's own stream classes write its compressed forms.",
+        f"Each measurement is a separate process. The subjects take turns, and the best of {rounds} counts.",
+        'Imports are excluded, except in the rows named "a process".',
+        f"DuckDB {duckdb.__version__}, {THREADS} threads each; its result equals the kernel's.",
+        "Peak memory includes Python and Arrow.",
         "",
         text,
     ))  # fmt: skip
@@ -315,7 +323,7 @@ def write(text: str, rounds: int, where: str) -> None:
 
 
 def main() -> None:
-    """Print the figures, and write them down when asked to."""
+    """Print the figures, and write them to the document if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--without", nargs="*", default=[], metavar="SUBJECT", help="subjects to leave out")
@@ -326,14 +334,14 @@ def main() -> None:
         work(options.work[0], Path(options.work[1]), int(options.work[2]))
         return
     where = machine()
-    # Neither in this process: the children would inherit its peak of memory.
+    # Both run in other processes, because children would inherit this process's peak of memory.
     subprocess.run([sys.executable, str(ROOT / "tests" / "logs" / "make_big_log.py")], check=True)
     subprocess.run(worker("check", BIG, 1), check=True, stdout=subprocess.DEVNULL)
     found = {name: subject for name, subject in subjects().items() if name not in options.without}
     figures = measure(found, options.rounds)
     text = table(found, figures)
     if not options.without:
-        text += "\n\n" + promises(found, figures)
+        text += "\n\n" + targets(found, figures)
     print(where)
     print(text)
     if options.write:

@@ -1,4 +1,4 @@
-"""The inputs of the labelled corpus: Parquet files of orders, customers and products, the same on every machine."""
+"""Writes the inputs of the detection corpus: Parquet files of orders, customers and products."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SEGMENTS = np.array(["home", "office", "trade"])
 
 @dataclass(frozen=True)
 class Shape:
-    """What the inputs of a run are like.
+    """The properties of a run's inputs.
 
     Attributes:
-        size: orders, as a multiple of the usual day's.
-        day: the day that nine in ten orders are of.
-        heavy: share of the orders that one customer has.
-        copies: how often each product is listed; more than once is a duplicate key.
+        size: number of orders, relative to a usual day.
+        day: the day of nine in ten orders.
+        heavy: share of one customer in the orders.
+        copies: number of rows of each product; more than one is a duplicate key.
     """
 
     size: float = 1.0
@@ -35,12 +35,12 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """Name of its folder."""
+        """Name of the folder."""
         return f"{self.day}-size{self.size}-heavy{self.heavy}-copies{self.copies}"
 
 
 def make(shape: Shape, into: Path) -> Path:
-    """Write the inputs, unless they are there already; the answer is their folder."""
+    """Write the inputs unless they exist, and return their folder."""
     folder = into / shape.name
     if not folder.exists():
         unfinished = folder.with_suffix(".unfinished")
@@ -53,7 +53,7 @@ def make(shape: Shape, into: Path) -> Path:
 
 
 def feed(size: float, into: Path) -> Path:
-    """Notes only, as many as so many usual days have."""
+    """Write notes only, as many as ``size`` usual days have, and return their folder."""
     folder = into / f"feed-{size}"
     if not folder.exists():
         for number in range(round(FILES * size)):
@@ -62,14 +62,14 @@ def feed(size: float, into: Path) -> Path:
 
 
 def linked(source: Path, target: Path) -> Path:
-    """The same files under another path, so that a run may delete its own."""
+    """Link the files into another folder, so that a run can delete its own, and return that folder."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target, copy_function=os.link)
     return target
 
 
 def forget(folder: Path) -> None:
-    """Ask the system to drop what it keeps of these files in memory."""
+    """Ask the operating system to drop these files from its cache."""
     for path in folder.rglob("*.parquet"):
         with path.open("rb") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -107,7 +107,7 @@ def _products(shape: Shape, folder: Path) -> None:
 
 
 def _notes(chance: np.random.Generator, count: int) -> pa.Array:
-    """Texts that no codec makes small: 32 hex digits each."""
+    """Return texts of 32 random hex digits, which compress badly."""
     text = chance.bytes(count * NOTE_BYTES).hex().encode()
     offsets = np.arange(count + 1, dtype=np.int32) * (2 * NOTE_BYTES)
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets.tobytes()), pa.py_buffer(text))

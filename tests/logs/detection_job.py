@@ -1,7 +1,7 @@
-"""The nightly job of the labelled corpus: ``detection_job.py FOLDER DAY [KNOB=NUMBER…]``, run by ``make_detection.py``.
+"""The nightly job of the corpus: ``detection_job.py FOLDER DAY [KNOB=NUMBER…]``, run by ``make_detection.py``.
 
-Orders of a day are read, filtered and hashed, joined with customers, scored in Python, joined with products, summed,
-sorted and written, and the result is told to a service. The code and its plan are the same whatever the knobs say.
+The job reads, filters and hashes the orders of a day, joins customers, scores in Python, joins products, sums,
+sorts and writes the result, and sends it to a service. Code and plan do not depend on the knobs.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
 
 FOLDER, DAY = Path(sys.argv[1]), sys.argv[2]
 USUAL = {
-    # How often a note is repeated before it is hashed: CPU in the JVM, in the stage that reads.
+    # How often a note is repeated before it is hashed: CPU time of the JVM in the stage that reads.
     "repeat": 16,
-    # CPU that the Python function uses for each order, behind the first join, in microseconds: by the clock of its
-    # thread, because the same hashes take longer on one machine, or one day, than on another.
+    # CPU time of the Python function for each order after the first join, in microseconds. It is measured by the
+    # thread's clock, because the same hashes take longer on some machines.
     "compute": 2.5,
-    # Seconds that the service takes for 5,000 rows, in the last stage.
+    # Seconds that the service needs for 5,000 rows in the last stage.
     "service": 0.1,
-    # Attempts of the tasks 3 and 5 that fail in the Python function; 9 is all of them.
+    # Number of attempts of tasks 3 and 5 that fail in the Python function; 9 means all.
     "failures": 0,
     # Seconds that task 5 sleeps in the Python function.
     "straggle": 0,
-    # Whether a file of the orders is deleted behind the planner's back.
+    # Whether a file of the orders is deleted after planning.
     "vanish": 0,
-    # Seconds that the driver waits between the job that writes and the one that tells the service.
+    # Seconds that the driver waits between the job that writes and the job that calls the service.
     "wait": 0,
-    # Whether the session is stopped while the stage with the Python function runs.
+    # Whether the session stops while the stage with the Python function runs.
     "stop": 0,
 }
 KNOBS = USUAL | {key: float(value) for key, _, value in (each.partition("=") for each in sys.argv[3:])}
 ROWS_A_CALL = 5_000
-# Two jobs look at the files' columns, three scans follow: their stages have the numbers 0 to 5.
+# Stages 0 to 5 read the schemas of the files and scan three tables.
 LAST_SCAN = 5
 SLEPT: set[int] = set()
 
 
 def risk(note: str, segment: str) -> float:
-    """Score an order; the tasks 3 and 5 may fail, and 5 may sleep once."""
+    """Score an order. Tasks 3 and 5 may fail, and task 5 may sleep once."""
     task = TaskContext.get()
     place = task.partitionId() if task else -1
     if place in {3, 5} and task and task.attemptNumber() < KNOBS["failures"]:
@@ -61,14 +61,14 @@ def risk(note: str, segment: str) -> float:
 
 
 def publish(rows: Iterable[object]) -> None:
-    """Tell the rows to a service that takes its time and no CPU of ours."""
+    """Send the rows to a service: this waits and uses no CPU time."""
     for place, _ in enumerate(rows):
         if place % ROWS_A_CALL == 0:
             time.sleep(KNOBS["service"])
 
 
 def main() -> None:
-    """One run."""
+    """Run the job once."""
     spark = SparkSession.builder.appName(f"daily revenue {DAY}").getOrCreate()
     if KNOBS["stop"]:
         threading.Thread(target=stop_in_the_middle, args=(spark,)).start()
@@ -82,7 +82,7 @@ def main() -> None:
         F.sum(F.col("price") * F.col("quantity") * F.col("rate")).alias("revenue"),
         F.max("risk").alias("risk"),
         F.max("mark").alias("mark"),
-        # A microsecond for each joined row, so that a join that makes many takes long.
+        # A microsecond for each joined row, so that a join with many rows takes long.
         F.max(F.crc32(F.sha2(F.concat("note", F.col("category").cast("string")), 512))).alias("seal"),
     )
     if KNOBS["vanish"]:
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def stop_in_the_middle(spark: SparkSession) -> None:
-    """Stop the session once a stage behind the three scans has had tasks that ended."""
+    """Stop the session when a stage after the three scans has ended tasks."""
     tracker = spark.sparkContext.statusTracker()
 
     def under_way() -> bool:

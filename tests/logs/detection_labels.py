@@ -1,4 +1,4 @@
-"""What the labelled runs must raise and must not, and the verdict on what was found in one of them."""
+"""The labels of the detection corpus: findings that each run must have or may have, and a check against them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CORPUS = Path(__file__).parent / "detection"
 LABELS = CORPUS / "labels.yaml"
 SUFFIX = ".zstd"
 SEVERITIES = ("info", "warning", "critical")
-TOLD_FROM = "warning"
-"""What is less severe wakes nobody, so it is no false alarm."""
+MIN_SEVERITY = "warning"
+"""Findings of lower severity alert nobody, so they are no false alarms."""
 SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQL"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding as it was told: by which rule, how bad, and at which stage, if it speaks of one."""
+    """One finding: its rule, its severity and its stage, if it has one."""
 
     rule: str
     severity: str
@@ -33,11 +33,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Expected:
-    """A finding of a label: one of the rules, at the stage whose texts hold all words (any, without words)."""
+    """A finding that a label expects or allows: one of the rules, at a stage whose text contains all words."""
 
     rules: tuple[str, ...]
     stage: tuple[str, ...] = ()
-    at_least: str = TOLD_FROM
+    at_least: str = MIN_SEVERITY
     because: str = ""
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Expected:
         return f"{' or '.join(self.rules)}{place}"
 
     def fits(self, found: Finding, stages: Mapping[int, str]) -> bool:
-        """Whether the finding is this one; ``stages`` are the texts of the run's stages by id."""
+        """Return whether the finding is this one; ``stages`` has the texts of the run's stages by id."""
         if found.rule not in self.rules or _rank(found.severity) < _rank(self.at_least):
             return False
         text = "" if found.stage_id is None else stages.get(found.stage_id, "")
@@ -54,7 +54,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Label:
-    """What is known of one run."""
+    """The label of one run."""
 
     run: str
     about: str
@@ -68,7 +68,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of what had to be, what was missed, and what nobody should have been told."""
+    """The expected findings that a run has and lacks, and its unexpected findings."""
 
     label: Label
     found: tuple[Expected, ...]
@@ -77,24 +77,24 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Whether everything was found and nothing else was said."""
+        """Whether all expected findings exist, and no others."""
         return not self.missed and not self.false_alarms
 
 
 @functools.cache
 def labels() -> tuple[Label, ...]:
-    """All labels, in the order of the file.
+    """Return all labels, in the order of the file.
 
     Raises:
-        ValueError: a healthy run expects something, or a sick one nothing; or an entry has an unknown key.
+        ValueError: a healthy run expects a finding, another run expects none, or an entry has an unknown key.
     """
     content = yaml.safe_load(LABELS.read_text())
     histories = content["histories"]
-    return tuple(_label(run, told, histories) for run, told in content["runs"].items())
+    return tuple(_label(run, entry, histories) for run, entry in content["runs"].items())
 
 
 def history(label: Label) -> list[Path]:
-    """The logs of the earlier runs that the label's run is judged against."""
+    """Return the logs of earlier runs that make the baseline of the label's run."""
     if label.history is None:
         return []
     pattern = CORPUS / f"{label.history}{SUFFIX}"
@@ -102,29 +102,29 @@ def history(label: Label) -> list[Path]:
 
 
 def verdict(label: Label, found: Iterable[Finding], stages: Mapping[int, str]) -> Verdict:
-    """Hold what was found against the label."""
-    told = list(found)
-    there = tuple(each for each in label.expect if any(each.fits(one, stages) for one in told))
-    missed = tuple(each for each in label.expect if each not in there)
-    may = (*label.expect, *label.allow)
+    """Compare the findings of a run with its label."""
+    findings = list(found)
+    present = tuple(each for each in label.expect if any(each.fits(one, stages) for one in findings))
+    missed = tuple(each for each in label.expect if each not in present)
+    allowed = (*label.expect, *label.allow)
     false = [
         one
-        for one in dict.fromkeys(told)
-        if _rank(one.severity) >= _rank(TOLD_FROM) and not any(each.fits(one, stages) for each in may)
+        for one in dict.fromkeys(findings)
+        if _rank(one.severity) >= _rank(MIN_SEVERITY) and not any(each.fits(one, stages) for each in allowed)
     ]
-    return Verdict(label, there, missed, tuple(false))
+    return Verdict(label, present, missed, tuple(false))
 
 
 def of_analysis(analysis: Mapping[str, Any]) -> list[Finding]:
-    """The findings of what ``sparkfuse analyze --json`` prints."""
+    """Return the findings in the output of ``sparkfuse analyze --json``."""
     return [Finding(each["rule"], each["severity"], each.get("stage_id")) for each in analysis["findings"]]
 
 
 def stage_texts(log: Path) -> dict[int, str]:
-    """For each stage its name and its operators, read from the raw log by a way that the product does not go.
+    """Return name and operators of each stage, read from the raw log without code of the product.
 
-    An operator is of a stage when the stage's end reports a metric of it; a scan has the last folder that it reads.
-    Of a stage that never ended well only those are known whose tasks did.
+    An operator belongs to a stage if the stage's end has one of its metrics; a scan has the last folder that it reads.
+    If a stage did not succeed, its operators come from the tasks that did.
     """
     operators: dict[int, str] = {}
     texts: dict[int, set[str]] = {}
@@ -144,7 +144,7 @@ def stage_texts(log: Path) -> dict[int, str]:
 
 
 def events(log: Path) -> Iterator[dict[str, Any]]:
-    """The events of one log file, whatever it is packed with."""
+    """Yield the events of one log file in any container."""
     for line in unpack(log.read_bytes()).data.splitlines():
         if line.strip():
             yield json.loads(line)
@@ -160,26 +160,26 @@ def _metrics(plan: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
         yield from _metrics(child)
 
 
-def _label(run: str, told: Mapping[str, Any], histories: Mapping[str, str]) -> Label:
-    if unknown := set(told) - {"about", "history", "healthy", "expect", "allow", "falls_short", "log"}:
+def _label(run: str, entry: Mapping[str, Any], histories: Mapping[str, str]) -> Label:
+    if unknown := set(entry) - {"about", "history", "healthy", "expect", "allow", "falls_short", "log"}:
         raise ValueError(f"{LABELS.name}: {run} has unknown keys: {', '.join(sorted(unknown))}")
-    of = told.get("history")
-    expect = tuple(_expected(each) for each in told.get("expect", ()))
-    allow = tuple(_expected(each) for each in told.get("allow", ()))
-    healthy = bool(told.get("healthy", False))
+    of = entry.get("history")
+    expect = tuple(_expected(each) for each in entry.get("expect", ()))
+    allow = tuple(_expected(each) for each in entry.get("allow", ()))
+    healthy = bool(entry.get("healthy", False))
     if healthy == bool(expect):
         raise ValueError(f"{LABELS.name}: {run} must either be healthy or expect something")
     earlier = None if of is None else histories[of]
-    log = CORPUS / told.get("log", f"{run}{SUFFIX}")
+    log = CORPUS / entry.get("log", f"{run}{SUFFIX}")
     if log.is_dir():  # one log of tests/logs/real
         (log,) = (path for path in log.iterdir() if not path.name.startswith("."))
-    return Label(run, told["about"], earlier, healthy, expect, allow, log, told.get("falls_short", ""))
+    return Label(run, entry["about"], earlier, healthy, expect, allow, log, entry.get("falls_short", ""))
 
 
-def _expected(told: Mapping[str, Any]) -> Expected:
-    rules = told["rule"] if isinstance(told["rule"], list) else [told["rule"]]
+def _expected(entry: Mapping[str, Any]) -> Expected:
+    rules = entry["rule"] if isinstance(entry["rule"], list) else [entry["rule"]]
     return Expected(
-        tuple(rules), tuple(told.get("stage", ())), told.get("at_least", TOLD_FROM), told.get("because", "")
+        tuple(rules), tuple(entry.get("stage", ())), entry.get("at_least", MIN_SEVERITY), entry.get("because", "")
     )
 
 

@@ -1,4 +1,4 @@
-"""The smaller jobs of the labelled corpus: ``detection_others.py JOB [ARGUMENT…]``, run by ``make_detection.py``."""
+"""The smaller jobs of the detection corpus: ``detection_others.py JOB [ARGUMENT…]``, run by ``make_detection.py``."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
 
-LONGEST_WAIT_SECONDS = 60
+MAX_WAIT_SECONDS = 60
 
 
 def feed(spark: SparkSession, folder: str, repeat: str) -> None:
-    """A stage of tens of seconds whose time goes with the rows: it hashes each, ``repeat`` times its text."""
+    """Run a stage whose time is proportional to its rows: it hashes ``repeat`` copies of each text."""
     rows = spark.read.parquet(folder)
     marked = rows.withColumn("bucket", F.substring(F.sha2(F.repeat("note", int(repeat)), 512), 1, 2))
     marked.groupBy("bucket").count().orderBy("bucket").collect()
 
 
 def wide_sort(spark: SparkSession, rows: str) -> None:
-    """A sort whose rows do not fit into memory."""
+    """Sort rows that do not fit into memory."""
     wide = spark.range(int(rows)).select(
         "id", *(F.sha2(F.concat("id", F.lit(n)), 512).alias(f"c{n}") for n in range(4))
     )
@@ -32,30 +32,30 @@ def wide_sort(spark: SparkSession, rows: str) -> None:
 
 
 def tiny(spark: SparkSession, tasks: str) -> None:
-    """A row a task."""
+    """Run many tasks of one row each."""
     spark.range(0, int(tasks), 1, int(tasks)).groupBy(F.col("id") % 7).count().collect()
 
 
 def collect_all(spark: SparkSession, rows: str) -> None:
-    """More for the driver than it may take."""
+    """Collect a result that is larger than the driver's limit."""
     spark.range(int(rows)).select(F.sha2(F.col("id").cast("string"), 512)).collect()
 
 
 def lists(spark: SparkSession, rows: str) -> None:
-    """A list for each of many keys, all of them objects on the heap."""
+    """Build a list for each of many keys, as objects on the heap."""
     pairs = spark.range(0, int(rows), 1, 4).withColumn("key", F.col("id") % (int(rows) // 3))
     pairs.groupBy("key").agg(F.collect_list("id").alias("ids")).agg(F.sum(F.size("ids"))).collect()
 
 
 def cross(spark: SparkSession, rows: str) -> None:
-    """A join whose condition was forgotten."""
+    """Join without a condition."""
     left = spark.range(0, int(rows), 1, 4).withColumn("a", F.hash("id"))
     right = spark.range(0, int(rows), 1, 2).withColumn("b", F.hash("id"))
     left.repartition(4, "a").crossJoin(right).groupBy((F.col("a") + F.col("b")) % 100).count().collect()
 
 
 def late_broadcast(spark: SparkSession, rows: str) -> None:
-    """The small side of a broadcast join is made by a function that waits for each row."""
+    """Broadcast a table whose rows come from a slow function."""
 
     def ask(row: int) -> int:
         time.sleep(0.01)
@@ -67,12 +67,12 @@ def late_broadcast(spark: SparkSession, rows: str) -> None:
 
 
 def lost_in_map(spark: SparkSession) -> None:
-    """An executor dies while it makes shuffle files."""
+    """Kill an executor while it writes shuffle files."""
     _lose(spark, "map")
 
 
 def lost_in_reduce(spark: SparkSession) -> None:
-    """An executor dies while others read its shuffle files."""
+    """Kill an executor while others read its shuffle files."""
     _lose(spark, "reduce")
 
 
@@ -85,7 +85,7 @@ def _lose(spark: SparkSession, side: str) -> None:
             worker = Path(f"/proc/{os.getppid()}/stat").read_text()
             executor = int(worker.rpartition(")")[2].split()[1])
             os.kill(executor, signal.SIGKILL)
-            time.sleep(LONGEST_WAIT_SECONDS)
+            time.sleep(MAX_WAIT_SECONDS)
 
     def map_side(index: int, rows: Iterable[int]) -> Iterable[tuple[int, int]]:
         if side == "map" and index == 7:

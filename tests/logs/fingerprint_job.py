@@ -1,6 +1,6 @@
-"""One small query, run as many applications: ``fingerprint_job.py FOLDER [VARIANT…]``, with event logs as configured.
+"""Runs one small query in several applications: ``fingerprint_job.py FOLDER [VARIANT…]``.
 
-Each application is named after its variant; what a variant changes is said in ``VARIANTS``.
+Each application has the name of its variant; ``VARIANTS`` lists what a variant changes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ if TYPE_CHECKING:  # the tests read the variants where there is no Spark
     from pyspark.sql import DataFrame, SparkSession
 
 ORDERS, CUSTOMERS, PRODUCTS = 20_000, 50, 400
-# Between the sizes of the two tables as they are shuffled: only the first join becomes a broadcast join.
+# A limit between the shuffled sizes of the two tables: only the first join becomes a broadcast join.
 ONE_BROADCAST = {"spark.sql.adaptive.autoBroadcastJoinThreshold": "4k"}
 VARIANTS: dict[str, dict[str, str]] = {
-    # What is still the same job.
+    # Variants with the same fingerprints.
     "first": {},
     "again": {},
     "other-ids": {"jobs before": "3"},
@@ -27,7 +27,7 @@ VARIANTS: dict[str, dict[str, str]] = {
     "other-date": {"day": "2024-06-17"},
     "other-literal": {"least": "7"},
     "other-text": {"segment": "office"},
-    # What is another.
+    # Variants with other fingerprints.
     "other-join": {"how": "left"},
     "other-key": {"key": "second_product"},
     "other-filter": {"filtered": "product"},
@@ -38,7 +38,7 @@ SAME = tuple(VARIANTS)[: tuple(VARIANTS).index("other-join")]
 
 
 def inputs(spark: SparkSession, folder: Path) -> None:
-    """Write the tables, the orders once for each day."""
+    """Write the tables; there is one table of orders for each day."""
     from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
 
     for day in {settings.get("day", "2024-05-01") for settings in VARIANTS.values()}:
@@ -59,7 +59,7 @@ def inputs(spark: SparkSession, folder: Path) -> None:
 
 
 def query(spark: SparkSession, folder: Path, settings: dict[str, str]) -> DataFrame:
-    """Orders of a day with their customers and products, counted by segment."""
+    """Return a query that counts the orders of a day by customer segment."""
     from pyspark.sql import functions as F  # noqa: N812
 
     day, least = settings.get("day", "2024-05-01"), int(settings.get("least", "5"))
@@ -80,7 +80,7 @@ def query(spark: SparkSession, folder: Path, settings: dict[str, str]) -> DataFr
 
 
 def main() -> None:
-    """Run the variants, one application after the other."""
+    """Run the variants, each as an application."""
     from pyspark.sql import SparkSession
 
     folder = Path(sys.argv[1])

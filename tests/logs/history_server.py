@@ -1,4 +1,4 @@
-"""The real History Server of an environment of Spark, over a folder of event logs."""
+"""Runs Spark's History Server on a folder of event logs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ READY_SECONDS = 120
 
 
 class HistoryServer:
-    """A History Server on a free port of loopback; use it as a context.
+    """A History Server on a free local port; use it as a context manager.
 
     Args:
-        folder: where the logs are; the server may compact what it finds there, so give it a copy.
+        folder: the folder of the logs; the server may compact them, so use a copy.
         environment: ``spark35`` or ``spark4``.
         settings: further settings of the server.
     """
@@ -45,7 +45,7 @@ class HistoryServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Start it, and wait until it answers."""
+        """Start the server and wait until it answers."""
         options = " ".join(f"-D{key}={value}" for key, value in self._settings.items())
         environment = {
             **os.environ,
@@ -67,16 +67,16 @@ class HistoryServer:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop it."""
+        """Stop the server."""
         self._stop()
 
     def get(self, path: str) -> Any:
-        """What its REST interface answers below ``/api/v1``."""
+        """Return the answer of its REST interface below ``/api/v1``."""
         with urllib.request.urlopen(f"{self._url}/{path}", timeout=READY_SECONDS) as answer:
             return json.load(answer)
 
     def applications(self) -> Iterator[tuple[str, str]]:
-        """Id of each application that it knows, and the path of each of its attempts."""
+        """Yield the id of each application and the path of each attempt."""
         for application in self.get("applications"):
             for attempt in application["attempts"]:
                 number = attempt.get("attemptId")
@@ -97,7 +97,7 @@ class HistoryServer:
 
 
 def milliseconds(moment: str | None) -> int | None:
-    """Its way of writing a time, ``2026-11-21T13:05:48.123GMT``, since the epoch."""
+    """Convert the server's format of times, ``2026-11-21T13:05:48.123GMT``, to ms since the epoch."""
     if moment is None:
         return None
     when = dt.datetime.strptime(moment.removesuffix("GMT"), "%Y-%m-%dT%H:%M:%S.%f").replace(tzinfo=dt.UTC)

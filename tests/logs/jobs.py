@@ -1,6 +1,6 @@
 """The jobs whose event logs the tests read: ``jobs.py SCENARIO``, run by ``make_logs.py`` in an environment of Spark.
 
-Each is as small as what it shows allows.
+Each is as small as possible.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pyspark import BarrierTaskContext, TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  Spark's own name for it
 
-LONGEST_WAIT_SECONDS = 60
+MAX_WAIT_SECONDS = 60
 PADDING = "a long description " * 20_000
-"""Makes a rolling log grow by megabytes that pack into nothing: Spark refuses to roll below 10 MiB."""
+"""Text that compresses well and lets a rolling log grow: Spark does not roll files below 10 MiB."""
 
 
 def queries(spark: SparkSession) -> None:
-    """A join that adaptive execution plans anew, a cached table, a skewed key, a query that fails, a job group."""
+    """Run a join with an updated plan, a cached table, a skewed key, a failing query and a job group."""
     small = spark.range(20).withColumn("name", F.concat(F.lit("n"), "id"))
     large = spark.range(0, 20_000, 1, 3).withColumn("key", F.when(F.col("id") < 15_000, 7).otherwise(F.col("id") % 20))
     spark.sparkContext.setJobGroup("nightly", "join and count")
@@ -35,12 +35,12 @@ def queries(spark: SparkSession) -> None:
         spark.read.parquet(f"{folder}/out").where("key = 7").selectExpr("sum(id)").collect()
     try:
         spark.range(4).selectExpr("raise_error('this query fails on purpose')").collect()
-    except Exception as error:  # whatever class this Spark's version gives it
+    except Exception as error:  # its class depends on Spark's version
         print("failed as it should:", type(error).__name__)
 
 
 def failures(spark: SparkSession) -> None:
-    """Tasks that fail and succeed when tried again, and a job that fails for good."""
+    """Run tasks that succeed at the second attempt, and a job that fails."""
 
     def fail_once(index: int, rows: Iterable[object]) -> list[int]:
         if index % 2 and TaskContext.get().attemptNumber() == 0:
@@ -59,7 +59,7 @@ def failures(spark: SparkSession) -> None:
 
 
 def lost_executor(spark: SparkSession) -> None:
-    """Executors die: one late in a map stage (Resubmitted), one while others read its shuffle files (FetchFailed)."""
+    """Kill an executor late in a map stage (Resubmitted), and one whose shuffle files are read (FetchFailed)."""
     folder = Path(tempfile.mkdtemp())
 
     def die_once(name: str) -> None:
@@ -69,7 +69,7 @@ def lost_executor(spark: SparkSession) -> None:
             worker = Path(f"/proc/{os.getppid()}/stat").read_text()
             executor = int(worker.rpartition(")")[2].split()[1])
             os.kill(executor, signal.SIGKILL)
-            time.sleep(LONGEST_WAIT_SECONDS)
+            time.sleep(MAX_WAIT_SECONDS)
 
     def map_side(index: int, rows: Iterable[int]) -> Iterable[tuple[int, int]]:
         if index == 7:
@@ -86,11 +86,11 @@ def lost_executor(spark: SparkSession) -> None:
 
 
 def speculation(spark: SparkSession) -> None:
-    """One attempt waits until the scheduler starts a second one beside it and kills the first."""
+    """Let one attempt wait until the scheduler starts a speculative one and kills the first."""
 
     def wait_at_first(index: int, rows: Iterable[object]) -> list[int]:
         if index == 5 and TaskContext.get().attemptNumber() == 0:
-            time.sleep(LONGEST_WAIT_SECONDS)
+            time.sleep(MAX_WAIT_SECONDS)
         time.sleep(0.3)
         return [index]
 
@@ -98,27 +98,27 @@ def speculation(spark: SparkSession) -> None:
 
 
 def spill(spark: SparkSession) -> None:
-    """A sort that puts its rows to disk, by a bound on rows in memory."""
+    """Sort rows with a limit of rows in memory, so that the sort spills."""
     rows = spark.range(0, 30_000, 1, 2).select(F.sha2(F.col("id").cast("string"), 256).alias("hash"), "id")
     rows.repartition(2, "hash").sortWithinPartitions("hash").write.format("noop").mode("overwrite").save()
 
 
 def streaming(spark: SparkSession) -> None:
-    """Three batches of a stream with state and a watermark, and a query that fails."""
+    """Run three batches of a stream with state and a watermark."""
     counted = (
         spark.readStream.format("rate").option("rowsPerSecond", 50).load()
         .withWatermark("timestamp", "10 seconds")
         .groupBy((F.col("value") % 3).alias("key"), F.window("timestamp", "5 seconds")).count()
     )  # fmt: skip
     query = counted.writeStream.format("memory").queryName("counted").outputMode("update").start()
-    deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+    deadline = time.monotonic() + MAX_WAIT_SECONDS
     while len(query.recentProgress) < 3 and time.monotonic() < deadline:
         query.awaitTermination(0.1)
     query.stop()
 
 
 def killed(spark: SparkSession) -> None:
-    """Says who its JVM is and works until it is killed."""
+    """Print the process id of the JVM and run tasks until it is killed."""
     context = spark.sparkContext
     context.parallelize(range(40), 20).map(lambda value: value * 2).count()
     print("JVM", os.getppid(), flush=True)
@@ -126,7 +126,7 @@ def killed(spark: SparkSession) -> None:
 
 
 def rolling(spark: SparkSession) -> None:
-    """Many jobs with very long descriptions, so that the log's files fill up."""
+    """Run many jobs with very long descriptions, so that the log rolls."""
     context = spark.sparkContext
     for number in range(28):
         context.setJobDescription(f"{number} {PADDING}")
@@ -134,7 +134,7 @@ def rolling(spark: SparkSession) -> None:
 
 
 def barrier(spark: SparkSession) -> None:
-    """A barrier stage, and names of stages and executors that are not of the usual kind."""
+    """Run a barrier stage with an empty description, and an empty query."""
 
     def together(rows: Iterable[object]) -> list[int]:
         BarrierTaskContext.get().barrier()
@@ -146,7 +146,7 @@ def barrier(spark: SparkSession) -> None:
 
 
 def wide(spark: SparkSession) -> None:
-    """A small job, and then thousands of tasks with the metrics of SQL: what the big log of the benches grows from."""
+    """Run thousands of tasks with SQL metrics, whose log is the base of the benches' big log."""
     for tasks, reducers in ((150, 8), (1_500, 200), (1_000, 200)):
         spark.conf.set("spark.sql.shuffle.partitions", reducers)
         rows = spark.range(0, tasks * 10, 1, tasks)
@@ -157,7 +157,7 @@ def wide(spark: SparkSession) -> None:
 
 
 def main() -> None:
-    """Run one scenario; its settings come from the command line of spark-submit."""
+    """Run one scenario; spark-submit sets the configuration."""
     scenario = {each.__name__: each for each in SCENARIOS}[sys.argv[1]]
     spark = SparkSession.builder.appName(f"{scenario.__name__} log").getOrCreate()
     scenario(spark)

@@ -1,7 +1,7 @@
-"""Make the large event logs that the benches read: ``python tests/logs/make_big_log.py``, into build/bench-logs.
+"""Create the large event logs that the benches read: ``python tests/logs/make_big_log.py``, into build/bench-logs.
 
 A real run's log of about 20 MB is repeated with shifted ids and times until it is one log of a long run.
-What is there already is kept; remove the folder to make it anew.
+Existing files are kept; delete the folder to create them again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FOLDER = ROOT / "build" / "bench-logs"
 BIG_BYTES = 650_000_000
 SMALL_BYTES = 1_000_000
 SMALL_LOGS = 1000
-PACKED = {"zstd": "big.zstd", "lz4": "big.lz4", "snappy": "big.snappy", "lzf": "big.lzf", "gzip": "big.gz"}
+COMPRESSED = {"zstd": "big.zstd", "lz4": "big.lz4", "snappy": "big.snappy", "lzf": "big.lzf", "gzip": "big.gz"}
 
 ONCE = re.compile(
     rb'\{"Event":"SparkListener(LogStart|Application|EnvironmentUpdate|Executor(Added|Removed)|BlockManager|Resource)'
 )
-"""Events that one application has once, however long it runs."""
+"""Events that an application has once."""
 NUMBERS = re.compile(
     rb'"(?P<key>Task ID|Stage ID|Job ID|executionId|rootExecutionId|Launch Time|Finish Time|Getting Result Time'
     rb'|Submission Time|Completion Time|Timestamp|time|spark\.sql\.execution\.id)":"?(?P<number>[0-9]+)'
@@ -39,11 +39,11 @@ KINDS = {
     b"Task ID": 0, b"Stage ID": STAGE_ID, b"Job ID": 2,
     b"executionId": 3, b"rootExecutionId": 3, b"spark.sql.execution.id": 3,
 }  # fmt: skip
-"""Every other key's number is a time. ``Parent IDs`` without ``Details`` behind them are RDDs, no stages."""
+"""The numbers of other keys are times. ``Parent IDs`` that ``Details`` do not follow are RDDs, not stages."""
 
 
 class Repeated:
-    """The lines of a log as templates, so that a copy with other numbers is one formatting a line."""
+    """The lines of a log as templates, so that each line of a copy needs one formatting."""
 
     def __init__(self, log: bytes) -> None:
         lines = log.splitlines(keepends=True)
@@ -56,7 +56,7 @@ class Repeated:
         self._steps.append(1000 + max(times) - min(times))
 
     def copy(self, number: int) -> bytes:
-        """The log's body as the ``number``-th repetition tells it; a time that is 0 is none."""
+        """Return the ``number``-th repetition of the log's body; times of 0 stay 0."""
         shifts = [step * number for step in self._steps]
         pieces = []
         for text, kinds, values in self._lines:
@@ -65,7 +65,7 @@ class Repeated:
         return b"".join(pieces)
 
     def log(self, size: int) -> Iterator[bytes]:
-        """Pieces of one log of at least this many bytes."""
+        """Yield the pieces of one log of at least ``size`` bytes."""
         yield from self.head
         written = number = 0
         while written < size:
@@ -76,7 +76,7 @@ class Repeated:
 
 
 def template(line: bytes) -> tuple[bytes, list[int], list[int]]:
-    """A line with ``%d`` where its ids and times are, their kinds, and their values."""
+    """Return a line with ``%d`` in place of its ids and times, their kinds, and their values."""
     text, kinds, values, at = b"", [], [], 0
     for found in NUMBERS.finditer(line):
         part = next(name for name in ("number", "stages", "parents") if found[name] is not None)
@@ -90,7 +90,7 @@ def template(line: bytes) -> tuple[bytes, list[int], list[int]]:
 
 
 def base() -> bytes:
-    """A real run's log, made once."""
+    """Return the log of a real run, which is recorded once."""
     kept = FOLDER / "base.log"
     if not kept.exists():
         folder = run(Log("wide"), STAGE / "events" / "wide")
@@ -99,7 +99,7 @@ def base() -> bytes:
 
 
 def write(path: Path, pieces: Iterator[bytes]) -> None:
-    """Write it whole or not at all."""
+    """Write the file completely or not at all."""
     if path.exists():
         return
     part = path.with_suffix(".part")
@@ -109,7 +109,7 @@ def write(path: Path, pieces: Iterator[bytes]) -> None:
 
 
 def write_small(log: bytes) -> None:
-    """A thousand logs of one application each: the run's first jobs, with other ids and times in each."""
+    """Write a thousand logs of one application each: the run's first jobs with different ids and times."""
     folder = FOLDER / "small"
     folder.mkdir(exist_ok=True)
     ends_of_jobs = [found.start() for found in re.finditer(rb'\{"Event":"SparkListenerJobEnd"', log)]
@@ -123,27 +123,27 @@ def write_small(log: bytes) -> None:
         write(folder / f"local-{number:04}.log", iter([head, first.copy(number), first.end]))
 
 
-def pack(plain: Path) -> None:
-    """Every packed form, by Spark's own stream classes."""
-    wanted = [f"{codec}={FOLDER / name}" for codec, name in PACKED.items() if not (FOLDER / name).exists()]
+def compress(plain: Path) -> None:
+    """Write all compressed forms with Spark's own stream classes."""
+    wanted = [f"{codec}={FOLDER / name}" for codec, name in COMPRESSED.items() if not (FOLDER / name).exists()]
     if wanted:
         jars = spark_home("spark35") / "jars" / "*"
-        program = Path(__file__).with_name("Pack.java")
+        program = Path(__file__).with_name("Compress.java")
         subprocess.run(["java", "-cp", str(jars), str(program), str(plain), *wanted], check=True)
 
 
 def make() -> Path:
-    """Make what is missing; the answer is the folder."""
+    """Create the missing files and return their folder."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     last = FOLDER / "small" / f"local-{SMALL_LOGS - 1:04}.log"
-    if last.exists() and all((FOLDER / name).exists() for name in ("big.log", "double.log", *PACKED.values())):
+    if last.exists() and all((FOLDER / name).exists() for name in ("big.log", "double.log", *COMPRESSED.values())):
         return FOLDER
     log = base()
     repeated = Repeated(log)
     write(FOLDER / "big.log", repeated.log(BIG_BYTES))
     write(FOLDER / "double.log", repeated.log(2 * BIG_BYTES))
     write_small(log)
-    pack(FOLDER / "big.log")
+    compress(FOLDER / "big.log")
     return FOLDER
 
 

@@ -1,7 +1,7 @@
-"""Make the runs of the labelled corpus anew: ``python tests/logs/make_detection.py [RUN…]``.
+"""Record the runs of the detection corpus again: ``python tests/logs/make_detection.py [RUN…]``.
 
-What each run must raise, and what it must not, is in ``tests/logs/detection/labels.yaml``. A run takes 15 to 60 s.
-Spark runs as make_logs.py lets it run, so that no path or name of the machine gets into a log.
+``tests/logs/detection/labels.yaml`` lists the findings that each run must have. A run takes 15 to 60 s.
+Spark runs as in ``make_logs.py``, so that a log contains no path or name of the machine.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from tests.logs.make_logs import CLUSTER, SETTINGS, STAGE, configuration, start 
 from tests.oracle.containers import unpack  # noqa: E402
 
 CORPUS = Path(__file__).parent / "detection"
-LONGEST_SECONDS = 900
+MAX_RUN_SECONDS = 900
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Half of what so small a job takes would be the JVM's second compiler."""
+"""Without it, the JVM's second compiler would use half of the time of such a small job."""
 HOGS = 2
-"""Processes that take a core each, in a noisy run; a very noisy one has twice as many."""
+"""Number of processes that use one core each in a noisy run; a very noisy run has twice as many."""
 TABLES = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": QUICK_START,
     "spark.sql.shuffle.partitions": "8",
-    # Joins shuffle both sides, and the tasks of a stage are as many as partitions, as with data of a real size.
+    # As with real amounts of data, joins shuffle both sides, and a stage has one task for each partition.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
     "spark.sql.files.maxPartitionBytes": "6m",
 }
 RETRIES = {"spark.master": "local[2,4]"}
-LITTLE_ROOM = {
+SMALL_HEAP = {
     "spark.driver.memory": "600m",
     "spark.driver.extraJavaOptions": QUICK_START,
-    # Lists stay objects on the heap instead of being sorted outside of it.
+    # Lists stay objects on the heap; they are not sorted outside of it.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000000",
 }
-"""A heap that is full of what is needed, so that the collector never rests."""
+"""A heap that is full of live objects, so that garbage is collected all the time."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run to make: a job with its arguments, beside so many neighbours, and whether its driver ends well."""
+    """One run to record: its job, arguments and settings, other load on the machine, and whether it must fail."""
 
     shape: Shape | None = None
     knobs: Mapping[str, float] = field(default_factory=dict)
@@ -67,12 +67,12 @@ class Run:
 
 
 def daily(size: float = 1.0, heavy: float = 0.0, copies: int = 1, day: str = "2024-05-01", **knobs: float) -> Run:
-    """A run of the nightly job as it always is, but for what is said."""
+    """Return a usual run of the nightly job, except for the given arguments."""
     return Run(Shape(size, day, heavy, copies), knobs)
 
 
 def but(run: Run, **more: object) -> Run:
-    """The run with something else besides."""
+    """Return the run with other attributes."""
     return Run(**{**vars(run), **more})  # type: ignore[arg-type]
 
 
@@ -103,10 +103,10 @@ SICK = {
     "python-does-more": daily(compute=330),
     "service-slow": daily(service=3.0),
     "skewed": daily(heavy=0.6, compute=50),
-    # A third of the orders and its share of the others: half of the data in one of four tasks.
+    # One of four tasks has half of the data: a third of the orders, and its share of the others.
     "skewed-few": but(daily(heavy=0.35, compute=330), settings={"spark.sql.shuffle.partitions": "4"}),
     "straggler": daily(straggle=30),
-    "collects": Run(other=("lists", "3000000"), settings=LITTLE_ROOM),
+    "collects": Run(other=("lists", "3000000"), settings=SMALL_HEAP),
     "tasks-fail": but(daily(failures=2), settings=RETRIES),
     "user-error": but(daily(failures=9), settings=RETRIES, fails=True),
     "file-gone": but(daily(0.5, vanish=1), fails=True),
@@ -121,7 +121,7 @@ SICK = {
     "result-too-large": Run(other=("collect_all", "100000"), settings={"spark.driver.maxResultSize": "1m"}, fails=True),
     "late-broadcast": Run(
         other=("late_broadcast", "3000"),
-        # Adaptive execution waits for a broadcast however long it takes.
+        # With adaptive execution there would be no timeout of a broadcast.
         settings={"spark.sql.broadcastTimeout": "5", "spark.sql.adaptive.enabled": "false"},
         fails=True,
     ),
@@ -141,7 +141,7 @@ RUNS: Mapping[str, Run] = {
 
 
 def make(name: str, into: Path = CORPUS) -> float:
-    """Run the job once and keep its log under its name; the answer is how many seconds it took."""
+    """Run the job once, store its log under its name, and return its duration in seconds."""
     run = RUNS[name]
     events = STAGE / "events" / f"detection-{name}"
     shutil.rmtree(events, ignore_errors=True)
@@ -150,18 +150,18 @@ def make(name: str, into: Path = CORPUS) -> float:
     began = time.monotonic()
     log = STAGE / f"detection-{name}.log"
     with log.open("w") as output, contextlib.ExitStack() as parts, hogs_of(run):
-        code = start(run.environment, command, output, parts).wait(LONGEST_SECONDS)
+        code = start(run.environment, command, output, parts).wait(MAX_RUN_SECONDS)
     if bool(code) != run.fails:
         raise SystemExit(f"{name} ended with {code}: see {output.name}")
     (packed,) = (path for path in events.iterdir() if path.name.endswith(".zstd"))
     into.mkdir(exist_ok=True)
-    # Spark closes a block of its stream at every few events: packed as one, a log takes half.
+    # Spark closes a block after a few events; the same log in one block takes half of the space.
     (into / f"{name}.zstd").write_bytes(zstd.compress(unpack(packed.read_bytes()).data, 19))
     return time.monotonic() - began
 
 
 def settings(run: Run, events: Path) -> dict[str, str]:
-    """Every setting of the run."""
+    """Return all settings of the run."""
     packed = {
         "spark.eventLog.compress": "true",
         "spark.eventLog.compression.codec": "zstd",
@@ -171,7 +171,7 @@ def settings(run: Run, events: Path) -> dict[str, str]:
 
 
 def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
-    """The script, where Spark finds it under a name of its own, and its arguments; the inputs are made."""
+    """Write the inputs and return the script and its arguments; the script has a fixed name in Spark's folder."""
     inputs = into / "detection" / "inputs"
     here = Path(__file__)
     if run.shape is None:
@@ -187,7 +187,7 @@ def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
 
 @contextlib.contextmanager
 def hogs_of(run: Run) -> Iterator[None]:
-    """The run's neighbours: processes that take a core each."""
+    """Run the other processes, which use one core each, until the block ends."""
     neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(run.hogs)]
     try:
         yield
@@ -198,11 +198,11 @@ def hogs_of(run: Run) -> Iterator[None]:
 
 
 def main() -> None:
-    """Make the named runs, or all."""
+    """Record the named runs, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*RUNS, []], help="which; without any, all")
-    parser.add_argument("--into", type=Path, default=CORPUS, help="where the logs go")
-    parser.add_argument("--missing", action="store_true", help="only those that have no log yet")
+    parser.add_argument("names", nargs="*", choices=[*RUNS, []], help="runs to record; all by default")
+    parser.add_argument("--into", type=Path, default=CORPUS, help="folder for the logs")
+    parser.add_argument("--missing", action="store_true", help="only runs without a log")
     options = parser.parse_args()
     for name in options.names or RUNS:
         if options.missing and (options.into / f"{name}.zstd").exists():

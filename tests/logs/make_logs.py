@@ -1,7 +1,7 @@
-"""Make the small real event logs of tests/logs/real anew: ``python tests/logs/make_logs.py [NAME…]``.
+"""Record the small event logs of tests/logs/real again: ``python tests/logs/make_logs.py [NAME…]``.
 
-Runs the jobs of ``jobs.py`` with the Spark environments of this checkout, about half a minute a log.
-Spark runs from a folder of one fixed name, so that no path of the machine gets into a log.
+Runs the jobs of ``jobs.py`` with the Spark environments of this checkout; a log takes about half a minute.
+Spark runs in a folder with a fixed name, so that a log contains no path of the machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.waiting import wait_for  # noqa: E402
 
 REAL = Path(__file__).parent / "real"
 STAGE = Path("/tmp/spark-logs")
-"""The same on every machine, because it is in the logs."""
+"""Equal on every machine, because the logs contain it."""
 JOB_SECONDS = 300
 ENOUGH_TASK_ENDS = 45
 SETTINGS = {
@@ -57,7 +57,7 @@ CLUSTER = {
 
 @dataclass(frozen=True)
 class Log:
-    """One log to make: by which job, in which environment, with which settings."""
+    """One log to record: its job, Spark environment, codec and settings."""
 
     scenario: str
     environment: str = "spark35"
@@ -65,7 +65,7 @@ class Log:
     settings: dict[str, str] = field(default_factory=dict)
 
     def all_settings(self, folder: Path) -> dict[str, str]:
-        """Every setting of the run."""
+        """Return all settings of the run."""
         codec = {} if self.codec is None else {
             "spark.eventLog.compress": "true",
             "spark.eventLog.compression.codec": self.codec,
@@ -107,34 +107,34 @@ LOGS = {
 
 
 def main() -> None:
-    """Make the named logs, or all."""
+    """Record the named logs, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*LOGS, []], help="which; without any, all")
-    parser.add_argument("--into", type=Path, default=REAL, help="where they go")
+    parser.add_argument("names", nargs="*", choices=[*LOGS, []], help="logs to record; all by default")
+    parser.add_argument("--into", type=Path, default=REAL, help="folder for the logs")
     options = parser.parse_args()
     for name in options.names or LOGS:
-        made = run(LOGS[name], STAGE / "events" / name)
+        recorded = run(LOGS[name], STAGE / "events" / name)
         if LOGS[name].scenario == "rolling":
-            compact(made)
-            pack(made)
+            compact(recorded)
+            compress(recorded)
         target = options.into / name
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(made, target, ignore=shutil.ignore_patterns("*.crc"))
+        shutil.copytree(recorded, target, ignore=shutil.ignore_patterns("*.crc"))
         print(name, sum(path.stat().st_size for path in target.rglob("*") if path.is_file()), "bytes", flush=True)
 
 
 def run(log: Log, folder: Path) -> Path:
-    """Run the job; the answer is the folder with its log."""
+    """Run the job and return the folder with its log."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shutil.copy(Path(__file__).with_name("jobs.py"), STAGE / "jobs.py")
     output = folder.parent / f"{folder.name}.log"
-    with output.open("w") as stream, contextlib.ExitStack() as parts:
+    with output.open("w") as stream, contextlib.ExitStack() as processes:
         settings = log.all_settings(folder)
         if settings["spark.master"] == TWO_HOSTS:
-            settings["spark.master"] = two_hosts(log.environment, stream, parts)
+            settings["spark.master"] = two_hosts(log.environment, stream, processes)
         command = ["spark-submit", *configuration(settings), "jobs.py", log.scenario]
-        job = start(log.environment, command, stream, parts)
+        job = start(log.environment, command, stream, processes)
         if log.scenario == "killed":
             kill_in_the_middle(output, folder)
         code = job.wait(JOB_SECONDS)
@@ -144,22 +144,22 @@ def run(log: Log, folder: Path) -> Path:
 
 
 def compact(folder: Path) -> None:
-    """Let the History Server compact all files of a rolling log but the last two."""
+    """Let the History Server compact all files of a rolling log except the last two."""
     settings = {
-        # Else Spark 4's server packs what it compacts, and forgets to say so in the name.
+        # Otherwise Spark 4's server compresses the compacted file, but does not change its name.
         "spark.eventLog.compress": "false",
         "spark.history.fs.eventLog.rolling.maxFilesToRetain": "2",
         "spark.history.fs.eventLog.rolling.compaction.score.threshold": "0.0",
     }
     with HistoryServer(folder, settings=settings):
-        # First the compacted file is there, then those go that it stands for.
+        # The compacted file appears first, then the files that it replaces are deleted.
         wait_for(lambda: list(folder.rglob("*.compact")), JOB_SECONDS, "a compacted file")
-        wait_for(lambda: len(list(folder.rglob("events_*"))) == 3, JOB_SECONDS, "the files behind it to go")
+        wait_for(lambda: len(list(folder.rglob("events_*"))) == 3, JOB_SECONDS, "the replaced files to be deleted")
 
 
-def pack(folder: Path) -> None:
-    """Put each file of a rolling log into Spark's own zstd stream, under the name that Spark would give it."""
-    program = Path(__file__).with_name("Pack.java")
+def compress(folder: Path) -> None:
+    """Compress each file of a rolling log with Spark's own zstd stream, and name it as Spark would."""
+    program = Path(__file__).with_name("Compress.java")
     for plain in list(folder.rglob("events_*")):
         name, compacted, _ = plain.name.partition(".compact")
         packed = plain.with_name(f"{name}.zstd{compacted}")
@@ -168,38 +168,38 @@ def pack(folder: Path) -> None:
         plain.unlink()
 
 
-def start(name: str, command: list[str], output: TextIO, parts: contextlib.ExitStack) -> subprocess.Popen[bytes]:
-    """Start a program of Spark's bin; it ends with the parts, if not before."""
+def start(name: str, command: list[str], output: TextIO, processes: contextlib.ExitStack) -> subprocess.Popen[bytes]:
+    """Start a program of Spark's bin folder; the exit stack ends it."""
     program = ["bash", str(spark_home(name) / "bin" / command[0]), *command[1:]]
     process = subprocess.Popen(program, cwd=STAGE, env=environment(name), stdout=output, stderr=output)
-    parts.callback(process.wait)
-    parts.callback(process.kill)
+    processes.callback(process.wait)
+    processes.callback(process.kill)
     return process
 
 
-def two_hosts(name: str, output: TextIO, parts: contextlib.ExitStack) -> str:
-    """A master with a worker on each of two addresses, because Spark never speculates on the host of the first."""
+def two_hosts(name: str, output: TextIO, processes: contextlib.ExitStack) -> str:
+    """Start a master and workers on two addresses: Spark does not speculate on the host of the first attempt."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
     deploy = "org.apache.spark.deploy"
     master = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
-    start(name, ["spark-class", f"{deploy}.master.Master", *master], output, parts)
+    start(name, ["spark-class", f"{deploy}.master.Master", *master], output, processes)
     wait_for(lambda: answers(port), JOB_SECONDS, "the master")
     for host in ("127.0.0.1", "127.0.0.2"):
         worker = ["--host", host, "--cores", "1", "--memory", "600m", "--webui-port", "0", f"spark://127.0.0.1:{port}"]
-        start(name, ["spark-class", f"{deploy}.worker.Worker", *worker], output, parts)
+        start(name, ["spark-class", f"{deploy}.worker.Worker", *worker], output, processes)
     return f"spark://127.0.0.1:{port}"
 
 
 def answers(port: int) -> bool:
-    """Whether something listens there."""
+    """Return whether a process listens on the port."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def kill_in_the_middle(output: Path, folder: Path) -> None:
-    """Kill -9 the job's JVM when the log has told of some tasks that ended in its last stage."""
+    """Kill the job's JVM with SIGKILL when the log has some task ends of the last stage."""
 
     def process() -> int:
         words = [line.split() for line in output.read_text().splitlines() if line.startswith("JVM ")]
@@ -218,23 +218,23 @@ def kill_in_the_middle(output: Path, folder: Path) -> None:
 
 
 def spark_home(name: str) -> Path:
-    """Spark of an environment, under a name that is the same on every machine."""
+    """Return the Spark home of an environment, by a path that is equal on every machine."""
     home = STAGE / name
     home.parent.mkdir(parents=True, exist_ok=True)
     real = next((ROOT / "build" / "envs" / name / "lib").glob("python*/site-packages/pyspark"))
     if not home.exists():
-        home.unlink(missing_ok=True)  # of a checkout that is gone
+        home.unlink(missing_ok=True)  # the link of a deleted checkout
         home.symlink_to(real)
     return home
 
 
 def configuration(settings: dict[str, str]) -> list[str]:
-    """Settings as arguments."""
+    """Return the settings as arguments of spark-submit."""
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 
 def environment(name: str) -> dict[str, str]:
-    """What the job's processes find: no name of the machine, no name of its user's own settings."""
+    """Return the environment of the job's processes, without names and settings of the machine and its user."""
     home = spark_home(name)
     return {
         "PATH": os.environ["PATH"],

@@ -1,7 +1,7 @@
-"""Make the runs of one job in tests/logs/runs anew: ``python tests/logs/make_runs.py [NAME...]``.
+"""Record the runs of one job in tests/logs/runs again: ``python tests/logs/make_runs.py [NAME...]``.
 
-Six healthy runs, one on a machine that others use too, one of three times the rows, and runs that go wrong.
-Spark runs as make_logs.py lets it run, so that no path or name of the machine gets into a log.
+Six healthy runs, one on a busy machine, one with three times the rows, and runs with problems.
+Spark runs as in ``make_logs.py``, so that a log contains no path or name of the machine.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ MODES = {
     "waits": "waits",
     "skewed": "skewed",
 }
-NEIGHBOURS = 4
+BUSY_PROCESSES = 4
 
 
 def make(name: str) -> None:
-    """Run the job once and keep its log under its name."""
+    """Run the job once and store its log under its name."""
     events = STAGE / "events" / f"run-{name}"
     shutil.rmtree(events, ignore_errors=True)
     events.mkdir(parents=True)
     shutil.copy(Path(__file__).with_name("runs_job.py"), STAGE / "nightly_orders.py")
     settings = Log("nightly", codec="zstd").all_settings(events)
     command = ["spark-submit", *configuration(settings), "nightly_orders.py", MODES[name]]
-    with (STAGE / f"run-{name}.log").open("w") as output, contextlib.ExitStack() as parts:
-        for _ in range(NEIGHBOURS if name == "noisy" else 0):
-            neighbour(parts)
-        if code := start("spark35", command, output, parts).wait(JOB_SECONDS):
+    with (STAGE / f"run-{name}.log").open("w") as output, contextlib.ExitStack() as processes:
+        for _ in range(BUSY_PROCESSES if name == "noisy" else 0):
+            use_one_core(processes)
+        if code := start("spark35", command, output, processes).wait(JOB_SECONDS):
             raise SystemExit(f"{name} ended with {code}: see {output.name}")
     (log,) = events.glob("local-*.zstd")
     RUNS.mkdir(exist_ok=True)
     shutil.copy(log, RUNS / f"{name}.zstd")
 
 
-def neighbour(parts: contextlib.ExitStack) -> None:
-    """A process that takes a core for itself, until the parts end."""
+def use_one_core(processes: contextlib.ExitStack) -> None:
+    """Start a process that uses one core until the exit stack ends it."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    parts.callback(process.wait)
-    parts.callback(process.kill)
+    processes.callback(process.wait)
+    processes.callback(process.kill)
 
 
 if __name__ == "__main__":

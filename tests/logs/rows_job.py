@@ -1,6 +1,6 @@
-"""Sums of rows that come from nowhere, one application for each number: ``rows_job.py ROWS…``, with event logs.
+"""Sums generated rows, in one application for each number: ``rows_job.py ROWS…``.
 
-Once from a range, of which Spark counts the records, once from an RDD of Python's, of which it counts nothing.
+The rows come from a range, whose records Spark counts, and from a Python RDD, whose records it does not count.
 """
 
 from __future__ import annotations

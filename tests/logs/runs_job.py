@@ -1,6 +1,6 @@
-"""A small nightly job whose runs the tests judge: ``runs_job.py MODE``, run by ``make_runs.py``.
+"""A small nightly job whose runs the tests analyse: ``runs_job.py MODE``, run by ``make_runs.py``.
 
-The same code in every mode, so that its stages are the same stages: what differs comes from the environment.
+All modes run the same code, so that stages have the same fingerprints; only the data and the waiting differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 MODE = sys.argv[1]
 ROWS = {"grown": 24_000}.get(MODE, 8_000)
-# A service that answers late: time passes, no CPU is used.
+# A slow service: waiting uses no CPU time.
 WAIT_SECONDS = {"waits": 1.2}.get(MODE, 0.0)
 HEAVY_ROWS = 1_500 if MODE == "skewed" else 0
 HEAVY_BYTES = 2_000
@@ -22,14 +22,14 @@ PARTITIONS = 8
 
 
 def keyed(number: int) -> tuple[int, str]:
-    """Each key gets its share of texts that no codec makes small, but for the heavy one of a skewed run."""
+    """Return key and text of a row. Texts compress badly; in a skewed run, one key has most of the data."""
     heavy = number < HEAVY_ROWS
     text = random.Random(number).randbytes(HEAVY_BYTES if heavy else 50).hex()
     return 3 if heavy else number % PARTITIONS, text
 
 
 def ask(rows: Iterable[tuple[int, str]]) -> Iterable[int]:
-    """Work on each row, and wait for the service on each hundredth; long texts take long."""
+    """Process each row, and wait for the service at each hundredth row; long texts take longer."""
     for place, (_, text) in enumerate(rows):
         if place % 100 == 0:
             time.sleep(WAIT_SECONDS)
