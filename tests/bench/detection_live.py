@@ -36,7 +36,7 @@ from sparkfuse_contracts.wire import from_json
 from sparkfuse_rules.catalog import load_catalog
 from tests.bench.bench_detection import Score, analyzed, text_of
 from tests.logs.detection_labels import Finding, Label, labels, of_analysis, stage_texts, verdict
-from tests.logs.make_detection import RUNS, SETTINGS, TABLES, hogs_of, program
+from tests.logs.make_detection import RUNS, SETTINGS, TABLES, program, use_cores
 
 WINDOW_MS = 5_000
 SETTLE_SECONDS = 12
@@ -144,7 +144,7 @@ def run(name: str, layout: Layout, events: Path, up: Supervisor) -> list[str]:
     began = time.monotonic()
     properties = write_job_properties(layout)
     process = spark_job.start(f"job-{name}", Path(script), tuple(arguments), properties, settings, {}, layout.logs)
-    with hogs_of(of):
+    with use_cores(of):
         while process.exit_code() is None and time.monotonic() - began < LONGEST_SECONDS:
             up.poll()
             time.sleep(0.2)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from backports import zstd
@@ -30,7 +30,7 @@ CORPUS = Path(__file__).parent / "detection"
 MAX_RUN_SECONDS = 900
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Without it, the JVM's second compiler would use half of the time of such a small job."""
-HOGS = 2
+BUSY_CORES = 2
 """Number of processes that use one core each in a noisy run; a very noisy run has twice as many."""
 TABLES = {
     "spark.driver.memory": "1g",
@@ -61,7 +61,7 @@ class Run:
     feed: float = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     environment: str = "spark35"
-    hogs: int = 0
+    busy_cores: int = 0
     cold: bool = False
     fails: bool = False
 
@@ -71,11 +71,6 @@ def daily(size: float = 1.0, heavy: float = 0.0, copies: int = 1, day: str = "20
     return Run(Shape(size, day, heavy, copies), knobs)
 
 
-def but(run: Run, **more: object) -> Run:
-    """Return the run with other attributes."""
-    return Run(**{**vars(run), **more})  # type: ignore[arg-type]
-
-
 HISTORY_SIZES = (0.75, 0.875, 1.0, 1.125, 0.5, 1.25)
 FEED_SIZES = (1.0, 0.5, 0.75, 0.375, 1.0)
 EVEN_RUNS = 5
@@ -83,15 +78,15 @@ FEED_REPEAT = 430
 HEALTHY = {
     "quiet-1": daily(),
     "quiet-2": daily(1.125),
-    "noisy-2": but(daily(), hogs=HOGS),
-    "noisy-4": but(daily(), hogs=2 * HOGS),
+    "noisy-2": replace(daily(), busy_cores=BUSY_CORES),
+    "noisy-4": replace(daily(), busy_cores=2 * BUSY_CORES),
     "first-run": daily(),
-    "cold-jvm": but(daily(), cold=True, settings={"spark.driver.extraJavaOptions": f"{QUICK_START} -Xshare:off"}),
+    "cold-jvm": replace(daily(), cold=True, settings={"spark.driver.extraJavaOptions": f"{QUICK_START} -Xshare:off"}),
     "grown": daily(3.0),
     "shrunk": daily(0.375),
-    "partitions": but(daily(), settings={"spark.sql.shuffle.partitions": "13"}),
+    "partitions": replace(daily(), settings={"spark.sql.shuffle.partitions": "13"}),
     "other-day": daily(day="2024-06-17"),
-    "replanned": but(daily(), settings={"spark.sql.adaptive.autoBroadcastJoinThreshold": "10m"}),
+    "replanned": replace(daily(), settings={"spark.sql.adaptive.autoBroadcastJoinThreshold": "10m"}),
     "feed-healthy": Run(feed=0.875, other=("feed", str(FEED_REPEAT))),
     "even-less": Run(feed=0.25, other=("feed", str(FEED_REPEAT))),
 }
@@ -104,13 +99,13 @@ SICK = {
     "service-slow": daily(service=3.0),
     "skewed": daily(heavy=0.6, compute=50),
     # One of four tasks has half of the data: a third of the orders, and its share of the others.
-    "skewed-few": but(daily(heavy=0.35, compute=330), settings={"spark.sql.shuffle.partitions": "4"}),
+    "skewed-few": replace(daily(heavy=0.35, compute=330), settings={"spark.sql.shuffle.partitions": "4"}),
     "straggler": daily(straggle=30),
     "collects": Run(other=("lists", "3000000"), settings=SMALL_HEAP),
-    "tasks-fail": but(daily(failures=2), settings=RETRIES),
-    "user-error": but(daily(failures=9), settings=RETRIES, fails=True),
-    "file-gone": but(daily(0.5, vanish=1), fails=True),
-    "stopped": but(daily(stop=1, compute=50), fails=True),
+    "tasks-fail": replace(daily(failures=2), settings=RETRIES),
+    "user-error": replace(daily(failures=9), settings=RETRIES, fails=True),
+    "file-gone": replace(daily(0.5, vanish=1), fails=True),
+    "stopped": replace(daily(stop=1, compute=50), fails=True),
     "driver-waits": daily(wait=60),
     "driver-waits-less": daily(wait=40),
     "slow-for-its-size": Run(feed=0.375, other=("feed", str(3 * FEED_REPEAT))),
@@ -149,7 +144,7 @@ def make(name: str, into: Path = CORPUS) -> float:
     command = ["spark-submit", *configuration(settings(run, events)), *program(name, run)]
     began = time.monotonic()
     log = STAGE / f"detection-{name}.log"
-    with log.open("w") as output, contextlib.ExitStack() as parts, hogs_of(run):
+    with log.open("w") as output, contextlib.ExitStack() as parts, use_cores(run):
         code = start(run.environment, command, output, parts).wait(MAX_RUN_SECONDS)
     if bool(code) != run.fails:
         raise SystemExit(f"{name} ended with {code}: see {output.name}")
@@ -167,7 +162,7 @@ def settings(run: Run, events: Path) -> dict[str, str]:
         "spark.eventLog.compression.codec": "zstd",
         "spark.eventLog.dir": f"file://{events}",
     }
-    return SETTINGS | TABLES | run.settings | packed
+    return SETTINGS | TABLES | dict(run.settings) | packed
 
 
 def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
@@ -186,9 +181,9 @@ def program(name: str, run: Run, into: Path = STAGE) -> list[str]:
 
 
 @contextlib.contextmanager
-def hogs_of(run: Run) -> Iterator[None]:
+def use_cores(run: Run) -> Iterator[None]:
     """Run the other processes, which use one core each, until the block ends."""
-    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(run.hogs)]
+    neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(run.busy_cores)]
     try:
         yield
     finally:
