@@ -1,6 +1,6 @@
-"""`sparkfuse analyze`: judge event logs where they lie, without a server.
+"""`sparkfuse analyze`: evaluates the rules on event logs, without a server.
 
-The one command that is parsed by argparse: it must be over before others have begun, see `sparkfuse.main`.
+The only command that argparse parses: importing typer would double its start time, see `sparkfuse.main`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparkfuse.analysis.engines import import_in_background
 from sparkfuse.analysis.progress import Progress
@@ -20,39 +20,40 @@ from sparkfuse.stack.errors import MISSING, USAGE, StartError
 
 if TYPE_CHECKING:
     from sparkfuse_kernel.event_logs.log import Log
+    from sparkfuse_native_analytics.offline.analysis_types import Analysis
     from sparkfuse_native_analytics.offline.application import Application
     from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
     from sparkfuse_rules.compiled import CompiledRule
 
 FOUND = 1
-"""Exit code: a rule found something at or above `--fail-on`."""
+"""Exit code: at least one finding has the severity of `--fail-on` or a higher one."""
 PIPE_CLOSED = 141
-"""Exit code: whoever read the output went away (128 and SIGPIPE, as shells have it)."""
+"""Exit code: the reader of the output closed the pipe (128 + SIGPIPE, as in shells)."""
 SEVERITIES = ("info", "warning", "critical")
 NEVER = "never"
 _VALUED = ("--history", "--html", "--fail-on")
 _DESCRIPTION = """\
-Judge Spark event logs by the rules: what went wrong, with the evidence and what to do.
+Evaluate the rules on Spark event logs: findings with evidence and the first step to take.
 
-PATH is an event log, a rolling or a Databricks log folder, a folder of logs, or a URL
-(s3://, abfs://, gs://, hdfs:// and what else fsspec reads)."""
+PATH is an event log, a rolling or Databricks log folder, a folder of logs, or a URL
+(s3://, abfs://, gs://, hdfs:// and others that fsspec supports)."""
 _EXIT_CODES = f"""\
 exit codes:
-  0    every log was read, and nothing was found at or above --fail-on
-  {FOUND}    something was found
-  {USAGE}    the command line or sparkfuse.yaml is wrong
-  {MISSING}    a path could not be read, or a package for its protocol is missing; the other logs are shown"""
+  0    all logs were read, and no finding reaches --fail-on
+  {FOUND}    at least one finding reaches --fail-on
+  {USAGE}    the command line or sparkfuse.yaml is not valid
+  {MISSING}    a path could not be read, or a package for its protocol is missing; other logs are shown"""
 
 
 def analyze(arguments: Sequence[str]) -> int:
-    """Judge the logs that ``arguments`` name, and print what was found; gives the exit code.
+    """Analyze the logs in ``arguments``, print the findings and return the exit code.
 
     Raises:
-        StartError: a rule, an option or the report's file cannot be used.
-        SystemExit: for `--help` (0) and a wrong command line (2).
+        StartError: a rule, an option or the file of the report is not valid.
+        SystemExit: for `--help` (0) and an invalid command line (2).
     """
     options = _parser().parse_args(spread_history(arguments))
-    # Imports make no garbage, and looking for it among all that they bring is a tenth of the start.
+    # Garbage collection during imports takes a tenth of the start time and frees nothing.
     gc.disable()
     import_in_background()
     try:
@@ -61,8 +62,8 @@ def analyze(arguments: Sequence[str]) -> int:
         raise StartError(
             f"{(missing.name or '').split('.')[0]} is not installed; the extra `sparkfuse[cli]` contains it"
         ) from missing
-    except (BrokenPipeError, SystemExit):  # rich ends the program with 1, which would say that something was found
-        # Python would complain once more when it closes its output at the end.
+    except (BrokenPipeError, SystemExit):  # rich exits with 1, which would mean a finding
+        # Otherwise Python reports the closed pipe again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     finally:
@@ -70,9 +71,9 @@ def analyze(arguments: Sequence[str]) -> int:
 
 
 def spread_history(arguments: Sequence[str]) -> list[str]:
-    """``LOG --history A B`` as ``LOG --history A --history B``: it takes every path up to the next option.
+    """Rewrite ``LOG --history A B`` as ``LOG --history A --history B``: the option takes all paths up to the next one.
 
-    With no log named before it, as in ``--history A LOG``, it takes one.
+    If no log precedes it, as in ``--history A LOG``, it takes one path.
     """
     spread: list[str] = []
     logs_named, taking, before = False, False, ""
@@ -100,23 +101,23 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="a log to judge, or a folder of them")
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a log to analyze, or a folder of logs")
     parser.add_argument(
         "--history",
         metavar="PATH",
         action="append",
         default=[],
-        help="logs of earlier runs, or folders of them: what is slow is judged against runs of the same job; "
-        "every path behind it, up to the next option, is history",
+        help="logs of earlier runs, or folders of logs; durations are compared with runs of the same job; "
+        "all paths up to the next option belong to it",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object a log, each on a line (JSON Lines)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per log and line (JSON Lines)")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write the report of one log as HTML")
     parser.add_argument(
         "--fail-on",
         metavar="SEVERITY",
         choices=(*SEVERITIES, NEVER),
         default="warning",
-        help=f"severity from which on the exit code is {FOUND}: {', '.join(SEVERITIES)} or {NEVER} (default: warning)",
+        help=f"lowest severity that makes the exit code {FOUND}: {', '.join(SEVERITIES)} or {NEVER} (default: warning)",
     )
     return parser
 
@@ -125,24 +126,24 @@ def _analyze(options: argparse.Namespace) -> int:
     unreadable = Unreadable()
     logs, earlier = _found(options.paths, unreadable), _found(options.history, unreadable)
     if options.html and len(logs) > 1:
-        raise StartError(f"--html holds one application, but {len(logs)} logs were found; name one of them", USAGE)
+        raise StartError(f"--html needs exactly one log, but {len(logs)} logs were found", USAGE)
     rules = _rules()
     with Progress([log.size_bytes for log in (*earlier, *logs)]) as progress:
         named = {*options.paths, *options.history}
-        known = _learned(earlier, progress, unreadable, named)
+        known = _earlier_runs(earlier, progress, unreadable, named)
         analyses = _analyses(logs, rules, known, progress, unreadable, named, options.html)
-        worst = _tell(analyses, progress, options.json, many=len(logs) > 1)
+        worst = _print_all(analyses, progress, options.json, many=len(logs) > 1)
     return _exit_code(worst, options.fail_on, unreadable)
 
 
 class Unreadable:
-    """Says on standard error what could not be read, at once, and remembers that there was something."""
+    """Prints errors of unreadable logs to standard error at once, and remembers whether there was one."""
 
     def __init__(self) -> None:
         self.some = False
 
-    def say(self, sentence: object, counts: bool = True) -> None:
-        """One sentence; ``counts`` says whether it is a failure or only something that was passed over."""
+    def report(self, sentence: object, counts: bool = True) -> None:
+        """Print one sentence; ``counts`` is false for a file that is skipped without being an error."""
         from sparkfuse.analysis.terminal_text import readable
 
         self.some = self.some or counts
@@ -158,11 +159,11 @@ def _found(paths: Iterable[str], unreadable: Unreadable) -> list[Log]:
         try:
             found = find_logs(path)
         except UnreadableLogError as error:
-            unreadable.say(error)
+            unreadable.report(error)
             continue
         logs += found.logs
         for sentence in found.skipped:
-            unreadable.say(sentence, counts=False)
+            unreadable.report(sentence, counts=False)
     return logs
 
 
@@ -173,11 +174,11 @@ def _rules() -> tuple[CompiledRule, ...]:
 
     try:
         return rules_offline(Settings.from_environment(os.environ).config_file)
-    except RuleError as refused:
-        raise StartError(str(refused), USAGE) from refused
+    except RuleError as error:
+        raise StartError(str(error), USAGE) from error
 
 
-def _learned(logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]) -> EarlierRuns:
+def _earlier_runs(logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]) -> EarlierRuns:
     from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns, training_samples
 
     known = EarlierRuns()
@@ -194,7 +195,7 @@ def _analyses(
     unreadable: Unreadable,
     named: set[str],
     html: Path | None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Analysis]:
     from sparkfuse_native_analytics.offline.analysis import analyze_all
 
     for application, analysis in analyze_all(_applications(logs, progress, unreadable, named), rules, known):
@@ -206,9 +207,9 @@ def _analyses(
 def _applications(
     logs: list[Log], progress: Progress, unreadable: Unreadable, named: set[str]
 ) -> Iterator[Application]:
-    """The applications of the logs in their order, read side by side; one log alone has all threads.
+    """Yield the applications of the logs in their order, reading several in parallel.
 
-    A file that is no event log is a failure when somebody named it, and passed over when it lay in a folder of logs.
+    A file that is not an event log is an error if it was named, and is skipped if it was found in a folder.
     """
     from sparkfuse_kernel.event_logs.log import NoEventLogError, UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_applications
@@ -216,12 +217,12 @@ def _applications(
     for log, read in zip(logs, read_applications(logs), strict=True):
         progress.advance(log.size_bytes)
         if isinstance(read, UnreadableLogError):
-            unreadable.say(read, counts=not isinstance(read, NoEventLogError) or log.name in named)
+            unreadable.report(read, counts=not isinstance(read, NoEventLogError) or log.name in named)
         else:
             yield read
 
 
-def _write_report(application: Application, analysis: dict[str, Any], path: Path) -> None:
+def _write_report(application: Application, analysis: Analysis, path: Path) -> None:
     from sparkfuse_dashboards.report import worst_stages, write_report
     from sparkfuse_native_analytics.offline.application import read_tasks
 
@@ -231,16 +232,16 @@ def _write_report(application: Application, analysis: dict[str, Any], path: Path
         raise StartError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _tell(analyses: Iterator[dict[str, Any]], progress: Progress, as_json: bool, many: bool) -> list[str | None]:
-    """Print each analysis as it comes; give back the worst severity of each, None without a finding."""
+def _print_all(analyses: Iterator[Analysis], progress: Progress, as_json: bool, many: bool) -> list[str | None]:
+    """Print each analysis; return the worst severity of each, None without findings."""
     from sparkfuse_native_analytics.offline.analysis import worst_severity
 
     worst: list[str | None] = []
     for analysis in analyses:
-        gc.enable()  # the engines are there
+        gc.enable()  # all engines are imported
         progress.make_room()
         if as_json:
-            # Escaped to ASCII: any terminal and pipe carries it, and no control character of a log gets through.
+            # Escaped to ASCII, so that no control character of a log reaches the terminal.
             print(json.dumps(analysis, allow_nan=False, separators=(",", ":")), flush=True)
         else:
             from sparkfuse.analysis.analysis_text import show

@@ -1,4 +1,4 @@
-"""`sparkfuse compare`: which stages changed between two runs, and why."""
+"""`sparkfuse compare`: explains the difference in duration between two runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from sparkfuse_kernel.event_logs.log import Log
     from sparkfuse_native_analytics.compare import Run
 
-Before = Annotated[str, typer.Argument(metavar="A", help="Event log of the first run, or its folder, or a URL.")]
-After = Annotated[str, typer.Argument(metavar="B", help="The same of the second run.")]
+Before = Annotated[str, typer.Argument(metavar="A", help="Event log of the first run: a file, its folder, or a URL.")]
+After = Annotated[str, typer.Argument(metavar="B", help="Event log of the second run.")]
 
 
 def add_to(application: typer.Typer) -> None:
@@ -24,7 +24,11 @@ def add_to(application: typer.Typer) -> None:
 
 
 def compare(before: Before, after: After, as_json: Json = False) -> None:
-    """Say which stages changed between two runs of a job, and why; the parts add up to the difference."""
+    """Explain the difference in duration between two runs of a job.
+
+    Prints its causes, and the queries and stages that differ; the parts add up to the difference.
+    Exit codes: 0, 2 if a path has several logs, 3 if a log cannot be read.
+    """
     do_without_pandas()
     from sparkfuse_native_analytics.compare import compare as compare_runs
     from sparkfuse_native_analytics.compare.document import document
@@ -40,23 +44,23 @@ def compare(before: Before, after: After, as_json: Json = False) -> None:
 
 
 def print_compact(found: dict[str, Any]) -> None:
-    """One line, escaped to ASCII: any terminal and pipe carries it, and no control character of a log gets through."""
+    """Print JSON on one line, escaped to ASCII so that no control character of a log reaches the terminal."""
     import json
 
     typer.echo(json.dumps(found, allow_nan=False, separators=(",", ":")))
 
 
 def _log(path: str) -> Log:
-    """The one log behind a path."""
+    """Return the only log at a path."""
     from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
     try:
         logs = find_logs(path).logs
-    except UnreadableLogError as unreadable:
-        raise StartError(str(unreadable), MISSING) from unreadable
+    except UnreadableLogError as error:
+        raise StartError(str(error), MISSING) from error
     if len(logs) > 1:
-        raise StartError(f"{path} holds {len(logs)} logs, and a run is one of them; name it", USAGE)
+        raise StartError(f"{path} contains {len(logs)} logs; compare needs exactly one", USAGE)
     return logs[0]
 
 
@@ -66,5 +70,5 @@ def _run(log: Log) -> Run:
 
     try:
         return read_run(log)
-    except UnreadableLogError as unreadable:
-        raise StartError(str(unreadable), MISSING) from unreadable
+    except UnreadableLogError as error:
+        raise StartError(str(error), MISSING) from error

@@ -1,4 +1,4 @@
-"""`sparkfuse runs`, `run`, `findings`, `actions`, `trace`: ask the store."""
+"""`sparkfuse runs`, `run`, `findings`, `actions`: query the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Home = Annotated[Path, typer.Option("--home", envvar="SPARKFUSE_HOME", help="Folder of the running stack.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="How many rows at most.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of rows.")]
 Job = Annotated[str, typer.Option("--job", help="Only this job.")]
 Application = Annotated[str, typer.Option("--app", help="Only this application id.")]
 State = Annotated[str, typer.Option("--state", help="Only findings in this state: firing or resolved.")]
@@ -37,10 +37,10 @@ def add_to(application: typer.Typer) -> None:
 
 
 def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
-    """Ask the store that the environment names, else that of the stack that runs in `home`.
+    """Query the store at SPARKFUSE_CLICKHOUSE_URL, or else the store of the stack that runs in `home`.
 
     Raises:
-        StartError: no store answers, or it is empty because no loader has ever run on it.
+        StartError: the store does not answer, or it has no tables because no loader has run on it.
     """
     from sparkfuse_native_analytics.queries import StoreEmptyError
     from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
@@ -49,11 +49,20 @@ def ask(home: Path, question: Callable[[Client], Answer]) -> Answer:
     try:
         return question(connect(settings))
     except (StoreUnavailableError, StoreEmptyError) as error:
-        raise StartError(f"{error}; is `sparkfuse up` running?") from error
+        raise StartError(f"{error}; {_store_hint()}") from error
+
+
+def _store_hint() -> str:
+    if os.environ.get("SPARKFUSE_CLICKHOUSE_URL"):
+        return "the address comes from SPARKFUSE_CLICKHOUSE_URL"
+    return "is `sparkfuse up` running? Set SPARKFUSE_CLICKHOUSE_URL to use another store"
 
 
 def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: Json = False) -> None:
-    """Runs of jobs, newest first."""
+    """List runs of jobs, newest first.
+
+    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    """
     from sparkfuse_native_analytics import queries
 
     found = ask(home, lambda client: queries.runs(client, limit, job_key=job or None))
@@ -62,7 +71,7 @@ def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: J
         return
     print_table(
         "Runs",
-        ["job", "application", "started", "status", "took", "stages", "tasks", "failed", "spilled", "evidence"],
+        ["job", "application", "started", "status", "took", "stages", "tasks", "failed", "spilled", "completeness"],
         [
             (
                 each.job_key,
@@ -82,22 +91,46 @@ def runs(home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 50, as_json: J
 
 
 def run(app_id: str, home: Home = DEFAULT_HOME, as_json: Json = False) -> None:
-    """One run with its stages."""
+    """Show one run with its queries and stages.
+
+    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    """
     from sparkfuse_native_analytics import queries
 
     found = ask(home, lambda client: queries.run(client, app_id))
     if found is None:
-        raise StartError(f"the store knows no application {app_id!r}", USAGE)
+        raise StartError(f"the store has no application {app_id!r}; `sparkfuse runs` lists applications", USAGE)
     if as_json:
         print_json(dataclasses.asdict(found))
         return
+    title = f"{found.run.job_key}, {app_id}: {found.run.status}"
+    if found.queries:
+        print_table(
+            f"{title}; queries",
+            ["query", "call site", "status", "took", "stages", "work", "spilled", "reads", "writes", "failure"],
+            [
+                (
+                    each.name or f"q{each.query_id}",
+                    each.call_site,
+                    each.status,
+                    duration(each.elapsed_ms),
+                    len(each.stage_ids),
+                    size(each.work_bytes),
+                    size(each.disk_spilled_bytes),
+                    each.sources,
+                    each.sink,
+                    first_line(each.failure_reason),
+                )
+                for each in found.queries
+            ],
+        )
     print_table(
-        f"{found.run.job_key}, {app_id}: {found.run.status}",
-        ["stage", "name", "status", "tasks", "took", "median task", "longest", "work", "spilled", "evidence"],
+        f"{title}; stages" if found.queries else title,
+        ["stage", "name", "status", "tasks", "took", "median task", "longest", "work", "spilled", "completeness"],
         [
             (
                 f"{each.stage_id}.{each.stage_attempt}",
-                each.name,
+                each.stage_name or stage_fallback(each.sql_execution_id),
                 each.status,
                 f"{each.finished_tasks or 0}/{each.num_tasks or '?'}",
                 duration(each.elapsed_ms),
@@ -120,11 +153,14 @@ def findings(
     limit: Limit = 50,
     as_json: Json = False,
 ) -> None:
-    """What the rules say, newest first."""
+    """List findings, newest first.
+
+    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    """
     from sparkfuse_native_analytics import queries
 
     if state not in STATES:
-        raise StartError(f"--state {state} is unknown: it is firing or resolved", USAGE)
+        raise StartError(f"--state must be firing or resolved, is {state!r}", USAGE)
     found = ask(
         home,
         lambda client: queries.findings(client, limit, state=state or None, job_key=job or None, app_id=app or None),
@@ -134,13 +170,14 @@ def findings(
         return
     print_table(
         "Findings",
-        ["state", "severity", "rule", "job", "since", "said", "runs"],
+        ["state", "severity", "rule", "job", "stage", "since", "description", "runs"],
         [
             (
                 each.state,
                 each.severity,
                 each.rule,
                 each.job_key,
+                next((each_run.stage_name for each_run in each.runs if each_run.stage_name), None),
                 moment(each.started_ms),
                 each.description,
                 ", ".join(each_run.app_id or "?" for each_run in each.runs),
@@ -151,7 +188,10 @@ def findings(
 
 
 def actions(home: Home = DEFAULT_HOME, app: Application = "", limit: Limit = 50, as_json: Json = False) -> None:
-    """What the fuse did or would have done, newest first."""
+    """List what the fuse did or would have done, newest first.
+
+    Reads the store at SPARKFUSE_CLICKHOUSE_URL, or else that of the stack in --home.
+    """
     from sparkfuse_native_analytics import queries
 
     found = ask(home, lambda client: queries.actions(client, limit, app_id=app or None))
@@ -160,7 +200,7 @@ def actions(home: Home = DEFAULT_HOME, app: Application = "", limit: Limit = 50,
         return
     print_table(
         "Actions of the fuse",
-        ["at", "who", "outcome", "action", "rule", "application", "stage", "killed", "why"],
+        ["time", "actor", "outcome", "action", "rule", "application", "stage", "killed", "reason"],
         [
             (
                 moment(each.at_ms),
@@ -178,23 +218,33 @@ def actions(home: Home = DEFAULT_HOME, app: Application = "", limit: Limit = 50,
     )
 
 
+def stage_fallback(query_id: int | None) -> str | None:
+    """Name a stage without a display name by its query; None if it has none."""
+    return None if query_id is None else f"q{query_id}"
+
+
+def first_line(text: str | None) -> str | None:
+    """Return the first line of a failure."""
+    return text.strip().splitlines()[0][:200] if text and text.strip() else None
+
+
 def moment(milliseconds: int | None) -> str | None:
-    """A time since the epoch, for people, in the local zone."""
+    """Format ms since the epoch in the local time zone."""
     if milliseconds is None:
         return None
     return dt.datetime.fromtimestamp(milliseconds / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def duration(milliseconds: float | None) -> str | None:
-    """A span of time, for people."""
+    """Format a duration in ms."""
     return None if milliseconds is None else readable_duration(milliseconds)
 
 
 def size(count: float | None) -> str | None:
-    """A number of bytes, for people."""
+    """Format a number of bytes."""
     return None if count is None else readable_bytes(count)
 
 
 def share(ratio: float | None) -> str | None:
-    """Completeness of the evidence, rounded down so that 100 % means all of it."""
+    """Format a completeness as a percentage, rounded down so that 100 % means complete."""
     return None if ratio is None else f"{int(ratio * 1000) / 10:g} %"

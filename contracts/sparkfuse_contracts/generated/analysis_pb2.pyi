@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Analysis(_message.Message):
-    __slots__ = ("application", "evidence", "jobs", "stages", "executors", "findings", "not_decidable")
+    __slots__ = ("application", "evidence", "jobs", "stages", "executors", "findings", "not_decidable", "queries")
     APPLICATION_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     JOBS_FIELD_NUMBER: _ClassVar[int]
@@ -15,6 +15,7 @@ class Analysis(_message.Message):
     EXECUTORS_FIELD_NUMBER: _ClassVar[int]
     FINDINGS_FIELD_NUMBER: _ClassVar[int]
     NOT_DECIDABLE_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
     application: AnalysedApplication
     evidence: AnalysisEvidence
     jobs: _containers.RepeatedCompositeFieldContainer[AnalysedJob]
@@ -22,7 +23,58 @@ class Analysis(_message.Message):
     executors: _containers.RepeatedCompositeFieldContainer[AnalysedExecutor]
     findings: _containers.RepeatedCompositeFieldContainer[AnalysisFinding]
     not_decidable: _containers.RepeatedCompositeFieldContainer[UndecidableRule]
-    def __init__(self, application: _Optional[_Union[AnalysedApplication, _Mapping]] = ..., evidence: _Optional[_Union[AnalysisEvidence, _Mapping]] = ..., jobs: _Optional[_Iterable[_Union[AnalysedJob, _Mapping]]] = ..., stages: _Optional[_Iterable[_Union[AnalysedStage, _Mapping]]] = ..., executors: _Optional[_Iterable[_Union[AnalysedExecutor, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[AnalysisFinding, _Mapping]]] = ..., not_decidable: _Optional[_Iterable[_Union[UndecidableRule, _Mapping]]] = ...) -> None: ...
+    queries: _containers.RepeatedCompositeFieldContainer[AnalysedQuery]
+    def __init__(self, application: _Optional[_Union[AnalysedApplication, _Mapping]] = ..., evidence: _Optional[_Union[AnalysisEvidence, _Mapping]] = ..., jobs: _Optional[_Iterable[_Union[AnalysedJob, _Mapping]]] = ..., stages: _Optional[_Iterable[_Union[AnalysedStage, _Mapping]]] = ..., executors: _Optional[_Iterable[_Union[AnalysedExecutor, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[AnalysisFinding, _Mapping]]] = ..., not_decidable: _Optional[_Iterable[_Union[UndecidableRule, _Mapping]]] = ..., queries: _Optional[_Iterable[_Union[AnalysedQuery, _Mapping]]] = ...) -> None: ...
+
+class AnalysedQuery(_message.Message):
+    __slots__ = ("query_id", "root_query_id", "name", "title", "description", "call_site", "status", "started_ms", "ended_ms", "elapsed_ms", "failure_reason", "sources", "sink", "job_ids", "stage_ids", "failed_stages", "tasks", "run_ms", "input_bytes", "output_bytes", "shuffle_read_bytes", "shuffle_write_bytes", "disk_spilled_bytes")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    ROOT_QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CALL_SITE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    ENDED_MS_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    SINK_FIELD_NUMBER: _ClassVar[int]
+    JOB_IDS_FIELD_NUMBER: _ClassVar[int]
+    STAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_STAGES_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    RUN_MS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_READ_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_WRITE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DISK_SPILLED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    query_id: int
+    root_query_id: int
+    name: str
+    title: str
+    description: str
+    call_site: str
+    status: str
+    started_ms: int
+    ended_ms: int
+    elapsed_ms: int
+    failure_reason: str
+    sources: str
+    sink: str
+    job_ids: _containers.RepeatedScalarFieldContainer[int]
+    stage_ids: _containers.RepeatedScalarFieldContainer[int]
+    failed_stages: int
+    tasks: int
+    run_ms: int
+    input_bytes: int
+    output_bytes: int
+    shuffle_read_bytes: int
+    shuffle_write_bytes: int
+    disk_spilled_bytes: int
+    def __init__(self, query_id: _Optional[int] = ..., root_query_id: _Optional[int] = ..., name: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., call_site: _Optional[str] = ..., status: _Optional[str] = ..., started_ms: _Optional[int] = ..., ended_ms: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., sources: _Optional[str] = ..., sink: _Optional[str] = ..., job_ids: _Optional[_Iterable[int]] = ..., stage_ids: _Optional[_Iterable[int]] = ..., failed_stages: _Optional[int] = ..., tasks: _Optional[int] = ..., run_ms: _Optional[int] = ..., input_bytes: _Optional[int] = ..., output_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ...) -> None: ...
 
 class AnalysedApplication(_message.Message):
     __slots__ = ("app_id", "attempt", "name", "spark_version", "started_ms", "ended_ms", "job_key", "run_key", "status", "elapsed_ms", "baseline_runs", "expected_ms", "expected_p95_ms", "moved", "work_measure")
@@ -152,7 +204,7 @@ class AnalysedJob(_message.Message):
     def __init__(self, job_id: _Optional[int] = ..., description: _Optional[str] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., result: _Optional[str] = ..., failure_reason: _Optional[str] = ..., stage_ids: _Optional[_Iterable[int]] = ..., failure_kind: _Optional[str] = ..., failure: _Optional[str] = ..., retry: _Optional[str] = ...) -> None: ...
 
 class AnalysedStage(_message.Message):
-    __slots__ = ("stage_id", "stage_attempt", "fingerprint", "name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics", "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records", "input_bytes", "input_records", "output_bytes", "output_records", "wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "job_id", "sql_execution_id", "started_tasks", "completeness", "baseline_runs", "expected_ms", "expected_p95_ms", "moved", "work_measure")
+    __slots__ = ("stage_id", "stage_attempt", "fingerprint", "name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason", "tasks", "succeeded", "failed", "killed", "speculative", "without_metrics", "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes", "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records", "input_bytes", "input_records", "output_bytes", "output_records", "wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes", "job_id", "sql_execution_id", "started_tasks", "completeness", "baseline_runs", "expected_ms", "expected_p95_ms", "moved", "work_measure", "stage_name", "stage_title", "call_site")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
@@ -198,6 +250,9 @@ class AnalysedStage(_message.Message):
     EXPECTED_P95_MS_FIELD_NUMBER: _ClassVar[int]
     MOVED_FIELD_NUMBER: _ClassVar[int]
     WORK_MEASURE_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    STAGE_TITLE_FIELD_NUMBER: _ClassVar[int]
+    CALL_SITE_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     stage_attempt: int
     fingerprint: str
@@ -243,7 +298,10 @@ class AnalysedStage(_message.Message):
     expected_p95_ms: int
     moved: str
     work_measure: str
-    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., fingerprint: _Optional[str] = ..., name: _Optional[str] = ..., job_description: _Optional[str] = ..., status: _Optional[str] = ..., num_tasks: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., tasks: _Optional[int] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., killed: _Optional[int] = ..., speculative: _Optional[int] = ..., without_metrics: _Optional[int] = ..., run_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., gc_ms: _Optional[int] = ..., deserialize_ms: _Optional[int] = ..., result_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., fetch_wait_ms: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., wall_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_run_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_shuffle_read_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., task_input_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., started_tasks: _Optional[int] = ..., completeness: _Optional[float] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_measure: _Optional[str] = ...) -> None: ...
+    stage_name: str
+    stage_title: str
+    call_site: str
+    def __init__(self, stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., fingerprint: _Optional[str] = ..., name: _Optional[str] = ..., job_description: _Optional[str] = ..., status: _Optional[str] = ..., num_tasks: _Optional[int] = ..., submitted_ms: _Optional[int] = ..., completed_ms: _Optional[int] = ..., failure_reason: _Optional[str] = ..., tasks: _Optional[int] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., killed: _Optional[int] = ..., speculative: _Optional[int] = ..., without_metrics: _Optional[int] = ..., run_ms: _Optional[int] = ..., cpu_ns: _Optional[int] = ..., gc_ms: _Optional[int] = ..., deserialize_ms: _Optional[int] = ..., result_bytes: _Optional[int] = ..., memory_spilled_bytes: _Optional[int] = ..., disk_spilled_bytes: _Optional[int] = ..., shuffle_read_bytes: _Optional[int] = ..., shuffle_read_records: _Optional[int] = ..., fetch_wait_ms: _Optional[int] = ..., shuffle_write_bytes: _Optional[int] = ..., shuffle_write_records: _Optional[int] = ..., input_bytes: _Optional[int] = ..., input_records: _Optional[int] = ..., output_bytes: _Optional[int] = ..., output_records: _Optional[int] = ..., wall_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_run_ms: _Optional[_Union[Distribution, _Mapping]] = ..., task_shuffle_read_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., task_input_bytes: _Optional[_Union[Distribution, _Mapping]] = ..., job_id: _Optional[int] = ..., sql_execution_id: _Optional[int] = ..., started_tasks: _Optional[int] = ..., completeness: _Optional[float] = ..., baseline_runs: _Optional[int] = ..., expected_ms: _Optional[int] = ..., expected_p95_ms: _Optional[int] = ..., moved: _Optional[str] = ..., work_measure: _Optional[str] = ..., stage_name: _Optional[str] = ..., stage_title: _Optional[str] = ..., call_site: _Optional[str] = ...) -> None: ...
 
 class Distribution(_message.Message):
     __slots__ = ("n", "sum", "min", "median", "p95", "max")
@@ -278,7 +336,7 @@ class AnalysedExecutor(_message.Message):
     def __init__(self, executor_id: _Optional[str] = ..., host: _Optional[str] = ..., added_ms: _Optional[int] = ..., removed_ms: _Optional[int] = ..., removed_reason: _Optional[str] = ..., cores: _Optional[int] = ...) -> None: ...
 
 class AnalysisFinding(_message.Message):
-    __slots__ = ("rule", "severity", "stage_id", "stage_attempt", "executor_id", "summary", "description", "evidence", "completeness", "runbook", "job_id", "count", "inhibited_by")
+    __slots__ = ("rule", "severity", "stage_id", "stage_attempt", "executor_id", "summary", "description", "evidence", "completeness", "runbook", "job_id", "count", "inhibited_by", "query_id", "stage_name")
     class EvidenceEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -299,6 +357,8 @@ class AnalysisFinding(_message.Message):
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
     INHIBITED_BY_FIELD_NUMBER: _ClassVar[int]
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     rule: str
     severity: str
     stage_id: int
@@ -312,7 +372,9 @@ class AnalysisFinding(_message.Message):
     job_id: int
     count: int
     inhibited_by: str
-    def __init__(self, rule: _Optional[str] = ..., severity: _Optional[str] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., evidence: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., completeness: _Optional[float] = ..., runbook: _Optional[str] = ..., job_id: _Optional[int] = ..., count: _Optional[int] = ..., inhibited_by: _Optional[str] = ...) -> None: ...
+    query_id: int
+    stage_name: str
+    def __init__(self, rule: _Optional[str] = ..., severity: _Optional[str] = ..., stage_id: _Optional[int] = ..., stage_attempt: _Optional[int] = ..., executor_id: _Optional[str] = ..., summary: _Optional[str] = ..., description: _Optional[str] = ..., evidence: _Optional[_Mapping[str, _struct_pb2.Value]] = ..., completeness: _Optional[float] = ..., runbook: _Optional[str] = ..., job_id: _Optional[int] = ..., count: _Optional[int] = ..., inhibited_by: _Optional[str] = ..., query_id: _Optional[int] = ..., stage_name: _Optional[str] = ...) -> None: ...
 
 class UndecidableRule(_message.Message):
     __slots__ = ("rule", "reason")

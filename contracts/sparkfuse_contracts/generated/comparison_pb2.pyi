@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Comparison(_message.Message):
-    __slots__ = ("before", "after", "difference_ms", "causes", "stages", "outside", "configuration", "plan")
+    __slots__ = ("before", "after", "difference_ms", "causes", "stages", "outside", "configuration", "plan", "queries")
     BEFORE_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     DIFFERENCE_MS_FIELD_NUMBER: _ClassVar[int]
@@ -15,6 +15,7 @@ class Comparison(_message.Message):
     OUTSIDE_FIELD_NUMBER: _ClassVar[int]
     CONFIGURATION_FIELD_NUMBER: _ClassVar[int]
     PLAN_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
     before: ComparedRun
     after: ComparedRun
     difference_ms: int
@@ -23,7 +24,38 @@ class Comparison(_message.Message):
     outside: _containers.RepeatedCompositeFieldContainer[ComparedOutside]
     configuration: _containers.RepeatedCompositeFieldContainer[ComparedProperty]
     plan: _containers.RepeatedCompositeFieldContainer[ComparedPlanNode]
-    def __init__(self, before: _Optional[_Union[ComparedRun, _Mapping]] = ..., after: _Optional[_Union[ComparedRun, _Mapping]] = ..., difference_ms: _Optional[int] = ..., causes: _Optional[_Iterable[_Union[ComparedCause, _Mapping]]] = ..., stages: _Optional[_Iterable[_Union[ComparedStage, _Mapping]]] = ..., outside: _Optional[_Iterable[_Union[ComparedOutside, _Mapping]]] = ..., configuration: _Optional[_Iterable[_Union[ComparedProperty, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[ComparedPlanNode, _Mapping]]] = ...) -> None: ...
+    queries: _containers.RepeatedCompositeFieldContainer[ComparedQuery]
+    def __init__(self, before: _Optional[_Union[ComparedRun, _Mapping]] = ..., after: _Optional[_Union[ComparedRun, _Mapping]] = ..., difference_ms: _Optional[int] = ..., causes: _Optional[_Iterable[_Union[ComparedCause, _Mapping]]] = ..., stages: _Optional[_Iterable[_Union[ComparedStage, _Mapping]]] = ..., outside: _Optional[_Iterable[_Union[ComparedOutside, _Mapping]]] = ..., configuration: _Optional[_Iterable[_Union[ComparedProperty, _Mapping]]] = ..., plan: _Optional[_Iterable[_Union[ComparedPlanNode, _Mapping]]] = ..., queries: _Optional[_Iterable[_Union[ComparedQuery, _Mapping]]] = ...) -> None: ...
+
+class ComparedQuery(_message.Message):
+    __slots__ = ("name", "before", "after", "difference_ms")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    DIFFERENCE_MS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    before: ComparedQueryRun
+    after: ComparedQueryRun
+    difference_ms: int
+    def __init__(self, name: _Optional[str] = ..., before: _Optional[_Union[ComparedQueryRun, _Mapping]] = ..., after: _Optional[_Union[ComparedQueryRun, _Mapping]] = ..., difference_ms: _Optional[int] = ...) -> None: ...
+
+class ComparedQueryRun(_message.Message):
+    __slots__ = ("query_id", "name", "title", "call_site", "elapsed_ms", "on_path_ms", "stages")
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    CALL_SITE_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    ON_PATH_MS_FIELD_NUMBER: _ClassVar[int]
+    STAGES_FIELD_NUMBER: _ClassVar[int]
+    query_id: int
+    name: str
+    title: str
+    call_site: str
+    elapsed_ms: int
+    on_path_ms: int
+    stages: int
+    def __init__(self, query_id: _Optional[int] = ..., name: _Optional[str] = ..., title: _Optional[str] = ..., call_site: _Optional[str] = ..., elapsed_ms: _Optional[int] = ..., on_path_ms: _Optional[int] = ..., stages: _Optional[int] = ...) -> None: ...
 
 class ComparedRun(_message.Message):
     __slots__ = ("log", "name", "app_id", "started_ms", "elapsed_ms", "slots", "limits")
@@ -54,7 +86,7 @@ class ComparedCause(_message.Message):
     def __init__(self, cause: _Optional[str] = ..., difference_ms: _Optional[int] = ..., meaning: _Optional[str] = ...) -> None: ...
 
 class ComparedStage(_message.Message):
-    __slots__ = ("fingerprint", "occurrence", "name", "before", "after", "difference_ms", "parts")
+    __slots__ = ("fingerprint", "occurrence", "name", "before", "after", "difference_ms", "parts", "stage_name")
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     OCCURRENCE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -62,6 +94,7 @@ class ComparedStage(_message.Message):
     AFTER_FIELD_NUMBER: _ClassVar[int]
     DIFFERENCE_MS_FIELD_NUMBER: _ClassVar[int]
     PARTS_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     fingerprint: str
     occurrence: int
     name: str
@@ -69,10 +102,11 @@ class ComparedStage(_message.Message):
     after: ComparedStageRun
     difference_ms: int
     parts: _containers.RepeatedCompositeFieldContainer[ComparedPart]
-    def __init__(self, fingerprint: _Optional[str] = ..., occurrence: _Optional[int] = ..., name: _Optional[str] = ..., before: _Optional[_Union[ComparedStageRun, _Mapping]] = ..., after: _Optional[_Union[ComparedStageRun, _Mapping]] = ..., difference_ms: _Optional[int] = ..., parts: _Optional[_Iterable[_Union[ComparedPart, _Mapping]]] = ...) -> None: ...
+    stage_name: str
+    def __init__(self, fingerprint: _Optional[str] = ..., occurrence: _Optional[int] = ..., name: _Optional[str] = ..., before: _Optional[_Union[ComparedStageRun, _Mapping]] = ..., after: _Optional[_Union[ComparedStageRun, _Mapping]] = ..., difference_ms: _Optional[int] = ..., parts: _Optional[_Iterable[_Union[ComparedPart, _Mapping]]] = ..., stage_name: _Optional[str] = ...) -> None: ...
 
 class ComparedStageRun(_message.Message):
-    __slots__ = ("stage_id", "attempts", "elapsed_ms", "on_path_ms", "tasks", "failed", "read_bytes", "read_records", "task_wall_ms", "slots")
+    __slots__ = ("stage_id", "attempts", "elapsed_ms", "on_path_ms", "tasks", "failed", "read_bytes", "read_records", "task_wall_ms", "slots", "query_id", "stage_name")
     STAGE_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
@@ -83,6 +117,8 @@ class ComparedStageRun(_message.Message):
     READ_RECORDS_FIELD_NUMBER: _ClassVar[int]
     TASK_WALL_MS_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
+    QUERY_ID_FIELD_NUMBER: _ClassVar[int]
+    STAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     stage_id: int
     attempts: int
     elapsed_ms: int
@@ -93,7 +129,9 @@ class ComparedStageRun(_message.Message):
     read_records: int
     task_wall_ms: int
     slots: float
-    def __init__(self, stage_id: _Optional[int] = ..., attempts: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., on_path_ms: _Optional[int] = ..., tasks: _Optional[int] = ..., failed: _Optional[int] = ..., read_bytes: _Optional[int] = ..., read_records: _Optional[int] = ..., task_wall_ms: _Optional[int] = ..., slots: _Optional[float] = ...) -> None: ...
+    query_id: int
+    stage_name: str
+    def __init__(self, stage_id: _Optional[int] = ..., attempts: _Optional[int] = ..., elapsed_ms: _Optional[int] = ..., on_path_ms: _Optional[int] = ..., tasks: _Optional[int] = ..., failed: _Optional[int] = ..., read_bytes: _Optional[int] = ..., read_records: _Optional[int] = ..., task_wall_ms: _Optional[int] = ..., slots: _Optional[float] = ..., query_id: _Optional[int] = ..., stage_name: _Optional[str] = ...) -> None: ...
 
 class ComparedPart(_message.Message):
     __slots__ = ("part", "cause", "difference_ms", "meaning")

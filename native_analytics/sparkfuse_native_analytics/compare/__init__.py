@@ -1,4 +1,4 @@
-"""Two runs side by side: which stages changed and why, in parts that add up to the difference exactly."""
+"""Compares two runs: which stages changed and why, in parts that add up exactly to the difference."""
 
 from sparkfuse_native_analytics.compare.comparison import Comparison, compare
 from sparkfuse_native_analytics.compare.run import Attempt, Run, Stage

@@ -1,4 +1,4 @@
-"""Why a stage takes longer or shorter than before: parts in whole ms that add up to the difference."""
+"""Splits the difference of a stage's duration into parts in whole ms that add up exactly."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from sparkfuse_native_analytics.compare.stage_time_model import Factors, active_
 UNEXPLAINED = "unexplained"
 PARTS: Mapping[str, str] = {
     "volume": "more or less data",
-    "partitions": "another number of tasks",
-    "slots": "another number of task slots while it ran",
+    "partitions": "more or fewer tasks",
+    "slots": "more or fewer task slots while it ran",
     "cpu": "processor time for the same data",
     "gc": "garbage collection for the same data",
     "fetch_wait": "waiting for shuffle blocks for the same data",
-    "other": "time in tasks that is neither of these (disks, Python, locks, spill) for the same data",
-    "overhead": "starting tasks and taking their results",
-    "failed_tasks": "tasks that ended without success",
-    "repeats": "attempts of the stage that were run again",
+    "other": "other time in tasks (disks, Python, locks, spill) for the same data",
+    "overhead": "starting tasks and returning their results",
+    "failed_tasks": "tasks that failed or were killed",
+    "repeats": "further attempts of the stage",
     "skew": "one task with most of the data",
-    "stragglers": "one task that takes longer on even data",
-    "waiting": "from the stage's submission to its first task",
-    "overlap": "hidden behind other stages",
+    "stragglers": "one task that takes longer without having more data",
+    "waiting": "time from the stage's submission to its first task",
+    "overlap": "time that overlaps with other stages",
     "added": "a stage that only the second run has",
     "removed": "a stage that only the first run has",
-    UNEXPLAINED: "what none of these explains",
+    UNEXPLAINED: "the rest, which no other part explains",
 }
-"""The parts of a stage's difference."""
+"""The parts of a stage's difference, with their meaning."""
 
 _FROM_FACTORS = {
     "volume": "volume",
@@ -41,12 +41,12 @@ _FROM_TAILS = {"skew": "skew", "failures": "failed_tasks", "stragglers": "stragg
 
 
 def stage_parts(before: tuple[Run, Stage, int], after: tuple[Run, Stage, int]) -> dict[str, int]:
-    """The parts of the difference in the time that a stage adds to its run; absent parts are zero.
+    """Return the parts of the difference in the time that a stage adds to its run; absent parts are zero.
 
-    Each side is a run, its stage, and how much of the stage's time lies on the critical path. The stage's time is that
-    of its attempts; the main attempt's is waiting for the first task, the active time (`model`), and what is left
-    behind the last task; the active times' difference is shared out by `shapley`. Parts are rounded to whole ms, and
-    the rounding is in ``unexplained``, so that they add up exactly.
+    Each side is a run, its stage, and the stage's share of the critical path in ms. The duration of the main attempt
+    consists of waiting for the first task, the active time (`stage_time_model`), and the time after the last task.
+    `shapley` splits the difference of the active times. Parts are rounded to whole ms, and ``unexplained`` contains
+    the rounding error, so that they add up exactly.
     """
     exact = dict.fromkeys(PARTS, 0.0)
     one, other = before[1].main, after[1].main
@@ -70,20 +70,20 @@ def _active(run: Run, one: Attempt, other_run: Run, other: Attempt) -> dict[str,
     after = factors(other, other_run.slots(other.launched_ms, other.finished_ms), measure)
     if before is None or after is None:
         return {}
-    # Floating point differs in the last digit with the direction; asked in one order only, a swap negates exactly.
+    # Floating-point results depend on the order in the last digit; a fixed order makes a swap negate them exactly.
     if _order(after) < _order(before):
-        return {name: -value for name, value in _shared_out(after, before).items()}
-    return _shared_out(before, after)
+        return {name: -value for name, value in _split_active(after, before).items()}
+    return _split_active(before, after)
 
 
 def _order(of: Factors) -> tuple[float, ...]:
     return (*of.values().values(), *of.tails.values(), *of.costs.values())
 
 
-def _shared_out(before: Factors, after: Factors) -> dict[str, float]:
-    """Contributions by part: those of cost and tail are split over what they consist of.
+def _split_active(before: Factors, after: Factors) -> dict[str, float]:
+    """Return the contributions by part; those of cost and tail are split over their constituents.
 
-    The active time is linear in both, so each constituent's share is its own change times the same multiplier.
+    The active time is linear in both, so the share of a constituent is its change times the same multiplier.
     """
     found = contributions(active_ms, before.values(), after.values())
     parts = {part: found[factor] for factor, part in _FROM_FACTORS.items()}

@@ -1,7 +1,8 @@
-"""Two runs side by side."""
+"""Compares two runs."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,16 +11,17 @@ from sparkfuse_native_analytics.compare.attribution import stage_parts
 from sparkfuse_native_analytics.compare.configuration_changes import Changed, changed
 from sparkfuse_native_analytics.compare.critical_path import OUTSIDE, Shares, shares
 from sparkfuse_native_analytics.compare.difference_causes import cause_of, ranked
-from sparkfuse_native_analytics.compare.run import Run, Stage
+from sparkfuse_native_analytics.compare.run import Query, Run, Stage
 from sparkfuse_native_analytics.compare.stage_time_model import measure_of
 
+_QUERY_NUMBER = re.compile(r"q\d+: ")
 SAME_VOLUME = 1.05
-"""Bytes of the same rows differ by a few percent with their order and packing."""
+"""Bytes of equal rows differ by a few percent with their order and compression."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a difference in ms, and the cause that it counts to."""
+    """A part of a difference in ms, and its cause."""
 
     part: str
     cause: str
@@ -28,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True)
 class StagePair:
-    """A stage in both runs or in one of them; ``before_ms`` and ``after_ms`` are its shares of the critical path."""
+    """A stage in both runs or in one; ``before_ms`` and ``after_ms`` are its shares of the critical path in ms."""
 
     before: Stage | None
     after: Stage | None
@@ -38,20 +40,37 @@ class StagePair:
 
     @property
     def difference_ms(self) -> int:
-        """What the stage adds to the run's difference: the sum of its parts."""
+        """How much the stage adds to the difference of the runs: the sum of its parts."""
         return self.after_ms - self.before_ms
 
     @property
     def stage(self) -> Stage:
-        """The one of the second run, else the one of the first."""
+        """The stage in the second run, else in the first."""
         stage = self.after or self.before
         assert stage is not None
         return stage
 
 
 @dataclass(frozen=True)
+class QueryPair:
+    """A query in both runs or in one; times are the shares of its stages of the critical path in ms."""
+
+    before: Query | None
+    after: Query | None
+    before_ms: int
+    after_ms: int
+    before_stages: int
+    after_stages: int
+
+    @property
+    def difference_ms(self) -> int:
+        """How much the stages of the query add to the difference of the runs."""
+        return self.after_ms - self.before_ms
+
+
+@dataclass(frozen=True)
 class Outside:
-    """Time outside stages of one kind, in both runs, with its cause."""
+    """Time outside stages of one kind in both runs, with its cause."""
 
     kind: str
     cause: str
@@ -60,13 +79,13 @@ class Outside:
 
     @property
     def difference_ms(self) -> int:
-        """What it adds to the run's difference."""
+        """How much it adds to the difference of the runs."""
         return self.after_ms - self.before_ms
 
 
 @dataclass(frozen=True)
 class PlanNode:
-    """A node of physical plans whose number differs between the stages that only one run has."""
+    """A node of physical plans whose count differs between stages that only one run has."""
 
     name: str
     before: int
@@ -77,8 +96,9 @@ class PlanNode:
 class Comparison:
     """What changed from the first run to the second.
 
-    ``stages`` stand by the size of their difference; ``causes`` are (cause, ms), first those that push into the
-    direction of the difference. The stages' and outside's differences add up to ``difference_ms``, and so do causes.
+    ``stages`` and ``queries`` are sorted by the size of their difference. ``causes`` are (cause, ms); those in the
+    direction of the total difference come first. The differences of ``stages`` and ``outside`` add up to
+    ``difference_ms``, and so do ``causes``.
     """
 
     before: Run
@@ -88,19 +108,20 @@ class Comparison:
     causes: tuple[tuple[str, int], ...]
     configuration: tuple[Changed, ...]
     plan: tuple[PlanNode, ...]
+    queries: tuple[QueryPair, ...] = ()
 
     @property
     def difference_ms(self) -> int:
-        """The second run's wall time less the first's."""
+        """The duration of the second run minus that of the first."""
         return self.after.wall_ms - self.before.wall_ms
 
 
 def compare(before: Run, after: Run) -> Comparison:
-    """Say what changed and why; the parts add up to the difference of the wall times, to the millisecond.
+    """Return what changed and why; the parts add up exactly to the difference of the durations.
 
-    Stages are matched by fingerprint and by their order among those of one fingerprint. Wall time = the stages' shares
-    of the critical path (`critical_path`) + time outside stages; a stage's difference is shared out by `parts`; what
-    only one run has is plan.
+    Stages are matched by fingerprint and occurrence. The duration of a run is the sum of its stages' shares of the
+    critical path (`critical_path`) and the time outside stages. `attribution` splits a stage's difference into parts;
+    a stage that only one run has counts as a plan change. Queries are matched by their matched stages, else by name.
     """
     changes = changed(before.configuration, after.configuration)
     bears_on = {each.bears_on for each in changes}
@@ -120,6 +141,7 @@ def compare(before: Run, after: Run) -> Comparison:
         causes=tuple(_causes(pairs, outside)),
         configuration=changes,
         plan=_plan(before, after, pairs),
+        queries=tuple(query_pairs(before, after, pairs)),
     )
 
 
@@ -142,7 +164,7 @@ def _pairs(
 
 
 def _volume_moved(one: Stage, other: Stage) -> bool:
-    """Whether the data grew or shrank by more than what the same data differs by from run to run."""
+    """Whether the volume changed by more than the usual difference of equal data."""
     measure = measure_of(one.main, other.main)
     if measure is None:
         return False
@@ -161,7 +183,7 @@ def _causes(pairs: Sequence[StagePair], outside: Sequence[Outside]) -> list[tupl
 
 
 def _plan(before: Run, after: Run, pairs: Sequence[StagePair]) -> tuple[PlanNode, ...]:
-    """Nodes of the plans behind the stages that only one run has, where their numbers differ."""
+    """Return the plan nodes of stages that only one run has, where their counts differ."""
     one = _nodes(before, [pair.before for pair in pairs if pair.before and not pair.after])
     other = _nodes(after, [pair.after for pair in pairs if pair.after and not pair.before])
     names = sorted({name for name in (*one, *other) if one[name] != other[name]})
@@ -172,3 +194,60 @@ def _nodes(run: Run, stages: Sequence[Stage]) -> Counter[str]:
     executions = dict.fromkeys(stage.sql_execution_id for stage in stages)
     plans: Mapping[int, Sequence[str]] = run.plans
     return Counter(name for each in executions if each is not None for name in plans.get(each, ()))
+
+
+def query_pairs(before: Run, after: Run, pairs: Sequence[StagePair]) -> list[QueryPair]:
+    """Match the queries of two runs, the largest difference first.
+
+    Two queries match if most of their matched stages agree, else if they have the same name in the same order.
+    """
+    matched = _matched_queries(before, after, pairs)
+    partners = set(matched.values())
+    both: list[tuple[int | None, int | None]] = list(matched.items())
+    both += [(query_id, None) for query_id in before.queries if query_id not in matched]
+    both += [(None, query_id) for query_id in after.queries if query_id not in partners]
+    found = [_query_pair(before, after, pairs, *each) for each in both]
+    return sorted(found, key=lambda each: (-abs(each.difference_ms), _query_id(each)))
+
+
+def _matched_queries(before: Run, after: Run, pairs: Sequence[StagePair]) -> dict[int, int]:
+    votes: Counter[tuple[int, int]] = Counter(
+        (pair.before.sql_execution_id, pair.after.sql_execution_id)
+        for pair in pairs
+        if pair.before and pair.after
+        and pair.before.sql_execution_id is not None and pair.after.sql_execution_id is not None
+    )  # fmt: skip
+    matched: dict[int, int] = {}
+    for (one, other), _ in sorted(votes.items(), key=lambda each: (-each[1], each[0])):
+        if one not in matched and other not in matched.values():
+            matched[one] = other
+    left: dict[str, list[int]] = {}
+    for query_id in sorted(set(after.queries) - set(matched.values())):
+        left.setdefault(plain_name(after.queries[query_id].name), []).append(query_id)
+    for query_id in sorted(set(before.queries) - set(matched)):
+        if same := left.get(plain_name(before.queries[query_id].name)):
+            matched[query_id] = same.pop(0)
+    return matched
+
+
+def _query_pair(before: Run, after: Run, pairs: Sequence[StagePair], one: int | None, other: int | None) -> QueryPair:
+    in_one = [each for each in pairs if one is not None and each.before and each.before.sql_execution_id == one]
+    in_other = [each for each in pairs if other is not None and each.after and each.after.sql_execution_id == other]
+    return QueryPair(
+        None if one is None else before.queries.get(one),
+        None if other is None else after.queries.get(other),
+        sum(each.before_ms for each in in_one),
+        sum(each.after_ms for each in in_other),
+        len(in_one),
+        len(in_other),
+    )
+
+
+def _query_id(pair: QueryPair) -> int:
+    query = pair.after or pair.before
+    return query.query_id if query else -1
+
+
+def plain_name(name: str) -> str:
+    """Return a display name without the number of its query, which differs from run to run."""
+    return _QUERY_NUMBER.sub("", name, count=1)

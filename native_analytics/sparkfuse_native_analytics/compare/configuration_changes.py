@@ -1,4 +1,4 @@
-"""Which properties of two runs differ, and what those bear on."""
+"""Finds the properties that differ between two runs, and what they affect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COST = "cost"
 
 @dataclass(frozen=True)
 class Changed:
-    """A property that differs; a value is None where the run does not set it. ``bears_on`` is what it can change."""
+    """A property that differs; a value is None if the run does not set it. ``bears_on`` is what it affects."""
 
     key: str
     before: str | None
@@ -32,7 +32,7 @@ class Changed:
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Changed, ...]:
-    """The properties that differ, by key. Spark's defaults are not in a log: set to its default is a change, too."""
+    """Return the properties that differ, by key. Logs lack Spark's defaults, so setting a default is a change too."""
     keys = sorted({*before, *after})
     never = re.compile(allowed_configuration().never)
     return tuple(
@@ -43,5 +43,5 @@ def changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change
 
 
 def bears_on(key: str) -> str:
-    """partitions, capacity, plan, or cost: what a property can change."""
+    """Return what a property affects: partitions, capacity, plan or cost."""
     return next((what for what, pattern in _BEARS_ON if pattern.fullmatch(key)), COST)

@@ -1,4 +1,4 @@
-"""Which stage an application waited for at each moment: the parts of its wall time, without gap or overlap."""
+"""Assigns each moment of a run to the stage that it waits for, without gap or overlap."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from sparkfuse_native_analytics.compare.run import Executor, Run
 
 OUTSIDE = ("before_first_stage", "no_executor", "driver", "after_last_stage")
-"""Time in which no stage was running: until the first one, without any executor, with executors, after the last one."""
+"""Kinds of time without a running stage: before the first, without executors, with executors, after the last."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The run's wall time by stage id and by the kinds of OUTSIDE, in ms; together they are the wall time."""
+    """The duration of a run in ms by stage id and by the kinds of OUTSIDE; together they are the whole duration."""
 
     stages: Mapping[int, int]
     outside: Mapping[str, int]
@@ -28,10 +28,10 @@ class _Stretch:
 
 
 def shares(run: Run) -> Shares:
-    """Give each moment of the run to the running stage that completes last, else to what went on outside stages.
+    """Assign each moment of the run to the running stage that completes last, or else to time outside stages.
 
-    Of stages that run side by side it is the last one that the rest of the run waits for; where stages follow one
-    another this is the critical path of the stage graph. What lies outside the application's own time is cut off.
+    The rest of the run waits for the stage that completes last; for stages in sequence this is the critical path of
+    the stage graph. Time outside the application's own start and end is ignored.
     """
     stages = dict.fromkeys((stage.stage_id for stage in run.stages), 0)
     outside = dict.fromkeys(OUTSIDE, 0)
@@ -54,7 +54,7 @@ def shares(run: Run) -> Shares:
 
 
 def _stretches(run: Run) -> Iterator[_Stretch]:
-    """The run's time from start to end, cut where the stage that completes last changes."""
+    """Yield the time of the run in order, split where the stage that completes last changes."""
     spans = sorted(
         (max(each.submitted_ms, run.started_ms), min(each.completed_ms, run.ended_ms), stage.stage_id)
         for stage in run.stages
@@ -76,7 +76,7 @@ def _stretches(run: Run) -> Iterator[_Stretch]:
 
 
 def _without_executor(executors: tuple[Executor, ...], start: int, end: int) -> int:
-    """Of a stretch of time that in which no executor was there; 0 when the log tells of no executor at all."""
+    """Return the time in ms without an executor within a period; 0 if the log has no executors at all."""
     if not executors:
         return 0
     known = sorted((each.added_ms, end if each.removed_ms is None else each.removed_ms) for each in executors)

@@ -1,4 +1,4 @@
-"""From parts to the causes that people ask for."""
+"""Maps the parts of a difference to causes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping
 
 CAUSES: Mapping[str, str] = {
     "volume": "more or less data",
-    "plan": "other stages: the plan or the job changed",
-    "configuration": "configuration that bears on tasks changed, and with it their number or their cost",
-    "capacity": "another number of task slots, or waiting for them",
+    "plan": "the runs have different stages: the plan or the job changed",
+    "configuration": "a changed property changed the number of tasks or their cost",
+    "capacity": "more or fewer task slots, or waiting for task slots",
     "skew": "one task has most of the data",
-    "failures": "tasks and stages that were run again",
-    "cost": "the same work took tasks more or less time: code, hosts, noise",
-    "stragglers": "one task takes longer on even data",
-    "overlap": "more or less runs side by side",
-    "driver": "time outside stages: start, driver, end",
-    "unexplained": "what none of these explains",
+    "failures": "tasks and stages that ran again",
+    "cost": "tasks took more or less time for the same work: code, hosts, noise",
+    "stragglers": "one task took longer without having more data",
+    "overlap": "more or fewer stages ran at the same time",
+    "driver": "time outside stages: start, work of the driver, end",
+    "unexplained": "the rest, which none of these causes explains",
 }
 _OF_PART = {
     "volume": "volume",
@@ -37,12 +37,12 @@ _OF_PART = {
 
 
 def cause_of(part: str, changed: Collection[str], *, volume_moved: bool = False) -> str:
-    """The cause that a part counts to.
+    """Return the cause of a part.
 
-    ``changed`` says what the changed properties bear on (`configuration.bears_on`). Another number of tasks is
-    configuration when a property of partitions changed, volume when the volume did (files are split by size), else
-    plan. More time for the same work is configuration when a property that bears on cost changed: which of them did
-    it, or whether the hosts were slow, two runs cannot tell.
+    ``changed`` lists what the changed properties affect (`configuration_changes.bears_on`). A different number of tasks
+    counts as configuration if a property of partitions changed, as volume if the volume changed (files are split by
+    size), else as plan. More time for the same work counts as configuration if a property that affects cost changed;
+    two runs cannot show whether that property or a slow host was the reason.
     """
     if part == "partitions":
         return "configuration" if "partitions" in changed else "volume" if volume_moved else "plan"
@@ -52,6 +52,6 @@ def cause_of(part: str, changed: Collection[str], *, volume_moved: bool = False)
 
 
 def ranked(parts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Causes or parts, first those that push into the direction of their sum, each group the largest first."""
+    """Sort causes or parts: those in the direction of their sum first, then by size."""
     total = sum(parts.values())
     return sorted(parts.items(), key=lambda each: (each[1] * total < 0, -abs(each[1]), each[0]))

@@ -1,4 +1,4 @@
-"""What of a run a comparison needs. Times are ms since the epoch, durations ms; all are whole numbers."""
+"""The data of one run that a comparison uses. Times are ms since the epoch, durations ms; all are integers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from functools import cached_property
 class Attempt:
     """One attempt of a stage.
 
-    ``submitted_ms`` <= ``launched_ms`` (its first task) <= ``finished_ms`` (its last) <= ``completed_ms``.
-    Over its succeeded task attempts: ``tasks``, ``wall_ms`` (finish - launch), ``run_ms`` (in the run method),
-    ``median_wall_ms``, ``median_bytes``; ``biggest_bytes`` and ``biggest_ms`` are of the one that read most,
-    ``longest_ms`` is the longest; ``cpu_ms``, ``gc_ms``, ``fetch_wait_ms``, and the work: bytes and records read and
-    written. Over all ended ones: ``ended_wall_ms``, ``failed``.
+    ``submitted_ms`` <= ``launched_ms`` (first task) <= ``finished_ms`` (last task) <= ``completed_ms``.
+    ``ended_wall_ms`` and ``failed`` cover all ended task attempts, the other sums only successful ones. ``wall_ms`` is
+    from launch to finish, ``run_ms`` the time in the run method. ``biggest_bytes`` and ``biggest_ms`` belong to the
+    task that read most; ``longest_ms`` is the duration of the longest task.
     """
 
     attempt: int
@@ -49,7 +48,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage with its attempts; ``occurrence`` counts the stages of one fingerprint in the order they began."""
+    """One stage with its attempts.
+
+    ``occurrence`` numbers the stages of one fingerprint by their start, from 0. ``name`` is the display name,
+    ``spark_name`` the name that Spark gave.
+    """
 
     fingerprint: str
     occurrence: int
@@ -57,26 +60,27 @@ class Stage:
     name: str
     sql_execution_id: int | None
     attempts: tuple[Attempt, ...]
+    spark_name: str = ""
 
     @property
     def key(self) -> tuple[str, int]:
-        """What is the same in another run of the job."""
+        """The key that identifies the stage in another run of the job."""
         return self.fingerprint, self.occurrence
 
     @property
     def main(self) -> Attempt:
-        """The attempt that did the work: most succeeded tasks, of two alike the first. The others are repeats."""
+        """The attempt with most successful tasks, the first of equals; the others are repeats."""
         return max(self.attempts, key=lambda each: (each.tasks, -each.attempt))
 
     @property
     def elapsed_ms(self) -> int:
-        """The time of all its attempts."""
+        """The sum of the durations of all attempts."""
         return sum(each.elapsed_ms for each in self.attempts)
 
 
 @dataclass(frozen=True)
 class Executor:
-    """Task slots and when they were there; ``removed_ms`` is None for one that stayed."""
+    """Task slots and when they existed; ``removed_ms`` is None if the executor was not removed."""
 
     cores: int
     added_ms: int
@@ -84,11 +88,22 @@ class Executor:
 
 
 @dataclass(frozen=True)
+class Query:
+    """One query (SQL execution): its display names and its duration, None without an end."""
+
+    query_id: int
+    name: str
+    title: str
+    call_site: str | None = None
+    elapsed_ms: int | None = None
+
+
+@dataclass(frozen=True)
 class Run:
     """One run of an application.
 
-    ``plans`` holds for each SQL execution the names of the plan's nodes that ran in the end; ``configuration`` the
-    properties that may be compared; ``limits`` sentences on what of the run is not known.
+    ``plans`` has the node names of the final plan of each SQL execution; ``configuration`` the properties that may be
+    compared; ``limits`` one sentence for each thing that the log does not contain.
     """
 
     name: str
@@ -101,19 +116,20 @@ class Run:
     configuration: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
     slots_per_task: int = 1
+    queries: Mapping[int, Query] = field(default_factory=dict)
 
     @property
     def wall_ms(self) -> int:
-        """From the application's start to its end."""
+        """The duration from the application's start to its end."""
         return self.ended_ms - self.started_ms
 
     @cached_property
     def by_key(self) -> Mapping[tuple[str, int], Stage]:
-        """The stages by what is the same in another run."""
+        """The stages by their key."""
         return {stage.key: stage for stage in self.stages}
 
     def slots(self, start_ms: int, end_ms: int) -> float | None:
-        """Task slots between two moments, on average over that time; None when the log tells of no executor then."""
+        """Return the average number of task slots in a period; None if the log has no executor then."""
         if end_ms <= start_ms:
             return None
         covered = sum(each.cores * self._overlap(each, start_ms, end_ms) for each in self.executors)

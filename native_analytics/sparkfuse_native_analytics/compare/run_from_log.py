@@ -1,4 +1,4 @@
-"""What a comparison needs of a run, from its event log."""
+"""Reads a run for a comparison from its event log."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from sparkfuse_contracts.configuration import allowed_configuration
 from sparkfuse_kernel.event_logs.log import Log
-from sparkfuse_native_analytics.compare.run import Attempt, Executor, Run, Stage
+from sparkfuse_native_analytics.compare.run import Attempt, Executor, Query, Run, Stage
 from sparkfuse_native_analytics.offline.application import PROPERTIES, Application, read_application
+from sparkfuse_native_analytics.offline.queries import elapsed_ms
 from sparkfuse_rules.knowledge.fingerprint import normal_operators
 
 _COLUMNS = (
@@ -26,7 +27,7 @@ def read_run(log: Log) -> Run:
 
 
 def run_of(application: Application) -> Run:
-    """The run that an application's tables tell of; stages whose submission the log lost are left out, and named."""
+    """Build the run from the tables of an application; stages without a submission in the log are left out."""
     stages = application.tables["stages"].select(_COLUMNS).to_pylist()
     until = application.until_ms or 0
     started = application.started_ms if application.started_ms is not None else _first(stages, until)
@@ -37,43 +38,59 @@ def run_of(application: Application) -> Run:
         app_id=application.app_id or "",
         started_ms=started,
         ended_ms=max(until if application.ended_ms is None else application.ended_ms, started),
-        stages=tuple(_stages(stages, application.fingerprints, until)),
+        stages=tuple(_stages(stages, application, until)),
         executors=tuple(_executors(application.tables["executors"])),
         plans=_plans(application.tables["plan_nodes"]),
         configuration=properties,
         limits=tuple(_limits(application, stages)),
+        queries=_queries(application),
         slots_per_task=int(per_task) if per_task.isdecimal() and 0 < len(per_task) < 5 and int(per_task) else 1,
     )
 
 
-def _stages(rows: list[dict[str, Any]], fingerprints: tuple[str, ...], until: int) -> Iterator[Stage]:
-    """One stage for each stage id, numbered among those of its fingerprint in the order they were submitted."""
+def _stages(rows: list[dict[str, Any]], application: Application, until: int) -> Iterator[Stage]:
+    """Yield one stage per stage id, numbered within its fingerprint in order of submission."""
     attempts: dict[int, list[tuple[dict[str, Any], str]]] = {}
-    for row, fingerprint in zip(rows, fingerprints, strict=True):
+    for row, fingerprint in zip(rows, application.fingerprints, strict=True):
         if row["submitted_ms"] is not None:
             attempts.setdefault(row["stage_id"], []).append((row, fingerprint))
     seen: dict[str, int] = {}
-    for stage_id, told in sorted(attempts.items(), key=lambda each: (each[1][0][0]["submitted_ms"], each[0])):
-        first, fingerprint = told[0]
+    for stage_id, of_stage in sorted(attempts.items(), key=lambda each: (each[1][0][0]["submitted_ms"], each[0])):
+        first, fingerprint = of_stage[0]
         seen[fingerprint] = seen.get(fingerprint, -1) + 1
         yield Stage(
             fingerprint=fingerprint,
             occurrence=seen[fingerprint],
             stage_id=stage_id,
-            name=first["name"] or "",
+            name=application.names.stage_name(stage_id) or "",
             sql_execution_id=first["sql_execution_id"],
-            attempts=tuple(_attempt(row, until) for row, _ in told),
+            spark_name=first["name"] or "",
+            attempts=tuple(_attempt(row, until) for row, _ in of_stage),
         )
 
 
+def _queries(application: Application) -> Mapping[int, Query]:
+    executions = {row["sql_execution_id"]: row for row in application.tables["sql_executions"].to_pylist()}
+    return {
+        query_id: Query(
+            query_id,
+            name.name,
+            name.title,
+            executions.get(query_id, {}).get("call_site"),
+            elapsed_ms(executions.get(query_id, {}), application.until_ms),
+        )
+        for query_id, name in application.names.queries.items()
+    }
+
+
 def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
-    """The attempt with its moments in order: a clock that went back must not make a time negative."""
+    """Build an attempt with its times in order, so that a clock that was set back gives no negative duration."""
     submitted = row["submitted_ms"]
     completed = max(until if row["completed_ms"] is None else row["completed_ms"], submitted)
     launched = _within(row["first_launched_ms"], submitted, completed)
     finished = _within(row["last_finished_ms"], launched, completed)
     wall, run, read = (row[name] or {} for name in ("wall_ms", "task_run_ms", "task_bytes"))
-    good = _of_succeeded(row)
+    of_successful = _share_of_successful(row)
     return Attempt(
         attempt=row["stage_attempt"],
         submitted_ms=submitted,
@@ -90,21 +107,21 @@ def _attempt(row: Mapping[str, Any], until: int) -> Attempt:
         biggest_ms=_count(row, "biggest_task_ms"),
         ended_wall_ms=_count(row, "ended_wall_ms"),
         failed=_count(row, "failed"),
-        cpu_ms=good("cpu_ns") // 1_000_000,
-        gc_ms=good("gc_ms"),
-        fetch_wait_ms=good("fetch_wait_ms"),
+        cpu_ms=of_successful("cpu_ns") // 1_000_000,
+        gc_ms=of_successful("gc_ms"),
+        fetch_wait_ms=of_successful("fetch_wait_ms"),
         read_bytes=_count(read, "sum"),
-        read_records=good("input_records", "shuffle_read_records"),
-        written_bytes=good("shuffle_write_bytes", "output_bytes"),
-        written_records=good("shuffle_write_records", "output_records"),
+        read_records=of_successful("input_records", "shuffle_read_records"),
+        written_bytes=of_successful("shuffle_write_bytes", "output_bytes"),
+        written_records=of_successful("shuffle_write_records", "output_records"),
     )
 
 
-def _of_succeeded(row: Mapping[str, Any]) -> Callable[..., int]:
-    """A function that gives the share of some sums that the succeeded attempts have.
+def _share_of_successful(row: Mapping[str, Any]) -> Callable[..., int]:
+    """Return a function that estimates the part of a sum that belongs to successful attempts.
 
-    The kernel sums over every ended attempt that carries metrics, also failed ones, which read the same again: their
-    part is taken to be that of their number.
+    The kernel sums over all ended attempts with metrics, and failed ones read the same data again. Their part is
+    assumed to be proportional to their number.
     """
     measured = _count(row, "tasks") - _count(row, "without_metrics")
     succeeded = min(_count(row, "succeeded"), measured)
@@ -116,7 +133,7 @@ def _within(moment: int | None, earliest: int, latest: int) -> int:
 
 
 def _count(row: Mapping[str, Any], name: str) -> Any:
-    """A number that is not negative; absent ones are 0."""
+    """Return a number, 0 if it is absent or negative."""
     return max(row.get(name) or 0, 0)
 
 
@@ -125,7 +142,7 @@ def _first(stages: list[dict[str, Any]], until: int) -> int:
 
 
 def _properties(environment: Any) -> dict[str, str]:
-    # The log's reader is asked for others, too, which name the job.
+    # The reader also returns properties that identify the job.
     allows = allowed_configuration().allows
     rows = environment.select(["section", "key", "value"]).to_pylist()
     return {row["key"]: row["value"] or "" for row in rows if row["section"] == PROPERTIES and allows(row["key"])}
@@ -138,7 +155,7 @@ def _executors(executors: Any) -> Iterator[Executor]:
 
 
 def _plans(plan_nodes: Any) -> dict[int, list[str]]:
-    """The nodes of the last plan of each SQL execution, which adaptive execution ran, without its wrappers."""
+    """Return the nodes of the final plan of each SQL execution, without those of adaptive execution."""
     columns = ["sql_execution_id", "plan_version", "name"]
     plans: dict[tuple[int, int], list[str]] = {}
     for row in plan_nodes.select(columns).to_pylist():
@@ -148,13 +165,13 @@ def _plans(plan_nodes: Any) -> dict[int, list[str]]:
 
 def _limits(application: Application, stages: list[dict[str, Any]]) -> Iterator[str]:
     if application.started_ms is None:
-        yield "The log has no start of the application: its time is counted from the first stage."
+        yield "The log has no start of the application, so its duration is counted from the first stage."
     if application.ended_ms is None:
-        yield "The log has no end of the application: its time is counted up to the last moment that the log tells of."
+        yield "The log has no end of the application, so its duration is counted up to the last event."
     if application.completeness < 1:
-        yield "Parts of the log could not be read: what they told is missing on this side."
+        yield "Parts of the log could not be read, so times and sums of this run are too low."
     lost = sum(row["submitted_ms"] is None for row in stages)
     if lost:
-        yield f"The log lost the submission of {lost} stages: they are left out, and their time counts as the driver's."
+        yield f"The log has no submission of {lost} stages; they are left out, and their time counts as driver time."
     if not len(application.tables["executors"]):
-        yield "The log tells of no executor: capacity is taken to be the slots that were busy."
+        yield "The log has no executors, so capacity is the average number of busy task slots."

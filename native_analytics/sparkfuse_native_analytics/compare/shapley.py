@@ -1,4 +1,4 @@
-"""Who contributed what to a difference: the Shapley value, exact for a handful of factors."""
+"""The Shapley value: the contribution of each factor to a difference, exact for a handful of factors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from itertools import product
 def contributions(
     outcome: Callable[[Mapping[str, float]], float], before: Mapping[str, float], after: Mapping[str, float]
 ) -> dict[str, float]:
-    """How much each factor contributed to ``outcome(after) - outcome(before)``; the contributions add up to it.
+    """Return how much each factor contributes to ``outcome(after) - outcome(before)``; the contributions add up to it.
 
-    The factors are moved from before to after one by one, in every order, and a factor's contribution is what its
-    move changes on average over the orders: no order is preferred, as a waterfall must. A factor that does not move
-    contributes nothing, and swapping before and after negates all. Source: Shapley, A Value for n-person Games (1953);
+    The factors change from before to after one by one, in every order. The contribution of a factor is the average
+    change of the outcome when it changes, so no order is preferred. A factor that does not change contributes nothing,
+    and swapping before and after negates all contributions. Source: Shapley, A Value for n-person Games (1953);
     as a decomposition of change: Shorrocks, Decomposition procedures for distributional analysis (J. of Economic
-    Inequality 11, 2013). Only factors that move count, so the outcome is asked 2^k times for k moved factors.
+    Inequality 11, 2013). The outcome is evaluated 2^k times for k factors that change.
     """
     moved = [name for name in before if before[name] != after[name]]
     if not moved:
@@ -36,5 +36,5 @@ def contributions(
 
 
 def _weight(size: int, factors: int) -> float:
-    """The share of the orders in which a given factor moves right after a given set of ``size`` others."""
+    """Return the share of orders in which a factor changes directly after a given set of ``size`` others."""
     return math.factorial(size) * math.factorial(factors - size - 1) / math.factorial(factors)

@@ -1,107 +1,123 @@
-"""The analysis of one application: the object that `sparkfuse analyze --json` prints, key by key.
+"""The analysis of one application: the JSON object that `sparkfuse analyze --json` prints.
 
-Its shape is contracts/documents/analysis.proto; the JSON Schema that is made of it is held against real output.
+contracts/documents/analysis.proto defines it; tests validate real output against the JSON Schema generated from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sparkfuse_native_analytics.offline import job_rows
+from sparkfuse_native_analytics.offline.analysis_types import (
+    AnalysedApplication,
+    AnalysedExecutor,
+    AnalysedJob,
+    AnalysedStage,
+    Analysis,
+    AnalysisEvidence,
+    AnalysisFinding,
+    Distribution,
+)
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
 from sparkfuse_native_analytics.offline.evaluate import Finding, evaluate, undecidable
 from sparkfuse_native_analytics.offline.expectations import application_expectation, stage_expectations
 from sparkfuse_native_analytics.offline.finding_groups import FindingGroup, group_findings
-from sparkfuse_native_analytics.offline.view_rows import ViewRows, view_rows
+from sparkfuse_native_analytics.offline.queries import queries
+from sparkfuse_native_analytics.offline.view_rows import Columns, ViewRows, view_rows
 from sparkfuse_rules.compiled import CompiledRule
 
-Object = dict[str, Any]
-# How many applications are held to be judged at once, and how much their logs may take where they lie.
-MOST_AT_ONCE = 64
-BYTES_AT_ONCE = 64_000_000
+# Limits of a batch of applications that are evaluated together: their number, and the size of their logs.
+MAX_BATCH = 64
+MAX_BATCH_BYTES = 64_000_000
 _FACTS = ("job_id", "sql_execution_id", "started_tasks")
 _SUMS = (
     "run_ms", "cpu_ns", "gc_ms", "deserialize_ms", "result_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
     "shuffle_read_bytes", "shuffle_read_records", "fetch_wait_ms", "shuffle_write_bytes", "shuffle_write_records",
     "input_bytes", "input_records", "output_bytes", "output_records",
 )  # fmt: skip
-_TELLS = ("name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason")
+_DESCRIPTION = ("name", "job_description", "status", "num_tasks", "submitted_ms", "completed_ms", "failure_reason")
 _COUNTS = ("tasks", "succeeded", "failed", "killed", "speculative", "without_metrics")
 _DISTRIBUTIONS = ("wall_ms", "task_run_ms", "task_shuffle_read_bytes", "task_input_bytes")
 _EXPECTED = ("baseline_runs", "expected_ms", "expected_p95_ms", "moved", "work_measure")
+_NAMES = ("stage_name", "stage_title", "call_site")
 _JOB = ("job_id", "description", "submitted_ms", "completed_ms", "result", "failure_reason", "stage_ids")
 _EXECUTOR = ("executor_id", "host", "added_ms", "removed_ms", "removed_reason", "cores")
 _FILE = ("name", "codec", "bytes", "plain_bytes", "lines", "truncated", "error")
-_WHERE = ("stage_id", "stage_attempt", "executor_id", "job_id")
-_WHY = ("failure_kind", "failure", "retry")
+_SCOPE = ("stage_id", "stage_attempt", "executor_id", "job_id")
+_FAILURE = ("failure_kind", "failure", "retry")
 
 
-def analyze(application: Application, rules: Sequence[CompiledRule], history: EarlierRuns | None = None) -> Object:
-    """Judge an application by the rules and by what its earlier runs took; give the whole analysis."""
-    ((_, analysis),) = analyze_all([application], rules, history)
+def analyze(application: Application, rules: Sequence[CompiledRule], earlier: EarlierRuns | None = None) -> Analysis:
+    """Evaluate the rules on one application; ``earlier`` supplies the expected durations."""
+    ((_, analysis),) = analyze_all([application], rules, earlier)
     return analysis
 
 
 def analyze_all(
-    applications: Iterable[Application], rules: Sequence[CompiledRule], history: EarlierRuns | None = None
-) -> Iterator[tuple[Application, Object]]:
-    """The same for many applications, in their order; some of small logs are held and judged at once."""
-    known = EarlierRuns() if history is None else history
-    held: list[_Prepared] = []
+    applications: Iterable[Application], rules: Sequence[CompiledRule], earlier: EarlierRuns | None = None
+) -> Iterator[tuple[Application, Analysis]]:
+    """Analyze many applications in their order. Small ones are evaluated in batches, which is faster."""
+    known = EarlierRuns() if earlier is None else earlier
+    batch: list[_Prepared] = []
     for application in applications:
-        held.append(_prepared(application, known))
-        if len(held) == MOST_AT_ONCE or sum(each.application.read.log.size_bytes for each in held) >= BYTES_AT_ONCE:
-            yield from _judged(held, rules)
-            held = []
-    yield from _judged(held, rules)
+        batch.append(_prepare(application, known))
+        log_bytes = sum(each.application.read.log.size_bytes for each in batch)
+        if len(batch) == MAX_BATCH or log_bytes >= MAX_BATCH_BYTES:
+            yield from _evaluated(batch, rules)
+            batch = []
+    yield from _evaluated(batch, rules)
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """An application with what was expected of it."""
+    """An application with its expected values and its views."""
 
     application: Application
-    of_stages: Sequence[Mapping[str, Any]]
-    of_application: Mapping[str, Any]
+    stage_expectations: Sequence[Columns]
+    application_expectation: Columns
     rows: ViewRows
 
 
-def _prepared(application: Application, history: EarlierRuns) -> _Prepared:
-    of_stages = stage_expectations(application, history)
-    of_application = application_expectation(application, history)
-    return _Prepared(application, of_stages, of_application, view_rows(application, of_stages, of_application))
+def _prepare(application: Application, earlier: EarlierRuns) -> _Prepared:
+    stages = stage_expectations(application, earlier)
+    whole = application_expectation(application, earlier)
+    return _Prepared(application, stages, whole, view_rows(application, stages, whole))
 
 
-def _judged(held: Sequence[_Prepared], rules: Sequence[CompiledRule]) -> Iterator[tuple[Application, Object]]:
-    if not held:
+def _evaluated(batch: Sequence[_Prepared], rules: Sequence[CompiledRule]) -> Iterator[tuple[Application, Analysis]]:
+    if not batch:
         return
-    for each, found in zip(held, evaluate(rules, [each.rows for each in held]), strict=True):
-        yield each.application, _analysis(each, found, rules)
+    for each, findings in zip(batch, evaluate(rules, [each.rows for each in batch]), strict=True):
+        yield each.application, _analysis(each, findings, rules)
 
 
-def _analysis(of: _Prepared, found: Sequence[Finding], rules: Sequence[CompiledRule]) -> Object:
-    tables = of.application.tables
+def _analysis(prepared: _Prepared, findings: Sequence[Finding], rules: Sequence[CompiledRule]) -> Analysis:
+    application = prepared.application
+    groups = group_findings(findings, _stages_of_jobs(application.tables["jobs"]))
     return {
-        "application": _application(of.application, of.of_application),
-        "evidence": _evidence(of.application),
-        "jobs": _jobs(of),
-        "stages": _stages(of.application, of.of_stages),
-        "executors": [{name: row[name] for name in _EXECUTOR} for row in tables["executors"].to_pylist()],
-        "findings": [_finding(each) for each in group_findings(found, _stages_of_jobs(tables["jobs"]))],
-        "not_decidable": [{"rule": each.rule.id, "reason": each.reason} for each in undecidable(rules, of.rows.views)],
+        "application": _application(application, prepared.application_expectation),
+        "evidence": _evidence(application),
+        "queries": queries(application),
+        "jobs": _jobs(prepared),
+        "stages": _stages(application, prepared.stage_expectations),
+        "executors": _executors(application),
+        "findings": [_finding(application, each) for each in groups],
+        "not_decidable": [
+            {"rule": each.rule.id, "reason": each.reason} for each in undecidable(rules, prepared.rows.views)
+        ],
     }
 
 
-def worst_severity(analysis: Mapping[str, Any]) -> str | None:
-    """The severity of the worst finding, None without any."""
+def worst_severity(analysis: Analysis) -> str | None:
+    """Return the severity of the worst finding; None without findings."""
     findings = analysis["findings"]
     return findings[0]["severity"] if findings else None
 
 
-def _application(application: Application, expected: Mapping[str, Any]) -> Object:
+def _application(application: Application, expected: Columns) -> AnalysedApplication:
     return {
         "app_id": application.app_id,
         "attempt": application.attempt,
@@ -113,16 +129,21 @@ def _application(application: Application, expected: Mapping[str, Any]) -> Objec
         "run_key": application.run_key,
         "status": application.row["status"],
         "elapsed_ms": application.row.get("elapsed_ms"),
-        **{name: expected.get(name) for name in _EXPECTED},
+        "baseline_runs": expected.get("baseline_runs"),
+        "expected_ms": expected.get("expected_ms"),
+        "expected_p95_ms": expected.get("expected_p95_ms"),
+        "moved": expected.get("moved"),
+        "work_measure": expected.get("work_measure"),
     }
 
 
-def _jobs(of: _Prepared) -> list[Object]:
-    failed = {row["job_id"]: row for row in of.rows.views[job_rows.VIEW].to_pylist()}
+def _jobs(prepared: _Prepared) -> list[AnalysedJob]:
+    failed = {row["job_id"]: row for row in prepared.rows.views[job_rows.VIEW].to_pylist()}
     found = []
-    for row in of.application.tables["jobs"].to_pylist():
-        why = failed.get(row["job_id"], {})
-        found.append({name: row[name] for name in _JOB} | {name: why.get(name) for name in _WHY})
+    for row in prepared.application.tables["jobs"].to_pylist():
+        failure = failed.get(row["job_id"], {})
+        job = {name: row[name] for name in _JOB} | {name: failure.get(name) for name in _FAILURE}
+        found.append(cast(AnalysedJob, job))
     return found
 
 
@@ -130,63 +151,77 @@ def _stages_of_jobs(jobs: Any) -> Mapping[int, Sequence[int]]:
     return dict(zip(jobs["job_id"].to_pylist(), jobs["stage_ids"].to_pylist(), strict=True))
 
 
-def _evidence(application: Application) -> Object:
-    log, told = application.read.log, application.read.evidence
-    files = [{name: file[name] for name in _FILE} for file in told["files"]]
-    lines = [{name: line[name] for name in ("file", "line", "reason")} for line in told["malformed_lines"]]
+def _executors(application: Application) -> list[AnalysedExecutor]:
+    rows = application.tables["executors"].to_pylist()
+    return [cast(AnalysedExecutor, {name: row[name] for name in _EXECUTOR}) for row in rows]
+
+
+def _evidence(application: Application) -> AnalysisEvidence:
+    log, evidence = application.read.log, application.read.evidence
+    files = [{name: file[name] for name in _FILE} for file in evidence["files"]]
+    lines = [{name: line[name] for name in ("file", "line", "reason")} for line in evidence["malformed_lines"]]
     return {
-        "files": files,
-        "plain_bytes": told["plain_bytes"],
+        "files": files,  # type: ignore[typeddict-item]
+        "plain_bytes": evidence["plain_bytes"],
         "codecs": list(dict.fromkeys(file["codec"] for file in files)),
-        "events": told["events"],
-        "events_by_kind": dict(told["events_by_kind"]),
-        "malformed_lines": lines,
-        "truncated": told["truncated"],
-        "complete": told["complete"],
-        "unfinished_tasks": told["unfinished_tasks"],
-        "duplicate_task_ends": told["duplicate_task_ends"],
-        "malformed": told["malformed"],
+        "events": evidence["events"],
+        "events_by_kind": dict(evidence["events_by_kind"]),
+        "malformed_lines": lines,  # type: ignore[typeddict-item]
+        "truncated": evidence["truncated"],
+        "complete": evidence["complete"],
+        "unfinished_tasks": evidence["unfinished_tasks"],
+        "duplicate_task_ends": evidence["duplicate_task_ends"],
+        "malformed": evidence["malformed"],
         "missing_files": list(log.missing),
         "completeness": application.completeness,
-        "left_out": told["left_out"],
-        "odd_values": told["odd_values"],
+        "left_out": evidence["left_out"],
+        "odd_values": evidence["odd_values"],
     }
 
 
-def _stages(application: Application, expected: Sequence[Mapping[str, Any]]) -> list[Object]:
+def _stages(application: Application, expected: Sequence[Columns]) -> list[AnalysedStage]:
     stages = application.tables["stages"]
-    plain = ("stage_id", "stage_attempt", *_TELLS, *_COUNTS, *_SUMS, *_FACTS)
+    plain = ("stage_id", "stage_attempt", *_DESCRIPTION, *_COUNTS, *_SUMS, *_FACTS)
     columns: dict[str, list[Any]] = {name: stages[name].to_pylist() for name in plain}
-    columns |= {name: _objects(stages[name]) for name in _DISTRIBUTIONS}
+    columns |= {name: _distributions(stages[name]) for name in _DISTRIBUTIONS}
     columns["fingerprint"] = list(application.fingerprints)
     columns["completeness"] = list(application.stage_completeness)
+    names = [application.names.stages[stage_id] for stage_id in columns["stage_id"]]
+    columns["stage_name"] = [each.name for each in names]
+    columns["stage_title"] = [each.title for each in names]
+    columns["call_site"] = application.call_sites
     columns |= {name: [each.get(name) for each in expected] for name in _EXPECTED}
     order = (
-        "stage_id", "stage_attempt", "fingerprint", *_TELLS, *_COUNTS, *_SUMS, *_DISTRIBUTIONS, *_FACTS,
-        "completeness", *_EXPECTED,
+        "stage_id", "stage_attempt", "fingerprint", *_DESCRIPTION, *_COUNTS, *_SUMS, *_DISTRIBUTIONS, *_FACTS,
+        "completeness", *_EXPECTED, *_NAMES,
     )  # fmt: skip
-    return [dict(zip(order, row, strict=True)) for row in zip(*(columns[name] for name in order), strict=True)]
+    rows = zip(*(columns[name] for name in order), strict=True)
+    return [cast(AnalysedStage, dict(zip(order, row, strict=True))) for row in rows]
 
 
-def _objects(distribution: Any) -> list[Object]:
-    """The mappings of a column of structs, made column by column: ten times faster than row by row."""
-    flat = distribution.combine_chunks()
+def _distributions(column: Any) -> list[Distribution]:
+    """Convert a column of structs to mappings column by column, which is ten times faster than row by row."""
+    flat = column.combine_chunks()
     names = ("n", "sum", "min", "median", "p95", "max")
-    parts = [flat.field(name).to_pylist() for name in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
+    fields = [flat.field(name).to_pylist() for name in names]
+    return [cast(Distribution, dict(zip(names, row, strict=True))) for row in zip(*fields, strict=True)]
 
 
-def _finding(each: FindingGroup) -> Object:
-    found = each.finding
-    return {
+def _finding(application: Application, group: FindingGroup) -> AnalysisFinding:
+    found = group.finding
+    stage_id = found.row.get("stage_id")
+    finding = {
         "rule": found.rule.id,
         "severity": found.severity,
-        **{name: found.row.get(name) for name in _WHERE},
-        "count": each.count,
-        "inhibited_by": each.inhibited_by,
+        **{name: found.row.get(name) for name in _SCOPE},
+        "count": group.count,
+        "inhibited_by": group.inhibited_by,
         "summary": found.rule.summary,
         "description": found.description,
         "evidence": dict(found.evidence),
         "completeness": found.completeness,
         "runbook": found.rule.runbook,
+        "query_id": application.names.query_of(stage_id),
+        "stage_name": application.names.stage_name(stage_id),
     }
+    return cast(AnalysisFinding, finding)

@@ -1,4 +1,4 @@
-"""One application as its event log tells it: who ran, which stages, and the rows that rules and comparisons read."""
+"""Reads one application from its event log: its identity, its stages, and the rows that rules and comparisons use."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from sparkfuse_kernel.event_logs.log import Log, UnreadableLogError
 from sparkfuse_native_analytics.event_logs.reading import LogTables, StageKey, read_log, read_logs
 from sparkfuse_native_analytics.offline import application_row, stage_rows
+from sparkfuse_native_analytics.offline.display_names import DisplayNames, display_names
 from sparkfuse_rules.knowledge.identity import PROPERTY_KEYS, UNNAMED, attempt_number, identify
 from sparkfuse_rules.knowledge.plan_operators import runs_python
 from sparkfuse_rules.knowledge.scrubbing import scrub_query
@@ -19,12 +20,12 @@ from sparkfuse_rules.knowledge.stage_graph import CompleteRun, StartedStageOfRun
 from sparkfuse_rules.knowledge.training_samples import ended_well
 
 PROPERTIES = "Spark Properties"
-# What identity is made of; the two below stand in for a lost start of the application.
+# Properties that identify the job; the last two replace a lost start event of the application.
 IDENTITY_KEYS = (*PROPERTY_KEYS, "spark.app.name", "spark.app.id")
 _TABLES = (
     "applications", "jobs", "stages", "failures", "executors", "sql_executions", "plan_nodes", "environment",
 )  # fmt: skip
-_MOMENTS = {
+_TIME_COLUMNS = {
     "applications": ("started_ms", "ended_ms"),
     "jobs": ("submitted_ms", "completed_ms"),
     "stages": ("submitted_ms", "completed_ms", "first_launched_ms", "last_finished_ms"),
@@ -36,11 +37,11 @@ _MOMENTS = {
 class Application:
     """One application attempt. Times are ms since the epoch.
 
-    ``tables`` are the kernel's, as Arrow tables: applications, jobs, stages, failures, executors, sql_executions,
-    plan_nodes, environment; others come from ``read.table(name)``. ``until_ms`` is the last moment that the log tells
-    of, ``completeness`` the share of the log that could be read. ``fingerprints``, ``run_python`` (whether a stage runs
-    Python functions of the user) and ``stage_completeness`` go with the rows of ``tables["stages"]``, and so does
-    ``stage_rows``, the view stage_live; ``row`` is the view app_live.
+    ``tables`` are Arrow tables of the kernel: applications, jobs, stages, failures, executors, sql_executions,
+    plan_nodes, environment; others come from ``read.table(name)``. ``until_ms`` is the last time in the log, and
+    ``completeness`` the share of the log that could be read, from 0 to 1. ``fingerprints``, ``run_python`` (whether a
+    stage runs Python functions of the user), ``stage_completeness`` and ``stage_rows`` (the view stage_live) are
+    parallel to the rows of ``tables["stages"]``. ``row`` is the row of the view app_live.
     """
 
     read: LogTables
@@ -63,21 +64,40 @@ class Application:
 
     @cached_property
     def stage_rows(self) -> Any:
-        """The view stage_live as an Arrow table, without expectations."""
+        """The view stage_live as an Arrow table, without expected values."""
         rows = stage_rows.stage_rows(self.tables["stages"], self.until_ms)
-        known = zip(self.fingerprints, self.run_python, strict=True)
-        return stage_rows.with_columns(
-            rows, [{"stage_fingerprint": fingerprint, "runs_python": python} for fingerprint, python in known]
-        )
+        names = [self.names.stages[stage_id] for stage_id, _ in self.keys]
+        added = [
+            {
+                "stage_fingerprint": fingerprint,
+                "runs_python": python,
+                "stage_name": name.name,
+                "stage_title": name.title,
+            }
+            for fingerprint, python, name in zip(self.fingerprints, self.run_python, names, strict=True)
+        ]
+        return stage_rows.with_columns(rows, added)
+
+    @cached_property
+    def names(self) -> DisplayNames:
+        """Display names of the queries and stages."""
+        return display_names(self.tables)
+
+    @property
+    def call_sites(self) -> list[str | None]:
+        """The user's call site of each row of stages; None where it is unknown."""
+        stages = self.tables["stages"]
+        known: list[str | None] = stages["call_site"].to_pylist() if "call_site" in stages.schema.names else []
+        return known or [None] * stages.num_rows
 
     def stages(self, *columns: str) -> list[dict[str, Any]]:
-        """Some columns of the same rows as mappings."""
+        """Return some columns of ``stage_rows`` as mappings."""
         rows: list[dict[str, Any]] = self.stage_rows.select(list(columns)).to_pylist()
         return rows
 
     @property
     def ended_well(self) -> bool:
-        """Whether the application ended, and neither a job nor the last attempt of a stage failed."""
+        """Whether the application ended and no job and no last attempt of a stage failed."""
         return self.ended_ms is not None and ended_well(self.row["failed_jobs"], len(_failed_stages(self.tables)))
 
     @property
@@ -90,8 +110,8 @@ class Application:
 def read_application(log: Log, *, environment: Sequence[str] = (), threads: int = 2) -> Application:
     """Read the log of one application attempt.
 
-    ``environment`` are keys of properties to keep beside those of its identity; one that ends in ``*`` is a prefix.
-    Raises UnreadableLogError when a file cannot be opened or holds not a single event.
+    ``environment`` lists keys of further properties to read; a key that ends in ``*`` is a prefix.
+    Raises UnreadableLogError if a file cannot be opened or has no event.
     """
     return application_of(read_log(log, environment=(*IDENTITY_KEYS, *environment), threads=threads))
 
@@ -99,30 +119,30 @@ def read_application(log: Log, *, environment: Sequence[str] = (), threads: int 
 def read_applications(
     logs: Sequence[Log], *, environment: Sequence[str] = ()
 ) -> Iterator[Application | UnreadableLogError]:
-    """Read many logs side by side and give their applications in order; for a log that cannot be read, why.
+    """Read many logs in parallel and yield their applications in order, or the error of a log that is not readable.
 
-    One log alone is read by several threads.
+    A single log is read by several threads.
     """
     keys = (*IDENTITY_KEYS, *environment)
     if len(logs) == 1:
         try:
             yield application_of(read_log(logs[0], environment=keys))
-        except UnreadableLogError as unreadable:
-            yield unreadable
+        except UnreadableLogError as error:
+            yield error
         return
     for read in read_logs(logs, environment=keys):
         yield read if isinstance(read, UnreadableLogError) else application_of(read)
 
 
 def read_tasks(application: Application, stages: Iterable[StageKey]) -> Any:
-    """The task rows of some stage attempts as an Arrow table: a second pass over the log, with bounded memory."""
+    """Read the task rows of some stage attempts as an Arrow table, in a second pass with bounded memory."""
     return read_log(application.read.log, tables=("tasks",), tasks_of=stages).table("tasks")
 
 
 def application_of(read: LogTables, now_ms: int | None = None) -> Application:
-    """The application that a log tells of. Of several starts in one log the first counts.
+    """Build the application from its tables. If a log has several start events, the first one counts.
 
-    ``now_ms`` is when it was read, now unless told.
+    ``now_ms`` is the time of reading; the current time by default.
     """
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     tables = {name: read.table(name) for name in _TABLES}
@@ -168,14 +188,14 @@ def _properties(environment: Any) -> dict[str, str]:
 
 
 def _last_moment(tables: Mapping[str, Any]) -> int | None:
-    columns = (tables[table][column] for table, columns in _MOMENTS.items() for column in columns)
+    columns = (tables[table][column] for table, columns in _TIME_COLUMNS.items() for column in columns)
     return max((moment for column in columns for moment in column.to_pylist() if moment is not None), default=None)
 
 
 def _completeness(read: LogTables) -> float:
-    """Events that are there / events that there should be; 0 when a whole piece in the middle is gone or broken.
+    """Return the events that were read divided by all events; 0 if a file in the middle is missing or broken.
 
-    What a log in progress or a torn one has not told yet is no gap: up to its end it is complete.
+    A log in progress, or one that is truncated at its end, counts as complete up to its end.
     """
     evidence = read.evidence
     *earlier, _ = evidence["files"] or [None]
@@ -187,17 +207,17 @@ def _completeness(read: LogTables) -> float:
 
 
 def _run_python(stages: Any, plans: Mapping[int, Sequence[str]]) -> list[bool]:
-    """Whether each row of stages runs Python functions of the user."""
+    """Return for each row of stages whether it runs Python functions of the user."""
     rows = stages.select(["scope_names", "sql_execution_id"]).to_pylist()
     return [runs_python(row["scope_names"] or (), plans.get(row["sql_execution_id"], ())) for row in rows]
 
 
 def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]]) -> list[str]:
-    """The fingerprint of each row of stages; attempts of one stage have one."""
+    """Return the fingerprint of each row of stages; all attempts of a stage have the same."""
     columns = ["stage_id", "name", "scope_names", "parent_stage_ids", "sql_execution_id", "depth", "submitted_ms"]
     rows = tables["stages"].select(columns).to_pylist()
     known: dict[int, StartedStageOfRun] = {}
-    for row in rows:  # by id and attempt, so that the first attempt's start counts
+    for row in rows:  # sorted by id and attempt, so the first attempt counts
         if row["name"] is not None and row["stage_id"] not in known:
             scopes, parents = row["scope_names"] or (), row["parent_stage_ids"] or ()
             known[row["stage_id"]] = StartedStageOfRun(
@@ -209,23 +229,22 @@ def _fingerprints(tables: Mapping[str, Any], plans: Mapping[int, Sequence[str]])
 
 
 def _first_plans(plan_nodes: Any) -> dict[int, list[str]]:
-    """The nodes of the plan that each SQL execution began with; adaptive execution's later ones vary with the data."""
+    """Return the nodes of each SQL execution's first plan; plans of adaptive execution vary with the data."""
     versions = plan_nodes["plan_version"].to_pylist()
     executions = plan_nodes["sql_execution_id"].to_pylist()
     plans: dict[int, list[str]] = {}
-    # Nodes of one plan lie together: only the names of first plans become texts of Python.
+    # The nodes of one plan are adjacent, so only the rows of first plans are converted to Python.
     for (execution, version), places in groupby(range(len(versions)), lambda at: (executions[at], versions[at])):
         if version == 0:
             first, *rest = places
             plan = plan_nodes.slice(first, 1 + len(rest)).select(["name", "condition"]).to_pylist()
-            # Scrubbed as the collectors scrub them.
             texts = (f"{node['name'] or ''} {node['condition'] or ''}".strip() for node in plan)
             plans.setdefault(execution, []).extend(scrub_query(text) for text in texts)
     return plans
 
 
 def _failed_stages(tables: Mapping[str, Any]) -> set[int]:
-    """The stages whose last attempt failed."""
+    """Return the stages whose last attempt failed."""
     rows = tables["stages"].select(["stage_id", "status"]).to_pylist()
-    last = {row["stage_id"]: row["status"] for row in rows}  # by attempt, so that the last one stays
+    last = {row["stage_id"]: row["status"] for row in rows}  # sorted by attempt, so the last one remains
     return {stage_id for stage_id, status in last.items() if status == "failed"}

@@ -1,4 +1,4 @@
-"""The view app_live offline: one application, as its log leaves it."""
+"""The view app_live offline: the row of one application."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ def application_row(
     evidence: Mapping[str, Any],
     now_ms: int,
 ) -> dict[str, Any]:
-    """The columns of app_live, absent ones left out; those of baselines are not filled yet.
+    """Return the columns of app_live that are present, without those of baselines.
 
-    ``application`` is a row of the kernel's applications; ``tables`` holds its jobs, stages and executors as Arrow
-    tables; ``until_ms`` is the last moment that the log tells of, ``evidence`` what was read of the log and what was
-    not; ``now_ms`` is when it was read. Formulas: Application.java in flink-functions; the work of an application is
-    that of its stages, and CPU is that of its tasks.
+    ``application`` is a row of the kernel's table applications; ``tables`` has its jobs, stages and executors as Arrow
+    tables. ``until_ms`` is the last time in the log, ``now_ms`` the time of reading; ``evidence`` describes what was
+    read. The formulas are those of Application.java in flink-functions.
     """
     stages = tables["stages"]
     results = tables["jobs"]["result"].to_pylist()
@@ -65,7 +64,7 @@ def application_row(
 
 
 def between_jobs_ms(jobs: Any, end: int) -> int:
-    """Time in ms behind the first end of a job in which none ran, up to the moment ``end``."""
+    """Return the time in ms without a running job, from the end of the first job to ``end``."""
     times = zip(jobs["submitted_ms"].to_pylist(), jobs["completed_ms"].to_pylist(), strict=True)
     known = sorted((begin, end if done is None else done) for begin, done in times if begin is not None)
     between, ended = 0, None
@@ -76,14 +75,14 @@ def between_jobs_ms(jobs: Any, end: int) -> int:
 
 
 def _operator_rows(stages: Any) -> int | None:
-    """The rows of the ended stages that read nothing; None where no stage is measured so."""
-    told = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
-    rows = (operator_rows(_work(dict(zip(told, row, strict=True)))) for row in zip(*told.values(), strict=True))
+    """Return the operator rows of ended stages that read nothing; None if no stage has them."""
+    columns = {name: stages[name].to_pylist() for name in (*_READ_BYTES, *_READ_RECORDS, "operator_rows_max")}
+    rows = (operator_rows(_work(dict(zip(columns, row, strict=True)))) for row in zip(*columns.values(), strict=True))
     return clamp_int64(sum(each for each in rows if each)) or None
 
 
 def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row of the kernel's stages says of its work, as columns of stage_live."""
+    """Return the work of a row of the kernel's table stages as columns of stage_live."""
     return {
         "work_bytes": sum(stage[name] for name in _READ_BYTES),
         "work_records": sum(stage[name] for name in _READ_RECORDS),
@@ -92,5 +91,5 @@ def _work(stage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sum(stages: Any, *names: str) -> int:
-    """The sum of some columns."""
+    """Return the sum of some columns."""
     return clamp_int64(sum(value for name in names for value in stages[name].to_pylist() if value is not None))

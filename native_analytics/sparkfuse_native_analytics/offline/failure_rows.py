@@ -27,15 +27,15 @@ def failure_rows(application: Application) -> list[dict[str, Any]]:
 
 def _stages(application: Application) -> list[dict[str, Any]]:
     """The columns of a failure row that come from its stage."""
-    rows: list[dict[str, Any]] = application.tables["stages"].select(["name", "tasks", "num_tasks"]).to_pylist()
+    rows: list[dict[str, Any]] = application.tables["stages"].select(["tasks", "num_tasks"]).to_pylist()
     return [
         {
-            "stage_name": stage["name"],
+            "stage_name": application.names.stage_name(stage_id),
             "stage_fingerprint": fingerprint,
             "finished_tasks": stage["tasks"],
             "num_tasks": stage["num_tasks"],
         }
-        for stage, fingerprint in zip(rows, application.fingerprints, strict=True)
+        for stage, fingerprint, (stage_id, _) in zip(rows, application.fingerprints, application.keys, strict=True)
     ]
 
 

@@ -1,7 +1,7 @@
-"""The view stage_live offline: the columns that the windows job has at a stage's end, by the same formulas.
+"""The view stage_live offline: the columns that the windows job emits at the end of a stage, with the same formulas.
 
-What the fold in stream_jobs/flink-functions (Stage, StageRows) makes of facts, this makes of the kernel's table of
-stages. Quantiles are exact here and sketches there; columns that only a running stage has are NULL.
+The windows job computes them from facts (stream_jobs/flink-functions), this module from the kernel's table of stages.
+Quantiles are exact here and sketches there. Columns that exist only while a stage runs are NULL.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sparkfuse_contracts.columns import view_specs
 
 VIEW = "stage_live"
 LARGEST = 2**63 - 1
-_AS_THEY_ARE = (
+_COPIED = (
     "stage_id", "stage_attempt", "name", "num_tasks", "status", "submitted_ms", "completed_ms", "job_id",
     "sql_execution_id", "failure_reason", "biggest_task_index", "biggest_task_bytes", "biggest_task_ms",
     "slowest_task_index", "slowest_task_ms", "slowest_task_bytes", "slowest_task_gc_ms", "slowest_task_executor_id",
@@ -44,17 +44,17 @@ _RENAMED = {
     "fetch_failed_tasks": "fetch_failed",
     "lost_tasks": "lost",
     "resubmitted_tasks": "resubmitted",
-    # Nothing runs offline, so the totals are those of ended tasks.
+    # No task runs offline, so totals cover ended tasks only.
     "disk_spilled_bytes": "disk_spilled_bytes",
     "memory_spilled_bytes": "memory_spilled_bytes",
 }
 
 
 def stage_rows(stages: Any, until_ms: int | None) -> Any:
-    """The rows of stage_live, one for each row of the kernel's table of stages, in its order.
+    """Return the rows of stage_live, one for each row of the kernel's table of stages, in the same order.
 
-    ``stages`` and the result are Arrow tables; ``until_ms`` is the last moment that the log tells of, up to which a
-    stage without an end is taken to run. The columns of baselines and fingerprints are left NULL.
+    ``stages`` and the result are Arrow tables. ``until_ms`` is the last time in the log; a stage without an end counts
+    as running until then. Columns of baselines, fingerprints and names are NULL.
     """
     import pyarrow as pa
 
@@ -66,16 +66,16 @@ def stage_rows(stages: Any, until_ms: int | None) -> Any:
         found = columns[name]
         if not isinstance(found, list):
             return found
-        # Arrow refuses whole numbers that a double holds only nearly.
-        near = kind == pa.float64()
-        return pa.array([None if each is None else float(each) for each in found] if near else found, kind)
+        # Arrow rejects integers that a double cannot represent exactly.
+        is_double = kind == pa.float64()
+        return pa.array([None if each is None else float(each) for each in found] if is_double else found, kind)
 
     types = arrow_types()
     return pa.table({name: array(name, types[column.type]) for name, column in view_specs()[VIEW].columns.items()})
 
 
 def arrow_types() -> dict[str, Any]:
-    """Arrow's types of the contract's; whole numbers all have 64 bits, as the kernel gives them."""
+    """Return Arrow types by contract type; all integers have 64 bits, as in the kernel."""
     import pyarrow as pa
 
     return {
@@ -84,16 +84,16 @@ def arrow_types() -> dict[str, Any]:
 
 
 def completeness(stages: Any, of_log: float) -> list[float]:
-    """For each stage the share of its evidence that is there: that of the log, less what its own task ends lack.
+    """Return the completeness of each stage, from 0 to 1: that of the log, reduced by its missing task ends.
 
-    A stage that ended well and has fewer ends than tasks lost some; one with more counted some twice, which is none.
+    A successful stage with fewer task ends than tasks lost some. One with more counted some twice, so it has 0.
     """
     columns = [stages[name].to_pylist() for name in ("status", "num_tasks", "succeeded", "failed", "speculative")]
     return [_completeness(of_log, *row) for row in zip(*columns, strict=True)]
 
 
 def with_columns(rows: Any, added: Sequence[Mapping[str, Any]]) -> Any:
-    """The rows with some columns filled from one mapping for each row; what a mapping lacks is NULL."""
+    """Return the rows with columns replaced from one mapping per row; absent keys become NULL."""
     import pyarrow as pa
 
     for name in dict.fromkeys(name for each in added for name in each):
@@ -103,35 +103,37 @@ def with_columns(rows: Any, added: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _columns(stages: Any, until_ms: int | None) -> dict[str, Any]:
-    """The columns that are known offline: the kernel's as they are, and lists of those that are made of them."""
-    columns: dict[str, Any] = {name: stages[name] for name in _AS_THEY_ARE}
+    """Return the columns known offline: Arrow columns of the kernel, and lists for computed columns."""
+    columns: dict[str, Any] = {name: stages[name] for name in _COPIED}
     columns |= {name: stages[source] for name, source in _RENAMED.items()}
     durations, sizes = _spread(stages["wall_ms"]), _spread(stages["task_bytes"])
     columns |= dict(zip(("duration_p50_ms", "duration_p95_ms", "duration_max_ms"), durations, strict=True))
     columns |= dict(zip(("task_bytes_p50", "task_bytes_p95", "task_bytes_max"), sizes, strict=True))
-    told = {name: stages[name].to_pylist() for name in _COMPUTED_FROM}
-    rows = zip(*told.values(), durations[0], sizes[0], strict=True)
-    made = [_made(dict(zip((*told, "median_ms", "median_bytes"), row, strict=True)), until_ms) for row in rows]
-    return columns | {name: [row[name] for row in made] for name in _MADE}
+    inputs = {name: stages[name].to_pylist() for name in _COMPUTED_FROM}
+    rows = zip(*inputs.values(), durations[0], sizes[0], strict=True)
+    computed = [
+        _computed(dict(zip((*inputs, "median_ms", "median_bytes"), row, strict=True)), until_ms) for row in rows
+    ]
+    return columns | {name: [row[name] for row in computed] for name in _COMPUTED}
 
 
 _COMPUTED_FROM = (
     "submitted_ms", "completed_ms", "cpu_ns", "input_bytes", "shuffle_read_bytes", "input_records",
     "shuffle_read_records", "biggest_task_bytes", "biggest_task_ms", "slowest_task_bytes", "slowest_task_ms",
 )  # fmt: skip
-# The columns that compare a task with its siblings: what the task's own begin with, and what the answers are called.
+# Columns that compare a task with the median task: the prefix of its inputs, then the names of the results.
 _TASKS = (
     ("biggest_task", "bytes_ratio", "lost_ms", "lost_share"),
     ("slowest_task", "slowest_task_bytes_ratio", "slowest_task_lost_ms", "slowest_task_lost_share"),
 )
-_MADE = (
+_COMPUTED = (
     "elapsed_ms", "finished_cpu_ms", "work_bytes", "work_records", *(name for task in _TASKS for name in task[1:]),
 )  # fmt: skip
 
 
-def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
-    """The columns of one row that are computed; the formulas are those of Stage and StageRows."""
-    row: dict[str, Any] = dict.fromkeys(_MADE)
+def _computed(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
+    """Return the computed columns of one row, with the formulas of Stage and StageRows."""
+    row: dict[str, Any] = dict.fromkeys(_COMPUTED)
     end_ms = until_ms if of["completed_ms"] is None else of["completed_ms"]
     if end_ms is not None and of["submitted_ms"] is not None:
         row["elapsed_ms"] = clamp_int64(max(0, end_ms - of["submitted_ms"]))
@@ -149,13 +151,13 @@ def _made(of: dict[str, Any], until_ms: int | None) -> dict[str, Any]:
 
 
 def _spread(distribution: Any) -> tuple[list[Any], ...]:
-    """Median, 95th percentile and maximum of a column of distributions."""
+    """Return median, 95th percentile and maximum of a column of distributions."""
     flat = distribution.combine_chunks()
     return tuple(flat.field(name).to_pylist() for name in ("median", "p95", "max"))
 
 
 def clamp_int64(number: int) -> int:
-    """The number within 64 bits, where the sums of a hostile log may not stay."""
+    """Return the number limited to 64 bits; sums of a corrupt log can exceed them."""
     return max(-LARGEST, min(number, LARGEST))
 
 
@@ -164,7 +166,7 @@ def _completeness(
 ) -> float:
     if status != "succeeded" or not tasks:
         return of_log
-    # A task that Spark took back (Resubmitted, counted as failed) succeeds twice: only what is beyond that is double.
+    # A resubmitted task (counted as failed) succeeds twice; only further successes are duplicates.
     if succeeded - failed - speculative > tasks:
         return 0.0
     return min(of_log, succeeded / tasks)

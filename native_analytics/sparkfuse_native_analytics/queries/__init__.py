@@ -1,9 +1,9 @@
-"""What people ask of the store: runs, one run, findings, actions, baselines."""
+"""Queries on the store: runs, one run, findings, actions, baselines."""
 
 from sparkfuse_native_analytics.queries.action_rows import Action, actions
 from sparkfuse_native_analytics.queries.baseline_rows import Baseline, BaselineSample, baselines
 from sparkfuse_native_analytics.queries.finding_rows import Finding, FindingRun, findings
-from sparkfuse_native_analytics.queries.run_rows import Run, RunDetails, Stage, run, runs
+from sparkfuse_native_analytics.queries.run_rows import Query, Run, RunDetails, Stage, run, runs
 from sparkfuse_native_analytics.queries.select import StoreEmptyError
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "BaselineSample",
     "Finding",
     "FindingRun",
+    "Query",
     "Run",
     "RunDetails",
     "Stage",

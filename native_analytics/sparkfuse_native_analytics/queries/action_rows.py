@@ -1,4 +1,4 @@
-"""Actions: every step of the fuse, for the audit."""
+"""Actions of the fuse, from the audit log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkfuse_native_analytics.queries.select import names, select
 
 @dataclass(frozen=True)
 class Action:
-    """One step of controller or hook; ``at_ms`` in milliseconds since 1970."""
+    """One action of the fuse controller or receipt of a hook; ``at_ms`` is in ms since the epoch."""
 
     action_id: str
     signal_id: str | None
@@ -42,7 +42,7 @@ LIMIT {{limit:UInt32}}
 
 
 def actions(client: Client, limit: int = 50, *, app_id: str | None = None, since_ms: int = 0) -> list[Action]:
-    """The latest steps, newest first; of one application, or from ``since_ms`` on.
+    """Return the latest actions, newest first; optionally of one application, or from ``since_ms`` on.
 
     Raises StoreEmptyError.
     """

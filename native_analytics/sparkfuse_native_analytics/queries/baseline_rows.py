@@ -1,4 +1,4 @@
-"""Baselines: what is known of each job's stages from their earlier runs."""
+"""Baselines: the training samples of each stage of each job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkfuse_native_analytics.queries.select import fetch, names
 
 @dataclass(frozen=True)
 class BaselineSample:
-    """One earlier run of the stage."""
+    """The sample of one earlier run."""
 
     run_key: str | None = None
     learned_ms: int | None = None
@@ -27,9 +27,9 @@ class BaselineSample:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The memory of one stage of one job, oldest run first; ``application`` for a fingerprint is the whole of the job.
+    """The samples of one stage of one job, oldest first; the fingerprint ``application`` is the whole application.
 
-    ``level_changed_ms`` is when three runs at another level were last taken for the usual.
+    ``level_changed_ms`` is when three runs at a new level last replaced the earlier ones.
     """
 
     job_key: str
@@ -51,7 +51,7 @@ LIMIT {{limit:UInt32}}
 
 
 def baselines(client: Client, limit: int = 1000, *, job_key: str | None = None) -> list[Baseline]:
-    """What is known, by job and stage.
+    """Return baselines, sorted by job and stage.
 
     Raises StoreEmptyError.
     """

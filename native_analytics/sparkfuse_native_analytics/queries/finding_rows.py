@@ -1,4 +1,4 @@
-"""Findings: what the rules say of a job, the latest word on each."""
+"""The latest version of each finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkfuse_native_analytics.queries.select import fetch, names
 
 @dataclass(frozen=True)
 class FindingRun:
-    """One run of the job in which the finding holds or just resolved."""
+    """One run of the job in which the finding fires or was resolved recently."""
 
     run_key: str | None = None
     app_id: str | None = None
@@ -32,7 +32,7 @@ class FindingRun:
 
 @dataclass(frozen=True)
 class Finding:
-    """The latest state of one finding; times in milliseconds since 1970."""
+    """The latest version of one finding; times are ms since the epoch."""
 
     finding_id: str
     rule: str | None
@@ -70,7 +70,7 @@ LIMIT {{limit:UInt32}}
 def findings(
     client: Client, limit: int = 50, *, state: str | None = None, job_key: str | None = None, app_id: str | None = None
 ) -> list[Finding]:
-    """The latest findings, newest first; only firing or resolved ones, of one job, or that name an application.
+    """Return the latest findings, newest first; optionally of one state, one job or one application.
 
     Raises StoreEmptyError.
     """

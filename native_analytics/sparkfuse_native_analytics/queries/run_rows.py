@@ -1,9 +1,10 @@
-"""Runs of jobs, and one run with its stages."""
+"""Runs of jobs, and one run with its queries and stages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from clickhouse_connect.driver.client import Client
 
@@ -15,7 +16,7 @@ RUNNING = "running"
 
 @dataclass(frozen=True)
 class Run:
-    """One application attempt: times in milliseconds (since 1970 where they end in ``start_ms`` or ``ended_ms``)."""
+    """One application attempt. Times are ms since the epoch, durations ms."""
 
     job_key: str
     run_key: str
@@ -42,7 +43,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage attempt as its latest row has it; the fields are columns of the view stage_live."""
+    """The latest row of one stage attempt, in columns of the view stage_live.
+
+    ``name`` is Spark's name, ``stage_name`` and ``stage_title`` are the display names; None if the store has none.
+    """
 
     stage_id: int
     stage_attempt: int
@@ -72,18 +76,64 @@ class Stage:
     lost_ms: int | None
     lost_share: float | None
     completeness: float | None
+    stage_name: str | None = None
+    stage_title: str | None = None
+    call_site: str | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query (SQL execution) of a run.
+
+    Its times and sums come from its latest live row. A run that is known only from its event log has no such rows:
+    then they come from the query's stages, and description, root_query_id and failure_reason are None.
+    """
+
+    query_id: int
+    root_query_id: int | None = None
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    call_site: str | None = None
+    status: str | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    elapsed_ms: int | None = None
+    failure_reason: str | None = None
+    sources: str | None = None
+    sink: str | None = None
+    stage_ids: tuple[int, ...] = ()
+    finished_tasks: int | None = None
+    running_tasks: int | None = None
+    work_bytes: int | None = None
+    disk_spilled_bytes: int | None = None
+    finished_cpu_ms: int | None = None
 
 
 @dataclass(frozen=True)
 class RunDetails:
-    """A run and its stage attempts in the order of their ids."""
+    """A run, its stage attempts by id, and its queries by id."""
 
     run: Run
     stages: list[Stage]
+    queries: list[Query] = field(default_factory=list)
 
 
-# Not selected from the store but resolved from what the application said of itself.
+@dataclass(frozen=True)
+class _Name:
+    kind: str
+    query_id: int | None
+    stage_id: int | None
+    name: str | None
+    title: str | None
+    sources: str | None
+    sink: str | None
+    call_site: str | None
+
+
+# Not columns of the store: they are resolved from the properties of the application.
 _IDENTITY = ("job_key", "run_key")
+_NAME_COLUMNS = ("stage_name", "stage_title", "call_site")
 _APPLICATIONS = f"""
 SELECT {", ".join(name for name in names(Run).split(", ") if name not in _IDENTITY)}, properties
 FROM applications
@@ -91,8 +141,8 @@ WHERE ({{app_id:String}} = '' OR app_id = {{app_id:String}}) AND app_start_ms >=
 ORDER BY app_start_ms DESC, app_id, app_attempt DESC
 LIMIT {{limit:UInt32}}
 """
-# An ended row is the better source; a running one counts only for a stage that has not ended.
-_PLACE = "app_id = {app_id:String} AND app_start_ms = {app_start_ms:Int64} AND app_attempt = {app_attempt:Int32}"
+_ATTEMPT = "app_id = {app_id:String} AND app_start_ms = {app_start_ms:Int64} AND app_attempt = {app_attempt:Int32}"
+_STAGE_COLUMNS = tuple(each.name for each in dataclasses.fields(Stage) if each.name not in _NAME_COLUMNS)
 
 
 def _live_stage_column(name: str) -> str:
@@ -102,41 +152,122 @@ def _live_stage_column(name: str) -> str:
     return f"{f'assumeNotNull({column})' if name in ('stage_id', 'stage_attempt') else column} AS {name}"
 
 
-# An ended row is the better source; a running one counts only for a stage that has not ended.
+# The row of an ended stage is complete; a live row counts only for a stage that has not ended.
 _STAGES = f"""
-SELECT {names(Stage)} FROM (
-    SELECT {names(Stage)}, row_seq, 1 AS ended FROM best_stages WHERE {_PLACE}
+SELECT {", ".join(_STAGE_COLUMNS)} FROM (
+    SELECT {", ".join(_STAGE_COLUMNS)}, row_seq, 1 AS ended FROM best_stages WHERE {_ATTEMPT}
     UNION ALL
-    SELECT {", ".join(map(_live_stage_column, names(Stage).split(", ")))}, row_seq, 0 AS ended FROM live
-    WHERE {_PLACE} AND row = 'stage'
+    SELECT {", ".join(map(_live_stage_column, _STAGE_COLUMNS))}, row_seq, 0 AS ended FROM live
+    WHERE {_ATTEMPT} AND row = 'stage'
 )
 ORDER BY ended DESC, row_seq DESC
 LIMIT 1 BY stage_id, stage_attempt
 """
+_QUERIES = f"""
+SELECT
+    assumeNotNull(query_query_id) AS query_id, query_root_query_id AS root_query_id, query_query_name AS name,
+    query_description AS description, query_call_site AS call_site, query_status AS status,
+    query_started_ms AS started_ms, query_ended_ms AS ended_ms, query_elapsed_ms AS elapsed_ms,
+    query_failure_reason AS failure_reason, query_sources AS sources, query_sink AS sink,
+    query_finished_tasks AS finished_tasks, query_running_tasks AS running_tasks,
+    ifNull(query_input_bytes, 0) + ifNull(query_shuffle_read_bytes, 0) AS work_bytes,
+    query_disk_spilled_bytes AS disk_spilled_bytes, query_finished_cpu_ms AS finished_cpu_ms
+FROM live WHERE {_ATTEMPT} AND row = 'query' AND query_query_id IS NOT NULL
+ORDER BY row_seq DESC
+LIMIT 1 BY query_id
+"""
+_NAMES = f"SELECT {names(_Name)} FROM names FINAL WHERE {_ATTEMPT}"
 
 
 def runs(client: Client, limit: int = 50, *, job_key: str | None = None, since_ms: int = 0) -> list[Run]:
-    """The latest runs, newest first; of one job, or that started at ``since_ms`` or later.
+    """Return the latest runs, newest first: of one job if ``job_key`` is given, started at ``since_ms`` or later.
 
     Raises StoreEmptyError.
     """
-    # A job is not a column: who an application is is resolved here, so the limit counts after the choice.
+    # The job key is not a column but resolved here, so the limit applies after the selection.
     most = limit if job_key is None else 100_000
     found = _select(client, app_id="", since_ms=since_ms, limit=most)
     return [each for each in found if job_key in (None, each.job_key)][:limit]
 
 
 def run(client: Client, app_id: str) -> RunDetails | None:
-    """The latest attempt of the application with its stages, or None when the store does not know it.
+    """Return the latest attempt of the application with its queries and stages; None if the store does not have it.
 
     Raises StoreEmptyError.
     """
     found = _select(client, app_id=app_id, since_ms=0, limit=1)
     if not found:
         return None
-    place = {"app_id": app_id, "app_start_ms": found[0].app_start_ms, "app_attempt": found[0].app_attempt}
-    stages = select(client, Stage, _STAGES, place)
-    return RunDetails(found[0], sorted(stages, key=lambda stage: (stage.stage_id, stage.stage_attempt)))
+    attempt = {"app_id": app_id, "app_start_ms": found[0].app_start_ms, "app_attempt": found[0].app_attempt}
+    known = select(client, _Name, _NAMES, attempt)
+    stages = _with_names(select(client, Stage, _STAGES, attempt), known)
+    return RunDetails(found[0], stages, _queries(select(client, Query, _QUERIES, attempt), stages, known))
+
+
+def _with_names(stages: Sequence[Stage], known: Sequence[_Name]) -> list[Stage]:
+    by_id = {each.stage_id: each for each in known if each.kind == "stage"}
+    found = []
+    for stage in sorted(stages, key=lambda stage: (stage.stage_id, stage.stage_attempt)):
+        name = by_id.get(stage.stage_id)
+        found.append(
+            dataclasses.replace(stage, stage_name=name.name, stage_title=name.title, call_site=name.call_site)
+            if name
+            else stage
+        )
+    return found
+
+
+def _queries(live: Sequence[Query], stages: Sequence[Stage], known: Sequence[_Name]) -> list[Query]:
+    """Merge live rows, names and stages into one entry per query."""
+    rows = {each.query_id: each for each in live}
+    by_id = {each.query_id: each for each in known if each.kind == "query" and each.query_id is not None}
+    of_stages: dict[int, list[Stage]] = {}
+    for stage in stages:
+        if stage.sql_execution_id is not None:
+            of_stages.setdefault(stage.sql_execution_id, []).append(stage)
+    found = []
+    for query_id in sorted({*rows, *by_id, *of_stages}):
+        query = rows.get(query_id) or _from_stages(query_id, of_stages.get(query_id, []))
+        stage_ids = tuple(sorted({stage.stage_id for stage in of_stages.get(query_id, [])}))
+        query = dataclasses.replace(query, stage_ids=stage_ids)
+        if name := by_id.get(query_id):
+            query = dataclasses.replace(
+                query,
+                name=name.name,
+                title=name.title,
+                sources=name.sources,
+                sink=name.sink,
+                call_site=query.call_site or name.call_site,
+            )
+        found.append(query)
+    return found
+
+
+def _from_stages(query_id: int, stages: Sequence[Stage]) -> Query:
+    """A query that is known only from its stages or its name."""
+    started = min((stage.submitted_ms for stage in stages if stage.submitted_ms is not None), default=None)
+    ended = max((stage.completed_ms for stage in stages if stage.completed_ms is not None), default=None)
+    last = {stage.stage_id: stage.status for stage in stages}  # sorted by attempt, so the last one remains
+    status = None
+    if last:
+        status = next((each for each in (RUNNING, "failed") if each in last.values()), "succeeded")
+    return Query(
+        query_id,
+        status=status,
+        started_ms=started,
+        ended_ms=None if status == RUNNING else ended,
+        elapsed_ms=None if started is None or ended is None else max(0, ended - started),
+        finished_tasks=_sum(stage.finished_tasks for stage in stages),
+        running_tasks=_sum(stage.running_tasks for stage in stages),
+        work_bytes=_sum(stage.work_bytes for stage in stages),
+        disk_spilled_bytes=_sum(stage.disk_spilled_bytes for stage in stages),
+        finished_cpu_ms=_sum(stage.finished_cpu_ms for stage in stages),
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None
 
 
 def _select(client: Client, *, app_id: str, since_ms: int, limit: int) -> list[Run]:
@@ -147,6 +278,6 @@ def _select(client: Client, *, app_id: str, since_ms: int, limit: int) -> list[R
 def _with_identity(row: dict[str, object]) -> Run:
     properties = row.pop("properties")
     assert isinstance(properties, Mapping)
-    place = (row["app_id"], row["app_attempt"], row["app_start_ms"])
-    identity = identify(properties, row["name"], *place, row["user_name"])  # type: ignore[arg-type]
+    attempt = (row["app_id"], row["app_attempt"], row["app_start_ms"])
+    identity = identify(properties, row["name"], *attempt, row["user_name"])  # type: ignore[arg-type]
     return Run(job_key=identity.job_key, run_key=identity.run_key, **row)  # type: ignore[arg-type]

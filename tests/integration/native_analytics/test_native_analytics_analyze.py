@@ -129,7 +129,13 @@ def normal(value: object) -> object:
     [
         pytest.param("slow_run", RUNS / "waits.zstd", HISTORY, id="a finding against history"),
         pytest.param("lost_executor", REAL / "lost-executor-4", [], id="executors and stages that failed"),
-        pytest.param("failed_query", REAL / "queries-35", [], id="SQL, and a job that failed"),
+        pytest.param("failed_query", REAL / "queries-35", [], id="SQL and a failed job"),
+        pytest.param(
+            "query_call_site",
+            ROOT / "tests" / "logs" / "detection" / "cross-join.zstd",
+            [],
+            id="call sites of the user",
+        ),
     ],
 )
 def test_the_examples_of_the_contract_are_what_is_printed(example: str, log: Path, history: list[str]):

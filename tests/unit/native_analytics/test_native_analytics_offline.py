@@ -47,15 +47,15 @@ def found(application, history=None) -> list[tuple[str, str]]:
     return [(each["rule"], each["severity"]) for each in analyze(application, RULES, history)["findings"]]
 
 
-def test_the_rows_have_the_columns_and_formulas_of_the_live_view(read):
-    """What StageRows.java computes at a stage's end, from the kernel's table; what only runs is NULL."""
+def test_stage_rows_match_the_live_view(read):
+    """The kernel's table gives the same columns as StageRows.java at the end of a stage; running columns are NULL."""
     tasks = [Task(1_000), Task(2_000), Task(3_000), Task(30_000, 90_000_000, disk_spilled_bytes=7), Task(9, reason="x")]
     application = read(Run([Stage(3, tasks, num_tasks=4)]))
     (row,) = application.stage_rows.to_pylist()
-    told = {name: value for name, value in row.items() if value is not None}
+    present = {name: value for name, value in row.items() if value is not None}
 
     assert list(row) == list(view_specs()["stage_live"].columns)
-    assert told == {
+    assert present == {
         "stage_id": 3, "stage_attempt": 0, "name": "save at orders.py:88", "num_tasks": 4, "status": "succeeded",
         "submitted_ms": START_MS + 1_000, "completed_ms": START_MS + 31_000, "elapsed_ms": 30_000, "job_id": 0,
         "finished_tasks": 5, "succeeded_tasks": 4, "failed_tasks": 1, "killed_tasks": 0, "speculative_tasks": 0,
@@ -73,7 +73,8 @@ def test_the_rows_have_the_columns_and_formulas_of_the_live_view(read):
         "slowest_task_executor_id": "1", "slowest_task_host": "node-1",
         "slowest_task_bytes_ratio": 90_000_001 / 1_000_001, "slowest_task_lost_ms": 27_500,
         "slowest_task_lost_share": 27_500 / 30_000, "fetch_failed_tasks": 0, "lost_tasks": 0, "resubmitted_tasks": 0,
-        "stage_fingerprint": row["stage_fingerprint"], "runs_python": False,
+        "stage_fingerprint": row["stage_fingerprint"], "runs_python": False, "stage_name": "save at orders.py:88",
+        "stage_title": "stage 3: save at orders.py:88; save",
     }  # fmt: skip
 
 
@@ -187,7 +188,7 @@ def test_a_bad_line_lowers_the_completeness_of_all(read):
 
 
 def test_skew_and_spill_are_found_with_their_numbers(read):
-    """The rules of the catalog hold offline as they do live."""
+    """The rules of the catalog match offline as they do live."""
     skewed = [*even(1_000, 15), Task(31_000, 90_000_000)]
     spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
     made = analyze(read(Run([Stage(0, skewed), Stage(1, spilled, after_ms=31_000)])), RULES)
@@ -195,7 +196,7 @@ def test_skew_and_spill_are_found_with_their_numbers(read):
 
     assert [skew["rule"], skew["severity"], skew["stage_id"]] == ["stage_skew", "warning", 0]
     assert skew["evidence"]["biggest_task_bytes"] == 90_000_000
-    assert "reads 85.8 MiB, 90 times the median, and takes 31.0 s" in skew["description"]
+    assert "reads 85.8 MiB, 90.0 times the median task, and takes 31.0 s" in skew["description"]
     assert [spill["rule"], spill["stage_id"], spill["completeness"]] == ["stage_spill", 1, 1.0]
     assert worst_severity(made) == "warning"
 
@@ -203,16 +204,16 @@ def test_skew_and_spill_are_found_with_their_numbers(read):
 HEALTHY = [nightly(day, wall_ms) for day, wall_ms in enumerate([60_000, 62_000, 58_000, 61_000, 59_000, 63_000])]
 
 
-def test_a_slow_run_is_found_against_its_history_and_only_then(read, learned):
-    """Stage and application took three times what they take, by CPU too; without history nothing is slow."""
+def test_slow_run_is_found_only_with_history(read, learned):
+    """A run that takes three times as long as earlier ones is a finding; without earlier runs it is not."""
     slow = nightly(9, 180_000)
 
     assert found(read(slow), learned(*HEALTHY)) == [("stage_slow", "warning"), ("application_slow", "warning")]
     assert found(read(slow)) == []
 
 
-def test_healthy_runs_raise_nothing(read, learned):
-    """As always, with a cold JVM, beside noisy neighbours (wall without CPU), with three times the rows."""
+def test_healthy_runs_have_no_findings(read, learned):
+    """A usual run, a cold JVM, a busy host (wall time without CPU) and three times the rows have no finding."""
     known = learned(*HEALTHY)
     cold = Run([Stage(3, [Task(66_000), *even(58_000, 7)])], start_ms=HEALTHY[-1].start_ms * 2 - START_MS)
     noisy = Run([Stage(3, even(150_000, cpu_ms=60_000))], start_ms=cold.start_ms)
@@ -221,42 +222,42 @@ def test_healthy_runs_raise_nothing(read, learned):
     assert [found(read(run), known) for run in (HEALTHY[0], cold, noisy, grown)] == [[], [], [], []]
 
 
-# What the runs of a source that reports nothing take.
+# Durations of runs whose source reports no bytes.
 COUNTED_MS = (60_000, 62_000, 58_000, 61_000, 59_000)
 
 
-def test_a_source_that_reports_nothing_is_judged_by_the_rows_of_its_operators(read, learned):
-    """Three times the rows may take three times as long; as many rows may not, and the finding says what it counted."""
+def test_operator_rows_measure_work_of_silent_sources(read, learned):
+    """Without bytes read, operator rows measure the work, and the finding names this measure."""
     known = learned(*(counted(day, wall_ms, 10**9) for day, wall_ms in enumerate(COUNTED_MS)))
     grown, slow = read(counted(9, 180_000, 3 * 10**9)), read(counted(9, 180_000, 10**9))
 
     assert found(grown, known) == []
     assert found(slow, known) == [("stage_slow", "warning"), ("application_slow", "warning")]
     assert all(
-        "measured by the rows of its SQL operators" in each["description"]
+        "for this number of rows" in each["description"]
         for each in analyze(slow, RULES, known)["findings"]
     )
 
 
-def test_history_has_the_rows_of_operators(read):
-    """What a backfill puts into the store, of the application and of its stage."""
+def test_history_rows_contain_operator_rows(read):
+    """A backfill stores operator rows of the application and of its stages."""
     application, stage = history_rows(read(counted(0, 60_000, 10**9)), "test", "team")
 
     assert (application.application.operator_rows, stage.stage.operator_rows_max) == (10**9, 10**9)
 
 
-def test_without_any_measure_of_work_the_bar_is_higher_and_the_finding_says_so(read, learned):
-    """Twice as slow is nothing then; seven times is."""
+def test_unknown_work_raises_the_threshold(read, learned):
+    """If the work is unknown, twice as slow is normal and seven times as slow is a finding."""
     known = learned(*(counted(day, wall_ms, None) for day, wall_ms in enumerate(COUNTED_MS)))
     findings = analyze(read(counted(9, 420_000, None)), RULES, known)["findings"]
 
     assert found(read(counted(9, 150_000, None)), known) == []
     assert [each["rule"] for each in findings] == ["stage_slow", "application_slow"]
-    assert all("Its work cannot be measured" in each["description"] for each in findings)
+    assert all("(input size unknown)" in each["description"] for each in findings)
 
 
-def test_a_run_is_judged_by_what_was_known_before_it_started(read, learned):
-    """Neither by itself nor by later runs, whatever lies in the folder of history."""
+def test_baseline_uses_runs_that_ended_before_the_start(read, learned):
+    """Neither the run itself nor later runs count, even if their logs are in the history folder."""
     slow = nightly(3, 180_000)
     known = learned(*HEALTHY[:3], slow, *HEALTHY[4:])
 
@@ -305,8 +306,8 @@ def test_incomplete_evidence_pages_nobody(read, learned):
     ]  # fmt: skip
 
 
-def test_what_cannot_be_decided_says_so(read):
-    """Rules whose evidence is live only are neither a finding nor a clean bill."""
+def test_undecidable_rules_have_a_reason(read):
+    """Rules that need a running job are listed with the columns that are missing."""
     undecided = {each["rule"]: each["reason"] for each in analyze(read(nightly(0, 1_000)), RULES)["not_decidable"]}
 
     assert undecided["task_stuck"] == "needs columns that exist only while a job runs: stalled_ms, activity"
@@ -347,8 +348,8 @@ def test_absurd_numbers_stop_nothing(tmp_path, number):
     assert len(rows) == (3 if application.started_ms is not None else 0)
 
 
-def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
-    """One that is no event log does not hide the others."""
+def test_logs_are_read_in_order_with_errors(tmp_path):
+    """A file that is not an event log becomes an error in its place."""
     for day in range(9):
         nightly(day, 1_000).write(tmp_path / f"log-{day}")
     (tmp_path / "log-4").write_text("not an event\n")
@@ -359,9 +360,9 @@ def test_many_logs_come_in_their_order_and_a_bad_one_is_told(tmp_path):
     assert str(read[4]).startswith(f"{tmp_path}/log-4: it is no event log of Spark")
 
 
-def test_many_are_judged_as_each_alone(read, monkeypatch):
-    """What is asked in one statement is answered for each application by itself, whatever stands beside it."""
-    monkeypatch.setattr(analysis, "MOST_AT_ONCE", 3)
+def test_batch_gives_the_same_analyses_as_one_by_one(read, monkeypatch):
+    """Applications evaluated in one statement do not influence each other."""
+    monkeypatch.setattr(analysis, "MAX_BATCH", 3)
     skewed = Run([Stage(0, [*even(1_000, 15), Task(31_000, 90_000_000)])])
     runs = [nightly(0, 1_000), skewed, Run([]), skewed, nightly(1, 1_000), Run([]), skewed]
     applications = [read(run, f"log-{place}") for place, run in enumerate(runs)]
@@ -371,8 +372,8 @@ def test_many_are_judged_as_each_alone(read, monkeypatch):
     assert [len(made["findings"]) for made in together] == [0, 1, 0, 1, 0, 0, 1]
 
 
-def test_the_tasks_of_some_stages_are_read_when_they_are_asked_for(read):
-    """A second pass gives the rows of the asked stage attempts and no others."""
+def test_tasks_of_requested_stages_are_read(read):
+    """A second pass returns the task rows of the requested stage attempts only."""
     application = read(Run([Stage(0, even(10, 4)), Stage(1, even(20, 3))]))
 
     assert read_tasks(application, [(1, 0)])["stage_id"].to_pylist() == [1, 1, 1]

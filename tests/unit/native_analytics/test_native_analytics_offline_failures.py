@@ -73,7 +73,7 @@ def test_a_block_that_could_not_be_fetched_names_who_held_it(read):
     (found,) = [each for each in made["findings"] if each["rule"] == "fetch_failed"]
 
     assert found["executor_id"] == "7"
-    assert "executor 7 (node-7)" in found["description"]
+    assert "executor 7 on node-7" in found["description"]
 
 
 def test_one_failed_attempt_of_many_is_nothing_to_tell(read):
@@ -189,7 +189,7 @@ def test_a_query_that_fails_though_no_job_of_it_does_is_found(read, cancelled):
         0, "query_failed", 90_000, "broadcast_timeout",
     )  # fmt: skip
     assert (found["rule"], found["severity"]) == ("job_failed", "warning")
-    assert found["description"].startswith("The query behind job 0 (save orders) failed after 1 min 30 s")
+    assert found["description"].startswith("The query of job 0 (save orders) failed after 1 min 30 s")
 
 
 def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it(read):
@@ -206,38 +206,38 @@ def test_a_query_that_ended_well_or_was_cancelled_is_nothing_to_tell(read, failu
     assert job_rows(read(Run([Stage(4, even(10))], query=5, more=query(5, failure)))) == []
 
 
-def test_a_query_that_fails_before_any_job_is_nothing_to_tell(read):
-    """Programs ask for tables that may not be there, and go on."""
+def test_query_that_fails_before_its_first_job_has_no_row(read):
+    """Programs probe for tables that may not exist, and continue."""
     assert job_rows(read(Run([Stage(4, even(10))], query=4, more=query(5, TOO_LONG)))) == []
 
 
-def test_a_job_that_its_user_calls_nothing_is_called_as_its_last_stage(read):
-    """As on Spark's own pages."""
-    stages = [Stage(4, even(10), name="read"), Stage(5, even(10), name="write")]
+def test_job_without_description_is_named_by_its_last_stage(read):
+    """A job without a description gets the display name of its last stage."""
+    stages = [Stage(4, even(10), name="read at etl.py:3"), Stage(5, even(10), name="write at etl.py:9")]
     (row,) = job_rows(read(Run(stages, failed=True)))
 
-    assert row["description"] == "write"
+    assert row["description"] == "write at etl.py:9"
 
 
-def test_an_executor_whose_loss_ends_the_application_is_a_loss(read):
-    """Within the last second clocks may differ; what nobody dies of because the application ends is told."""
+def test_executor_lost_with_the_application_is_a_loss(read):
+    """In the last second clocks may differ; an executor that was killed then is still a loss."""
     last = [Executor("7", 30_900, KILLED), Executor("8", 30_900, "Command exited with code 143")]
     application = read(Run([Stage(0, even(30_000, 4))], executors=last))  # it ends at 31,500
 
     assert [row["executor_id"] for row in loss_rows(application)] == ["7"]
 
 
-def test_a_straggler_is_found_at_its_host(read):
-    """Same bytes, ten times the time: not the data."""
+def test_straggler_names_its_host(read):
+    """A task with the same bytes and ten times the duration is a straggler, not skew."""
     tasks = [*even(5_000, 7), Task(60_000, executor="3")]
     (found,) = analyze(read(Run([Stage(4, tasks)])), RULES)["findings"]
 
     assert found["rule"] == "task_straggler"
-    assert "on executor 3 (node-3)" in found["description"]
+    assert "executor 3" in found["description"]
 
 
-def test_an_exploding_join_is_found_by_its_operator(read):
-    """What the operator made and a filter threw away again is in no byte that the stage wrote."""
+def test_exploding_join_is_found_by_operator_rows(read):
+    """Rows that a join produces and a filter drops are not in the bytes written, but in the operator rows."""
     stages = [Stage(4, even(5_000, 8), output_rows=20_000_000)]
 
     assert [each["rule"] for each in analyze(read(Run(stages)), RULES)["findings"]] == ["output_explosion"]

@@ -1,0 +1,85 @@
+"""Display names of the queries and stages of one application, by the same functions as in the detect job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from sparkfuse_rules.knowledge.query_plan import QueryPlan
+from sparkfuse_rules.knowledge.stage_names import QueryName, StageName, name_query, name_stage
+
+
+@dataclass(frozen=True)
+class DisplayNames:
+    """Names by SQL execution id and by stage id; ``queries_of_stages`` maps a stage to its SQL execution."""
+
+    queries: Mapping[int, QueryName] = field(default_factory=dict)
+    stages: Mapping[int, StageName] = field(default_factory=dict)
+    queries_of_stages: Mapping[int, int] = field(default_factory=dict)
+
+    def stage_name(self, stage_id: int | None) -> str | None:
+        """Return the short name of a stage; None if the log does not have the stage."""
+        name = self.stages.get(stage_id) if stage_id is not None else None
+        return name.name if name else None
+
+    def query_of(self, stage_id: int | None) -> int | None:
+        """Return the SQL execution of a stage; None if it belongs to none."""
+        return self.queries_of_stages.get(stage_id) if stage_id is not None else None
+
+
+def display_names(tables: Mapping[str, Any]) -> DisplayNames:
+    """Name the queries and stages of an application from the kernel's tables."""
+    plans = _plans(tables["plan_nodes"])
+    stages: dict[int, StageName] = {}
+    queries_of_stages: dict[int, int] = {}
+    for row in _rows(tables["stages"], "stage_id", "name", "scope_names", "sql_execution_id", "call_site"):
+        stage_id, query_id = row["stage_id"], row["sql_execution_id"]
+        if query_id is not None:
+            queries_of_stages[stage_id] = query_id
+        if stage_id not in stages or not stages[stage_id].name:
+            stages[stage_id] = name_stage(
+                stage_id,
+                query_id=query_id,
+                scope_names=row["scope_names"] or (),
+                plans=plans.get(query_id, ()) if query_id is not None else (),
+                call_site=row["call_site"],
+                spark_name=row["name"],
+            )
+    executions = {row["sql_execution_id"]: row for row in tables["sql_executions"].to_pylist()}
+    queries = {}
+    # A truncated log can have stages of a query whose start is lost.
+    for query_id in {*executions, *queries_of_stages.values()}:
+        row = executions.get(query_id, {})
+        queries[query_id] = name_query(
+            query_id,
+            description=row.get("description"),
+            call_site=row.get("call_site"),
+            plans=plans.get(query_id, ()),
+        )
+    return DisplayNames(queries, stages, queries_of_stages)
+
+
+def _plans(plan_nodes: Any) -> dict[int, list[QueryPlan]]:
+    """Return the versions of each query's plan, oldest first."""
+    plans: dict[int, list[QueryPlan]] = {}
+    rows = _rows(plan_nodes, "sql_execution_id", "plan_version", "parent", "name", "detail")
+    # The nodes of one plan are adjacent and sorted by their number.
+    for (query_id, _), nodes in groupby(rows, lambda row: (row["sql_execution_id"], row["plan_version"])):
+        plan = list(nodes)
+        plans.setdefault(query_id, []).append(
+            QueryPlan(
+                tuple(row["name"] or "" for row in plan),
+                tuple(row["parent"] for row in plan),
+                tuple(row["detail"] or "" for row in plan),
+            )
+        )
+    return plans
+
+
+def _rows(table: Any, *names: str) -> list[dict[str, Any]]:
+    """Return some columns as mappings; a column that the table lacks is None."""
+    present = [name for name in names if name in table.schema.names]
+    absent = dict.fromkeys(name for name in names if name not in present)
+    return [{**absent, **row} for row in table.select(present).to_pylist()]

@@ -1,0 +1,88 @@
+"""The queries (SQL executions) of an application, with sums over their stage attempts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sparkfuse_native_analytics.offline.analysis_types import AnalysedQuery
+from sparkfuse_native_analytics.offline.application import Application
+from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
+
+_SUMS = (
+    "tasks", "run_ms", "input_bytes", "output_bytes", "shuffle_read_bytes", "shuffle_write_bytes",
+    "disk_spilled_bytes",
+)  # fmt: skip
+
+
+def queries(application: Application) -> list[AnalysedQuery]:
+    """Return the queries of an application by id."""
+    stages: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    columns = ["stage_id", "status", "sql_execution_id", *_SUMS]
+    for row in application.tables["stages"].select(columns).to_pylist():
+        if row["sql_execution_id"] is not None:
+            stages[row["sql_execution_id"]].append(row)
+    jobs: defaultdict[int, list[int]] = defaultdict(list)
+    for row in application.tables["jobs"].select(["job_id", "sql_execution_id"]).to_pylist():
+        if row["sql_execution_id"] is not None:
+            jobs[row["sql_execution_id"]].append(row["job_id"])
+    executions = {row["sql_execution_id"]: row for row in application.tables["sql_executions"].to_pylist()}
+    # A truncated log can have stages of a query whose start is lost.
+    ids = sorted({*executions, *stages})
+    return [_query(application, each, executions.get(each, {}), stages[each], jobs[each]) for each in ids]
+
+
+def status_of(execution: Mapping[str, Any]) -> str:
+    """Return running, succeeded or failed for a row of the kernel's table sql_executions."""
+    if execution.get("failure_reason"):
+        return "failed"
+    return "running" if execution.get("ended_ms") is None else "succeeded"
+
+
+def elapsed_ms(execution: Mapping[str, Any], until_ms: int | None) -> int | None:
+    """Return the duration of a query in ms, up to ``until_ms`` if it has no end; None without a start."""
+    started, ended = execution.get("started_ms"), execution.get("ended_ms")
+    end = until_ms if ended is None else ended
+    return None if started is None or end is None else clamp_int64(max(0, end - started))
+
+
+def _query(
+    application: Application,
+    query_id: int,
+    execution: Mapping[str, Any],
+    stages: list[Mapping[str, Any]],
+    job_ids: list[int],
+) -> AnalysedQuery:
+    names = application.names.queries[query_id]
+    sums = dict(_sums(stages))
+    return {
+        "query_id": query_id,
+        "root_query_id": execution.get("root_execution_id"),
+        "name": names.name,
+        "title": names.title,
+        "description": execution.get("description"),
+        "call_site": execution.get("call_site"),
+        "status": status_of(execution),
+        "started_ms": execution.get("started_ms"),
+        "ended_ms": execution.get("ended_ms"),
+        "elapsed_ms": elapsed_ms(execution, application.until_ms),
+        "failure_reason": execution.get("failure_reason") or None,
+        "sources": names.sources or None,
+        "sink": names.sink or None,
+        "job_ids": sorted(job_ids),
+        "stage_ids": sorted({row["stage_id"] for row in stages}),
+        "failed_stages": sum(row["status"] == "failed" for row in stages),
+        "tasks": sums["tasks"],
+        "run_ms": sums["run_ms"],
+        "input_bytes": sums["input_bytes"],
+        "output_bytes": sums["output_bytes"],
+        "shuffle_read_bytes": sums["shuffle_read_bytes"],
+        "shuffle_write_bytes": sums["shuffle_write_bytes"],
+        "disk_spilled_bytes": sums["disk_spilled_bytes"],
+    }
+
+
+def _sums(stages: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    for name in _SUMS:
+        yield name, clamp_int64(sum(row[name] or 0 for row in stages))
