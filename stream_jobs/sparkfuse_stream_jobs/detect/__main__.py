@@ -38,7 +38,7 @@ def submit(options: Options, settings: Settings) -> Iterator[Any]:
     not available.
     """
     catalog = _catalog(options, settings)
-    check_topics(settings, ["live", "findings", "baselines"])
+    check_topics(settings, ["live", "findings", "baselines", "names"])
     serve_metrics(settings)
     result = build(settings, catalog, options).execute()
     LOG.info("detect evaluates %d rules: %s", len(catalog), ", ".join(catalog))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_rules.knowledge.baseline import Expectation, Fit, Sample, fit, learn, level_changed
 from sparkfuse_rules.knowledge.projection import RUNNING, share_of_whole
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
@@ -65,8 +66,8 @@ class JobBaselines:
         return fit([sample_of(each) for each in baseline.samples], app_start_ms) if baseline else None
 
 
-def job_of(message: LiveRow | Baseline) -> tuple[str, str, str]:
-    """Return cluster, tenant and job of the row or baseline; missing ones are the default cluster and tenant."""
+def job_of(message: LiveRow | Baseline | DisplayName) -> tuple[str, str, str]:
+    """Return cluster, tenant and job of the message; absent ones are the default cluster and tenant."""
     return message.cluster or DEFAULT, message.tenant or DEFAULT, message.job_key
 
 

@@ -19,6 +19,8 @@ from sparkfuse_rules.knowledge.failures import (
     ended_on_purpose,
 )
 from sparkfuse_rules.knowledge.first_cause import first_cause
+from sparkfuse_stream_jobs.detect.display_names import query_description, stage_name
+from sparkfuse_stream_jobs.detect.queries import MAX_TEXT, put_query, query_of
 from sparkfuse_stream_jobs.detect.state.run_state import (
     JobState,
     QueryState,
@@ -26,13 +28,12 @@ from sparkfuse_stream_jobs.detect.state.run_state import (
     StageState,
     add_count,
     application_of,
+    started_stage,
 )
 
 JOB_LIVE = "job_live"
-# Limits of one application: jobs and queries that are stored at once, and stages of a job among which the one that
-# failed first is searched.
-MAX_JOBS, MAX_QUERIES, MAX_STAGES_OF_JOB = 10_000, 10_000, 1_000
-MAX_TEXT = 4_096
+# Limits of one application: jobs that are stored at once, and stages of a job that are searched for the first failure.
+MAX_JOBS, MAX_STAGES_OF_JOB = 10_000, 1_000
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
@@ -57,34 +58,6 @@ def add_job(row: LiveRow, state: RunState) -> None:
     if query_id is not None:
         # Within a window the starts of jobs come before the starts of their queries.
         put_query(query_id, replace(query_of(query_id, state) or QueryState(), last_job_id=started.job_id), state)
-
-
-def add_query(row: LiveRow, state: RunState) -> None:
-    """Store a SQL execution that started."""
-    started = row.sql_started
-    query = replace(
-        query_of(started.sql_execution_id, state) or QueryState(),
-        nodes=tuple(started.plan_nodes),
-        description=started.description[:MAX_TEXT],
-        started_ms=started.started_ms if started.HasField("started_ms") else None,
-        root_id=started.root_execution_id if started.HasField("root_execution_id") else None,
-    )
-    put_query(started.sql_execution_id, query, state)
-
-
-def put_query(query_id: int, query: QueryState, state: RunState) -> None:
-    """Store a query, unless it is new and ``MAX_QUERIES`` are stored."""
-    application = application_of(state)
-    if query_of(query_id, state) is None:
-        if application.plans >= MAX_QUERIES:
-            return
-        state.application.update(replace(application, plans=application.plans + 1))
-    state.queries.put(str(query_id), query)
-
-
-def query_of(query_id: int | None, state: RunState) -> QueryState | None:
-    """Return the query, if it is stored."""
-    return None if query_id is None else state.queries.get(str(query_id))
 
 
 def job_end_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
@@ -159,8 +132,8 @@ def _failed_query(row: LiveRow, query_id: int, query: QueryState, state: RunStat
     job = query_row.job
     job.job_id, job.status, job.failure_reason = query.last_job_id, QUERY_FAILED, query.failure_reason
     _fill_failure(job, as_harmful(failure), query.failure_reason)
-    if query.description:
-        job.description = query.description
+    if description := query_description(query.description, query_id, state):
+        job.description = description
     if query.started_ms is not None and query.ended_ms is not None:
         job.elapsed_ms = max(0, query.ended_ms - query.started_ms)
     yield query_row
@@ -189,7 +162,7 @@ def _fill_job(job_row: LiveRow, ended: JobEnded, job: JobState, state: RunState)
     _fill_failure(columns, as_harmful(failure) if columns.status == FAILED else failure, reason)
     if reason:
         columns.failure_reason = reason
-    if description := job.description or _last_stage_name(job, state):
+    if description := query_description(job.description, job.sql_execution_id, state) or _last_stage_name(job, state):
         columns.description = description
     if job.submitted_ms is not None and ended.HasField("completed_ms"):
         columns.elapsed_ms = max(0, ended.completed_ms - job.submitted_ms)
@@ -198,9 +171,9 @@ def _fill_job(job_row: LiveRow, ended: JobEnded, job: JobState, state: RunState)
 
 
 def _last_stage_name(job: JobState, state: RunState) -> str:
-    """Return the name of the job's last started stage, which Spark's own UI shows as the job's description."""
-    stages = (state.stages.get(str(stage_id)) for stage_id in sorted(job.stage_ids, reverse=True))
-    return next((stage.name for stage in stages if stage and stage.name), "")
+    """Return the name of the job's last started stage, for a job that has neither a description nor a query."""
+    started = (each for each in sorted(job.stage_ids, reverse=True) if started_stage(each, state))
+    return next((stage_name(stage_id, state) for stage_id in started), "")
 
 
 def _first_failed(job: JobState, state: RunState) -> tuple[int, StageState] | None:

@@ -16,6 +16,7 @@ from sparkfuse_rules.describe import placeholders, render
 from sparkfuse_rules.owners import Owners
 from sparkfuse_rules.rule import Rule
 from sparkfuse_rules.runbooks import rule_runbook_url
+from sparkfuse_stream_jobs.detect.display_names import query_id_of
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.subjects import scope
 
@@ -96,10 +97,21 @@ def _run(
         started_ms=started_ms,
         evidence={name: evidence_text(values[name]) for name in mentioned if name in values},
     )
+    _fill_names(run, values)
     for name in _LOCATION:
         if name in values and name not in _NOT_LOCATION.get(row.view, ()):
             setattr(run, name, values[name])
     return run
+
+
+def _fill_names(run: FindingRun, values: Mapping[str, Any]) -> None:
+    """Add the name of the stage, and the query, with which the names of stages and of failed queries begin."""
+    stage_name = values.get("stage_name", "")
+    query_id = values.get("sql_execution_id", query_id_of(stage_name or values.get("description", "")))
+    if stage_name:
+        run.stage_name = stage_name
+    if query_id is not None:
+        run.query_id = query_id
 
 
 def evidence_text(value: object) -> str:

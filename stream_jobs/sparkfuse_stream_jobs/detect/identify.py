@@ -11,12 +11,21 @@ from dataclasses import dataclass, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_rules.knowledge.deadline import SETTING, DeadlineError, deadline_ms
 from sparkfuse_rules.knowledge.identity import identify
-from sparkfuse_stream_jobs.detect import failure_rows, forecast, loss_rows, run_samples, stage_identity
+from sparkfuse_stream_jobs.detect import (
+    display_names,
+    failure_rows,
+    forecast,
+    loss_rows,
+    queries,
+    run_samples,
+    stage_identity,
+)
 from sparkfuse_stream_jobs.detect.host_observations import HostReport, host_reports
 from sparkfuse_stream_jobs.detect.stage_identity import fingerprint
-from sparkfuse_stream_jobs.detect.state.run_state import ApplicationState, RunState, application_of, started_stage
+from sparkfuse_stream_jobs.detect.state.run_state import ApplicationState, RunState, application_of
 
 # Values that were written once expire unless they are rewritten: those of a row's stage at every so many rows, which
 # come every few seconds, and those of jobs and executors once a day.
@@ -31,7 +40,7 @@ class InvalidSetting:
     text: str
 
 
-Output = LiveRow | Baseline | HostReport | InvalidSetting
+Output = LiveRow | Baseline | DisplayName | HostReport | InvalidSetting
 
 
 def is_replayed(row: LiveRow, state: RunState) -> bool:
@@ -48,8 +57,8 @@ def is_replayed(row: LiveRow, state: RunState) -> bool:
 def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     """Return the row with job, run and stage filled in, followed by everything that results from it.
 
-    That is the row of a failed job or query or of a lost executor, host reports, and after the end of a successful run
-    its training samples. A row that was processed before returns nothing.
+    That is the row of a failed job or query or of a lost executor, host reports, new names of queries and stages, and
+    after the end of a successful run its training samples. A row that was processed before returns nothing.
     """
     if is_replayed(row, state):
         return
@@ -57,7 +66,7 @@ def step(row: LiveRow, state: RunState) -> Iterator[Output]:
     if row.row_seq % REFRESH_EVERY_ROWS == 0:
         _refresh(row, state)
     _store(row, state)
-    _identify(row, state)
+    yield from _identify(row, state)
     if row.HasField("application_ended"):
         # Before the end itself, which resolves the findings of the run.
         yield from failure_rows.unreported_query_rows(row, state)
@@ -118,7 +127,9 @@ def _store(row: LiveRow, state: RunState) -> None:
     if kind == "stage_started":
         stage_identity.add_stage(row.stage_started, state)
     elif kind == "sql_started":
-        failure_rows.add_query(row, state)
+        queries.add_query(row.sql_started, state)
+    elif kind == "sql_plan":
+        queries.add_plan(row.sql_plan, state)
     elif kind == "stage_ended":
         stage_identity.end_stage(row.stage_ended, state)
     elif kind == "job_started":
@@ -135,8 +146,8 @@ def _store_application_end(ended_ms: int, state: RunState) -> None:
         state.application.update(replace(application, ended_ms=ended_ms))
 
 
-def _identify(row: LiveRow, state: RunState) -> None:
-    """Fill in the columns that the windows job cannot know."""
+def _identify(row: LiveRow, state: RunState) -> Iterator[DisplayName]:
+    """Fill in the columns that the windows job cannot know, and return the names that are new."""
     application = application_of(state)
     row.job_key, row.run_key = application.job_key, application.run_key
     for tag in ("owner", "team"):
@@ -145,6 +156,7 @@ def _identify(row: LiveRow, state: RunState) -> None:
     kind = row.WhichOneof("row")
     if kind == "stage":
         row.stage.stage_fingerprint = fingerprint(row.stage.stage_id, row.stage.name, state)
+        yield from display_names.fill_stage(row, state)
         stage_identity.fill_runs_python(row.stage, state)
         forecast.project_stage(row, state)
     elif kind == "task":
@@ -154,11 +166,17 @@ def _identify(row: LiveRow, state: RunState) -> None:
         failure_rows.classify_failure_row(row)
     elif kind == "application":
         forecast.fill_progress(row, state)
+    elif kind == "query":
+        yield from display_names.fill_query(row, state)
+    elif kind == "sql_plan":
+        yield from display_names.name_query(row, row.sql_plan.sql_execution_id, state)
+    elif kind == "sql_ended":
+        yield from display_names.name_stages_of_query(row, row.sql_ended.sql_execution_id, state)
+        queries.end_query(row.sql_ended.sql_execution_id, state)
 
 
 def _stage_of(stage_id: int, state: RunState) -> tuple[str, str]:
-    stage = started_stage(stage_id, state)
-    return fingerprint(stage_id, "", state), stage.name if stage else f"stage {stage_id}"
+    return fingerprint(stage_id, "", state), display_names.stage_name(stage_id, state)
 
 
 def _derived_rows(row: LiveRow, state: RunState) -> Iterator[LiveRow]:
@@ -192,9 +210,20 @@ def _clear(row: LiveRow, state: RunState) -> None:
     """Clear the state of an application that ended, except its identity."""
     ended_ms = row.application_ended.ended_ms or row.window_end_ms
     state.application.update(
-        replace(application_of(state), ended=True, ended_ms=ended_ms, stages=0, plans=0, jobs=0, executors=0, cores=0)
+        replace(
+            application_of(state),
+            ended=True,
+            ended_ms=ended_ms,
+            stages=0,
+            plans=0,
+            jobs=0,
+            executors=0,
+            cores=0,
+            stored_plans=0,
+            ended_queries=(),
+        )
     )
-    for values in (state.stages, state.queries, state.samples, state.jobs, state.executors):
+    for values in (state.stages, state.queries, state.sql_plans, state.samples, state.jobs, state.executors):
         values.clear()
     for value in (state.losses, state.progress):
         value.clear()

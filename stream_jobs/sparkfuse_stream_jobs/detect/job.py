@@ -51,7 +51,7 @@ CREATE TABLE live_by_window (
 """
 # Python encodes keys and values from the contract's messages; SQL passes them on unchanged.
 _RECORDS = """
-CREATE TABLE {table} (`record_key` STRING, `record_value` STRING) WITH (
+CREATE TABLE {table} (`record_key` STRING, `record_value` {value_type}) WITH (
   'connector' = 'kafka',
   'topic' = '{topic}',
   'properties.bootstrap.servers' = '{bootstrap}',
@@ -101,6 +101,8 @@ def build(settings: Settings, catalog: Catalog, options: Options) -> StatementSe
     statements.add_insert_sql(_insert(tables, settings, "findings", f"SELECT record_key, record_value FROM {findings}"))
     of_baselines = f"SELECT record_key, record_value FROM {rows} WHERE record_kind = 'baseline'"
     statements.add_insert_sql(_insert(tables, settings, "baselines", of_baselines))
+    of_names = f"SELECT record_key, payload FROM {rows} WHERE record_kind = 'name'"
+    statements.add_insert_sql(_insert(tables, settings, "names", of_names, "BYTES"))
     return statements
 
 
@@ -117,16 +119,17 @@ def _define(tables: StreamTableEnvironment, settings: Settings) -> None:
 
 
 def _rows_with_expectations(tables: StreamTableEnvironment, settings: Settings, catalog: Catalog) -> str:
-    """Return the view of rows with their identity and expectations, and of baselines to be published."""
+    """Return the view of rows with their identity and expectations, and of baselines and names to be published."""
     from pyflink.common import Types
 
     from sparkfuse_stream_jobs.detect.operators import AcrossRuns, Identify
 
     text, content = Types.STRING(), _bytes()
+    views = frozenset(rule.view for rule in catalog.values())
     # Flink 2.3 cannot validate a view that was created by SQL text and uses a process function.
     tables.create_temporary_view("decoded_rows", tables.sql_query(decoded_sql(catalog, settings.window_ms)))
     stream = _batched(tables, tables.sql_query(filtered_sql("decoded_rows")), "gather")
-    stream = stream.process(Identify(), Types.ROW([text, content])).name("identify").uid("identify-together")
+    stream = stream.process(Identify(views), Types.ROW([text, content])).name("identify").uid("identify-together")
     fields = {"record_kind": text, "record_key": text, "record_value": text, "payload": content}
     stream = _keyed(stream, content).process(AcrossRuns(settings), Types.ROW_NAMED(list(fields), list(fields.values())))
     return _view(tables, stream.name("baselines").uid("across-runs"), "expected_rows")
@@ -174,10 +177,14 @@ def _keyed(stream: DataStream, row: Any) -> KeyedStream:
     return KeyedStream(stream._j_data_stream.keyBy(selector, key), row, stream)  # noqa: SLF001
 
 
-def _insert(tables: StreamTableEnvironment, settings: Settings, topic: str, query: str) -> str:
+def _insert(
+    tables: StreamTableEnvironment, settings: Settings, topic: str, query: str, value_type: str = "STRING"
+) -> str:
+    """Create the table of a topic, and return the statement that writes the keys and values of ``query`` to it."""
     table = f"{topic}_records"
     full_name = topic_name(topic, settings.topic_prefix)
-    tables.execute_sql(_RECORDS.format(table=table, topic=full_name, bootstrap=settings.kafka_bootstrap))
+    values = {"table": table, "topic": full_name, "bootstrap": settings.kafka_bootstrap, "value_type": value_type}
+    tables.execute_sql(fill(_RECORDS, values))
     return f"INSERT INTO {table} {query}"
 
 

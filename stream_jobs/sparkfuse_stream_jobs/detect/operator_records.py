@@ -15,8 +15,8 @@ from sparkfuse_stream_jobs.detect.host_observations import HostReport
 from sparkfuse_stream_jobs.detect.state.codec import Codec, unpickle
 
 # The first byte of each content between Identify and AcrossRuns: a row that gets expectations, a row that is passed
-# on unchanged, a baseline with one sample, a host report.
-ROW, PASSED, BASELINE, HOSTS = b"r", b"p", b"b", b"h"
+# on unchanged, a baseline with one sample, a host report, a display name.
+ROW, PASSED, BASELINE, HOSTS, NAME = b"r", b"p", b"b", b"h", b"n"
 _LENGTH = struct.Struct(">I")
 
 

@@ -18,6 +18,7 @@ from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import record_key, to_json
 from sparkfuse_rules.catalog import Catalog
@@ -35,12 +36,14 @@ from sparkfuse_stream_jobs.detect.metrics import detect_metrics
 from sparkfuse_stream_jobs.detect.operator_records import (
     BASELINE,
     HOSTS,
+    NAME,
     PASSED,
     ROW,
     host_report_codec,
     join_records,
     split_record,
 )
+from sparkfuse_stream_jobs.detect.queries import plan_codec
 from sparkfuse_stream_jobs.detect.rule_evaluation import RuleEvaluation
 from sparkfuse_stream_jobs.detect.rule_sql import post_end_rules, read_severities
 from sparkfuse_stream_jobs.detect.state import run_state
@@ -53,11 +56,12 @@ RUN_TTL = timedelta(days=7)
 BASELINE_TTL = timedelta(days=92)
 FINDING_TTL = timedelta(days=7)
 # The kinds of records that AcrossRuns emits.
-ROWS_RECORD, BASELINE_RECORD = "rows", "baseline"
+ROWS_RECORD, BASELINE_RECORD, NAME_RECORD = "rows", "baseline", "name"
 # Rows that get expectations, and rows that are only needed by Identify and dropped after it.
 _WITH_BASELINE = frozenset({"stage", "application"})
 _ONLY_IDENTIFY = frozenset({
-    "application_started", "executor_added", "job_ended", "job_started", "sql_ended", "sql_started", "stage_started",
+    "application_started", "executor_added", "job_ended", "job_started", "sql_ended", "sql_plan", "sql_started",
+    "stage_started",
 })  # fmt: skip
 _SEPARATOR = "\x1f"
 Result = TypeVar("Result")
@@ -68,8 +72,12 @@ log = logging.getLogger(__name__)
 class Identify(KeyedProcessFunction):
     """Batches of LiveRows by application attempt -> (key of AcrossRuns, batch of kind and content).
 
-    The key is the job for rows and baselines, and the cluster for host reports.
+    The key is the job for rows, baselines and names, and the cluster for host reports. ``views`` are the views that
+    rules evaluate; rows of queries are dropped if no rule does.
     """
+
+    def __init__(self, views: frozenset[str]) -> None:
+        self._dropped = _ONLY_IDENTIFY if "query_live" in views else _ONLY_IDENTIFY | {"query"}
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._scope, self._metrics, self._host_reports = KeyScope(), detect_metrics(), host_report_codec()
@@ -79,6 +87,8 @@ class Identify(KeyedProcessFunction):
             application=factory.value_state("application", record_codec(run_state.ApplicationState)),
             stages=factory.map_state("stages", record_codec(run_state.StageState)),
             queries=factory.map_state("plans", record_codec(run_state.QueryState)),
+            # Not cached, because decoded plans have a cache of their own.
+            sql_plans=factory.map_state("plan_versions", plan_codec(), cached=False),
             # Written at the end of each stage, and read once at the end of the application.
             samples=factory.map_state("samples", message_codec(Baseline), cached=False),
             jobs=factory.map_state("jobs", record_codec(run_state.JobState)),
@@ -90,24 +100,30 @@ class Identify(KeyedProcessFunction):
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         contents: dict[str, list[bytes]] = {}
         reports: list[HostReport] = []
+        names: dict[tuple[str, int], DisplayName] = {}
         with self._scope.enter(ctx.get_current_key()):
             for row in split_record(value):
                 for output in usable(self._outputs(row)):
                     if isinstance(output, HostReport):
                         reports.append(output)
+                    elif isinstance(output, DisplayName):
+                        # Of several names of one stage or query in a batch, only the last one is published.
+                        names[output.kind, output.stage_id if output.kind == "stage" else output.query_id] = output
                     elif (encoded := self._encode(output)) is not None:
                         contents.setdefault(encoded[0], []).append(encoded[1])
+        for name in names.values():
+            name.updated_ms = _now_ms()
+            contents.setdefault(_job_key(name), []).append(NAME + name.SerializeToString())
         for report in merge_reports(reports):
             key = _SEPARATOR.join(("hosts", report.cluster))
             contents.setdefault(key, []).append(HOSTS + self._host_reports.encode(report))
         for key, batch in contents.items():
             yield Row(key, join_records(batch))
 
-    @staticmethod
-    def _encode(output: LiveRow | Baseline | identify.InvalidSetting) -> tuple[str, bytes] | None:
+    def _encode(self, output: LiveRow | Baseline | identify.InvalidSetting) -> tuple[str, bytes] | None:
         """Return key and content for AcrossRuns; None for an output that no later step needs."""
         if isinstance(output, LiveRow):
-            if (kind := output.WhichOneof("row")) in _ONLY_IDENTIFY:
+            if (kind := output.WhichOneof("row")) in self._dropped:
                 return None
             return _job_key(output), (ROW if kind in _WITH_BASELINE else PASSED) + output.SerializeToString()
         if isinstance(output, Baseline):
@@ -122,7 +138,7 @@ class Identify(KeyedProcessFunction):
 
 
 class AcrossRuns(KeyedProcessFunction):
-    """Batches of kind and content, by job or cluster -> batches of rows for the rules, baselines to be published.
+    """Batches of kind and content, by job or cluster -> batches of rows for the rules, and baselines and names.
 
     Holds what is known beyond one run: the baselines of a job, the observations on a cluster's hosts. Both share one
     operator, because an operator for the hosts alone would receive every row to find the few that concern it.
@@ -151,6 +167,7 @@ class AcrossRuns(KeyedProcessFunction):
     def process_element(self, value: bytes, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         rows: list[bytes] = []
         learned: dict[str, Baseline] = {}
+        names: list[bytes] = []
         with self._scope.enter(ctx.get_current_key()):
             for part in split_record(value):
                 kind, content = part[:1], part[1:]
@@ -162,13 +179,20 @@ class AcrossRuns(KeyedProcessFunction):
                     # A batch may hold several samples of one stage: only the last baseline is published.
                     for baseline in usable(self._learn(each) for each in [Baseline.FromString(content)]):
                         learned[baseline.stage_fingerprint] = baseline
+                elif kind == NAME:
+                    names.append(content)
                 else:
-                    for timer in hosts.add_report(self._host_reports.decode(content), self._hosts):
-                        self._set_timer(timer.at_ms, ctx)
+                    self._add_host_report(content, ctx)
         if rows:
             yield _rows_record(rows)
         for baseline in learned.values():
             yield from usable(self._published_record(each) for each in [baseline])
+        for content in names:
+            yield Row(NAME_RECORD, DisplayName.FromString(content).app_id, None, content)
+
+    def _add_host_report(self, content: bytes, ctx: KeyedProcessFunction.Context) -> None:
+        for timer in hosts.add_report(self._host_reports.decode(content), self._hosts):
+            self._set_timer(timer.at_ms, ctx)
 
     def _set_timer(self, at_ms: int, ctx: KeyedProcessFunction.Context) -> None:
         # All applications of a cluster request the same few times, and each request is a call to the JVM.
@@ -307,7 +331,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _job_key(message: LiveRow | Baseline) -> str:
+def _job_key(message: LiveRow | Baseline | DisplayName) -> str:
     """Return the key of the job. All rows of a run have the same key, so they keep their order."""
     return _SEPARATOR.join(baselines.job_of(message))
 

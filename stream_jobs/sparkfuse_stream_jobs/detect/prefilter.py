@@ -54,8 +54,8 @@ def evaluated_sql(catalog: Catalog, rows: str, window_ms: int) -> str:
         f"SELECT `run_key`, `part` AS `payload`, {severities_sql(catalog)} AS `severities`, `kind`, `unit`, "
         "`window_end_ms`, "
         f"{_linger_sql(catalog, window_ms, view_specs())} AS `linger_ms`, "
-        "COALESCE(`kind` IN ('stage_ended', 'executor_removed') OR `stage`.`status` IN ('succeeded', 'failed'), FALSE)"
-        " AS `ends`, `window_end` "
+        "COALESCE(`kind` IN ('stage_ended', 'executor_removed') OR `stage`.`status` IN ('succeeded', 'failed') "
+        "OR `query`.`status` IN ('succeeded', 'failed'), FALSE) AS `ends`, `window_end` "
         f"FROM (SELECT `payload`, `window_end` FROM {rows} WHERE `record_kind` = 'rows') AS row_records, "
         "LATERAL TABLE(split_frames(`payload`)) AS row_parts, LATERAL TABLE(decode_live_row(`part`)) AS decoded"
     )

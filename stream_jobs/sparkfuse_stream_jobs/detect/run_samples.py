@@ -10,6 +10,7 @@ from sparkfuse_rules.knowledge.baseline_model import Sample
 from sparkfuse_rules.knowledge.sample_messages import message_of
 from sparkfuse_rules.knowledge.stage_graph import NAME_ONLY
 from sparkfuse_rules.knowledge.training_samples import APPLICATION, application_sample, ended_well, stage_sample
+from sparkfuse_stream_jobs.detect.display_names import without_query
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, application_of
 
@@ -36,7 +37,7 @@ def _store_stage(row: LiveRow, state: RunState) -> None:
     elif stage.status == "succeeded":  # a cheap test first: running stages have a row every few seconds
         sample = stage_sample(row.run_key, row.completeness, present(stage))
         if sample is not None:
-            state.samples.put(name, _baseline(row, stage.stage_fingerprint, stage.name, sample))
+            state.samples.put(name, _baseline(row, stage.stage_fingerprint, without_query(stage.stage_name), sample))
 
 
 def samples_of_ended_run(row: LiveRow, state: RunState) -> Iterator[Baseline]:

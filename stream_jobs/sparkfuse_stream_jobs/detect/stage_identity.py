@@ -9,7 +9,7 @@ from sparkfuse_contracts.generated.fact_pb2 import StageEnded, StageStarted
 from sparkfuse_contracts.generated.live_pb2 import StageLive
 from sparkfuse_rules.knowledge.plan_operators import runs_python
 from sparkfuse_rules.knowledge.stage_graph import fingerprint_in_run
-from sparkfuse_stream_jobs.detect.failure_rows import MAX_TEXT
+from sparkfuse_stream_jobs.detect.queries import MAX_TEXT
 from sparkfuse_stream_jobs.detect.state.run_state import RunState, StageState, application_of, started_stage
 
 # Stages of one application that are stored. Further ones are identified by their name only, so that a program that
@@ -55,6 +55,7 @@ def add_stage(started: StageStarted, state: RunState) -> None:
             sql_execution_id=started.sql_execution_id if started.HasField("sql_execution_id") else None,
             depth=started.depth if started.HasField("depth") else None,
             submitted_ms=started.submitted_ms if started.HasField("submitted_ms") else None,
+            call_site=started.call_site[:MAX_TEXT],
         )
     _put(started.stage_id, replace(known, last_attempt=started.stage_attempt, failed=False), state)
 

@@ -1,6 +1,7 @@
 """What a row is about: its subject within the run, and the scope that is the same in all runs of the job.
 
-A subject is one stage, task, executor, host or the application of a run. Rules are pending and firing per subject.
+A subject is one query, stage, task, executor or host of a run, or its application. Rules are pending and firing for
+each subject separately.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 APPLICATION = "application"
 # Rows of events: they report once that something happened, and no later row revokes it.
 EVENT_ROWS = frozenset({"job", "executor_loss"})
+_ENDED = ("succeeded", "failed")
 
 
 def subject_name(row: LiveRow) -> str | None:
@@ -31,6 +33,8 @@ def subject_name(row: LiveRow) -> str | None:
         return f"failure/{row.failure.stage_id}/{row.failure.stage_attempt}"
     if kind == "executor":
         return f"executor/{row.executor.executor_id}"
+    if kind == "query":
+        return f"query/{row.query.query_id}"
     if kind == "executor_loss":
         return f"loss/{row.executor_loss.executor_id}"
     if kind == "host":  # two clusters may have hosts of the same name
@@ -60,12 +64,12 @@ def scope(row: LiveRow) -> str:
 
 
 def ends_subjects(row: LiveRow) -> bool:
-    """Return whether the row is the end of a stage or an executor."""
+    """Return whether the row is the end of a query, a stage or an executor."""
     return bool(_ended_prefixes(row))
 
 
 def ended_subjects(row: LiveRow, names: Iterable[str]) -> Iterator[str]:
-    """Return the subjects of ``names`` that the row ends: a stage with its tasks and failures, or an executor."""
+    """Return the subjects of ``names`` that the row ends: a query, a stage with its tasks, or an executor."""
     ended = _ended_prefixes(row)
     yield from [name for name in names if f"{name}/".startswith(ended)]
 
@@ -74,9 +78,11 @@ def _ended_prefixes(row: LiveRow) -> tuple[str, ...]:
     kind = row.WhichOneof("row")
     if kind == "executor_removed":
         return (f"executor/{row.executor_removed.executor_id}/",)
+    if kind == "query":
+        return (f"query/{row.query.query_id}/",) if row.query.status in _ENDED else ()
     if kind == "stage_ended":
         ended = f"{row.stage_ended.stage_id}/{row.stage_ended.stage_attempt}/"
-    elif kind == "stage" and row.stage.status in ("succeeded", "failed"):
+    elif kind == "stage" and row.stage.status in _ENDED:
         ended = f"{row.stage.stage_id}/{row.stage.stage_attempt}/"
     else:
         return ()

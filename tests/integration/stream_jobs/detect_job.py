@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, TopicPartition
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_contracts.topics import topics
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory, latest_checkpoint
@@ -24,6 +25,7 @@ from tests.unit.stream_jobs.detect_rows import tick
 from tests.waiting import wait_for
 
 MODULE = "sparkfuse_stream_jobs.detect"
+OUTPUTS = ("findings", "baselines", "names")
 START_SECONDS = 240
 ANSWER_SECONDS = 90
 
@@ -45,9 +47,9 @@ class DetectJob:
         }
         self._producer = in_order(bootstrap)
         self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"{prefix}.test"})
-        read = [(name, part) for name in ("findings", "baselines") for part in range(topics()[name].partitions)]
+        read = [(name, part) for name in OUTPUTS for part in range(topics()[name].partitions)]
         self._consumer.assign([TopicPartition(f"{prefix}.{name}", part, 0) for name, part in read])
-        self._records: dict[str, list[bytes]] = {"findings": [], "baselines": []}
+        self._records: dict[str, list[bytes]] = {name: [] for name in OUTPUTS}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -121,6 +123,12 @@ class DetectJob:
         """All records of the topic baselines."""
         self._read()
         return [from_json(Baseline, record) for record in self._records["baselines"]]
+
+    def names(self, app_id: str) -> list[DisplayName]:
+        """Return all records of the topic names about an application, in their order."""
+        self._read()
+        found = [DisplayName.FromString(record) for record in self._records["names"]]
+        return [name for name in found if name.app_id == app_id]
 
     def wait_for_finding(self, rule: str, job_key: str, holds: Callable[[Finding], bool], what: str) -> Finding:
         """The first record of which ``holds`` is true."""

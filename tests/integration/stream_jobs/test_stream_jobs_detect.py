@@ -24,7 +24,7 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_stream_jobs.detect.findings import finding_id
 from sparkfuse_stream_jobs.detect.rule_evaluation import EVIDENCE_EVERY_MS
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
-from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
+from tests.unit.stream_jobs.detect_rows import SCAN_AND_EXCHANGE, WINDOW_MS, Run
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
@@ -167,7 +167,7 @@ def test_a_task_that_waits_is_pending_then_fires_and_resolves_when_its_rows_stop
     [one] = firing.runs
 
     assert firing.started_ms == at + 2 * WINDOW_MS
-    assert firing.description == "Task 5 of save at orders.py:88 waits for 30.0 s."
+    assert firing.description == "Task 5 of Sort → save waits for 30.0 s."
     assert (one.task_id, one.executor_id, one.evidence["stalled_ms"]) == (77, "2", "30000")
     assert one.evidence["stack"] == "java.net.SocketInputStream.read"
     assert resolved.resolved_ms == at + 5 * WINDOW_MS
@@ -270,6 +270,32 @@ def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_n
     assert before == {"job_failed": "firing", "executor_lost": "firing"}
     assert {over[rule].resolved_ms for rule in ("job_failed", "executor_lost")} == {at + 13 * WINDOW_MS}
     assert detect.findings("task_stuck", job) == []
+
+
+def test_names_of_queries_and_stages_are_published(detect: DetectJob, once: str):
+    """Findings and the topic names call a stage by its query and tables; a new plan version changes the names."""
+    job, at = f"named-{once}", now() - 4 * MINUTE
+    run = Run(f"named-{once}", at - MINUTE, job)
+    scopes = ["Exchange", "WholeStageCodegen (1)"]
+    spark_name = "run at ThreadPoolExecutor.java:1136"
+    detect.send([run.started(at), run.query_started(at, description=spark_name), run.query_plan(at)])
+    detect.send([run.stage_started(at, sql_execution_id=5, scope_names=scopes, name=spark_name)])
+    detect.send([run.stage(at, 60_000), run.query(at), run.task(at, 90_000)])
+    finding = detect.wait_for_finding("task_stuck", job, fires, "the stuck task")
+    query, stage = wait_for(lambda: detect.names(run.app_id)[1:] and detect.names(run.app_id), ANSWER_SECONDS, "names")
+    changed = [(name, parent, detail.replace("orders", "returns")) for name, parent, detail in SCAN_AND_EXCHANGE]
+    detect.send([run.query_plan(at + WINDOW_MS, version=1, nodes=changed), run.stage(at + WINDOW_MS, 65_000)])
+    *_, query_now, stage_now = wait_for(
+        lambda: detect.names(run.app_id)[3:] and detect.names(run.app_id), ANSWER_SECONDS, "changed names"
+    )
+
+    assert (query.kind, query.query_id, query.sources, query.job_key) == ("query", 5, "lake.orders", job)
+    assert (stage.kind, stage.query_id, stage.stage_id) == ("stage", 5, 3)
+    assert stage.name.startswith("q5: ")
+    assert (finding.runs[0].query_id, finding.runs[0].stage_name) == (5, stage.name)
+    assert query_now.sources == "lake.returns"
+    assert "returns" in stage_now.name
+    assert stage_now.updated_ms > stage.updated_ms
 
 
 def test_a_host_that_fails_several_applications_is_one_finding_of_the_host(detect: DetectJob):

@@ -9,6 +9,14 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow
 
 WINDOW_MS = 5_000
 STAGE = {"name": "save at orders.py:88", "num_tasks": 8}
+# A plan with one scan: name, number of the parent, and detail of each node.
+SCAN_AND_EXCHANGE = (
+    ("AdaptiveSparkPlan", -1, ""),
+    ("Exchange", 0, "hashpartitioning o_custkey"),
+    ("WholeStageCodegen (1)", 1, ""),
+    ("HashAggregate", 2, "o_custkey"),
+    ("Scan parquet", 3, "lake.orders parquet"),
+)
 
 
 class Run:
@@ -148,10 +156,24 @@ class Run:
         given = {"job_id": job_id, "completed_ms": at - 100, "succeeded": reason is None, "failure_reason": reason}
         return self.row("job_ended", at, job_ended=given)
 
-    def query_started(self, at: int, execution: int = 5, root: int | None = None) -> LiveRow:
+    def query_started(self, at: int, execution: int = 5, root: int | None = None, **more: object) -> LiveRow:
         given = {"sql_execution_id": execution, "started_ms": at - 9_000, "description": "save orders",
-                 "root_execution_id": execution if root is None else root}  # fmt: skip
+                 "root_execution_id": execution if root is None else root, **more}  # fmt: skip
         return self.row("sql_started", at, sql_started=given)
+
+    def query_plan(
+        self, at: int, execution: int = 5, version: int = 0, nodes: Sequence[tuple[str, int, str]] = SCAN_AND_EXCHANGE
+    ) -> LiveRow:
+        """One version of the plan of a SQL execution; each node has a name, the number of its parent, and a detail."""
+        names, parents, details = zip(*nodes, strict=True)
+        given = {"sql_execution_id": execution, "plan_version": version, "node_names": names,
+                 "node_parents": parents, "node_details": details}  # fmt: skip
+        return self.row("sql_plan", at, sql_plan=given)
+
+    def query(self, at: int, execution: int = 5, **more: object) -> LiveRow:
+        """The row of a SQL execution that runs."""
+        given = {"query_id": execution, "root_query_id": execution, "status": "running", "description": "save orders"}
+        return self.row("query_live", at, query={**given, **more})
 
     def query_ended(self, at: int, execution: int = 5, reason: str | None = None) -> LiveRow:
         """The end of a SQL execution: good without a ``reason``."""

@@ -44,7 +44,7 @@ def test_failed_tasks_are_told_their_stage_what_they_are_of_and_their_first_caus
 
     assert (failure.failure_kind, failure.failure, failure.retry) == ("user_code", "user_exception", "never")
     assert failure.first_cause == "java.lang.ArithmeticException: / by zero"
-    assert (failure.stage_name, failure.stage_fingerprint) == (stage.stage.name, stage.stage.stage_fingerprint)
+    assert (failure.stage_name, failure.stage_fingerprint) == (stage.stage.stage_name, stage.stage.stage_fingerprint)
     assert (failure.failed_tasks, failure.host) == (3, "node-7")
 
 
@@ -94,7 +94,7 @@ def test_a_job_that_its_user_calls_nothing_is_called_as_its_last_stage():
     seen.of(seen.run.job_started(T + W, 1, [3, 9], description=None))
     seen.of(seen.run.stage_started(T + W))
 
-    assert seen.of(seen.run.job_ended(T + W, 1, ABORTED))[1].job.description == "save at orders.py:88"
+    assert seen.of(seen.run.job_ended(T + W, 1, ABORTED))[1].job.description == "Sort → save"
 
 
 def test_a_query_that_fails_though_no_job_of_it_does_gets_a_row():

@@ -116,7 +116,7 @@ def test_a_task_row_is_told_its_stage():
     run = Run("app-1", T)
     *_, stage, task = passed([run.started(T), run.stage_started(T), run.stage(T, 900), run.task(T, 900)])
 
-    assert task.task.stage_name == stage.stage.name
+    assert task.task.stage_name == stage.stage.stage_name
     assert task.task.stage_fingerprint == stage.stage.stage_fingerprint
 
 

@@ -128,6 +128,35 @@ def test_a_finding_carries_each_column_that_its_rule_mentions_and_no_other():
 
 
 @pytest.mark.parametrize(
+    ("row", "rule", "expected"),
+    [
+        pytest.param(
+            {"view": "task_live", "task": {"stage_id": 3, "stage_name": "q7: lineitem ⋈ part"}},
+            "task_stuck", (7, "q7: lineitem ⋈ part"), id="task of a query",
+        ),
+        pytest.param(
+            {"view": "task_live", "task": {"stage_id": 3, "stage_name": "count at words.py:14"}},
+            "task_stuck", (None, "count at words.py:14"), id="task of no query",
+        ),
+        pytest.param(
+            {"view": "stage_live", "stage": {"stage_id": 3, "sql_execution_id": 8, "stage_name": "q8: scan part"}},
+            "stage_slow", (8, "q8: scan part"), id="stage",
+        ),
+        pytest.param(
+            {"view": "job_live", "job": {"job_id": 1, "description": "q9: write parquet to out/orders"}},
+            "job_failed", (9, None), id="failed query",
+        ),
+    ],
+)  # fmt: skip
+def test_run_of_a_finding_names_query_and_stage(row, rule, expected):
+    """Messages and dashboards link a finding to its query."""
+    [run] = WRITER(rule, LiveRow(job_key="orders", run_key="r", **row), "warning", T).runs
+    found = (run.query_id if run.HasField("query_id") else None, run.stage_name if run.HasField("stage_name") else None)
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
     ("job_key", "said", "expected"),
     [
         ("jobs/orders", {}, ("mapped@example.com", "mapped")),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_rules.knowledge.executor_losses import ExecutorLosses
+from sparkfuse_stream_jobs.detect.state.plan_cache import PlanCache
 from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemoryValueState, MapState, ValueState
 
 
@@ -15,7 +16,8 @@ class ApplicationState:
 
     ``start_seen`` is false when the start of the application was lost; its job is unknown then. ``ended_ms`` is the
     end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number of
-    cores of its executors, of which each task takes ``task_cpus``. ``*_at_ms`` are ends of windows.
+    cores of its executors, of which each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries``
+    are the last queries that ended, whose plans are still stored.
     """
 
     job_key: str
@@ -35,11 +37,16 @@ class ApplicationState:
     cores: int = 0
     task_cpus: int = 1
     executor_joined_at_ms: int = 0
+    stored_plans: int = 0
+    ended_queries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class StageState:
-    """A stage: the fields of its start, its fingerprint once it was computed, and the result of its last attempt."""
+    """A stage: the fields of its start, its fingerprint and names once they were computed, and its last result.
+
+    ``named_version`` is the version of the query's plan from which the names were computed.
+    """
 
     start_seen: bool = False
     name: str = ""
@@ -54,6 +61,10 @@ class StageState:
     runs_python: bool | None = None
     depth: int | None = None
     submitted_ms: int | None = None
+    call_site: str = ""
+    display_name: str = ""
+    display_title: str = ""
+    named_version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,9 @@ class QueryState:
     """A SQL execution: the nodes of its physical plan, its start, its root execution and its last job.
 
     ``failure_reason`` and ``ended_ms`` are set when it failed. ``failure_reported`` is true once a row was emitted for
-    the failure of this query, of one of its jobs, or of a query within it.
+    the failure of this query, of one of its jobs, or of a query within it. ``plan_versions`` are the stored versions of
+    its plan, of which ``named_version`` is the one from which its names were computed. ``stage_ids`` are its stages
+    that have names.
     """
 
     nodes: tuple[str, ...] = ()
@@ -72,6 +85,14 @@ class QueryState:
     failure_reason: str = ""
     ended_ms: int | None = None
     failure_reported: bool = False
+    call_site: str = ""
+    plan_versions: tuple[int, ...] = ()
+    named_version: int | None = None
+    name: str = ""
+    title: str = ""
+    sources: str | None = None
+    sink: str | None = None
+    stage_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,11 +131,13 @@ class RunState:
     application: ValueState[ApplicationState]
     stages: MapState[StageState]
     queries: MapState[QueryState]
+    sql_plans: MapState[bytes]
     samples: MapState[Baseline]
     jobs: MapState[JobState]
     executors: MapState[ExecutorState]
     losses: ValueState[ExecutorLosses]
     progress: ValueState[StageProgress]
+    plan_cache: PlanCache = field(default_factory=PlanCache)
 
 
 def in_memory_run_state() -> RunState:
@@ -124,6 +147,7 @@ def in_memory_run_state() -> RunState:
         application=InMemoryValueState(),
         stages=InMemoryMapState(),
         queries=InMemoryMapState(),
+        sql_plans=InMemoryMapState(),
         samples=InMemoryMapState(),
         jobs=InMemoryMapState(),
         executors=InMemoryMapState(),
@@ -145,7 +169,7 @@ def application_of(state: RunState) -> ApplicationState:
     return application
 
 
-def add_count(state: RunState, field: str, by: int) -> None:
-    """Add ``by`` to one of the application's counters; ``field`` names a field of ApplicationState."""
+def add_count(state: RunState, counter: str, by: int) -> None:
+    """Add ``by`` to one of the application's counters; ``counter`` names a field of ApplicationState."""
     application = application_of(state)
-    state.application.update(replace(application, **{field: max(0, getattr(application, field) + by)}))
+    state.application.update(replace(application, **{counter: max(0, getattr(application, counter) + by)}))

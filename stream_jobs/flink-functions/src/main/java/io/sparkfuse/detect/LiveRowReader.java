@@ -140,7 +140,8 @@ final class LiveRowReader {
             "executor_loss", List.of("loss", "executor_id"),
             "job", List.of("jobs"),
             "application", List.of("application"),
-            "host", List.of("host"));
+            "host", List.of("host"),
+            "query", List.of("query", "query_id"));
 
     final StringData name;
     final int position;

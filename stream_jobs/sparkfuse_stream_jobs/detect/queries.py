@@ -1,0 +1,131 @@
+"""Stores the SQL executions of a run and the versions of their physical plans."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+
+from sparkfuse_contracts.generated.fact_pb2 import SqlPlan, SqlStarted
+from sparkfuse_rules.knowledge.query_plan import QueryPlan
+from sparkfuse_stream_jobs.detect.state.codec import Codec
+from sparkfuse_stream_jobs.detect.state.run_state import QueryState, RunState, add_count, application_of
+
+# Limits of one application: queries that are stored until it ends, and versions of plans that are stored at once.
+MAX_QUERIES, MAX_PLANS = 10_000, 1_000
+# Versions of one query's plan. Adaptive execution adds one for each stage that ends; the newest ones are kept.
+MAX_VERSIONS = 32
+# The plans of the last ended queries are kept, because a stage may start or report after the end of its query.
+KEPT_QUERIES = 16
+MAX_TEXT = 4_096
+
+
+def add_query(started: SqlStarted, state: RunState) -> None:
+    """Store a SQL execution that started."""
+    query = replace(
+        query_of(started.sql_execution_id, state) or QueryState(),
+        nodes=tuple(started.plan_nodes),
+        description=started.description[:MAX_TEXT],
+        call_site=started.call_site[:MAX_TEXT],
+        started_ms=started.started_ms if started.HasField("started_ms") else None,
+        root_id=started.root_execution_id if started.HasField("root_execution_id") else None,
+    )
+    put_query(started.sql_execution_id, query, state)
+
+
+def query_of(query_id: int | None, state: RunState) -> QueryState | None:
+    """Return the query, if it is stored."""
+    return None if query_id is None else state.queries.get(str(query_id))
+
+
+def put_query(query_id: int, query: QueryState, state: RunState) -> bool:
+    """Store a query and return True, unless it is new and ``MAX_QUERIES`` are stored."""
+    application = application_of(state)
+    if query_of(query_id, state) is None:
+        if application.plans >= MAX_QUERIES:
+            return False
+        state.application.update(replace(application, plans=application.plans + 1))
+    state.queries.put(str(query_id), query)
+    return True
+
+
+def add_plan(plan: SqlPlan, state: RunState) -> bool:
+    """Store a version of a query's plan; return False if it is not newer than the stored ones or there is no room."""
+    query_id, version = plan.sql_execution_id, plan.plan_version
+    query = query_of(query_id, state) or QueryState()
+    if query.plan_versions and version <= query.plan_versions[-1]:
+        return False
+    versions = (*query.plan_versions, version)
+    if not put_query(query_id, replace(query, plan_versions=versions[-MAX_VERSIONS:]), state):
+        return False
+    for outdated in versions[:-MAX_VERSIONS]:
+        _drop_version(query_id, outdated, state)
+    if application_of(state).stored_plans >= MAX_PLANS:
+        drop_plans(min(int(name.partition("/")[0]) for name in state.sql_plans.keys()), state)  # noqa: SIM118 - no dict
+    add_count(state, "stored_plans", 1)
+    decoded = QueryPlan(tuple(plan.node_names), tuple(plan.node_parents), tuple(plan.node_details))
+    state.sql_plans.put(_name(query_id, version), _encode(plan))
+    state.plan_cache.put(application_of(state).run_key, query_id, version, decoded)
+    return True
+
+
+def plans_of(query_id: int | None, state: RunState) -> tuple[QueryPlan, ...]:
+    """Return the stored versions of the query's plan, oldest first."""
+    query = query_of(query_id, state)
+    if query_id is None or query is None:
+        return ()
+    plans = (_plan(query_id, version, state) for version in query.plan_versions)
+    return tuple(plan for plan in plans if plan)
+
+
+def end_query(query_id: int, state: RunState) -> None:
+    """Record the end of a query, and drop the plans of the query that ended ``KEPT_QUERIES`` queries before."""
+    application = application_of(state)
+    if query_id in application.ended_queries:
+        return
+    ended = (*application.ended_queries, query_id)
+    state.application.update(replace(application, ended_queries=ended[-KEPT_QUERIES:]))
+    for each in ended[:-KEPT_QUERIES]:
+        drop_plans(each, state)
+
+
+def drop_plans(query_id: int, state: RunState) -> None:
+    """Remove all versions of a query's plan; the newest version stays known, so that names are not computed again."""
+    query = query_of(query_id, state)
+    for version in query.plan_versions if query else ():
+        _drop_version(query_id, version, state)
+
+
+def plan_codec() -> Codec[bytes]:
+    """Return the codec of encoded plans, which are stored as they are."""
+    return Codec(bytes, bytes)
+
+
+def _drop_version(query_id: int, version: int, state: RunState) -> None:
+    name = _name(query_id, version)
+    if state.sql_plans.get(name) is not None:
+        state.sql_plans.remove(name)
+        add_count(state, "stored_plans", -1)
+    state.plan_cache.remove(application_of(state).run_key, query_id, version)
+
+
+def _plan(query_id: int, version: int, state: RunState) -> QueryPlan | None:
+    run_key = application_of(state).run_key
+    if plan := state.plan_cache.get(run_key, query_id, version):
+        return plan
+    content = state.sql_plans.get(_name(query_id, version))
+    if content is None:
+        return None
+    message = SqlPlan.FromString(zlib.decompress(content))
+    plan = QueryPlan(tuple(message.node_names), tuple(message.node_parents), tuple(message.node_details))
+    state.plan_cache.put(run_key, query_id, version, plan)
+    return plan
+
+
+def _name(query_id: int, version: int) -> str:
+    return f"{query_id}/{version}"
+
+
+def _encode(plan: SqlPlan) -> bytes:
+    """Encode a plan without its metrics, which no name needs."""
+    copy = SqlPlan(node_names=plan.node_names, node_parents=plan.node_parents, node_details=plan.node_details)
+    return zlib.compress(copy.SerializeToString(), 1)
