@@ -1,4 +1,4 @@
-"""An application teaches and is judged live as it is offline: the same run, the same numbers."""
+"""An application is learned and judged live as it is offline: the same run gives the same numbers."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Live:
         pytest.param(Run([Stage(3, [Task(9_000, 0)])], start_ms=nightly(9, 1).start_ms), id="without work"),
     ],
 )
-def test_the_same_runs_teach_and_judge_alike_live_and_offline(run: Run, tmp_path: Path):
-    """Each sample and each expected number, from the same logs; what a log seeds is what the run itself teaches."""
+def test_live_and_offline_learn_and_judge_alike(run: Run, tmp_path: Path):
+    """Every sample and every expected value is equal, computed from the same logs."""
     live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
     for application in healthy:
         _, taught = live.see(application)
@@ -103,8 +103,8 @@ def test_the_same_runs_teach_and_judge_alike_live_and_offline(run: Run, tmp_path
         pytest.param(counted(9, 180_000, 10**9), "both", id="as many rows"),
     ],
 )
-def test_rows_of_operators_teach_and_judge_alike_live_and_offline(run: Run, moved: str, tmp_path: Path):
-    """An application and a stage that read nothing, judged by the rows that the plan's nodes put out."""
+def test_live_and_offline_use_the_rows_of_operators(run: Run, moved: str, tmp_path: Path):
+    """An application and a stage that read nothing are judged by the rows that the operators of the plan produce."""
     live, counted_before = Live(), [read(each, tmp_path) for each in COUNTED]
     for application in counted_before:
         _, taught = live.see(application)
@@ -138,8 +138,8 @@ def stage_judged(application: Application, before: list[Application]) -> dict[st
 @pytest.mark.parametrize(
     "run", [pytest.param(nightly(0, 1_000, failed=True), id="failed"), pytest.param(nightly(0, 1_000), id="well")]
 )
-def test_a_run_teaches_live_when_it_does_offline(run: Run, tmp_path: Path):
-    """Only what ended well, either way."""
+def test_live_and_offline_learn_the_same_runs(run: Run, tmp_path: Path):
+    """Only runs that succeeded are learned, live and offline."""
     application = read(run, tmp_path)
     offline = [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
 

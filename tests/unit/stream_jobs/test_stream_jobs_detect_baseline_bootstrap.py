@@ -1,12 +1,12 @@
-"""PublishedBaselines: what a step knows of the records that it wrote itself."""
+"""Recognizes the records of the topic baselines that the job wrote itself."""
 
 from __future__ import annotations
 
 from sparkfuse_stream_jobs.detect.baseline_bootstrap import OwnRecords
 
 
-def test_a_record_of_ours_is_known_once_when_it_comes_back():
-    """Whatever says the same later was written by somebody else, or again after a failure."""
+def test_own_record_is_recognized_once():
+    """A second equal record was written by somebody else, or again after a failure."""
     own = OwnRecords()
     own.add(b"ours")
 
@@ -14,8 +14,8 @@ def test_a_record_of_ours_is_known_once_when_it_comes_back():
     assert len(own) == 0
 
 
-def test_records_that_never_come_back_are_bounded():
-    """The oldest are forgotten, and read like those of others if they come after all."""
+def test_own_records_are_bounded():
+    """The oldest are dropped, and read like records of others if they come back later."""
     own = OwnRecords(limit=3)
     for number in range(5):
         own.add(b"%d" % number)

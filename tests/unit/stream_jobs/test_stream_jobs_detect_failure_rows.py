@@ -1,4 +1,4 @@
-"""What went wrong gets rows: failed tasks are told what they are of, failed jobs and lost executors are made."""
+"""Failed tasks are classified; failed jobs, failed queries and lost executors get rows."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ ABORTED = (
 
 
 class Identified:
-    """A run through Identify; what followed each row."""
+    """A run that passes through the identify step, with the outputs of each row."""
 
     def __init__(self) -> None:
         self.run = Run("app-1", T)
-        self.memory: RunState = in_memory_run_state()
+        self.state: RunState = in_memory_run_state()
         self.of(self.run.started(T))
 
     def of(self, row: LiveRow) -> list[LiveRow]:
-        return [each for each in step(row, self.memory) if isinstance(each, LiveRow)]
+        return [each for each in step(row, self.state) if isinstance(each, LiveRow)]
 
-    def news(self, row: LiveRow) -> list[HostReport]:
-        return [each for each in step(row, self.memory) if isinstance(each, HostReport)]
+    def reports(self, row: LiveRow) -> list[HostReport]:
+        return [each for each in step(row, self.state) if isinstance(each, HostReport)]
 
 
-def test_failed_tasks_are_told_their_stage_what_they_are_of_and_their_first_cause():
-    """The windows know class and text; whose fault it is and whether a retry may do follow from these."""
+def test_failed_tasks_have_stage_kind_and_first_cause():
+    """The windows job knows exception class and text; kind and advice on retries follow from them."""
     seen = Identified()
     seen.of(seen.run.stage_started(T))
     [row] = seen.of(seen.run.failure(T + W))
@@ -48,8 +48,8 @@ def test_failed_tasks_are_told_their_stage_what_they_are_of_and_their_first_caus
     assert (failure.failed_tasks, failure.host) == (3, "node-7")
 
 
-def test_failed_tasks_without_a_text_are_unknown_and_nothing_is_made_up():
-    """Absent stays absent."""
+def test_failed_tasks_without_a_text_are_unknown():
+    """An absent column stays absent."""
     seen = Identified()
     [row] = seen.of(seen.run.failure(T + W, failure_class=None, failure_reason=None))
 
@@ -58,8 +58,8 @@ def test_failed_tasks_without_a_text_are_unknown_and_nothing_is_made_up():
     assert row.failure.stage_name == "stage 3"
 
 
-def test_a_failed_job_gets_a_row_behind_its_end():
-    """With what its start said, whose fault it is, and the stage that took it with it."""
+def test_failed_job_has_a_row_after_its_end():
+    """The row has the description of its start, the kind of the failure, and the stage that failed first."""
     seen = Identified()
     seen.of(seen.run.job_started(T + W, 1, [6, 7]))
     for stage_id, moment in ((7, T + 1_900), (6, T + 2_000)):
@@ -88,8 +88,8 @@ def test_a_failed_job_gets_a_row_behind_its_end():
 TOO_LONG = "org.apache.spark.SparkException: Could not execute broadcast in 300 secs. You can increase the timeout"
 
 
-def test_a_job_that_its_user_calls_nothing_is_called_as_its_last_stage():
-    """As on Spark's own pages; a stage that was skipped is in no page."""
+def test_job_without_description_has_name_of_last_stage():
+    """A stage that was skipped never started and has no name."""
     seen = Identified()
     seen.of(seen.run.job_started(T + W, 1, [3, 9], description=None))
     seen.of(seen.run.stage_started(T + W))
@@ -97,8 +97,8 @@ def test_a_job_that_its_user_calls_nothing_is_called_as_its_last_stage():
     assert seen.of(seen.run.job_ended(T + W, 1, ABORTED))[1].job.description == "Sort → save"
 
 
-def test_a_query_that_fails_though_no_job_of_it_does_gets_a_row():
-    """A broadcast that takes too long is cancelled; only the query's end says why."""
+def test_failed_query_without_failed_job_has_a_row():
+    """A broadcast that takes too long is cancelled; only the end of the query has the reason."""
     seen = Identified()
     seen.of(seen.run.query_started(T + W))
     seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
@@ -114,8 +114,8 @@ def test_a_query_that_fails_though_no_job_of_it_does_gets_a_row():
     assert job.failure_reason == TOO_LONG
 
 
-def test_a_query_waits_for_the_end_of_its_job_and_may_be_told_of_later_than_it():
-    """So the rows of one window come, and a job's own failure says more."""
+def test_failed_query_waits_for_the_end_of_its_job():
+    """Rows of one window arrive in this order, and the failure of the job says more."""
     for reason, told in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
                          (ABORTED, ["failed"]), (None, ["query_failed"])):  # fmt: skip
         seen = Identified()
@@ -129,8 +129,8 @@ def test_a_query_waits_for_the_end_of_its_job_and_may_be_told_of_later_than_it()
         assert made[-1].job.job_id == 3
 
 
-def test_a_query_whose_job_never_ends_is_told_at_the_end_of_the_application():
-    """Before that end, behind which nothing begins; one that is told, or was cancelled, is not told again."""
+def test_failed_query_of_an_open_job_is_reported_at_the_end():
+    """It is reported before the end of the application, unless it was reported or cancelled."""
     seen = Identified()
     for execution, reason in ((5, TOO_LONG), (6, "Job 6 cancelled by the user"), (7, TOO_LONG)):
         seen.of(seen.run.query_started(T + W, execution))
@@ -144,8 +144,8 @@ def test_a_query_whose_job_never_ends_is_told_at_the_end_of_the_application():
     assert ended.HasField("application_ended")
 
 
-def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it():
-    """One cause, one page."""
+def test_failed_query_is_not_reported_beside_its_failed_job():
+    """One cause is one page, also for the root query."""
     seen = Identified()
     for execution in (5, 6):
         seen.of(seen.run.query_started(T + W, execution, root=5))
@@ -158,8 +158,8 @@ def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it():
 
 
 @pytest.mark.parametrize("reason", [None, "", "Job 3 cancelled by the user"])
-def test_a_query_that_ended_well_or_was_cancelled_gets_none(reason):
-    """Nobody reads a row about what somebody wanted."""
+def test_successful_or_cancelled_query_has_no_row(reason):
+    """A cancellation is intended and not reported."""
     seen = Identified()
     seen.of(seen.run.query_started(T + W))
     seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
@@ -167,8 +167,8 @@ def test_a_query_that_ended_well_or_was_cancelled_gets_none(reason):
     assert len(seen.of(seen.run.query_ended(T + 2 * W, 5, reason))) == 1
 
 
-def test_a_query_that_fails_before_any_job_gets_none():
-    """Programs ask for tables that may not be there, and go on."""
+def test_query_that_fails_before_any_job_has_no_row():
+    """Programs query tables that may not exist, and continue."""
     seen = Identified()
     seen.of(seen.run.query_started(T + W))
 
@@ -176,8 +176,8 @@ def test_a_query_that_fails_before_any_job_gets_none():
     assert len(seen.of(seen.run.query_ended(T + 2 * W, 9, TOO_LONG))) == 1
 
 
-def test_a_job_that_ended_well_or_unheard_gets_none():
-    """Nobody reads a row about what went well."""
+def test_successful_or_unknown_job_has_no_row():
+    """Only an end that is known to be a failure is reported."""
     seen = Identified()
     seen.of(seen.run.job_started(T + W))
     well = seen.of(seen.run.job_ended(T + W))
@@ -187,8 +187,8 @@ def test_a_job_that_ended_well_or_unheard_gets_none():
     assert len(well) == len(seen.of(unheard)) == 1
 
 
-def test_a_job_that_says_nothing_is_told_by_its_first_failed_stage():
-    """Some of Spark's job ends carry no text, or none that anybody knows."""
+def test_job_without_reason_takes_that_of_its_failed_stage():
+    """Some of Spark's job ends have no text, or an unknown one."""
     for said in ("", "something odd"):
         seen = Identified()
         seen.of(seen.run.job_started(T + W, 1, [3]))
@@ -202,8 +202,8 @@ def test_a_job_that_says_nothing_is_told_by_its_first_failed_stage():
         assert job.first_cause == "java.io.IOException: No space left on device"
 
 
-def test_a_job_whose_start_was_lost_is_told_by_its_text():
-    """Its stage stands in what Spark says; its duration and name are unknown."""
+def test_job_without_start_is_described_by_its_text():
+    """Spark's text names the stage; duration and description are unknown."""
     job = (seen := Identified()).of(seen.run.job_ended(T + W, 9, ABORTED))[1].job
 
     assert (job.job_id, job.failed_stage_id, job.failure) == (9, 7, "user_exception")
@@ -220,15 +220,15 @@ def test_a_job_whose_start_was_lost_is_told_by_its_text():
         ("Job aborted due to stage failure: Executor decommission.", "failed", "infrastructure"),
     ],
 )
-def test_a_job_that_somebody_ended_is_cancelled_and_one_that_died_of_something_harmless_failed(reason, status, kind):
-    """An executor that was asked to leave harms no task, but a job that died of it did fail."""
+def test_cancelled_jobs_and_failed_jobs_are_distinguished(reason, status, kind):
+    """A decommissioned executor harms no task, but a job that ended because of it failed."""
     job = (seen := Identified()).of(seen.run.job_ended(T + W, 1, reason))[1].job
 
     assert (job.status, job.failure_kind) == (status, kind)
 
 
-def test_a_lost_executor_gets_a_row_with_how_many_went_lately():
-    """Where it was, how long, why, and how many of how many went that way within ten minutes."""
+def test_lost_executor_has_a_row_with_recent_losses():
+    """The row has its host, lifetime and reason, and the number of recent losses."""
     seen = Identified()
     for number in range(4):
         seen.of(seen.run.executor_added(T + W, str(number), f"node-{number}"))
@@ -243,8 +243,8 @@ def test_a_lost_executor_gets_a_row_with_how_many_went_lately():
     assert (loss.lost_executors, loss.peak_executors, loss.lost_alike) == (2, 4, 2)
 
 
-def test_an_executor_that_nobody_saw_join_is_lost_all_the_same():
-    """What is not known is absent; a number that no process can end with is none."""
+def test_lost_executor_without_start_has_a_row():
+    """Unknown columns are absent, and so is an impossible exit code."""
     loss = (
         (seen := Identified()).of(seen.run.executor_removed(T + W, "7", f"exited with code {10**30}"))[1].executor_loss
     )
@@ -255,8 +255,8 @@ def test_an_executor_that_nobody_saw_join_is_lost_all_the_same():
     assert not loss.HasField("exit_code")
 
 
-def test_executors_that_go_because_the_application_ends_are_no_loss():
-    """In the window of the end, and behind it; one that was lost before is."""
+def test_executors_removed_with_the_application_are_no_loss():
+    """Removals in the window of the end and after it are expected; an earlier one is a loss."""
     seen = Identified()
     for number in range(4):
         seen.of(seen.run.executor_added(T + W, str(number)))
@@ -270,50 +270,50 @@ def test_executors_that_go_because_the_application_ends_are_no_loss():
     assert [len(each) for each in (lost, with_it, behind)] == [2, 1, 1]
 
 
-def test_the_driver_is_no_executor():
-    """Local mode has only it, and it goes with the application."""
+def test_driver_is_no_executor():
+    """Local mode has only the driver, which ends with the application."""
     seen = Identified()
     seen.of(seen.run.executor_added(T + W, "driver", "localhost"))
 
-    assert seen.memory.losses.value() is None
+    assert seen.state.losses.value() is None
     assert len(seen.of(seen.run.executor_removed(T + W, "driver"))) == 1
 
 
-def test_what_is_remembered_of_jobs_and_executors_is_bounded_and_let_go(monkeypatch):
-    """Ten thousand jobs at once are a loop; each end frees its own, the application's end all."""
+def test_stored_jobs_and_executors_are_bounded(monkeypatch):
+    """Each end frees its own entry, and the end of the application frees all."""
     monkeypatch.setattr(failure_rows, "MAX_JOBS", 3)
     monkeypatch.setattr(loss_rows, "MAX_EXECUTORS", 3)
-    seen, memory = Identified(), None
+    seen = Identified()
     for number in range(9):
         seen.of(seen.run.job_started(T + W, number))
         seen.of(seen.run.executor_added(T + W, str(number)))
-    memory = seen.memory
-    full = [len(list(shelf.items())) for shelf in (memory.jobs, memory.executors)]
+    state = seen.state
+    full = [len(list(values.items())) for values in (state.jobs, state.executors)]
     seen.of(seen.run.job_ended(T + W, 0))
     seen.of(seen.run.executor_removed(T + W, "0"))
     seen.of(seen.run.job_started(T + W, 8))
     seen.of(seen.run.executor_added(T + W, "8"))
-    again = [name for shelf in (memory.jobs, memory.executors) for name, _ in shelf.items()]
+    again = [name for values in (state.jobs, state.executors) for name, _ in values.items()]
     seen.of(seen.run.ended(T + 2 * W))
 
     assert full == [3, 3]
     assert again == ["1", "2", "8"] * 2
-    assert not [*memory.jobs.items(), *memory.executors.items()]
-    assert memory.losses.value() is None
+    assert not [*state.jobs.items(), *state.executors.items()]
+    assert state.losses.value() is None
 
 
-def test_an_application_tells_of_its_hosts_every_two_minutes_and_of_troubles_at_once():
-    """Enough for ten minutes that slide, and little enough for a fleet."""
+def test_hosts_are_reported_every_two_minutes():
+    """Problems on hosts are reported at once."""
     seen = Identified()
     seen.of(seen.run.executor_added(T + W, "1", "node-1"))
     seen.of(seen.run.executor_added(T + W, "2", "node-2"))
-    told = [seen.news(seen.run.application(T + window * W)) for window in range(1, 51)]
-    idle = seen.news(seen.run.application(T + 99 * W, running_tasks=0))
-    [failing] = seen.news(seen.run.failure(T + 51 * W, failure_class="FetchFailed", failure_reason="FetchFailed(…)"))
-    [lost] = seen.news(seen.run.executor_removed(T + 51 * W, "2", "worker lost"))
+    reported = [seen.reports(seen.run.application(T + window * W)) for window in range(1, 51)]
+    idle = seen.reports(seen.run.application(T + 99 * W, running_tasks=0))
+    [failing] = seen.reports(seen.run.failure(T + 51 * W, failure_class="FetchFailed", failure_reason="FetchFailed(…)"))
+    [lost] = seen.reports(seen.run.executor_removed(T + 51 * W, "2", "worker lost"))
 
-    assert [window for window, news in enumerate(told, 1) if news] == [1, 25, 49]
-    assert told[0][0].ran == ("node-1", "node-2")
+    assert [window for window, reports in enumerate(reported, 1) if reports] == [1, 25, 49]
+    assert reported[0][0].ran == ("node-1", "node-2")
     assert idle == []
     assert [(each.host, each.failure) for each in failing.troubles] == [("node-7", "fetch_failed")]
     assert [(each.host, each.failure) for each in lost.troubles] == [("node-2", "node_lost")]

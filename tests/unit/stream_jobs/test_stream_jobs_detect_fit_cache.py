@@ -1,4 +1,4 @@
-"""FitCache: what is remembered of the lines that runs are judged by, and what is forgotten first."""
+"""The cache of fits: what is computed again, and what is evicted first."""
 
 from __future__ import annotations
 
@@ -11,47 +11,48 @@ def key(stage: str) -> BaselineKey:
     return BaselineKey("prod-eu", "orders", "nightly", stage)
 
 
-class Asked:
-    """Asks for fits, and knows which had to be made."""
+class Requests:
+    """Requests fits, and records which ones were computed."""
 
-    def __init__(self, most: int) -> None:
-        self.fits, self.made = FitCache(most), list[tuple[str, int]]()
+    def __init__(self, limit: int) -> None:
+        self.fits, self.computed = FitCache(limit), list[tuple[str, int]]()
 
     def of(self, stage: str, start_ms: int = 0) -> Fit | None:
-        def make() -> Fit:
-            self.made.append((stage, start_ms))
+        def compute() -> Fit:
+            self.computed.append((stage, start_ms))
             return Fit(5, {}, {}, {})
 
-        return self.fits.get(key(stage), start_ms, make)
+        return self.fits.get(key(stage), start_ms, compute)
 
 
-def test_a_run_that_goes_on_keeps_its_lines_while_others_come_and_go():
-    """Whoever asks every few seconds is never the one that was asked for longest ago."""
-    asked = Asked(3)
+def test_recently_used_fit_is_not_evicted():
+    """A running stage asks every few seconds, so its fit is never the least recently used one."""
+    requests = Requests(3)
     for other in range(10):
-        asked.of("goes on")
-        asked.of(f"stage {other}")
+        requests.of("running")
+        requests.of(f"stage {other}")
 
-    assert asked.made.count(("goes on", 0)) == 1
-    assert len(asked.fits) == 3
-
-
-def test_another_baseline_is_fitted_anew_for_every_run():
-    asked = Asked(10)
-    first = [asked.of("join", start) for start in (1, 2)]
-    asked.of("sort", 1)
-    asked.fits.invalidate(key("join"))
-    left = len(asked.fits)
-    anew = [asked.of("join", start) for start in (1, 2)]
-    asked.of("sort", 1)
-
-    assert (left, len(asked.fits)) == (1, 3)
-    assert all(one is not other for one, other in zip(first, anew, strict=True))
-    assert asked.made == [("join", 1), ("join", 2), ("sort", 1), ("join", 1), ("join", 2)]
+    assert requests.computed.count(("running", 0)) == 1
+    assert len(requests.fits) == 3
 
 
-def test_that_nothing_is_expected_is_remembered_too():
-    """A stage that is met first is asked about as often as others."""
+def test_changed_baseline_is_fitted_again_for_every_run():
+    """Only the fits of the changed baseline are computed again."""
+    requests = Requests(10)
+    first = [requests.of("join", start) for start in (1, 2)]
+    requests.of("sort", 1)
+    requests.fits.invalidate(key("join"))
+    left = len(requests.fits)
+    again = [requests.of("join", start) for start in (1, 2)]
+    requests.of("sort", 1)
+
+    assert (left, len(requests.fits)) == (1, 3)
+    assert all(one is not other for one, other in zip(first, again, strict=True))
+    assert requests.computed == [("join", 1), ("join", 2), ("sort", 1), ("join", 1), ("join", 2)]
+
+
+def test_absent_fit_is_cached_too():
+    """A new stage asks as often as others, and has too few runs for a fit."""
     fits, made = FitCache(), list[int]()
     for _ in range(3):
         assert fits.get(key("new"), 7, lambda: made.append(7)) is None
@@ -59,12 +60,12 @@ def test_that_nothing_is_expected_is_remembered_too():
     assert made == [7]
 
 
-def test_a_job_that_never_ends_well_does_not_fill_the_memory():
-    """No baseline of it changes, so nothing is forgotten by that."""
-    asked = Asked(10_000)
+def test_runs_of_one_baseline_are_bounded():
+    """The baseline of a job that never succeeds never changes, so nothing else evicts its fits."""
+    requests = Requests(10_000)
     for start in range(3 * MAX_RUNS_PER_KEY):
-        asked.of("fails", start)
+        requests.of("fails", start)
 
-    assert len(asked.fits) == MAX_RUNS_PER_KEY
-    asked.of("fails", 3 * MAX_RUNS_PER_KEY - 1)
-    assert len(asked.made) == 3 * MAX_RUNS_PER_KEY
+    assert len(requests.fits) == MAX_RUNS_PER_KEY
+    requests.of("fails", 3 * MAX_RUNS_PER_KEY - 1)
+    assert len(requests.computed) == 3 * MAX_RUNS_PER_KEY

@@ -1,4 +1,4 @@
-"""What a step keeps in Flink's state: read from what is held where that is enough, and the same where it is not."""
+"""Keyed state of a step: read from the cache where that is enough, and with the same result where it is not."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sparkfuse_stream_jobs.detect.state.state_cache import StateCache
 
 
 class State:
-    """Flink's map of one key, which counts how often it is walked or asked."""
+    """Flink's map of one key, which counts how often it is read or iterated."""
 
     def __init__(self, content: dict[str, bytes]) -> None:
-        self.content, self.asked = content, 0
+        self.content, self.reads = content, 0
 
     def is_empty(self) -> bool:
         return not self.content
 
     def get(self, name: str) -> bytes | None:
-        self.asked += 1
+        self.reads += 1
         return self.content.get(name)
 
     def put(self, name: str, value: bytes) -> None:
@@ -33,27 +33,27 @@ class State:
         self.content.pop(name, None)
 
     def items(self):
-        self.asked += 1
+        self.reads += 1
         return list(self.content.items())
 
     def keys(self):
-        self.asked += 1
+        self.reads += 1
         return list(self.content)
 
     def get_internal_state(self) -> State:
-        """PyFlink's own map of the key, which knows what is to be written."""
+        """PyFlink's own map of the key, which knows its unwritten changes."""
         return self
 
 
 class Backend:
-    """As much of PyFlink's keyed state as a step's commits stand on."""
+    """The part of PyFlink's keyed state that commits use."""
 
     def __init__(self) -> None:
         self._map_state_handler = SimpleNamespace(_underlying=None)
 
 
-class OfKeys(State):
-    """Flink's map, of the key whose turn it is; a step finds it by its descriptor."""
+class KeyedState(State):
+    """Flink's map of the current key; a step looks it up by its descriptor."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -61,10 +61,10 @@ class OfKeys(State):
         self.of_keys: dict[str, dict[str, bytes]] = {}
         self.written: list[str] = []
 
-    def get_map_state(self, _descriptor: object) -> OfKeys:
+    def get_map_state(self, _descriptor: object) -> KeyedState:
         return self
 
-    def turn_to(self, key: str) -> None:
+    def set_key(self, key: str) -> None:
         self.content = self.of_keys.setdefault(key, {})
 
     def put(self, name: str, value: bytes) -> None:
@@ -72,140 +72,142 @@ class OfKeys(State):
         super().put(name, value)
 
 
-def kept(content: dict[str, bytes]) -> tuple[_CachedMap, State]:
-    recent, state = StateCache(), State(content)
-    recent.set_key("key")
-    return _CachedMap(state, recent, BatchedCommits(Backend())), state
+def cached_map(content: dict[str, bytes]) -> tuple[_CachedMap, State]:
+    cache, state = StateCache(), State(content)
+    cache.set_key("key")
+    return _CachedMap(state, cache, BatchedCommits(Backend())), state
 
 
-def test_a_shelf_of_a_key_that_was_met_empty_is_walked_without_asking():
-    """Each end of a stage walks what its run watches; a call to the JVM for that is dear."""
-    held, state = kept({})
+def test_map_of_a_new_key_is_iterated_without_the_jvm():
+    """Each end of a stage iterates the subjects of its run; a call to the JVM for that is expensive."""
+    values, state = cached_map({})
     for name, value in (("b", 2), ("a", 1), ("gone", 3)):
-        held.get("units", name, integer_codec())
-        held.put("units", name, value, integer_codec())
-    held.put("ended", "\0", 9, integer_codec())
-    held.remove("units", "gone")
+        values.get("units", name, integer_codec())
+        values.put("units", name, value, integer_codec())
+    values.put("ended", "\0", 9, integer_codec())
+    values.remove("units", "gone")
 
-    assert list(held.keys("units")) == ["a", "b"]
-    assert list(held.items("units", integer_codec())) == [("a", 1), ("b", 2)]
-    assert state.asked == 0
-
-
-def test_a_shelf_of_a_key_that_had_something_is_walked_in_the_state():
-    """After a restart nobody knows what is there but the state."""
-    held, state = kept({"units/a": b"1", "units/b": b"2", "ended": b"9"})
-    held.get("units", "a", integer_codec())
-    held.put("units", "c", 3, integer_codec())
-
-    assert sorted(held.keys("units")) == ["a", "b", "c"]
-    assert sorted(held.items("units", integer_codec())) == [("a", 1), ("b", 2), ("c", 3)]
-    assert state.asked == 3
-    assert sorted(held.items("units", integer_codec())) == [("a", 1), ("b", 2), ("c", 3)]
-    assert state.asked == 4, "a key of which not all is known is walked each time"
+    assert list(values.keys("units")) == ["a", "b"]
+    assert list(values.items("units", integer_codec())) == [("a", 1), ("b", 2)]
+    assert state.reads == 0
 
 
-def test_a_shelf_that_is_not_held_whole_is_fetched_in_one_walk():
-    """A call for each of a thousand executors would be a thousand calls."""
-    held, state = kept({})
+def test_map_of_a_restored_key_is_iterated_in_the_state():
+    """After a restart only the state knows what exists."""
+    values, state = cached_map({"units/a": b"1", "units/b": b"2", "ended": b"9"})
+    values.get("units", "a", integer_codec())
+    values.put("units", "c", 3, integer_codec())
+
+    assert sorted(values.keys("units")) == ["a", "b", "c"]
+    assert sorted(values.items("units", integer_codec())) == [("a", 1), ("b", 2), ("c", 3)]
+    assert state.reads == 3
+    assert sorted(values.items("units", integer_codec())) == [("a", 1), ("b", 2), ("c", 3)]
+    assert state.reads == 4, "a key whose names are not all known is iterated each time"
+
+
+def test_partly_cached_map_is_read_in_one_iteration():
+    """A read for each of a thousand executors would be a thousand calls."""
+    values, state = cached_map({})
     for number in range(5):
-        held.get("executors", str(number), integer_codec())
-        held.put("executors", str(number), number, integer_codec())
-    held._cache.clear("executors")
-    walked = [list(held.items("executors", integer_codec())) for _ in range(2)]
+        values.get("executors", str(number), integer_codec())
+        values.put("executors", str(number), number, integer_codec())
+    values._cache.clear("executors")
+    iterated = [list(values.items("executors", integer_codec())) for _ in range(2)]
 
-    assert walked == [[(str(number), number) for number in range(5)]] * 2
-    assert state.asked == 1
-
-
-def test_a_shelf_that_is_not_held_costs_no_room_and_is_read_from_the_state():
-    """What each stage teaches is read once, when its application ends."""
-    held, _ = kept({})
-    held.put("samples", "a", 1, integer_codec(), cached=False)
-    held.put("samples", "b", 2, integer_codec(), cached=False)
-    held.remove("samples", "b", cached=False)
-
-    assert len(held._cache) == 0
-    assert held.get("samples", "a", integer_codec(), cached=False) == 1
-    assert held.get("samples", "b", integer_codec(), cached=False) is None
-    assert list(held.items("samples", integer_codec(), cached=False)) == [("a", 1)]
+    assert iterated == [[(str(number), number) for number in range(5)]] * 2
+    assert state.reads == 1
 
 
-def test_what_expired_in_the_state_is_not_among_the_values():
-    """A name outlives its value, which Flink takes away by itself."""
-    held, state = kept({})
-    held.get("units", "a", integer_codec())
-    held.put("units", "a", 1, integer_codec())
-    held.put("units", "b", 2, integer_codec())
+def test_uncached_map_is_read_from_the_state():
+    """Training samples are written for each stage and read once, when the application ends."""
+    values, _ = cached_map({})
+    values.put("samples", "a", 1, integer_codec(), cached=False)
+    values.put("samples", "b", 2, integer_codec(), cached=False)
+    values.remove("samples", "b", cached=False)
+
+    assert len(values._cache) == 0
+    assert values.get("samples", "a", integer_codec(), cached=False) == 1
+    assert values.get("samples", "b", integer_codec(), cached=False) is None
+    assert list(values.items("samples", integer_codec(), cached=False)) == [("a", 1)]
+
+
+def test_expired_value_is_not_returned():
+    """A name stays known after Flink expired its value."""
+    values, state = cached_map({})
+    values.get("units", "a", integer_codec())
+    values.put("units", "a", 1, integer_codec())
+    values.put("units", "b", 2, integer_codec())
     del state.content["units/a"]
-    held._cache.clear("units")
+    values._cache.clear("units")
 
-    assert list(held.items("units", integer_codec())) == [("b", 2)]
+    assert list(values.items("units", integer_codec())) == [("b", 2)]
 
 
-def test_a_cell_is_read_once_in_a_turn_and_written_at_its_end():
-    """Each row has a number that is remembered, and only the last one counts."""
-    state, turns = OfKeys(), KeyScope()
-    cell = StateFactory(state, turns, "run", timedelta(days=1)).value_state("last", integer_codec())
+def test_value_is_read_once_and_written_at_the_end():
+    """Each row has a number that is stored, and only the last one counts."""
+    state, scope = KeyedState(), KeyScope()
+    value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
     state.of_keys["old"] = {"last": b"7"}
-    state.turn_to("old")
-    with turns.enter("old"):
-        found = [cell.value(), cell.value()]
+    state.set_key("old")
+    with scope.enter("old"):
+        found = [value.value(), value.value()]
         for number in (8, 9):
-            cell.update(number)
-        found.append(cell.value())
-    state.turn_to("new")
-    with turns.enter("new"):
-        found.append(cell.value())
-    asked = state.asked
+            value.update(number)
+        found.append(value.value())
+    state.set_key("new")
+    with scope.enter("new"):
+        found.append(value.value())
+    asked = state.reads
 
     assert found == [7, 7, 9, None]
     assert state.of_keys == {"old": {"last": b"9"}, "new": {}}
     assert (state.written, asked) == (["last"], 1)
 
 
-def test_a_cell_that_is_cleared_in_a_turn_is_gone_after_it():
-    """Also one that was written in the same turn."""
-    state, turns = OfKeys(), KeyScope()
-    cell = StateFactory(state, turns, "run", timedelta(days=1)).value_state("last", integer_codec())
-    state.turn_to("key")
-    with turns.enter("key"):
-        cell.update(1)
-    with turns.enter("key"):
-        cell.update(2)
-        cell.clear()
-        now = cell.value()
-    with turns.enter("key"):
-        later = cell.value()
+def test_cleared_value_is_removed():
+    """A value that was written for the same record is removed too."""
+    state, scope = KeyedState(), KeyScope()
+    value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
+    state.set_key("key")
+    with scope.enter("key"):
+        value.update(1)
+    with scope.enter("key"):
+        value.update(2)
+        value.clear()
+        now = value.value()
+    with scope.enter("key"):
+        later = value.value()
 
     assert (now, later, state.content) == (None, None, {})
 
 
-def test_a_turn_that_ends_by_an_error_writes_no_cell():
-    """The job goes back to its checkpoint, and what the turn made of a cell is half of something."""
-    state, turns = OfKeys(), KeyScope()
-    cell = StateFactory(state, turns, "run", timedelta(days=1)).value_state("last", integer_codec())
-    state.turn_to("key")
+def test_error_writes_no_value():
+    """The job restarts from its checkpoint, and a half-processed record must leave no trace."""
+    state, scope = KeyedState(), KeyScope()
+    value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
+    state.set_key("key")
 
-    def turn() -> None:
-        with turns.enter("key"):
-            cell.update(1)
+    def process() -> None:
+        with scope.enter("key"):
+            value.update(1)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        turn()
+        process()
     assert state.content == {}
 
 
-@pytest.mark.parametrize("ask", [lambda cell: cell.value(), lambda cell: cell.update(1), lambda cell: cell.clear()])
-def test_a_cell_that_is_asked_outside_of_a_turn_is_refused(ask):
-    """It would give, or take, the value of the key whose turn was last."""
-    state, turns = OfKeys(), KeyScope()
-    cell = StateFactory(state, turns, "run", timedelta(days=1)).value_state("last", integer_codec())
-    state.turn_to("key")
-    with turns.enter("key"):
-        cell.update(7)
+@pytest.mark.parametrize(
+    "use", [lambda value: value.value(), lambda value: value.update(1), lambda value: value.clear()]
+)
+def test_value_outside_of_a_key_scope_is_an_error(use):
+    """It would be the value of the previous key."""
+    state, scope = KeyedState(), KeyScope()
+    value = StateFactory(state, scope, "run", timedelta(days=1)).value_state("last", integer_codec())
+    state.set_key("key")
+    with scope.enter("key"):
+        value.update(7)
 
     with pytest.raises(RuntimeError, match="outside of the scope of a key"):
-        ask(cell)
+        use(value)
     assert state.content == {"last": b"7"}

@@ -1,4 +1,4 @@
-"""The outlook: stages by their progress, applications by their runs, stages and deadline."""
+"""Forecasts: stages from their progress, applications from earlier runs, stages and deadline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.stream_jobs.detect_rows import WINDOW_MS as W
 from tests.unit.stream_jobs.detect_rows import Run
 
 T, MINUTE, HOUR = 1_795_226_400_000, 60_000, 3_600_000
-# Two waves and more of eight slots have ended; 31 tasks are to come.
+# More than two waves of eight slots ended; 31 tasks remain.
 THIRD_WAVE = {
     "num_tasks": 64, "succeeded_tasks": 25, "finished_tasks": 25, "running_tasks": 8, "duration_p50_ms": 3_000.0,
     "duration_p95_ms": 5_000.0, "finished_duration_ms": 80_000,
@@ -24,11 +24,11 @@ THIRD_WAVE = {
 
 
 class Judged:
-    """Runs of one job, through Identify and Baselines, with what is known of the job's stages kept."""
+    """Runs of one job that pass through the identify and the baseline steps."""
 
     def __init__(self) -> None:
         self.baselines: dict[BaselineKey, baselines.JobBaselines] = {}
-        self.refused: list[str] = []
+        self.invalid: list[str] = []
 
     def rows(self, run_rows: list[LiveRow]) -> list[LiveRow]:
         memory, judged = in_memory_run_state(), []
@@ -36,7 +36,7 @@ class Judged:
             if isinstance(found, Baseline):
                 baselines.learn_sample(found, self._of(key_of_baseline(found)))
             elif isinstance(found, InvalidSetting):
-                self.refused.append(found.text)
+                self.invalid.append(found.text)
             elif isinstance(found, LiveRow):
                 judged.append(self._judged(found))
         return judged
@@ -55,7 +55,7 @@ class Judged:
 
 
 def running(run: Run, elapsed_ms: int, **more: object) -> list[LiveRow]:
-    """The start of a run and one row of its stage."""
+    """Return the start of a run and one row of its stage."""
     return [
         run.started(run.start_ms),
         run.stage_started(run.start_ms),
@@ -63,8 +63,8 @@ def running(run: Run, elapsed_ms: int, **more: object) -> list[LiveRow]:
     ]
 
 
-def test_a_stage_is_projected_from_its_third_wave_on_and_judged_by_that():
-    """Its elapsed time before; what it took behind its end."""
+def test_stage_is_projected_from_its_third_wave_on():
+    """Before that it is judged by its elapsed time, and after its end by its duration."""
     run = Run("app-1", T)
     early = Judged().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
     third = Judged().rows(running(Run("app-1", T), 30_000, **THIRD_WAVE))[-1].stage
@@ -86,8 +86,8 @@ def test_a_stage_is_projected_from_its_third_wave_on_and_judged_by_that():
         pytest.param(1, 0, None, 42_000, id="fewer than run: one start was lost"),
     ],
 )
-def test_a_stage_is_projected_over_the_slots_of_its_application(executors, joined_ms, task_cpus, projected_ms):
-    """A healthy run that shares its slots, or is still given more, is not taken for slow."""
+def test_projection_uses_the_slots_of_the_application(executors, joined_ms, task_cpus, projected_ms):
+    """A healthy run that shares its slots, or still gets more, is not reported as slow."""
     run = Run("app-1", T)
     start = run.started(T)
     if task_cpus:
@@ -100,8 +100,8 @@ def test_a_stage_is_projected_over_the_slots_of_its_application(executors, joine
     assert (stage.projected_ms if stage.HasField("projected_ms") else None) == projected_ms
 
 
-def test_cores_go_with_their_executor_and_the_drivers_count_in_local_mode():
-    """What is counted of one that joined is given back when it goes."""
+def test_removed_executor_takes_its_cores():
+    """In local mode the cores of the driver run the tasks."""
     run, memory = Run("app-1", T), in_memory_run_state()
     rows = [run.started(T), *(run.executor_added(T, name) for name in ("driver", "1", "2", "2"))]
     for row in [*rows, run.executor_removed(T, "1")]:
@@ -111,8 +111,8 @@ def test_cores_go_with_their_executor_and_the_drivers_count_in_local_mode():
     assert memory.losses.value().peak == 2
 
 
-def test_a_slow_stage_moves_before_it_is_beyond_its_bound():
-    """Ten minutes are usual; after eight the projection of an hour tells, wall and CPU alike."""
+def test_slow_stage_is_abnormal_before_it_passes_its_p95():
+    """Its projection already passes the bound."""
     seen = Judged()
     seen.healthy_runs()
     slow = {**THIRD_WAVE, "num_tasks": 160, "duration_p50_ms": 200_000.0, "finished_duration_ms": 8 * 8 * MINUTE,
@@ -124,8 +124,8 @@ def test_a_slow_stage_moves_before_it_is_beyond_its_bound():
 
 
 @pytest.mark.parametrize("times", [1, 3], ids=["usual", "three times the rows"])
-def test_a_healthy_run_never_moves_whenever_it_is_looked_at(times: int):
-    """A cold first wave, then even ones, with once or three times the work: projected or not, nothing moved."""
+def test_healthy_run_is_normal_in_every_window(times: int):
+    """A cold first wave, then even ones, with once or three times the work: nothing differs from the baseline."""
     seen = Judged()
     seen.healthy_runs(wall_ms=160_000)
     run, slots, tasks, cold_ms, task_ms = Run("app-x", T + 9 * HOUR), 8, 128 * times, 40_000, 8_000
@@ -147,8 +147,8 @@ def test_a_healthy_run_never_moves_whenever_it_is_looked_at(times: int):
     assert {stage.moved for stage in judged} == {"none"}
 
 
-def test_a_stage_says_whether_it_runs_python():
-    """By its operators; nothing is said of one whose start was lost."""
+def test_stage_row_says_whether_it_runs_python():
+    """Its operators show it; it is absent if the start of the stage was lost."""
     run = Run("app-1", T)
     begin = [run.started(T), run.stage_started(T, scope_names=["Exchange", "ArrowEvalPython"])]
     python = Judged().rows([*begin, run.stage(T + W, 900)])[-1].stage
@@ -160,15 +160,15 @@ def test_a_stage_says_whether_it_runs_python():
 
 
 def application(seen: Judged, run: Run, elapsed_ms: int, deadline: str | None = None, **stage: object) -> LiveRow:
-    """The application's own row after so long, with one stage that runs."""
+    """Return the application's row after ``elapsed_ms``, with one running stage."""
     settings = {"deadline": deadline} if deadline else {}
     at = run.start_ms + elapsed_ms
     rows = [run.started(run.start_ms, **settings), run.stage_started(run.start_ms)]
     return seen.rows([*rows, run.stage(at, 30_000, **stage), run.application(at)])[-1].application
 
 
-def test_a_deadline_by_setting_is_told_with_its_chance_and_what_is_left():
-    """Ten minutes are usual: an hour is no trouble, nine minutes are, and what passed is certain."""
+def test_deadline_from_a_setting_has_chance_and_time_left():
+    """With ten expected minutes one hour is safe, nine minutes are at risk, and a passed deadline is certain."""
     seen = Judged()
     seen.healthy_runs()
     found = {
@@ -185,8 +185,8 @@ def test_a_deadline_by_setting_is_told_with_its_chance_and_what_is_left():
     assert found["1h"].remaining_ms < found["1h"].remaining_p95_ms
 
 
-def test_without_a_setting_the_deadline_is_what_earlier_runs_keep():
-    """The bound of 19 in 20, and it says so."""
+def test_deadline_without_a_setting_is_the_p95_of_history():
+    """The source of the deadline is reported."""
     seen = Judged()
     seen.healthy_runs()
     told = application(seen, Run("app-x", T + 9 * HOUR), MINUTE)
@@ -195,8 +195,8 @@ def test_without_a_setting_the_deadline_is_what_earlier_runs_keep():
     assert told.late_chance == pytest.approx(0.05, abs=0.03)
 
 
-def test_without_history_only_the_stages_and_the_clock_speak():
-    """Nothing is made up: no chance without progress, certainty behind the deadline."""
+def test_without_history_only_progress_and_clock_count():
+    """There is no chance without progress, and certainty after the deadline."""
     alone = application(Judged(), Run("app-1", T), MINUTE, "1h")
     staged = application(Judged(), Run("app-1", T), 55 * MINUTE, "1h", **{**THIRD_WAVE, "duration_p50_ms": 100_000.0})
     late = application(Judged(), Run("app-1", T), 61 * MINUTE, "1h")
@@ -210,8 +210,8 @@ def test_without_history_only_the_stages_and_the_clock_speak():
     assert not none.HasField("deadline_ms")
 
 
-def test_progress_of_an_earlier_window_and_an_application_that_ended_say_nothing():
-    """What was to come then is over; what ended has nothing left."""
+def test_outdated_progress_is_ignored():
+    """An application that ended has no remaining time."""
     run, seen = Run("app-1", T), Judged()
     stage = run.stage(T + W, 30_000, **THIRD_WAVE)
     rows = [
@@ -228,11 +228,11 @@ def test_progress_of_an_earlier_window_and_an_application_that_ended_say_nothing
     assert not over.HasField("late_chance")
 
 
-def test_a_deadline_that_is_none_is_told_once_and_stops_nothing():
-    """A sentence for the job's owner, and the run is watched without it."""
+def test_invalid_deadline_is_reported_once():
+    """The owner of the job gets one sentence, and the run is tracked without a deadline."""
     seen = Judged()
     told = application(seen, Run("app-1", T), MINUTE, "half past six")
 
-    assert len(seen.refused) == 1
-    assert seen.refused[0].startswith("app-1 of nightly_orders: spark.sparkfuse.deadline='half past six' is ignored")
+    assert len(seen.invalid) == 1
+    assert seen.invalid[0].startswith("app-1 of nightly_orders: spark.sparkfuse.deadline='half past six' is ignored")
     assert not told.HasField("deadline_ms")

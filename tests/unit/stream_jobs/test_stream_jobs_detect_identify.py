@@ -1,4 +1,4 @@
-"""Identify: who runs, which stage it is, and what a run that ended well teaches."""
+"""The identify step: job, run and stage of each row, and the samples of a successful run."""
 
 from __future__ import annotations
 
@@ -17,66 +17,66 @@ from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 T = 1_795_226_400_000
 
 
-def passed(rows: Iterable[LiveRow], held: RunState | None = None) -> list[Output]:
+def process(rows: Iterable[LiveRow], held: RunState | None = None) -> list[Output]:
     held = held or in_memory_run_state()
     return [found for row in rows for found in step(row, held)]
 
 
 def in_order(rows: Iterable[LiveRow]) -> list[LiveRow]:
-    """The rows numbered as they stand, whatever order they were made in."""
+    """Number the rows in their order, whatever order they were created in."""
     numbered = list(rows)
     for number, row in enumerate(numbered, 1):
         row.row_seq = number
     return numbered
 
 
-def lessons(found: Iterable[Output]) -> list[Baseline]:
+def samples(found: Iterable[Output]) -> list[Baseline]:
     return [each for each in found if isinstance(each, Baseline)]
 
 
-def test_a_row_carries_job_run_and_a_fingerprint_that_does_not_depend_on_the_stage_id():
+def test_fingerprint_does_not_depend_on_the_stage_id():
     """Stage ids swap between runs of a job; the fingerprint of the same stage does not."""
     one, two = Run("app-1", T), Run("app-2", T + 99)
-    first = passed([one.started(T), one.stage_started(T, 3), one.stage(T, 900, 3)])[-1]
-    second = passed([two.started(T), two.stage_started(T, 8), two.stage(T, 900, 8)])[-1]
+    first = process([one.started(T), one.stage_started(T, 3), one.stage(T, 900, 3)])[-1]
+    second = process([two.started(T), two.stage_started(T, 8), two.stage(T, 900, 8)])[-1]
 
     assert (first.job_key, first.run_key) == ("nightly_orders", one.run_key)
     assert first.stage.stage_fingerprint == second.stage.stage_fingerprint
 
 
-def test_a_row_carries_owner_and_team_where_the_application_says_them():
-    """They come with its start, and are nothing where nobody said them."""
+def test_row_has_owner_and_team_of_the_application():
+    """They are settings of the application, and absent where it has none."""
     run, silent = Run("app-1", T), Run("app-2", T)
     start = run.started(T)
     start.application_started.properties.update({"spark.sparkfuse.owner": "alice", "spark.sparkfuse.team": "sales"})
-    first = passed([start, run.stage(T, 900)])[-1]
-    second = passed([silent.started(T), silent.stage(T, 900)])[-1]
+    first = process([start, run.stage(T, 900)])[-1]
+    second = process([silent.started(T), silent.stage(T, 900)])[-1]
 
     assert (first.owner, first.team) == ("alice", "sales")
     assert not second.HasField("owner")
     assert not second.HasField("team")
 
 
-def test_a_stage_is_known_by_its_parents_too():
-    """Two stages with the same operators that read from different stages are two stages."""
+def test_fingerprint_depends_on_the_parents():
+    """Two stages with the same operators that read from different stages are different."""
 
     def child(parent_scopes: list[str]) -> str:
         run = Run("app-1", T)
         start = run.stage_started(T, 1, scope_names=parent_scopes)
         rows = [run.started(T), start, run.stage_started(T, 2, parent_stage_ids=[1]), run.stage(T, 900, 2)]
-        return passed(in_order(rows))[-1].stage.stage_fingerprint
+        return process(in_order(rows))[-1].stage.stage_fingerprint
 
     assert child(["Scan orders"]) != child(["Scan customers"])
 
 
-def test_a_parent_that_runs_again_within_the_window_leaves_its_reader_the_same_stage():
-    """All starts of a window come before its rows: the reader failed at once, and what it lost is made again."""
+def test_retried_parent_does_not_change_the_fingerprint():
+    """All starts of a window come before its rows, so a retried parent may start before the row of its reader."""
 
     def reader(*parent_began_ms: int) -> str:
         run = Run("app-1", T)
         start = run.stage_started(T, 2, parent_stage_ids=[1], submitted_ms=T - 900)
         parents = [run.stage_started(T, 1, scope_names=["Scan"], submitted_ms=began) for began in parent_began_ms]
-        return passed(in_order([run.started(T), start, *parents, run.stage(T, 900, 2)]))[-1].stage.stage_fingerprint
+        return process(in_order([run.started(T), start, *parents, run.stage(T, 900, 2)]))[-1].stage.stage_fingerprint
 
     skipped, retried, before = reader(), reader(T - 500), reader(T - 1_500)
 
@@ -84,58 +84,58 @@ def test_a_parent_that_runs_again_within_the_window_leaves_its_reader_the_same_s
     assert skipped != before
 
 
-def test_a_chain_of_thousands_of_stages_and_parents_in_a_circle_end():
+def test_long_and_circular_parents_are_handled():
     """No list of parents, however long or wrong, stops the job."""
     run = Run("app-1", T)
     starts = [run.stage_started(T, n, parent_stage_ids=[n - 1, n, n + 1]) for n in range(1, 3000)]
-    last = passed(in_order([run.started(T), *starts, run.stage(T, 900, 2999)]))[-1]
+    last = process(in_order([run.started(T), *starts, run.stage(T, 900, 2999)]))[-1]
 
     assert not last.stage.stage_fingerprint.startswith(NAME_ONLY)
 
 
-def test_a_stage_whose_start_was_lost_is_known_by_name_only_says_so_and_does_not_teach():
-    """Half of a fingerprint must not mix with the history of whole ones."""
+def test_stage_without_start_is_not_learned():
+    """A fingerprint of the name alone must not mix with the history of complete ones."""
     run = Run("app-1", T)
-    found = passed([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])
+    found = process([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])
 
     assert found[1].stage.stage_fingerprint.startswith(NAME_ONLY)
-    assert not lessons(found)
+    assert not samples(found)
 
 
-def test_an_application_whose_start_was_lost_is_its_own_job_and_does_not_teach():
-    """What cannot be told from others must not be taken for one of them."""
+def test_application_without_start_is_its_own_job():
+    """Its job is unknown, so it is neither learned nor compared with another job."""
     run = Run("app-1", T)
-    found = passed([run.stage_started(T), run.stage_done(T, 900), run.ended(T)])
+    found = process([run.stage_started(T), run.stage_done(T, 900), run.ended(T)])
 
     assert found[0].job_key == "app-1"
-    assert not lessons(found)
+    assert not samples(found)
 
 
-def test_a_task_row_is_told_its_stage():
-    """The rules on tasks name the stage, which their rows do not carry."""
+def test_task_row_has_name_and_fingerprint_of_its_stage():
+    """Rules on tasks need the stage, which the rows of the windows job do not name."""
     run = Run("app-1", T)
-    *_, stage, task = passed([run.started(T), run.stage_started(T), run.stage(T, 900), run.task(T, 900)])
+    *_, stage, task = process([run.started(T), run.stage_started(T), run.stage(T, 900), run.task(T, 900)])
 
     assert task.task.stage_name == stage.stage.stage_name
     assert task.task.stage_fingerprint == stage.stage.stage_fingerprint
 
 
-def test_rows_that_were_seen_before_change_nothing():
-    """The windows job repeats rows after a restart; each is taken once."""
+def test_repeated_rows_change_nothing():
+    """The windows job repeats rows after a restart; each counts once."""
     rows = list(Run("app-1", T).whole(20_000))
     held = in_memory_run_state()
-    first, again = passed(rows, held), passed(rows[:4] + rows, held)
+    first, again = process(rows, held), process(rows[:4] + rows, held)
 
-    assert len(lessons(first)) == 1
+    assert len(samples(first)) == 1
     assert again == []
 
 
-def test_a_run_that_ended_well_teaches_its_last_row_of_each_stage():
-    """The last word on a stage counts, and it is known from when the application ended."""
+def test_last_row_of_each_stage_is_learned():
+    """The sample is dated by the end of the application."""
     run = Run("app-1", T)
     rows = [run.started(T), run.stage_started(T), run.stage_done(T, 900), run.stage_done(T, 950), run.ended(T + 5_000)]
-    [lesson] = lessons(passed(rows))
-    [sample] = lesson.samples
+    [update] = samples(process(rows))
+    [sample] = update.samples
 
     assert (sample.wall_ms, sample.cpu_ms, sample.work_bytes) == (950, 6_650, 1_000_000_000)
     assert sample.learned_ms == T + 4_900
@@ -165,31 +165,31 @@ def broken_runs():
     yield "facts were lost", [*begin, run.stage_done(T, 900), run.ended(T)]
 
 
-@pytest.mark.parametrize("why, rows", list(broken_runs()))
-def test_a_run_that_is_broken_or_incomplete_does_not_teach(why: str, rows: list[LiveRow]):
+@pytest.mark.parametrize("reason, rows", list(broken_runs()))
+def test_failed_or_incomplete_run_is_not_learned(reason: str, rows: list[LiveRow]):
     """Only complete and successful runs are history."""
-    assert lessons(passed(in_order(rows))) == []
+    assert samples(process(in_order(rows))) == []
 
 
-def test_a_stage_that_failed_and_then_ended_well_does_not_spoil_the_run():
-    """What counts is how the last attempt ended."""
+def test_stage_that_succeeds_in_a_retry_counts_as_succeeded():
+    """The result of the last attempt counts."""
     run = Run("app-1", T)
     failed = [run.stage_started(T, 4), run.stage_ended(T, 4, succeeded=False)]
     again = [run.stage_started(T, 4, stage_attempt=1), run.stage_ended(T, 4, stage_attempt=1)]
     rows = [run.started(T), run.stage_started(T), run.stage_done(T, 900), *failed, *again, run.ended(T)]
 
-    assert len(lessons(passed(in_order(rows)))) == 1
+    assert len(samples(process(in_order(rows)))) == 1
 
 
-def test_the_memory_of_an_application_is_bounded_and_let_go_at_its_end(monkeypatch):
-    """A loop of stages fills no disk: the rest is known by name, and the end frees all but the fact that it ended."""
+def test_state_of_an_application_is_bounded_and_cleared(monkeypatch):
+    """Stages beyond the limit are identified by name, and the end of the application clears its state."""
     monkeypatch.setattr(stage_identity, "MAX_STAGES", 10)
     run, held = Run("app-1", T), in_memory_run_state()
-    passed([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)
-    passed([run.stage_ended(T, n, succeeded=False) for n in range(30)], held)
+    process([run.started(T), *(run.stage_started(T, n) for n in range(30))], held)
+    process([run.stage_ended(T, n, succeeded=False) for n in range(30)], held)
     kept = len(list(held.stages.items()))
-    row = passed([run.stage(T, 900, 25)], held)[0]
-    passed([run.ended(T + WINDOW_MS)], held)
+    row = process([run.stage(T, 900, 25)], held)[0]
+    process([run.ended(T + WINDOW_MS)], held)
 
     assert kept == 10
     assert row.stage.stage_fingerprint.startswith(NAME_ONLY)

@@ -1,4 +1,4 @@
-"""Parts: several contents as one record."""
+"""Several contents in one record between the operators."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from sparkfuse_stream_jobs.detect.operator_records import join_records, split_record
 
 
-def test_each_content_stands_behind_its_length():
-    """The JVM reads and writes the same bytes (PartsTest)."""
+def test_each_content_follows_its_length():
+    """The JVM reads and writes the same bytes (FrameBufferTest)."""
     assert join_records([b"abc", b"", b"\x00"]) == b"\x00\x00\x00\x03abc\x00\x00\x00\x00\x00\x00\x00\x01\x00"
 
 
 @given(st.lists(st.binary(max_size=300)))
-def test_what_was_joined_comes_apart_again(contents: list[bytes]):
-    """Nothing is lost, and the order stays."""
+def test_joined_contents_are_split_again(contents: list[bytes]):
+    """Nothing is lost, and the order is kept."""
     assert list(split_record(join_records(contents))) == contents
 
 
-def test_what_was_not_joined_is_no_part():
-    """A length that is cut is no content."""
+def test_truncated_length_is_an_error():
+    """A record that is cut within a length is invalid."""
     with pytest.raises(struct.error):
         list(split_record(b"\x00\x00"))

@@ -1,4 +1,4 @@
-"""The gates of detect: rows that they hold back change no finding."""
+"""The prefilters of detection: the rows that they drop change no finding."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ SILENT = load_catalog()["executor_silent"]
 STUCK = load_catalog()["task_stuck"]
 
 
-def test_a_row_may_hold_for_any_job_that_a_rule_is_set_for():
-    """A threshold that is lower for some jobs is asked too: whose job it is, the row says only behind the gate."""
+def test_variants_of_a_rule_for_some_jobs_are_evaluated():
+    """A threshold that is lower for some jobs is evaluated too, because the job of the row is not known yet."""
     lower = SILENT.with_params({"min_silent_ms": 7_000})
-    asked = prefilter.may_match_sql(catalog_of(replace(SILENT, variants=(("etl_*", lower),))), "executor_live")
+    predicate = prefilter.may_match_sql(catalog_of(replace(SILENT, variants=(("etl_*", lower),))), "executor_live")
 
-    assert "`silent_ms` AS DOUBLE) >= 60000E0" in asked
-    assert "`silent_ms` AS DOUBLE) >= 7000E0" in asked
+    assert "`silent_ms` AS DOUBLE) >= 60000E0" in predicate
+    assert "`silent_ms` AS DOUBLE) >= 7000E0" in predicate
 
 
-def test_a_rule_that_is_off_is_asked_only_where_it_is_on():
-    """Off for all but some jobs: those jobs' rows pass; off for all: no row passes for it."""
+def test_disabled_rule_is_evaluated_only_for_its_variants():
+    """Disabled for all but some jobs: rows of those jobs pass. Disabled for all: no row passes for it."""
     off = replace(SILENT, enabled=False)
 
     assert prefilter.may_match_sql(catalog_of(off), "executor_live") == "FALSE"
@@ -46,22 +46,22 @@ def test_a_rule_that_is_off_is_asked_only_where_it_is_on():
     )
 
 
-def test_a_rule_on_what_detection_adds_lets_all_rows_pass():
-    """The name of the stage is not known in front of the gate: nobody may decide by its absence."""
+def test_rule_on_a_detected_column_passes_all_rows():
+    """The name of the stage is not known before the prefilter, so its absence must not decide."""
     named = replace(STUCK, when="stage_name LIKE 'save%'", severity={"warning": "true"}, params={})
 
     assert prefilter.may_match_sql(catalog_of(STUCK, named), "task_live") == "TRUE"
 
 
-def test_rows_that_tell_of_hosts_pass_without_a_rule():
-    """A task that stands still in storage is news of its host, whoever is told of the task."""
-    asked = prefilter.may_match_sql(catalog_of(), "task_live")
+def test_rows_about_hosts_pass_without_a_rule():
+    """A task that is stuck in storage is an observation about its host, whatever the rules on tasks are."""
+    predicate = prefilter.may_match_sql(catalog_of(), "task_live")
 
-    assert asked == f"(`task`.`stalled_ms` >= {MIN_STALLED_MS})"
+    assert predicate == f"(`task`.`stalled_ms` >= {MIN_STALLED_MS})"
 
 
-def test_only_views_that_nothing_is_remembered_of_are_filtered_before_python():
-    """Stages and applications have progress, projections and lessons: each of their rows counts."""
+def test_only_rows_of_tasks_and_executors_are_filtered():
+    """Stages and applications have progress, projections and samples, so each of their rows counts."""
     sql = prefilter.decoded_sql(load_catalog(), W)
     rows = {view_specs()[view].row for view in prefilter.FILTERED}
 
@@ -70,8 +70,8 @@ def test_only_views_that_nothing_is_remembered_of_are_filtered_before_python():
     assert sql.count(" THEN ") >= 2 * len(rows)
 
 
-def test_a_thing_lingers_for_the_longest_that_a_rule_of_its_view_fires_on():
-    """And three windows more, after which a thing without rows is gone by the lifecycle's own timer."""
+def test_linger_covers_keep_firing_for_and_three_windows():
+    """After three windows without rows a subject is gone by the timer of the lifecycle."""
     long = replace(SILENT, id="long", keep_firing_ms=600_000)
 
     assert prefilter.linger_ms(catalog_of(SILENT, long), "executor_live", W) == 600_000 + 3 * W
@@ -79,8 +79,8 @@ def test_a_thing_lingers_for_the_longest_that_a_rule_of_its_view_fires_on():
 
 
 @dataclass
-class Attention:
-    """What io.sparkfuse.detect.LingerFilter does for one thing."""
+class Linger:
+    """What io.sparkfuse.detect.LingerFilter does for one subject."""
 
     linger_ms: int
     until_ms: int | None = field(default=None)
@@ -95,39 +95,39 @@ class Attention:
         return True
 
 
-windows = st.lists(st.sampled_from(["holds", "quiet", "no row"]), min_size=1, max_size=40)
+windows = st.lists(st.sampled_from(["true", "false", "no row"]), min_size=1, max_size=40)
 times = st.builds(
     Times, for_ms=st.sampled_from([0, W, 2 * W, 20_000]), keep_firing_ms=st.sampled_from([0, W, 15_000, 60_000])
 )
 
 
 @given(windows, times)
-def test_held_back_rows_change_nothing_that_is_said(story, rule):
-    """Pending, firing, going on and resolved come at the same windows with the gate and without it."""
-    all_rows, gated = Watched(rule), Watched(rule)
-    attention = Attention(rule.keep_firing_ms + 3 * W)
-    for window, told in enumerate(story, 1):
-        if told != "no row":
-            found = HOLDS if told == "holds" else QUIET
+def test_findings_are_the_same_with_the_prefilter(story, rule):
+    """Rules become pending, fire and resolve in the same windows with the filter and without it."""
+    all_rows, filtered = Watched(rule), Watched(rule)
+    linger = Linger(rule.keep_firing_ms + 3 * W)
+    for window, condition in enumerate(story, 1):
+        if condition != "no row":
+            found = HOLDS if condition == "true" else QUIET
             all_rows.task(window, found)
-            if attention.passes(told == "holds", T + window * W):
-                gated.task(window, found)
-    for watched in (all_rows, gated):
+            if linger.passes(condition == "true", T + window * W):
+                filtered.task(window, found)
+    for watched in (all_rows, filtered):
         watched.idle_until(len(story) + 50)
 
-    assert gated.said == all_rows.said
+    assert filtered.emitted == all_rows.emitted
 
 
 @pytest.mark.parametrize("rule", [Times(keep_firing_ms=15_000)])
-def test_a_shorter_time_behind_would_be_heard(rule):
-    """The comparison is no tautology: a gate that forgets at once makes a finding resolve late."""
-    all_rows, gated = Watched(rule), Watched(rule)
+def test_shorter_linger_would_delay_the_resolution(rule):
+    """The comparison can fail: a filter without linger time makes a finding resolve late."""
+    all_rows, filtered = Watched(rule), Watched(rule)
     for window, found in enumerate([HOLDS, *[QUIET] * 8], 1):
         all_rows.task(window, found)
         if found or window == 2:
-            gated.task(window, found)
-    for watched in (all_rows, gated):
+            filtered.task(window, found)
+    for watched in (all_rows, filtered):
         watched.idle_until(60)
-    resolved = [watched.said[-1][0] for watched in (all_rows, gated)]
+    resolved = [watched.emitted[-1][0] for watched in (all_rows, filtered)]
 
     assert all(before < after for before, after in pairwise(resolved))

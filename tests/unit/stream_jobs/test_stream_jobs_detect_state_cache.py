@@ -1,154 +1,154 @@
-"""StateCache: values of the keys that were met last, as the state behind them has them."""
+"""The cache of decoded state values."""
 
 from __future__ import annotations
 
 from sparkfuse_stream_jobs.detect.state.state_cache import NAMES_PER_KEY, NOT_CACHED, KnownNames, StateCache
 
 
-class Store:
-    """The state behind: counts how often it is asked."""
+class State:
+    """The state below the cache, which counts how often it is read."""
 
     def __init__(self, **values):
-        self.values, self.asked = values, 0
+        self.values, self.reads = values, 0
 
-    def look(self, recent, state, name):
-        """The value as it is held, or as it stands here and is held from then on."""
-        found = recent.get(state, name)
+    def read(self, cache, group, name):
+        """Return the cached value, or read and cache it."""
+        found = cache.get(group, name)
         if found is NOT_CACHED:
-            self.asked += 1
+            self.reads += 1
             found = self.values.get(name)
-            recent.put(state, name, found)
+            cache.put(group, name, found)
         return found
 
 
-def test_a_value_is_fetched_once_and_an_absent_one_too():
-    """None is an answer: most stages of a fleet have no baseline."""
-    recent, store = StateCache(), Store(a=1)
-    recent.set_key("key")
-    found = [store.look(recent, "state", name) for name in "abab"]
+def test_value_is_fetched_once_even_if_absent():
+    """None is a result: most stages of a fleet have no baseline."""
+    cache, state = StateCache(), State(a=1)
+    cache.set_key("key")
+    found = [state.read(cache, "state", name) for name in "abab"]
 
     assert found == [1, None, 1, None]
-    assert store.asked == 2
+    assert state.reads == 2
 
 
-def test_keys_and_states_are_kept_apart():
-    """One application's stage 3 is not the other's, nor is its plan 3."""
-    recent, store = StateCache(), Store()
-    recent.set_key("one")
-    recent.put("stages", "3", "a stage")
-    found = [store.look(recent, "plans", "3")]
-    recent.set_key("two")
-    found.append(store.look(recent, "stages", "3"))
-    recent.set_key("one")
-    found.append(store.look(recent, "stages", "3"))
+def test_keys_and_states_are_separate():
+    """Stage 3 of one application is not stage 3 of another, nor query 3 of the same."""
+    cache, state = StateCache(), State()
+    cache.set_key("one")
+    cache.put("stages", "3", "a stage")
+    found = [state.read(cache, "plans", "3")]
+    cache.set_key("two")
+    found.append(state.read(cache, "stages", "3"))
+    cache.set_key("one")
+    found.append(state.read(cache, "stages", "3"))
 
     assert found == [None, None, "a stage"]
 
 
-def test_what_was_cleared_is_asked_for_again():
-    """An application that ended has nothing left, whatever was held of it."""
-    recent, store = StateCache(), Store()
-    recent.set_key("key")
-    recent.put("stages", "3", "a stage")
-    recent.put("plans", "3", "a plan")
-    recent.clear("stages")
+def test_cleared_state_is_fetched_again():
+    """An application that ended has nothing left, whatever was cached."""
+    cache, state = StateCache(), State()
+    cache.set_key("key")
+    cache.put("stages", "3", "a stage")
+    cache.put("plans", "3", "a plan")
+    cache.clear("stages")
 
-    assert store.look(recent, "stages", "3") is None
-    assert store.look(recent, "plans", "3") == "a plan"
-    assert len(recent) == 2
-
-
-def test_what_was_dropped_is_neither_there_nor_gone():
-    """Who knows what is there need not hold that something is not."""
-    recent, store = StateCache(), Store(x="fetched")
-    recent.set_key("key")
-    recent.put("state", "x", "a value")
-    recent.drop("state", "x")
-    recent.drop("state", "never there")
-
-    assert len(recent) == 0
-    assert not recent._values, "nothing of a key that is over stays for ever"
-    assert store.look(recent, "state", "x") == "fetched"
+    assert state.read(cache, "stages", "3") is None
+    assert state.read(cache, "plans", "3") == "a plan"
+    assert len(cache) == 2
 
 
-def test_the_keys_that_were_met_longest_ago_lose_their_older_half():
-    """It holds no more than it may, and counts right while it lets go."""
-    recent, store = StateCache(limit=6), Store(ended="fetched")
+def test_dropped_value_is_fetched_again():
+    """After a drop the cache knows neither the value nor its absence."""
+    cache, state = StateCache(), State(x="fetched")
+    cache.set_key("key")
+    cache.put("state", "x", "a value")
+    cache.drop("state", "x")
+    cache.drop("state", "unknown")
+
+    assert len(cache) == 0
+    assert not cache._values, "nothing of a key that is over stays for ever"
+    assert state.read(cache, "state", "x") == "fetched"
+
+
+def test_least_recently_used_key_loses_its_older_half():
+    """The cache keeps its limit, and counts correctly while it evicts."""
+    cache, state = StateCache(limit=6), State(ended="fetched")
     for key in ("one", "two"):
-        recent.set_key(key)
+        cache.set_key(key)
         for name in ("ended", "running", "new"):
-            recent.put("stages", name, key)
-    recent.set_key("one")
-    store.look(recent, "stages", "new")
-    recent.set_key("three")
-    recent.put("stages", "new", "three")
+            cache.put("stages", name, key)
+    cache.set_key("one")
+    state.read(cache, "stages", "new")
+    cache.set_key("three")
+    cache.put("stages", "new", "three")
 
-    assert len(recent) == 5
-    recent.set_key("one")
-    assert [store.look(recent, "stages", name) for name in ("ended", "running", "new")] == ["one"] * 3
-    recent.set_key("two")
-    assert store.look(recent, "stages", "new") == "two"
-    assert store.asked == 0
-    assert store.look(recent, "stages", "ended") == "fetched"
+    assert len(cache) == 5
+    cache.set_key("one")
+    assert [state.read(cache, "stages", name) for name in ("ended", "running", "new")] == ["one"] * 3
+    cache.set_key("two")
+    assert state.read(cache, "stages", "new") == "two"
+    assert state.reads == 0
+    assert state.read(cache, "stages", "ended") == "fetched"
 
 
-def test_taking_turns_beyond_the_bound_keeps_what_each_key_put_last():
-    """Applications of a fleet are met in turns: to let go of all of the longest ago would be to hold none."""
-    recent, store = StateCache(limit=40), Store()
+def test_alternating_keys_keep_their_newest_values():
+    """The applications of a fleet alternate: evicting all values of the least recently used one would leave none."""
+    cache, state = StateCache(limit=40), State()
     for stage in range(50):
         for key in range(10):
-            recent.set_key(str(key))
+            cache.set_key(str(key))
             for running in range(max(0, stage - 1), stage):
-                store.look(recent, "stages", str(running))
-            recent.put("stages", str(stage), "a stage")
+                state.read(cache, "stages", str(running))
+            cache.put("stages", str(stage), "a stage")
 
-    assert store.asked == 0
+    assert state.reads == 0
 
 
-def test_keys_that_have_little_are_left_alone_while_others_have_much():
-    """Stages that ended make room, not the jobs that run and are asked for at their end only."""
-    recent, store = StateCache(limit=500), Store()
+def test_keys_with_few_values_are_spared():
+    """Ended stages are evicted, not running jobs, which are only read at their end."""
+    cache, state = StateCache(limit=500), State()
     for key in range(4):
-        recent.set_key(str(key))
+        cache.set_key(str(key))
         for job in range(20):
-            recent.put("jobs", str(job), "runs")
+            cache.put("jobs", str(job), "runs")
     for stage in range(1000):
-        recent.set_key(str(stage % 4))
-        recent.put("stages", str(stage), "a stage")
+        cache.set_key(str(stage % 4))
+        cache.put("stages", str(stage), "a stage")
     for key in range(4):
-        recent.set_key(str(key))
-        assert [store.look(recent, "jobs", str(job)) for job in range(20)] == ["runs"] * 20
+        cache.set_key(str(key))
+        assert [state.read(cache, "jobs", str(job)) for job in range(20)] == ["runs"] * 20
 
-    assert store.asked == 0
-    assert len(recent) <= 500
+    assert state.reads == 0
+    assert len(cache) <= 500
 
 
-def test_what_was_used_last_is_kept_longer_than_what_was_put_last():
+def test_recently_used_value_outlives_newer_ones():
     """A stage that runs for an hour is older than hundreds that ended since."""
-    recent, store = StateCache(limit=200), Store()
-    recent.set_key("one")
-    recent.put("stages", "long", "runs")
+    cache, state = StateCache(limit=200), State()
+    cache.set_key("one")
+    cache.put("stages", "long", "runs")
     for stage in range(1000):
-        recent.put("stages", str(stage), "ended")
-        assert store.look(recent, "stages", "long") == "runs"
+        cache.put("stages", str(stage), "ended")
+        assert state.read(cache, "stages", "long") == "runs"
 
-    assert store.asked == 0
+    assert state.reads == 0
 
 
-def test_a_key_with_more_than_may_be_held_is_not_held_whole():
+def test_single_key_is_bounded():
     """A loop of stages in one application does not fill the process."""
-    recent, store = StateCache(limit=3), Store(**{"0": "fetched"})
-    recent.set_key("loop")
+    cache, state = StateCache(limit=3), State(**{"0": "fetched"})
+    cache.set_key("loop")
     for number in range(10):
-        recent.put("stages", str(number), number)
+        cache.put("stages", str(number), number)
 
-    assert len(recent) <= 3
-    assert store.look(recent, "stages", "9") == 9
-    assert store.look(recent, "stages", "0") == "fetched"
+    assert len(cache) <= 3
+    assert state.read(cache, "stages", "9") == 9
+    assert state.read(cache, "stages", "0") == "fetched"
 
 
-def test_names_of_a_key_that_had_nothing_are_all_known():
-    """The state is asked once for a key, and never for one that was written to first."""
+def test_names_of_a_new_key_are_all_known():
+    """The state is asked once for each key, and never for a key that was written before it was read."""
     names, asked = KnownNames(), []
 
     def is_empty(answer: bool) -> bool:
@@ -169,8 +169,8 @@ def test_names_of_a_key_that_had_nothing_are_all_known():
     assert asked == [True, False]
 
 
-def test_names_of_a_key_are_given_in_order_where_all_are_known():
-    """Who walks what is there need not ask for it; of a key that was met with something in it, one must."""
+def test_known_names_are_sorted():
+    """Iteration needs no call to the JVM if all names are known."""
     names = KnownNames()
     names.lacks("new", "x", lambda: True)
     for name in ("units/b", "units/a", "ended"):
@@ -183,8 +183,8 @@ def test_names_of_a_key_are_given_in_order_where_all_are_known():
     assert names.of("never met") is None
 
 
-def test_names_are_bounded_and_forgotten_by_key():
-    """What was forgotten of a key is asked of the state again."""
+def test_names_are_bounded_by_key():
+    """The state is asked again for the names of an evicted key."""
     names = KnownNames(limit=2 * NAMES_PER_KEY + 3)
     names.lacks("one", "x", lambda: True)
     for number in range(3):
@@ -198,8 +198,8 @@ def test_names_are_bounded_and_forgotten_by_key():
     assert names.lacks("two", "9", lambda: False)
 
 
-def test_names_of_the_key_whose_turn_was_longest_ago_are_forgotten_first():
-    """Not those that were met first: a fleet's applications come by turns for as long as they run."""
+def test_names_of_least_recently_used_key_go_first():
+    """Not those of the oldest key: applications alternate for as long as they run."""
     names = KnownNames(limit=2 * NAMES_PER_KEY + 1)
     for key in ("one", "two"):
         names.lacks(key, "x", lambda: True)

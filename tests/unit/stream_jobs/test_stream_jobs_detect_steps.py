@@ -1,4 +1,4 @@
-"""The small parts around detect's steps: codecs, rows, the rules' SQL, the start of a worker."""
+"""Small parts of the detect job: codecs, columns, SQL of the rules, findings, start of a worker."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ OWNERS = Owners((OwnerEntry("jobs/*", "mapped@example.com", "mapped"),))
 WRITER = FindingBuilder.of(load_catalog(), "https://docs.sparkfuse.example", OWNERS)
 
 
-def test_columns_of_a_row_are_those_that_have_a_value():
-    """Absent is no 0, and a wide row says the same whether it is read as a whole or by the column."""
+def test_columns_are_the_fields_that_are_set():
+    """An absent field is not 0, and lazy columns equal those of the whole row."""
     stage = Run("app-1", T).stage(T, 60_000, failed_tasks=0).stage
     columns = row_columns.Columns(stage)
 
@@ -34,16 +34,16 @@ def test_columns_of_a_row_are_those_that_have_a_value():
         columns["killed_tasks"]
 
 
-def test_what_the_jvm_counted_is_read_as_it_is_written():
-    """Three numbers and the rows of each view; a view may be called anything but what stands between."""
+def test_counts_of_the_jvm_are_parsed():
+    """Three numbers and the rows of each view; the name of a view may contain any other character."""
     counts = metrics.parse_counts("12 2 1795226400000 stage_live=7 =1 a-b=2")
 
     assert (counts.records, counts.rejected, counts.window_end_ms) == (12, 2, 1_795_226_400_000)
     assert counts.rows == {"stage_live": 7, "": 1, "a-b": 2}
 
 
-def test_the_statement_asks_each_rule_on_rows_of_its_view_only():
-    """A predicate that holds on NULL evidence must not fire on rows of other views."""
+def test_each_rule_is_evaluated_on_its_view_only():
+    """A predicate that is true for NULL must not match rows of other views."""
     catalog = load_catalog()
     sql = rule_sql.severities_sql(catalog)
 
@@ -55,33 +55,35 @@ def test_the_statement_asks_each_rule_on_rows_of_its_view_only():
     assert rule_sql.read_severities("") == {}
 
 
-def test_state_is_read_by_an_older_and_a_newer_job():
-    """A field more or less in the state is no reason to lose it."""
+def test_state_is_decoded_by_older_and_newer_versions():
+    """A missing or an additional field does not invalidate saved state."""
     stage = run_state.StageState(True, "save", ("Scan",), (1, 2), 7, "abc", 1, failed=True)
-    unit = lifecycle_state.SubjectState(
+    subject = lifecycle_state.SubjectState(
         {"slow": lifecycle_state.RuleInstance("warning", 1, 2, 3, 2, finding=b"\x00\xff")}, ("skew",)
     )
-    of_stage, of_unit = codec.record_codec(run_state.StageState), lifecycle_state.subject_codec()
+    stage_codec, subjects_codec = codec.record_codec(run_state.StageState), lifecycle_state.subject_codec()
 
-    assert of_stage.decode(of_stage.encode(stage)) == stage
-    assert of_unit.decode(of_unit.encode(unit)) == unit
-    assert of_stage.decode(codec.pickle.dumps({"name": "save", "of_tomorrow": 1})) == run_state.StageState(name="save")
+    assert stage_codec.decode(stage_codec.encode(stage)) == stage
+    assert subjects_codec.decode(subjects_codec.encode(subject)) == subject
+    assert stage_codec.decode(codec.pickle.dumps({"name": "save", "added_later": 1})) == run_state.StageState(
+        name="save"
+    )
 
 
-def test_state_of_before_is_read():
-    """What the job kept before it knew of jobs, executors, deadlines and causes is what it was."""
+def test_state_of_the_first_version_is_decoded():
+    """Fields that were added later get their defaults."""
     pickled = codec.pickle.dumps
     before = {"job_key": "orders", "run_key": "r", "start_seen": True, "stages": 3, "plans": 1, "ended": False}
     application = codec.record_codec(run_state.ApplicationState).decode(pickled(before))
     holding = {"severity": "warning", "since_ms": 1, "held_ms": 2, "row_ms": 3, "started_ms": 2, "finding": b"x"}
-    unit = lifecycle_state.subject_codec().decode(pickled({"holdings": {"slow": holding}}))
+    subject = lifecycle_state.subject_codec().decode(pickled({"holdings": {"slow": holding}}))
 
     assert application == run_state.ApplicationState("orders", "r", True, 3, 1)
-    assert unit.rules["slow"] == lifecycle_state.RuleInstance("warning", 1, 2, 3, 2, finding=b"x")
+    assert subject.rules["slow"] == lifecycle_state.RuleInstance("warning", 1, 2, 3, 2, finding=b"x")
 
 
-def test_rules_on_what_is_still_there_or_missing_after_an_end_are_known_by_their_columns():
-    """A new rule of the kind needs no second list."""
+def test_post_end_rules_are_found_by_their_columns():
+    """A new rule of this kind needs no second list."""
     assert rule_sql.post_end_rules(load_catalog()) == {
         "application_incomplete",
         "application_zombie",
@@ -90,8 +92,8 @@ def test_rules_on_what_is_still_there_or_missing_after_an_end_are_known_by_their
     }
 
 
-def test_a_finding_of_failed_tasks_names_no_executor_as_its_place():
-    """The executor is that of the last attempt: another one in the next window would be another run that never ends."""
+def test_finding_of_failed_tasks_has_no_executor():
+    """The executor is that of the last attempt: with another one in the next window the run would never resolve."""
     row = Run("app-1", T).failure(T)
     row.job_key, row.run_key, row.failure.stage_fingerprint = "orders", "r", "f00"
     row.failure.failure_kind, row.failure.failure = "user_code", "user_exception"
@@ -102,8 +104,8 @@ def test_a_finding_of_failed_tasks_names_no_executor_as_its_place():
     assert (run.stage_id, run.HasField("executor_id"), run.evidence["executor_id"]) == (3, False, "2")
 
 
-def test_a_finding_of_a_host_is_of_the_host():
-    """Its job, its run and its scope are the host; two clusters are two findings."""
+def test_finding_of_a_host_is_about_the_host():
+    """Its job, run and scope are the host; two clusters have two findings."""
     host = {"host": "node-7", "applications": 4, "failing_applications": 3, "application_ids": "a, b, c"}
     row = LiveRow(view="host_live", cluster="prod", tenant="", job_key="host node-7", run_key="node-7", host=host)
     finding = WRITER("node_bad", row, "warning", T)
@@ -112,8 +114,8 @@ def test_a_finding_of_a_host_is_of_the_host():
     assert finding.finding_id == finding_id("prod", "", "host node-7", "node_bad", "host:node-7")
 
 
-def test_a_finding_carries_each_column_that_its_rule_mentions_and_no_other():
-    """Evidence is what the rule looked at, exact, with the stack that the runbook sends people to."""
+def test_evidence_is_every_column_that_the_rule_mentions():
+    """The values are exact, and the stack is included because runbooks refer to it."""
     row = Run("app-1", T).task(T, 60_000)
     row.job_key, row.run_key, row.task.stage_fingerprint = "orders", "app-1/0@1", "f00"
     finding = WRITER("task_stuck", row, "warning", T)
@@ -157,7 +159,7 @@ def test_run_of_a_finding_names_query_and_stage(row, rule, expected):
 
 
 @pytest.mark.parametrize(
-    ("job_key", "said", "expected"),
+    ("job_key", "settings", "expected"),
     [
         ("jobs/orders", {}, ("mapped@example.com", "mapped")),
         ("jobs/orders", {"owner": "alice"}, ("alice", "mapped")),
@@ -165,19 +167,19 @@ def test_run_of_a_finding_names_query_and_stage(row, rule, expected):
         ("orders", {}, ("", "")),
     ],
 )
-def test_a_finding_says_whom_to_ask(job_key, said, expected):
-    """What the application says of itself wins over the mapping; nobody is nobody."""
+def test_finding_has_owner_and_team(job_key, settings, expected):
+    """A setting of the application overrides the mapping; without both they are absent."""
     row = Run("app-1", T).task(T, 60_000)
     row.job_key = job_key
-    for tag, value in said.items():
+    for tag, value in settings.items():
         setattr(row, tag, value)
     finding = WRITER("task_stuck", row, "warning", T)
 
     assert (finding.owner, finding.team) == expected
 
 
-def test_a_finding_id_depends_on_nothing_but_where_job_rule_and_scope():
-    """The same trouble of the next run is the same alert."""
+def test_finding_id_depends_on_job_rule_and_scope():
+    """The same problem in the next run is the same alert."""
     one = ("prod", "shop", "orders", "task_stuck", "stage:f00")
     others = [(*one[:place], "other", *one[place + 1 :]) for place in range(len(one))]
 
@@ -186,8 +188,8 @@ def test_a_finding_id_depends_on_nothing_but_where_job_rule_and_scope():
     assert len(finding_id(*one)) == 16
 
 
-def test_evidence_is_capped_text():
-    """A name of a megabyte does not travel to Slack."""
+def test_evidence_is_capped():
+    """A name of a megabyte is not sent to Slack."""
     assert [evidence_text(True), evidence_text(1.0), evidence_text(0.123456789), evidence_text(7)] == [
         "true",
         "1",
@@ -197,8 +199,8 @@ def test_evidence_is_capped_text():
     assert len(evidence_text("x" * 1_000_000)) == 4000
 
 
-def test_the_order_to_start_a_worker_is_what_beam_reads():
-    """The message that is written by hand is the one of Beam's schema."""
+def test_start_request_is_the_message_of_beam():
+    """The hand-written encoding equals that of Beam's schema."""
     fn_api = pytest.importorskip("apache_beam.portability.api.org.apache.beam.model.fn_execution.v1.beam_fn_api_pb2")
     params = {"A": "b" * 300, "empty": "", "unicode": "ü"}
     read = fn_api.StartWorkerRequest.FromString(worker_start.request("1-2", "localhost:4711", params))
@@ -206,16 +208,16 @@ def test_the_order_to_start_a_worker_is_what_beam_reads():
     assert (read.worker_id, read.provision_endpoint.url, dict(read.params)) == ("1-2", "localhost:4711", params)
 
 
-def test_the_starter_is_python_for_everything_else(tmp_path: Path):
-    """Flink asks the same program for its version and for PyFlink's folder."""
+def test_worker_starter_is_python_for_other_arguments(tmp_path: Path):
+    """Flink runs the same program to get its version and the folder of PyFlink."""
     starter = worker_start.write_starter(tmp_path / "a folder" / "python")
-    said = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=150)
+    result = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=150)
 
-    assert said.stdout == "42\n"
+    assert result.stdout == "42\n"
 
 
-def test_a_merged_finding_is_small_enough_for_a_record():
-    """Fifty runs with capped evidence stay below Kafka's megabyte."""
+def test_merged_finding_fits_into_a_record():
+    """Fifty runs with capped evidence stay below a megabyte, the limit of Kafka."""
     row = Run("app-1", T).task(T, 60_000)
     row.task.stack = "x" * 100_000
     finding: Finding = WRITER("task_stuck", LiveRow.FromString(row.SerializeToString()), "info", T)
@@ -223,14 +225,14 @@ def test_a_merged_finding_is_small_enough_for_a_record():
     assert 50 * len(finding.SerializeToString()) < 500_000
 
 
-def test_an_absurd_value_is_counted_and_passed_over_and_anything_else_is_raised():
-    """One number that no step can work with must not end the job; a broker or a disk that fails must."""
+def test_invalid_value_is_counted_and_skipped():
+    """One number that no step can use must not end the job; an error of broker or disk must."""
     from sparkfuse_stream_jobs.detect.operators import usable
 
-    def found(error: Exception):
+    def results(error: Exception):
         yield "before"
         raise error
 
-    assert list(usable(found(OverflowError("too much")))) == ["before"]
+    assert list(usable(results(OverflowError("too much")))) == ["before"]
     with pytest.raises(OSError, match="the disk"):
-        list(usable(found(OSError("the disk"))))
+        list(usable(results(OSError("the disk"))))
