@@ -12,7 +12,7 @@ import io.sparkfuse.spark.transport.FactQueue;
 import io.sparkfuse.spark.transport.QueuedRecord;
 import io.sparkfuse.spark.transport.Sender;
 
-/** Tells how the driver's collector stands, as a fact. */
+/** Creates the facts about the health of the driver's collector. */
 final class CollectorHealthReporter {
   private static final String CLOSED = "closed";
 
@@ -35,7 +35,7 @@ final class CollectorHealthReporter {
     this.faults = faults;
   }
 
-  /** The fact to be sent now, on the lane that is dropped last. */
+  /** Returns a health fact in the lane that is dropped last. */
   QueuedRecord now(Sender sender, long senderFaults) {
     CallbackTimes times = listener.times();
     CollectorHealth.Builder health =
@@ -47,7 +47,7 @@ final class CollectorHealthReporter {
             .setAcknowledged(sender.deliveries().acknowledged())
             .setSendErrors(sender.deliveries().failed())
             .setFaults(faults.count() + senderFaults)
-            .setPassedOver(queue.passedOver())
+            .setPassedOver(queue.skipped())
             .setCutFacts(sender.cutFacts() + listener.forgottenExecutions())
             .setCallbackP99Ns(times.quantile(0.99))
             .setCallbackP999Ns(times.quantile(0.999))

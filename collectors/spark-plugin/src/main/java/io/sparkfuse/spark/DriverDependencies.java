@@ -11,14 +11,14 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 
 /**
- * What the driver's side is made of. A place of its own for it, so that tests can put a part in
- * that throws, and show on a real Spark that the job does not feel it.
+ * Creates the objects that the driver plugin uses, so that tests can replace one of them by one
+ * that throws.
  */
 class DriverDependencies {
-  /** All of the plugin must be over by then when the application stops. */
+  /** Time limit for stopping the plugin with the application. */
   private static final long SHUTDOWN_MS = 1_900;
 
-  /** Of the Kafka client's memory. */
+  /** Memory of the Kafka client in bytes. */
   private static final int CLIENT_BYTES = 4 << 20;
 
   PluginSettings settings(SparkConf conf) {
@@ -26,8 +26,8 @@ class DriverDependencies {
   }
 
   /**
-   * Two thirds of the memory for what waits are the sender's backlog; of the rest a third is the
-   * bulk lane's.
+   * Creates the queue. The sender's backlog gets two thirds of the memory; of the rest, one third
+   * belongs to the bulk lane.
    */
   FactQueue queue(PluginSettings settings) {
     long bytes = settings.queueBytes - backlogBytes(settings);
@@ -47,7 +47,7 @@ class DriverDependencies {
         queue.offer(QueuedRecord.fact(lane, fact, fact.buildPartial().getSerializedSize()));
   }
 
-  /** Takes a fact that an executor made. */
+  /** Queues a fact of an executor. */
   void forward(FactQueue queue, byte[] fact) {
     queue.offer(QueuedRecord.forwarded(fact));
   }

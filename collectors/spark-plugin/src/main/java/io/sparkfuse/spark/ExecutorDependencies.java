@@ -10,7 +10,7 @@ import io.sparkfuse.spark.transport.RecordSink;
 import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 
-/** What an executor's side is made of; see {@link DriverDependencies}. */
+/** Creates the objects that the executor plugin uses; see {@link DriverDependencies}. */
 class ExecutorDependencies {
   private static final long SHUTDOWN_MS = 500;
 
@@ -22,7 +22,7 @@ class ExecutorDependencies {
     return KafkaRecordSink.factory(settings, collector, ExecutorFactSink.CLIENT_BYTES);
   }
 
-  /** Who is told of this executor's tasks. */
+  /** Creates the listener of this executor's tasks. */
   TaskListener taskListener(
       PluginSettings settings,
       String executorId,

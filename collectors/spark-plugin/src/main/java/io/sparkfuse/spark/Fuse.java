@@ -4,7 +4,7 @@ import io.sparkfuse.spark.hook.FuseState;
 import io.sparkfuse.spark.settings.PluginSettings.FuseMode;
 
 /**
- * The fuse as job code in this JVM sees it; PySpark reaches it by {@code sparkfuse.CircuitBreaker}.
+ * The fuse for job code in this JVM; PySpark uses it through {@code sparkfuse.CircuitBreaker}.
  * Never throws.
  */
 public final class Fuse {
@@ -12,25 +12,25 @@ public final class Fuse {
 
   private Fuse() {}
 
-  /** A new application in this JVM has a state of its own. */
+  /** Replaces the state; each application in this JVM has its own. */
   static void install(FuseState now) {
     state = now;
   }
 
   /**
-   * State as JSON: {@code mode} (off, warn, act), {@code hold}, {@code watching}, {@code state}
-   * (open, closed), {@code events}.
+   * Returns the state as JSON: {@code mode} (off, warn, act), {@code hold}, {@code watching},
+   * {@code state} (open, closed), {@code events}.
    */
   public static String state() {
     return state.toJson();
   }
 
-  /** Closes an open fuse, after job code has dealt with it. */
+  /** Closes an open fuse, after job code has handled the problem. */
   public static void reset() {
     state.reset();
   }
 
-  /** Nothing of this application is stopped while it holds. */
+  /** Sets or removes the hold; with a hold nothing of this application is stopped. */
   public static void hold(boolean holds) {
     state.setHold(holds);
   }

@@ -34,14 +34,15 @@ import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.storage.BlockManagerId;
 
-/** The plugin in the driver: listener, sender, hook, and the taskListener for its executors. */
+/** The plugin in the driver: listener, sender, hook, and the RPC endpoint for executors. */
 final class SparkfuseDriverPlugin implements DriverPlugin {
-  /** What Spark calls the driver where it speaks of executors. */
+  /** Spark's executor id of the driver. */
   private static final String DRIVER = "driver";
 
   private final DriverDependencies dependencies;
   private final FaultCounter faults = new FaultCounter("the driver's plugin");
-  // Apart from those of callbacks: a listener that is switched off must still be told of.
+  // // Separate from faults of callbacks: if the listener is switched off, the sender must still
+  // report it.
   private final FaultCounter senderFaults = new FaultCounter("the driver's sender");
   private final StageRegistry registry = new StageRegistry();
   private final String collector = "driver-" + UUID.randomUUID().toString().substring(0, 8);
@@ -65,7 +66,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   public Map<String, String> init(SparkContext sparkContext, PluginContext pluginContext) {
     try {
       open(sparkContext);
-    } catch (Throwable fault) { // the job starts all the same, unwatched
+    } catch (Throwable fault) { // // the job starts without the collector
       faults.caught(fault);
     }
     return Collections.emptyMap();
@@ -78,7 +79,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
       return;
     }
     PluginSettings.warnOfUnknownKeys(context.conf());
-    KafkaLogLevel.hush();
+    KafkaLogLevel.errorsOnly();
     fuse = new FuseState(settings.fuse, settings.fuseHold);
     Fuse.install(fuse);
     queue = dependencies.queue(settings);
@@ -89,7 +90,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
             context.conf(),
             dependencies.recorder(queue),
             registry,
-            new EventFilter(protection::level, queue::passOver),
+            new EventFilter(protection::level, queue::skip),
             faults,
             SparkfusePlugin.version());
     listen();
@@ -109,14 +110,14 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   }
 
   private void levelChanged(Level now) {
-    registry.setBlind(now != Level.ALL);
+    registry.setIncomplete(now != Level.ALL);
   }
 
   private void listen() {
     try {
       context.listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
-    } catch (Throwable noQueue) { // not public API: the shared queue is
-      PluginLog.trouble("no listener queue of its own", noQueue);
+    } catch (Throwable noQueue) { // // not a public API; the shared queue is
+      PluginLog.warnOncePerMinute("no listener queue of its own", noQueue);
       context.addSparkListener(listener);
     }
   }
@@ -138,7 +139,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     sender = made;
   }
 
-  /** Spark calls this when it knows the application's id and attempt. */
+  /** Completes the start; Spark calls it when the application's id and attempt are known. */
   @Override
   public void registerMetrics(String appId, PluginContext pluginContext) {
     try {
@@ -154,7 +155,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     }
   }
 
-  /** In local mode the driver is also the executor, which samples this JVM already. */
+  /** Samples the driver's JVM. In local mode the executor plugin samples this JVM already. */
   private void sampleDriver() {
     if (!context.isLocal()) {
       DriverFactSink sink =
@@ -166,13 +167,16 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   }
 
   private String host() {
-    SparkEnv environment = SparkEnv.get(); // null while Spark stops
+    SparkEnv environment = SparkEnv.get(); // // null while Spark stops
     BlockManagerId blockManager =
         environment == null ? null : environment.blockManager().blockManagerId();
     return blockManager == null ? context.conf().get("spark.driver.host", "") : blockManager.host();
   }
 
-  /** Takes facts that an executor made; the answer tells it whose it is and whether to go on. */
+  /**
+   * Queues the facts of an executor. The reply contains the application and whether the collector
+   * is on.
+   */
   @Override
   public Object receive(Object message) {
     try {
@@ -214,7 +218,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
         return;
       }
       long untilNs = System.nanoTime() + dependencies.shutdownMs() * 1_000_000;
-      if (guard != null) { // it was the last to start
+      if (guard != null) { // // started last
         guard.stop();
       }
       if (sampler != null) {

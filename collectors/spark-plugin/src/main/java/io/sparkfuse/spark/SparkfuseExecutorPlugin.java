@@ -14,7 +14,7 @@ import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.storage.BlockManagerId;
 
-/** The plugin in an executor: one sampler, and a way to the driver or to Kafka. */
+/** The plugin in an executor: a sampler, and a sink to the driver or to Kafka. */
 final class SparkfuseExecutorPlugin implements ExecutorPlugin {
   private final ExecutorDependencies dependencies;
   private final FaultCounter faults = new FaultCounter("an executor's plugin");
@@ -32,13 +32,13 @@ final class SparkfuseExecutorPlugin implements ExecutorPlugin {
       if (settings.enabled) {
         open(context, settings);
       }
-    } catch (Throwable fault) { // the executor starts all the same, unwatched
+    } catch (Throwable fault) { // // the executor starts without the collector
       faults.caught(fault);
     }
   }
 
   private void open(PluginContext context, PluginSettings settings) {
-    KafkaLogLevel.hush();
+    KafkaLogLevel.errorsOnly();
     String collector =
         "executor-" + context.executorID() + "-" + UUID.randomUUID().toString().substring(0, 8);
     DriverRpcClient driverRpc = new DriverRpcClient(context::ask, faults);
@@ -54,8 +54,9 @@ final class SparkfuseExecutorPlugin implements ExecutorPlugin {
   }
 
   /**
-   * The host as the scheduler calls it. PluginContext.hostname() throws in executors, whose RPC has
-   * no address; in local mode the block manager has no id until the context is up.
+   * Returns the host under the scheduler's name. PluginContext.hostname() throws in executors,
+   * because their RPC has no address. In local mode the block manager has no id until the context
+   * is started.
    */
   private static String host(PluginContext context) {
     BlockManagerId blockManager = SparkEnv.get().blockManager().blockManagerId();
@@ -67,7 +68,7 @@ final class SparkfuseExecutorPlugin implements ExecutorPlugin {
     try {
       TaskListener current = taskListener;
       if (current != null) {
-        current.taskBegan();
+        current.taskStarted();
       }
     } catch (Throwable fault) {
       faults.caught(fault);

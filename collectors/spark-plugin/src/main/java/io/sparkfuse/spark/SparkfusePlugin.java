@@ -6,8 +6,8 @@ import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.SparkPlugin;
 
 /**
- * Entry point: {@code spark.plugins=io.sparkfuse.spark.SparkfusePlugin}. Never throws, because a
- * throw here would keep the job from starting; what cannot be made is left out.
+ * Entry point: {@code spark.plugins=io.sparkfuse.spark.SparkfusePlugin}. Never throws, because an
+ * exception here would prevent the job from starting.
  */
 public final class SparkfusePlugin implements SparkPlugin {
   @Override
@@ -15,7 +15,7 @@ public final class SparkfusePlugin implements SparkPlugin {
     try {
       return new SparkfuseDriverPlugin(new DriverDependencies());
     } catch (Throwable fault) {
-      PluginLog.trouble("the driver is not watched", fault);
+      PluginLog.warnOncePerMinute("the driver is not watched", fault);
       return null;
     }
   }
@@ -25,12 +25,12 @@ public final class SparkfusePlugin implements SparkPlugin {
     try {
       return new SparkfuseExecutorPlugin(new ExecutorDependencies());
     } catch (Throwable fault) {
-      PluginLog.trouble("an executor is not watched", fault);
+      PluginLog.warnOncePerMinute("an executor is not watched", fault);
       return null;
     }
   }
 
-  /** The plugin's version as in its jar. */
+  /** Returns the version in the manifest of the jar. */
   static String version() {
     String version = SparkfusePlugin.class.getPackage().getImplementationVersion();
     return version == null ? "unknown" : version;

@@ -74,7 +74,7 @@ class BoundedMemoryTest {
             conf,
             dependencies.recorder(queue),
             registry,
-            new EventFilter(() -> Level.ALL, queue::passOver),
+            new EventFilter(() -> Level.ALL, queue::skip),
             faults,
             "test");
     Sender sender =
@@ -130,7 +130,7 @@ class BoundedMemoryTest {
         + queue.leftOut()
         + queue.dropped(Lane.BULK)
         + queue.dropped(Lane.RESERVED)
-        + sender.deliveries().open();
+        + sender.deliveries().pending();
   }
 
   @Test

@@ -168,9 +168,9 @@ class ErrorGuaranteesTest {
         }
 
         @Override
-        public void taskBegan() {
+        public void taskStarted() {
           began.incrementAndGet();
-          real.taskBegan();
+          real.taskStarted();
           HostileDriver.<RuntimeException, Void>fail(make);
         }
 

@@ -21,7 +21,7 @@ import scala.collection.Seq$;
 /** The events that Spark sends of a large application, as Spark's own classes. */
 final class SparkEvents {
   private final Random random = new Random(11);
-  private final long beganMs = System.currentTimeMillis();
+  private final long startMs = System.currentTimeMillis();
 
   /** Job, stage, its tasks, and their ends, handed over one by one. */
   void stage(int stage, int tasks, long firstTask, java.util.function.Consumer<Object> out) {
@@ -29,7 +29,7 @@ final class SparkEvents {
     @SuppressWarnings("unchecked")
     Seq<StageInfo> stages =
         (Seq<StageInfo>) Seq$.MODULE$.<StageInfo>newBuilder().$plus$eq(info).result();
-    out.accept(new SparkListenerJobStart(stage, beganMs, stages, properties(stage)));
+    out.accept(new SparkListenerJobStart(stage, startMs, stages, properties(stage)));
     out.accept(new SparkListenerStageSubmitted(info, properties(stage)));
     TaskInfo[] running = new TaskInfo[tasks];
     for (int task = 0; task < tasks; task++) {
@@ -37,7 +37,7 @@ final class SparkEvents {
       out.accept(new SparkListenerTaskStart(stage, 0, running[task]));
     }
     for (int task = 0; task < tasks; task++) {
-      running[task].markFinished(org.apache.spark.TaskState.FINISHED(), beganMs + task);
+      running[task].markFinished(org.apache.spark.TaskState.FINISHED(), startMs + task);
       out.accept(
           new SparkListenerTaskEnd(
               stage,
@@ -49,7 +49,7 @@ final class SparkEvents {
               metrics()));
     }
     out.accept(new SparkListenerStageCompleted(info));
-    out.accept(new SparkListenerJobEnd(stage, beganMs, JobSucceeded$.MODULE$));
+    out.accept(new SparkListenerJobEnd(stage, startMs, JobSucceeded$.MODULE$));
   }
 
   private static Properties properties(int stage) {
@@ -85,7 +85,7 @@ final class SparkEvents {
   private TaskInfo task(long id, int index) {
     String host = "worker-" + id % 50 + ".cluster.internal";
     return new TaskInfo(
-        id, index, 0, index, beganMs, "" + id % 50, host, TaskLocality.PROCESS_LOCAL(), false);
+        id, index, 0, index, startMs, "" + id % 50, host, TaskLocality.PROCESS_LOCAL(), false);
   }
 
   private TaskMetrics metrics() {

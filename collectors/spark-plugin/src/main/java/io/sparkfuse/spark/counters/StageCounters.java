@@ -8,14 +8,14 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Counts one stage attempt as the driver sees it, under the names of view stage_live.
+ * Counts one stage attempt in the driver, under the column names of the view stage_live.
  *
- * <p>Ended tasks count once, by their end; running ones by their last progress, which goes when
- * they end. Guarded by its {@link StageRegistry}.
+ * <p>Ended tasks count by their end, running tasks by their last progress. Guarded by its {@link
+ * StageRegistry}.
  */
 final class StageCounters {
   private static final class Running {
-    /** Null until its first progress: most tasks end before it. */
+    /** Null until the first progress; most tasks end before it. */
     TaskTotals totals;
 
     long ageMs;
@@ -28,7 +28,7 @@ final class StageCounters {
   private final long startedMs;
   private final Map<Long, Running> running = new HashMap<>();
 
-  /** Running tasks that found no room: they are counted, not known. */
+  /** Running tasks beyond the limit, which are only counted. */
   private int unknown;
 
   private final TaskTotals finished = new TaskTotals();
@@ -37,9 +37,9 @@ final class StageCounters {
   private long killed;
   private long lastFinishMs;
   private boolean ended;
-  private boolean blind;
+  private boolean incomplete;
 
-  /** {@code startedMs} and all other moments are of one clock that does not jump. */
+  /** Creates counters; {@code startedMs} and all other times are from one monotonic clock. */
   StageCounters(int stageId, int attempt, int tasks, long startedMs) {
     this.stageId = stageId;
     this.attempt = attempt;
@@ -48,7 +48,10 @@ final class StageCounters {
     this.lastFinishMs = startedMs;
   }
 
-  /** {@code room} says whether the task may be remembered; returns whether it was. */
+  /**
+   * Counts a started task. Returns whether it was stored; {@code room} is false if the limit is
+   * reached.
+   */
   boolean taskStarted(long taskId, boolean room) {
     if (room) {
       return running.put(taskId, new Running()) == null;
@@ -59,14 +62,14 @@ final class StageCounters {
 
   void taskProgressed(TaskProgress progress) {
     Running task = running.get(progress.getTaskId());
-    if (task != null) { // else it has ended meanwhile
+    if (task != null) { // // null if it has ended meanwhile
       task.totals = TaskTotals.of(progress);
       task.ageMs = progress.getAgeMs();
       task.stalledMs = progress.getStalledMs();
     }
   }
 
-  /** Returns whether the task was remembered as a running one. */
+  /** Counts an ended task. Returns whether it was stored as running. */
   boolean taskEnded(TaskEnded task, long nowMs) {
     boolean known = running.remove(task.getTaskId()) != null;
     unknown -= !known && unknown > 0 ? 1 : 0;
@@ -89,12 +92,12 @@ final class StageCounters {
     ended = true;
   }
 
-  void markBlind() {
-    blind = true;
+  void markIncomplete() {
+    incomplete = true;
   }
 
-  boolean isBlind() {
-    return blind;
+  boolean isIncomplete() {
+    return incomplete;
   }
 
   boolean ended() {
@@ -105,7 +108,7 @@ final class StageCounters {
     return running.keySet();
   }
 
-  /** All counters by their column, in the units of the view. */
+  /** Returns all counters by column, in the units of the view. */
   Map<String, Long> columns(long nowMs) {
     TaskTotals now = new TaskTotals();
     long oldest = 0;

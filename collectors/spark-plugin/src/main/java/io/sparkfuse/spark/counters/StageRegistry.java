@@ -19,12 +19,12 @@ import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
 /**
- * Keeps account of the running jobs and stages of this application, from what the driver's listener
- * saw and executors told. Safe for threads, each call is short.
+ * Counters of the running jobs and stages of this application, from the driver's listener and from
+ * the progress that executors report. Thread-safe; each call is short.
  *
- * <p>Bounded to a few megabytes: an ended stage is forgotten with its last task, and beyond the
- * bounds the oldest stages and jobs are forgotten and running tasks only counted; {@link
- * #forgotten} says how many that were.
+ * <p>Bounded to a few megabytes: a stage is forgotten after its last task. Beyond the limits, the
+ * oldest stages and jobs are forgotten, and further running tasks are only counted; see {@link
+ * #forgotten}.
  */
 public final class StageRegistry {
   static final int MAX_STAGES = 2_000;
@@ -43,13 +43,13 @@ public final class StageRegistry {
   private long forgotten;
   private long succeededJobs;
   private long failedJobs;
-  private boolean blind;
+  private boolean incomplete;
 
   public StageRegistry() {
     this(SteadyClock::ms);
   }
 
-  /** {@code clockMs} does not jump. */
+  /** Creates a registry with a monotonic clock. */
   StageRegistry(LongSupplier clockMs) {
     this.clockMs = clockMs;
   }
@@ -81,8 +81,8 @@ public final class StageRegistry {
     StageCounters counters =
         new StageCounters(
             stage.getStageId(), stage.getStageAttempt(), stage.getNumTasks(), clockMs.getAsLong());
-    if (blind) {
-      counters.markBlind();
+    if (incomplete) {
+      counters.markIncomplete();
     }
     forgetStage(stages.put(key(stage.getStageId(), stage.getStageAttempt()), counters));
     if (stages.size() > MAX_STAGES) {
@@ -93,18 +93,23 @@ public final class StageRegistry {
     }
   }
 
-  /** From now on events may be passed over (true) or not: what runs meanwhile is not whole. */
-  public synchronized void setBlind(boolean now) {
-    blind = now;
+  /**
+   * Sets whether events may be skipped from now on; counters of stages that run meanwhile are
+   * incomplete.
+   */
+  public synchronized void setIncomplete(boolean now) {
+    incomplete = now;
     if (now) {
-      stages.values().forEach(StageCounters::markBlind);
+      stages.values().forEach(StageCounters::markIncomplete);
     }
   }
 
-  /** Whether events of a stage attempt were passed over, so that its counters are not whole. */
-  public synchronized boolean isBlind(int stageId, int attempt) {
+  /**
+   * Returns whether events of a stage attempt were skipped, so that its counters are incomplete.
+   */
+  public synchronized boolean isIncomplete(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
-    return counters != null && counters.isBlind();
+    return counters != null && counters.isIncomplete();
   }
 
   public synchronized void stageEnded(StageEnded stage) {
@@ -115,7 +120,10 @@ public final class StageRegistry {
     }
   }
 
-  /** A task that still runs when its stage has ended holds a slot, so its stage is kept. */
+  /**
+   * Forgets an ended stage without running tasks. A task that still runs occupies a slot, so its
+   * stage is kept.
+   */
   private void forgetIfOver(StageCounters counters) {
     if (counters.ended() && counters.runningTasks().isEmpty()) {
       stages.remove(key(counters.stageId, counters.attempt));
@@ -150,18 +158,18 @@ public final class StageRegistry {
     }
   }
 
-  /** Jobs, stages and running tasks that found no room. */
+  /** Returns how many jobs, stages and running tasks exceeded the limits. */
   public synchronized long forgotten() {
     return forgotten;
   }
 
-  /** The running job with the lowest id that uses a stage, or null. */
+  /** Returns the running job with the lowest id that uses a stage, or null. */
   public synchronized Integer firstJob(int stageId) {
     List<Integer> jobs = jobsOf(stageId);
     return jobs.isEmpty() ? null : jobs.get(0);
   }
 
-  /** The running jobs that use a stage. */
+  /** Returns the running jobs that use a stage. */
   public synchronized List<Integer> jobsOf(int stageId) {
     List<Integer> jobs = new ArrayList<>();
     stagesOfJobs.forEach(
@@ -173,12 +181,14 @@ public final class StageRegistry {
     return jobs;
   }
 
-  /** The running jobs. */
+  /** Returns the running jobs. */
   public synchronized List<Integer> runningJobs() {
     return new ArrayList<>(stagesOfJobs.keySet());
   }
 
-  /** The counters of a running stage attempt by column, or an empty map when it does not run. */
+  /**
+   * Returns the counters of a running stage attempt by column, or an empty map if it does not run.
+   */
   public synchronized Map<String, Long> columns(int stageId, int attempt) {
     StageCounters counters = stages.get(key(stageId, attempt));
     if (counters == null || counters.ended()) {
@@ -187,7 +197,7 @@ public final class StageRegistry {
     return counters.columns(clockMs.getAsLong());
   }
 
-  /** Ids of the running tasks of all attempts of a stage. */
+  /** Returns the ids of the running tasks of all attempts of a stage. */
   public synchronized List<Long> runningTasks(int stageId) {
     List<Long> tasks = new ArrayList<>();
     for (StageCounters counters : stages.values()) {
@@ -198,19 +208,19 @@ public final class StageRegistry {
     return tasks;
   }
 
-  /** Ids of all running tasks. */
+  /** Returns the ids of all running tasks. */
   public synchronized List<Long> runningTasks() {
     List<Long> tasks = new ArrayList<>();
     stages.values().forEach(counters -> tasks.addAll(counters.runningTasks()));
     return tasks;
   }
 
-  /** Jobs that ended well. */
+  /** Returns the number of jobs that succeeded. */
   public synchronized long succeededJobs() {
     return succeededJobs;
   }
 
-  /** Jobs that ended badly. */
+  /** Returns the number of jobs that failed. */
   public synchronized long failedJobs() {
     return failedJobs;
   }

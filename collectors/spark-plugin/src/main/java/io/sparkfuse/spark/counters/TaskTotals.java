@@ -3,7 +3,7 @@ package io.sparkfuse.spark.counters;
 import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.contracts.TaskProgress;
 
-/** The counters of one task, or the sum of those of many. */
+/** The counters of one task, or their sums over several tasks. */
 final class TaskTotals {
   long inputBytes;
   long inputRecords;

@@ -1,2 +1,2 @@
-/** What the driver itself knows of stages and jobs: evidence of its own for the fuse. */
+/** The driver's own counters of stages and jobs, which the hook uses to verify a signal. */
 package io.sparkfuse.spark.counters;

@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.facts;
 
-/** Which run of which application a collector watches: the same for all facts of a collector. */
+/** Identifies the run of an application; equal in all facts of a collector. */
 public final class Application {
   private static final String SEPARATOR = "\t";
 
@@ -18,22 +18,22 @@ public final class Application {
     this.startMs = startMs;
   }
 
-  /** The number in Spark's attempt id ("1", "appattempt_17_0004_000002"), 0 where there is none. */
+  /** Returns the number in Spark's attempt id ("1", "appattempt_17_0004_000002"), or 0. */
   public static int attemptNumber(String attemptId) {
     String digits = attemptId == null ? "" : attemptId.replaceFirst("^.*[^0-9]", "");
     return digits.isEmpty() || digits.length() > 9 ? 0 : Integer.parseInt(digits);
   }
 
-  /** One line, so that the driver can tell its executors by RPC without sharing a class. */
+  /** Returns the fields as one line, which an executor can parse without sharing a class. */
   public String toLine() {
     return String.join(
         SEPARATOR, cluster, tenant, id, Integer.toString(attempt), Long.toString(startMs));
   }
 
   /**
-   * Reads what {@link #toLine} wrote.
+   * Parses the result of {@link #toLine}.
    *
-   * @return null when the line is no application, as while the driver does not know it yet
+   * @return null if the line contains no application, because the driver does not know it yet
    */
   public static Application ofLine(Object line) {
     String[] parts = String.valueOf(line).split(SEPARATOR, -1);

@@ -11,14 +11,14 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
 /**
- * Gives the same event the same id, whoever saw it and however often.
+ * Computes event ids: the same event always has the same id, whichever collector reports it.
  *
  * <p>The id is the SHA-256, cut to 16 bytes, of this text in UTF-8, where {@code kind} is the
  * field's name in fact.proto:
  *
- * <pre>cluster|app_id|app_start_ms|app_attempt|kind|own</pre>
+ * <pre>cluster|app_id|app_start_ms|app_attempt|kind|key</pre>
  *
- * <p>{@code own} is what makes the event one among those of its kind:
+ * <p>{@code key} identifies the event among those of its kind:
  *
  * <ul>
  *   <li>application_started, application_ended: empty
@@ -43,9 +43,9 @@ import java.security.NoSuchAlgorithmException;
  *   <li>node_event: {@code event|host|executor_id|stage_id|happened_ms}
  * </ul>
  *
- * <p>What is absent in a streaming_progress or node_event is empty here.
+ * <p>Absent fields of a streaming_progress or node_event are empty in the key.
  *
- * <p>Not for more than one thread at a time.
+ * <p>Not thread-safe.
  */
 public final class EventIds {
   static final int BYTES = 16;
@@ -54,12 +54,12 @@ public final class EventIds {
   public EventIds() {
     try {
       sha256 = MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException impossible) { // every JVM must have it
+    } catch (NoSuchAlgorithmException impossible) { // // every JVM has it
       throw new IllegalStateException(impossible);
     }
   }
 
-  /** The id of a fact whose envelope and kind are set. */
+  /** Returns the id of a fact whose envelope and kind are set. */
   public ByteString of(FactOrBuilder fact) {
     byte[] digest = sha256.digest(key(fact).getBytes(StandardCharsets.UTF_8));
     return ByteString.copyFrom(digest, 0, BYTES);

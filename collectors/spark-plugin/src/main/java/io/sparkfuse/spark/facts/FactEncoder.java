@@ -6,10 +6,10 @@ import io.sparkfuse.contracts.Fact;
 import java.util.Arrays;
 
 /**
- * Makes the record of a fact: envelope, event id, scrubbed text, Protobuf bytes, at most {@link
- * FactTruncator#MAX_BYTES} of them.
+ * Encodes a fact: envelope, event id, scrubbed texts, Protobuf bytes, at most {@link
+ * FactTruncator#MAX_BYTES}.
  *
- * <p>One for each thread that encodes; callbacks never do.
+ * <p>Each encoding thread has its own encoder; callbacks never encode.
  */
 public final class FactEncoder {
   private static final int ID_FIELD_BYTES = 2 + EventIds.BYTES;
@@ -22,7 +22,10 @@ public final class FactEncoder {
     this.collector = collector;
   }
 
-  /** The bytes of a fact whose kind and {@code event_time_ms} are set; the builder is used up. */
+  /**
+   * Returns the bytes of a fact whose kind and {@code event_time_ms} are set; do not use the
+   * builder afterwards.
+   */
   public byte[] encode(Fact.Builder fact, Application application, Lane lane, long seq) {
     FactScrubber.scrub(fact);
     fact.setCluster(application.cluster)
@@ -36,26 +39,28 @@ public final class FactEncoder {
     Fact whole = fact.setEventId(eventIds.of(fact)).build();
     if (whole.getSerializedSize() > FactTruncator.MAX_BYTES) {
       Fact.Builder cut = FactTruncator.cut(whole).toBuilder();
-      whole = cut.setEventId(eventIds.of(cut)).build(); // which may be made of what was cut
-      cutFacts++; // by one thread
+      whole =
+          cut.setEventId(eventIds.of(cut))
+              .build(); // // the id may depend on a field that was shortened
+      cutFacts++; // // written by one thread
     }
     return whole.toByteArray();
   }
 
-  /** Facts that had to be cut; may be asked by any thread. */
+  /** Returns how many facts were shortened; thread-safe. */
   public long cutFacts() {
     return cutFacts;
   }
 
-  /** A record of {@link #encode} without its event id, which is its first field. */
+  /** Returns an encoded record without its event id, which is the first field. */
   public static byte[] withoutId(byte[] encoded) {
     return Arrays.copyOfRange(encoded, ID_FIELD_BYTES, encoded.length);
   }
 
   /**
-   * What {@link #withoutId} was given.
+   * Returns a record with its event id, from the result of {@link #withoutId}.
    *
-   * @throws InvalidProtocolBufferException if it is no fact
+   * @throws InvalidProtocolBufferException if the bytes are not a fact
    */
   public byte[] withId(byte[] bare) throws InvalidProtocolBufferException {
     byte[] encoded = new byte[ID_FIELD_BYTES + bare.length];

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
 
-/** The gate in front of serialisation: scrubs and caps every field of free text that a fact has. */
+/** Scrubs and limits all free texts of a fact before it is serialised. */
 final class FactScrubber {
   private FactScrubber() {}
 
@@ -84,7 +84,7 @@ final class FactScrubber {
           fact.getStreamingEndedBuilder().setFailureReason(SecretScrubber.scrub(failure));
         }
         break;
-      default: // the other kinds carry names and numbers only
+      default: // // other kinds contain names and numbers only
     }
   }
 
@@ -134,7 +134,10 @@ final class FactScrubber {
     }
   }
 
-  /** A node that scans may hold a whole query in its name; names of metrics are Spark's words. */
+  /**
+   * Scrubs a plan: the name of a scan can contain a whole query. Names of metrics are fixed in
+   * Spark.
+   */
   private static void scrub(SqlPlan.Builder plan) {
     List<String> nodes = scrubbed(plan.getNodeNamesList(), SecretScrubber::scrubQuery);
     plan.clearNodeNames().addAllNodeNames(nodes);

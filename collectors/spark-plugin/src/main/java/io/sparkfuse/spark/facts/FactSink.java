@@ -3,13 +3,11 @@ package io.sparkfuse.spark.facts;
 import io.sparkfuse.contracts.Fact;
 import java.util.List;
 
-/**
- * Where the facts of a sampler go: through the driver, to Kafka, or into the driver's own queue.
- */
+/** Destination of a sampler's facts: through the driver, to Kafka, or into the driver's queue. */
 public interface FactSink {
-  /** Whether facts are wanted and it is known whose they are; before that nothing can be sent. */
+  /** Returns whether the collector is on and the application is known. */
   boolean ready();
 
-  /** Takes the facts of one pass, whose kinds and times are set; returns at once. */
+  /** Sends the facts of one pass, whose kinds and times are set. Does not block. */
   void send(List<Fact.Builder> facts);
 }

@@ -8,14 +8,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The last bound on the size of a record, for whatever the bounds of a single kind let pass: cuts
- * lists and texts, all of one record alike, until it fits.
+ * Enforces the maximum size of a record: shortens all lists and texts of a record until it fits.
  *
- * <p>Lists that go together (nodes and their parents, accumulators and their values) keep the same
- * length. The envelope is never cut.
+ * <p>Parallel lists (nodes and their parents, accumulators and their values) keep the same length.
+ * The envelope is never shortened.
  */
 final class FactTruncator {
-  /** No record is larger. */
+  /** Maximum size of a record in bytes. */
   static final int MAX_BYTES = 256 * 1_024;
 
   private static final int MAX_ELEMENTS = 8_192;
@@ -23,7 +22,7 @@ final class FactTruncator {
 
   private FactTruncator() {}
 
-  /** The fact, cut to {@link #MAX_BYTES}. */
+  /** Returns the fact, shortened to {@link #MAX_BYTES}. */
   static Fact cut(Fact fact) {
     Fact cut = fact;
     for (int shrink = 1; cut.getSerializedSize() > MAX_BYTES && shrink <= MAX_CHARS; shrink *= 2) {
@@ -70,7 +69,7 @@ final class FactTruncator {
     return value;
   }
 
-  /** Not between the two halves of a character. */
+  /** Returns an index that does not split a surrogate pair. */
   private static int whole(String text, int end) {
     return Character.isHighSurrogate(text.charAt(end - 1)) ? end - 1 : end;
   }

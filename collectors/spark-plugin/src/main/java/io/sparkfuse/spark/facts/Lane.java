@@ -2,17 +2,14 @@ package io.sparkfuse.spark.facts;
 
 import java.util.Locale;
 
-/** The two bounded queues of a collector. */
+/** The two bounded lanes of a collector. */
 public enum Lane {
-  /** Starts of tasks, progress and samples: many, each worth little. */
+  /** Task starts, progress and samples: numerous, and each of little value. */
   BULK,
-  /**
-   * TestTaskFacts of tasks, failures, and starts and ends of what is few: room that the others
-   * can't take.
-   */
+  /** Task ends, failures, and infrequent starts and ends; the bulk lane cannot use its space. */
   RESERVED;
 
-  /** The name in the envelope. */
+  /** Returns the name in the envelope of a fact. */
   public String text() {
     return name().toLowerCase(Locale.ROOT);
   }

@@ -4,29 +4,29 @@ import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
 /**
- * Takes obvious secrets out of free text and caps it at {@link #MAX_BYTES} of UTF-8.
+ * Removes obvious secrets from free text and limits it to {@link #MAX_BYTES} of UTF-8.
  *
- * <p>A first pass, so that secrets do not leave the JVM in plain sight; consumers scrub again. The
- * patterns are those of Python's scrubber (scrubbing.py), letter by letter. A secret without an end
- * goes to the end of the text, because long texts are cut first. Repeats are bounded or give
- * nothing back, so that a hostile text takes neither time nor a deep stack. None asks for a word's
- * edge ({@code \b}), of which each Java thinks otherwise behind a letter with an accent.
+ * <p>This is a first pass, so that secrets do not leave the JVM; consumers scrub again. The
+ * patterns equal those of scrubbing.py. A secret without an end extends to the end of the text,
+ * because long texts are cut first. Repetitions are bounded or possessive, so that a hostile text
+ * takes neither much time nor a deep stack. No pattern uses {@code \b}, because Java versions
+ * differ on letters with accents.
  */
 public final class SecretScrubber {
   public static final int MAX_BYTES = 2_048;
 
-  /** Texts are cut to this before anything else is done with them, so that queues stay small. */
+  /** Texts are cut to this length first, so that queues stay small. */
   public static final int MAX_CHARS = 2 * MAX_BYTES;
 
-  /** Of a longer text this much is looked at to leave out what explains least. */
+  /** Of a longer text, only this much is searched for the most useful parts. */
   private static final int MAX_LOOKED_AT = 65_536;
 
-  /** Where it happened is in the first frames of a stack; the rest is Spark's own. */
+  /** The first frames of a stack show the location; the others are Spark's own. */
   private static final int FRAMES_KEPT = 2;
 
   /**
-   * And one that says who was at the other end of a socket: the cause is the worker's end, and not
-   * the network's.
+   * A frame with this name is also kept: it shows that the other end of a socket was a Python
+   * worker.
    */
   private static final String PYTHON_RUNNER = "PythonRunner";
 
@@ -37,8 +37,8 @@ public final class SecretScrubber {
               + "[\\s\\S]*?(?:-{4,5} ?END[^\\n]*|\\z)");
 
   /**
-   * First a user and password as they should be, then a password with slashes: what follows the
-   * colon is no port then. Spark writes three dots where it cut an address.
+   * First alternative: user and password. Second: a password with slashes, where the text after the
+   * colon is not a port. Spark writes three dots where it cut an address.
    */
   private static final Pattern USER_INFO =
       Pattern.compile(
@@ -47,7 +47,7 @@ public final class SecretScrubber {
               + "[^\\s@'\"]{1,4096}+(?:@|(?<=\\.\\.\\.)|(?<=\\.\\.\\.[,;)\\]])))");
 
   /**
-   * The last address of a text that was cut, in front of the @: of a whole text it would be
+   * The last address of a cut text, before the missing @. In a complete text the same form would be
    * bucket:v1 or registry:latest.
    */
   private static final Pattern USER_INFO_CUT =
@@ -64,10 +64,10 @@ public final class SecretScrubber {
       Pattern.compile("(?i)(?<!\\w)(bearer|basic)\\s+[A-Za-z0-9._~+/=-]{8,}");
 
   /**
-   * "pass" and "pw" tell only as whole words, also in DB_PASS, dbPass and dbpass: passed, bypass
-   * and passthrough hold no secret, and "pass: 2 of 3" counts. A word of SQL is no value (the
-   * condition "pass = AND grade >" has lost its literals), and neither is what a lambda makes of
-   * its parameter (token -> upper(token)).
+   * "pass" and "pw" match only as whole words, also in DB_PASS, dbPass and dbpass. No matches:
+   * passed, bypass, passthrough, and "pass: 2 of 3", which counts. A keyword of SQL is no value
+   * ("pass = AND grade >" has lost its literals), nor is the body of a lambda (token ->
+   * upper(token)).
    */
   private static final Pattern NAMED_VALUE =
       Pattern.compile(
@@ -86,16 +86,13 @@ public final class SecretScrubber {
               + "|\"(?:[^\"\\\\]|\\\\[\\s\\S]|\"\")*+\"?|'(?:[^'\\\\]|\\\\[\\s\\S]|'')*+'?"
               + "|[^\\s\"',;&)}]+)");
 
-  /** AWS's secret keys have no shape but their length. */
+  /** Secret keys of AWS have no pattern except their length. */
   private static final Pattern AWS_SECRET =
       Pattern.compile(
           "(?i)((?:secret|access[ _.-]?key)[\\w.-]{0,40}\\W{1,6}(?:is\\W{1,3})?)"
               + "[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])={0,2}");
 
-  /**
-   * One that the text's cut left shorter shows a digit at least, and is no part of a path or of a
-   * table's name.
-   */
+  /** A secret key that is cut must contain a digit and must not be part of a path or table name. */
   private static final Pattern AWS_SECRET_CUT =
       Pattern.compile(
           "(?i)((?:secret|access[ _.-]?key)[\\w.-]{0,40}[^\\w./]{1,6}(?:is[^\\w./]{1,3})?)"
@@ -104,15 +101,15 @@ public final class SecretScrubber {
   private static final Pattern KNOWN_SHAPE =
       Pattern.compile("(?<!\\w)(?:(?:AKIA|ASIA)[0-9A-Z]{16}|eyJ[\\w-]{10,}\\.[\\w.-]{10,})");
 
-  /** Words of SQL, and letters, that a literal may follow without a blank: LIKE's%', N'text'. */
+  /** SQL keywords and prefixes that a literal can follow without a blank: LIKE'%', N'text'. */
   private static final String OPENING =
       "r n e and any as between both by collate distinct else escape for from glob having if ilike"
           + " in into is leading like not of on or placing regexp return rlike select then to"
           + " trailing using values when where with xor";
 
   /**
-   * And those that a person may also write with an s: the date's orders. No literal of a date
-   * begins with an s.
+   * Keywords that prose also uses with an s: "the date's orders". No literal of a date begins with
+   * an s.
    */
   private static final String OPENING_BUT_S =
       "b x binary case comment date default interval location time timestamp timestamp_ltz"
@@ -125,8 +122,8 @@ public final class SecretScrubber {
   private static final String OF_WORD = "[^\\x00-/:-@\\[-^`{-\\x7f]";
 
   /**
-   * An apostrophe of prose: behind a letter, in front of one (Bob's, l'import, O'Brien), or of a
-   * plural (the users' orders). What has a second apostrophe behind its first word is a literal.
+   * An apostrophe in prose: after or before a letter (Bob's, l'import, O'Brien), or after a plural
+   * (the users' orders). If a second apostrophe follows the first word, it is a literal.
    */
   private static final String APOSTROPHE =
       "(?<="
@@ -143,10 +140,9 @@ public final class SecretScrubber {
           + "++(?!')|(?<=s')(?:[\\s,.;:!)]|\\z)))";
 
   /**
-   * As Spark reads them: text in single and in double quotes alike, a backslash escapes but for
-   * r'...', a doubled quote is one. An apostrophe opens nothing, else the next literal would be
-   * taken for its outside. Behind a small n or e it may be either (n'est pas, n'text'), so that all
-   * behind it goes.
+   * Literals as Spark parses them: single or double quotes, backslash escapes except in r'...',
+   * doubled quotes. An apostrophe of prose does not open a literal. After a lower-case n or e it
+   * can be both (n'est pas, n'text'), so the rest of the text is removed.
    */
   private static final Pattern LITERAL =
       Pattern.compile(
@@ -172,7 +168,7 @@ public final class SecretScrubber {
     return out.toString();
   }
 
-  /** Cuts a text to what may wait in a queue, most frames of its stacks first; null stays null. */
+  /** Cuts a text to the length for a queue, most stack frames first; returns null for null. */
   public static String cut(String text) {
     if (text == null || text.length() <= MAX_BYTES) {
       return text;
@@ -182,8 +178,8 @@ public final class SecretScrubber {
   }
 
   /**
-   * The text without most frames of its stacks, so that the causes behind them still fit: Spark
-   * writes the outermost exception first and the cause last, behind some fifty frames each.
+   * Returns the text without most stack frames, so that the causes fit: Spark writes the outermost
+   * exception first and the cause last, after some fifty frames each.
    */
   private static String condensed(String text) {
     int length = lookedAt(text);
@@ -200,7 +196,7 @@ public final class SecretScrubber {
         bare++;
       }
       boolean indented = bare > start;
-      if (indented && starts(text, "... ", bare, end)) { // and so many more frames
+      if (indented && starts(text, "... ", bare, end)) { // // "... 42 more"
         continue;
       }
       frames = indented && starts(text, "at ", bare, end) ? frames + 1 : 0;
@@ -220,7 +216,8 @@ public final class SecretScrubber {
   }
 
   /**
-   * How much of a text is looked at, up to a blank: half a word might be a secret without its end.
+   * Returns how much of a text is searched, up to a blank, because half a word could be a secret
+   * without its end.
    */
   private static int lookedAt(String text) {
     if (text.length() <= MAX_LOOKED_AT) {
@@ -235,7 +232,7 @@ public final class SecretScrubber {
     return from + word.length() <= end && text.startsWith(word, from);
   }
 
-  /** Free text (exception, reason, URL) without obvious secrets, capped. */
+  /** Returns a free text (exception, reason, URL) without obvious secrets, limited in length. */
   public static String scrub(String text) {
     String lookedAt = cut(text);
     String out = PRIVATE_KEY.matcher(lookedAt).replaceAll(MASK);
@@ -256,20 +253,20 @@ public final class SecretScrubber {
   }
 
   /**
-   * As {@link #scrub}, and quoted literals and card-like numbers are taken out: for SQL text.
+   * Does the same as {@link #scrub}, and removes quoted literals and numbers like those of cards:
+   * for SQL text.
    *
-   * <p>Names in double quotes go too: Spark reads these as literals unless it is told otherwise,
-   * and a query that is pushed down to another database is shown by its table anyhow. So this is
-   * for plans and descriptions, never for failures.
+   * <p>Names in double quotes are removed too, because Spark parses them as literals by default.
+   * Use it for plans and descriptions, not for failures.
    */
   public static String scrubQuery(String text) {
     String out = LITERAL.matcher(scrub(text)).replaceAll("$1?$1");
-    return cap(LONG_NUMBER.matcher(out).replaceAll("?")); // an empty literal becomes longer
+    return cap(LONG_NUMBER.matcher(out).replaceAll("?")); // // an empty literal becomes longer
   }
 
   /**
-   * The beginning of a text, scrubbed first if it is cut: a cut may part a secret from what tells
-   * that it is one.
+   * Returns the beginning of a text. A text that must be cut is scrubbed first, because a cut can
+   * separate a secret from its name.
    */
   public static String shortened(String text, int maxChars) {
     if (text.length() <= maxChars) {
@@ -288,7 +285,7 @@ public final class SecretScrubber {
       return text;
     }
     int end = MAX_BYTES;
-    while ((bytes[end] & 0xC0) == 0x80) { // not in the middle of a character
+    while ((bytes[end] & 0xC0) == 0x80) { // // not inside a character
       end--;
     }
     return new String(bytes, 0, end, StandardCharsets.UTF_8);

@@ -4,16 +4,15 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import io.sparkfuse.contracts.Fact;
 
 /**
- * Loads the classes of all kinds of facts before the first event comes.
+ * Loads the classes of all kinds of facts before the first event.
  *
- * <p>Loading them costs seconds of wall time on a busy machine, more than all callbacks of a small
- * job; without this the first event of each kind would pay it, and the callbacks' times would say
- * that the collector is slow.
+ * <p>On a busy host this takes seconds, more than all callbacks of a small job. Otherwise the first
+ * event of each kind would include this time, and callbacks would appear slow.
  */
 public final class WarmUp {
   private WarmUp() {}
 
-  /** Makes a record of an empty fact of each kind and throws it away. */
+  /** Encodes an empty fact of each kind and discards it. */
   public static void run() {
     FactEncoder encoder = new FactEncoder("warm-up");
     Application nobody = new Application("", "", "", 0, 0);

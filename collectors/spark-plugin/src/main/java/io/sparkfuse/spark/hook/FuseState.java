@@ -9,9 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What job code may know of the fuse: mode, hold, and the signals that were shown or obeyed.
+ * The state of the fuse for job code: mode, hold, and the signals that were shown or obeyed.
  *
- * <p>Open from the first warning or act until {@link #reset}. Safe for threads.
+ * <p>Open from the first warning or act until {@link #reset}. Thread-safe.
  */
 public final class FuseState {
   private static final int MAX_EVENTS = 20;
@@ -35,17 +35,17 @@ public final class FuseState {
     return hold;
   }
 
-  /** Whether signals can reach this job now. */
+  /** Sets whether signals can reach this job now. */
   synchronized void setWatching(boolean now) {
     watching = now;
   }
 
-  /** From now on nothing is stopped (true), or as the mode says (false). */
+  /** Sets or removes the hold, which prevents every stop. */
   public synchronized void setHold(boolean now) {
     hold = now;
   }
 
-  /** Job code has dealt with what happened: closed again. */
+  /** Closes the fuse, after job code has handled the problem. */
   public synchronized void reset() {
     open = false;
   }
@@ -78,7 +78,7 @@ public final class FuseState {
     return event;
   }
 
-  /** All of it as JSON. */
+  /** Returns the state as JSON. */
   public synchronized String toJson() {
     Map<String, Object> state = new LinkedHashMap<>();
     state.put("mode", mode.text());

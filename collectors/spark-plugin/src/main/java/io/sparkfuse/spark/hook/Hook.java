@@ -12,9 +12,9 @@ import java.util.Collections;
 import java.util.Map;
 
 /**
- * Judges one signal after the other: signature, address, time, generation, the owner's mode, and at
- * last its predicate against this JVM's own counters. Whatever does not pass is answered, and the
- * job runs on.
+ * Verifies one signal at a time: signature, identity, time, generation, the owner's mode, and its
+ * predicate with this JVM's counters. If a check fails, the hook writes a receipt and the job
+ * continues.
  */
 final class Hook {
   private static final Map<String, String> NOTHING = Collections.emptyMap();
@@ -52,7 +52,7 @@ final class Hook {
     this.faults = faults;
   }
 
-  /** Takes one record of the topic {@code signals}; other applications share its partition. */
+  /** Handles one record of the topic {@code signals}; other applications share the partition. */
   void receive(String key, String json, long nowMs) {
     boolean addressed = application.id.equals(key);
     Signal signal = Signal.getDefaultInstance();
@@ -112,7 +112,10 @@ final class Hook {
     return signal.getAction().equals(COLLECTOR_OFF) || signal.getAction().equals(COLLECTOR_ON);
   }
 
-  /** It stops nothing of the job's, so neither mode nor hold nor predicate is asked. */
+  /**
+   * Switches the collector. This stops nothing of the job, so mode, hold and predicate do not
+   * matter.
+   */
   private void switchCollector(Signal signal) {
     boolean off = signal.getAction().equals(COLLECTOR_OFF);
     collector.setOff("a signal", off);
@@ -123,7 +126,8 @@ final class Hook {
     if (state.mode() == FuseMode.OFF) {
       return SignalResult.refused("the owner switched the fuse off (spark.sparkfuse.fuse)");
     }
-    if (signal.hasStageId() && registry.isBlind(signal.getStageId(), signal.getStageAttempt())) {
+    if (signal.hasStageId()
+        && registry.isIncomplete(signal.getStageId(), signal.getStageAttempt())) {
       return new SignalResult(
           "disagrees", "events of the stage were passed over, so its counters are not whole");
     }
@@ -149,7 +153,7 @@ final class Hook {
       answer(signal, result, predicate.observed);
       return;
     }
-    // Job code may look at the state as soon as its action fails: it must be there by then.
+    // // Job code may read the state as soon as its action fails, so it must be set before.
     state.opened(signal, new SignalResult("acted", ""), nowMs);
     answer(signal, actuator.act(signal), predicate.observed);
     if (signal.getAction().equals("stop_application")) {

@@ -5,9 +5,9 @@ import io.sparkfuse.contracts.Signal;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Holds a signal's conditions against the counters of this JVM at this moment. */
+/** Evaluates the conditions of a signal with the current counters of this JVM. */
 final class Predicate {
-  /** The counters that were looked at, as text. */
+  /** The counters that were used, as text. */
   final Map<String, String> observed = new LinkedHashMap<>();
 
   private String disagreement;
@@ -28,12 +28,12 @@ final class Predicate {
     return result;
   }
 
-  /** Why it cannot be evaluated, or null. */
+  /** Returns why the predicate cannot be evaluated, or null. */
   String fault() {
     return fault;
   }
 
-  /** Which condition does not hold, or null when all do. */
+  /** Returns the first condition that is false, or null if all are true. */
   String disagreement() {
     return disagreement;
   }

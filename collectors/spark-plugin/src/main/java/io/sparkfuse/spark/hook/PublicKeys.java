@@ -16,8 +16,8 @@ import java.util.Map;
 /**
  * The public keys whose signals this job obeys: ECDSA over P-256 with SHA-256.
  *
- * <p>A key's id is the first 16 hexadecimal digits of the SHA-256 of its DER form
- * (SubjectPublicKeyInfo). Two may be valid while keys are rotated.
+ * <p>The id of a key is the first 16 hexadecimal digits of the SHA-256 of its DER form
+ * (SubjectPublicKeyInfo). Two keys can be valid during a rotation.
  */
 final class PublicKeys {
   private static final int ID_BYTES = 8;
@@ -26,8 +26,8 @@ final class PublicKeys {
   private PublicKeys() {}
 
   /**
-   * Reads {@code spark.sparkfuse.fuse.publicKeys}: separated by commas, each the path of a PEM file
-   * or the key itself in PEM or base64 DER. What cannot be read is named in the log and left out.
+   * Parses {@code spark.sparkfuse.fuse.publicKeys}: a list with commas, each element the path of a
+   * PEM file or a key in PEM or base64 DER. Invalid elements are logged and skipped.
    */
   static PublicKeys of(String setting) {
     PublicKeys keys = new PublicKeys();
@@ -43,19 +43,22 @@ final class PublicKeys {
     return keys.isEmpty();
   }
 
-  /** Whether a key of this id is known. */
+  /** Returns whether a key with this id is known. */
   boolean knows(String keyId) {
     return keys.containsKey(keyId);
   }
 
-  /** Whether {@code signature} (DER, base64) over the payload's UTF-8 bytes is that key's. */
+  /**
+   * Returns whether {@code signature} (DER, base64) is that key's signature of the payload's UTF-8
+   * bytes.
+   */
   boolean verifies(String keyId, String payload, String signature) {
     try {
       Signature check = Signature.getInstance("SHA256withECDSA");
       check.initVerify(keys.get(keyId));
       check.update(payload.getBytes(StandardCharsets.UTF_8));
       return check.verify(Base64.getDecoder().decode(signature));
-    } catch (Exception malformed) { // no signature at all is a wrong one
+    } catch (Exception malformed) { // // a malformed signature is invalid
       return false;
     }
   }
@@ -65,7 +68,7 @@ final class PublicKeys {
       byte[] der = der(part);
       PublicKey key = KeyFactory.getInstance("EC").generatePublic(new X509EncodedKeySpec(der));
       keys.put(id(der), key);
-    } catch (Exception unreadable) { // without its key a signal is refused
+    } catch (Exception unreadable) { // // without the key, its signals are refused
       PluginLog.warn(
           "Sparkfuse: spark.sparkfuse.fuse.publicKeys has an entry that is neither the path of a"
               + " PEM file nor an EC public key in PEM or base64 DER: "

@@ -3,15 +3,15 @@ package io.sparkfuse.spark.hook;
 import io.sparkfuse.contracts.Signal;
 
 /**
- * The sentence that the owner of the job reads in log and exception: rule, evidence, where to look,
- * how to override.
+ * The message in the log and in the exception of a stopped action: what happened, rule, evidence,
+ * where to look, how to override.
  *
- * <p>{@code sparkfuse.CircuitBreaker} recognises it by its mark and reads its parts, also where it
- * cannot reach this JVM: change both together (cli/sparkfuse/hook.py).
+ * <p>{@code sparkfuse.CircuitBreaker} parses it, also where it cannot reach this JVM: change both
+ * together (cli/sparkfuse/hook.py).
  */
 final class ReasonText {
   static final String MARK = "[SPARKFUSE_FUSE_BLOWN]";
-  static final String STANDARD_OVERRIDE =
+  static final String DEFAULT_OVERRIDE =
       "set spark.sparkfuse.fuse.hold=true, or spark.sparkfuse.fuse=off, and run again";
   private static final int MAX_CHARS = 500;
 
@@ -32,10 +32,10 @@ final class ReasonText {
 
   static String override(Signal signal) {
     String hint = clean(signal.getOverrideHint());
-    return hint.isEmpty() ? STANDARD_OVERRIDE : hint;
+    return hint.isEmpty() ? DEFAULT_OVERRIDE : hint;
   }
 
-  /** One line of bounded length: a log must not be forged by what a message says. */
+  /** Returns one line of limited length, so that a signal cannot forge log lines. */
   static String clean(String text) {
     String line = text.replaceAll("\\p{C}+", " ").trim();
     return line.length() > MAX_CHARS ? line.substring(0, MAX_CHARS) + "..." : line;

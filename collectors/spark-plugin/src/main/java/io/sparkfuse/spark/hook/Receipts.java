@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
 
-/** Answers every step of a signal with an Action message, as JSON of its schema. */
+/** Writes an Action message for each step of a signal, as JSON. */
 final class Receipts {
   private final FactQueue queue;
   private final Application application;
@@ -23,7 +23,7 @@ final class Receipts {
     this.mode = mode;
   }
 
-  /** {@code observed} are the counters that were looked at. */
+  /** Sends a receipt; {@code observed} contains the counters that were used. */
   void send(Signal signal, SignalResult result, Map<String, String> observed) {
     Map<String, Object> action = new LinkedHashMap<>();
     action.put("action_id", UUID.randomUUID().toString());

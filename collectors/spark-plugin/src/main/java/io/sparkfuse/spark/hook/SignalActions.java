@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.apache.spark.SparkContext;
 
-/** Does what a signal orders, by Spark's own means, with the reason where its owner sees it. */
+/** Carries out the action of a signal with Spark's API, and shows the reason to the owner. */
 final class SignalActions {
-  /** So long Spark may take to end a cancelled job before its tasks are killed all the same. */
+  /** Time in ms for Spark to end a cancelled job, before its tasks are interrupted. */
   private static final long CANCEL_MS = 1_000;
 
   private final SparkContext context;
@@ -41,14 +41,14 @@ final class SignalActions {
     }
   }
 
-  /** Stops the context from a thread of its own, because stopping it also stops the hook. */
+  /** Stops the context on a new thread, because stopping it also stops the hook. */
   void stopApplication(FaultCounter faults) {
     DaemonThreads.of("stop", faults, context::stop).start();
   }
 
   void warn(String reason) {
     PluginLog.warn(reason);
-    // sc.stop() carries no reason, and a log may be switched off: the owner must see it somewhere.
+    // // sc.stop() carries no reason, and the log may be switched off.
     System.err.println(reason);
   }
 
@@ -74,8 +74,8 @@ final class SignalActions {
   }
 
   /**
-   * Interrupts tasks: Spark does not interrupt those of a cancelled job, and sleeping or Python
-   * tasks would hold their slots for tens of seconds.
+   * Interrupts tasks. Spark does not interrupt tasks of a cancelled job, so sleeping and Python
+   * tasks would keep their slots for tens of seconds.
    */
   private int kill(Collection<Long> tasks, String reason) {
     int killed = 0;
@@ -88,9 +88,9 @@ final class SignalActions {
   }
 
   private static void await(BooleanSupplier done) {
-    long beganNs = System.nanoTime();
+    long startNs = System.nanoTime();
     try {
-      while (!done.getAsBoolean() && (System.nanoTime() - beganNs) / 1_000_000 < CANCEL_MS) {
+      while (!done.getAsBoolean() && (System.nanoTime() - startNs) / 1_000_000 < CANCEL_MS) {
         Thread.sleep(20);
       }
     } catch (InterruptedException stopped) {

@@ -4,8 +4,8 @@ import io.sparkfuse.contracts.Signal;
 import io.sparkfuse.spark.facts.Application;
 
 /**
- * Decides whether a signal whose signature is right may be obeyed now: only this run's own, in
- * time, and newer than the last.
+ * Decides whether a signal with a valid signature may be obeyed: for this run, not expired, and
+ * newer than the last one.
  */
 final class SignalChecks {
   static final long MAX_LIFE_MS = 120_000;
@@ -18,7 +18,10 @@ final class SignalChecks {
     this.application = application;
   }
 
-  /** Why the signal is void, or null when it is good; a good one's generation is used up. */
+  /**
+   * Returns why the signal is refused, or null if it is valid; the generation of a valid signal is
+   * then used.
+   */
   SignalResult check(Signal signal, long nowMs) {
     SignalResult refusal = identity(signal);
     refusal = refusal == null ? time(signal, nowMs) : refusal;

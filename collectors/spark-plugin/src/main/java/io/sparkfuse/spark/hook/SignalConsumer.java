@@ -25,8 +25,8 @@ import org.apache.kafka.common.utils.Utils;
 import org.apache.spark.SparkContext;
 
 /**
- * Reads the one partition of {@code signals} that its application's key falls into, from the end,
- * without a group; when the broker is away the job runs on and nothing is obeyed.
+ * Reads the partition of {@code signals} that belongs to the application's id, from the end and
+ * without a consumer group. While the broker is away, the job continues and no signal is obeyed.
  */
 public final class SignalConsumer {
   private static final long RETRY_MS = 2_000;
@@ -58,7 +58,7 @@ public final class SignalConsumer {
     this.thread = DaemonThreads.of("hook", faults, this::run);
   }
 
-  /** Starts to watch, or gives null when there is no public key that a signal could be held to. */
+  /** Starts the consumer, or returns null if no public key is configured. */
   public static SignalConsumer start(
       PluginSettings settings,
       Application application,
@@ -81,12 +81,12 @@ public final class SignalConsumer {
     return watch;
   }
 
-  /** TestTaskFacts within {@code budgetMs}. */
+  /** Ends within {@code budgetMs}. */
   public void stop(long budgetMs) {
     stop.countDown();
     KafkaConsumer<byte[], byte[]> current = consumer;
     if (current != null) {
-      current.wakeup(); // an interrupt would make the client log a stack
+      current.wakeup(); // // after an interrupt the client would log a stack
     }
     try {
       thread.join(budgetMs);
@@ -99,9 +99,9 @@ public final class SignalConsumer {
     while (!stopped() && faults.on()) {
       try {
         watch();
-      } catch (Throwable fault) { // the job runs on without the fuse, which job code can see
+      } catch (Throwable fault) { // // the job continues without the fuse; job code can see that
         if (!stopped()) {
-          PluginLog.trouble("signals cannot be read", fault);
+          PluginLog.warnOncePerMinute("signals cannot be read", fault);
         }
       }
       state.setWatching(false);
@@ -116,7 +116,7 @@ public final class SignalConsumer {
   private void rest() {
     try {
       stop.await(RETRY_MS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException ignored) { // nobody interrupts it; the loop looks again
+    } catch (InterruptedException ignored) { // // the loop checks again
     }
   }
 
@@ -131,8 +131,8 @@ public final class SignalConsumer {
       consumer = opened;
       while (!stopped()) {
         assign(opened);
-        long beganNs = System.nanoTime();
-        while (!stopped() && (System.nanoTime() - beganNs) / 1_000_000 < RECHECK_MS) {
+        long startNs = System.nanoTime();
+        while (!stopped() && (System.nanoTime() - startNs) / 1_000_000 < RECHECK_MS) {
           opened.poll(Duration.ofMillis(500)).forEach(this::receive);
         }
       }
@@ -142,7 +142,9 @@ public final class SignalConsumer {
     }
   }
 
-  /** Looks again from time to time, because a topic may be given more partitions. */
+  /**
+   * Assigns the partition; repeated from time to time, because partitions can be added to a topic.
+   */
   private void assign(KafkaConsumer<byte[], byte[]> opened) {
     String topic = settings.topic("signals");
     List<PartitionInfo> partitions = opened.partitionsFor(topic);
@@ -165,7 +167,7 @@ public final class SignalConsumer {
     state.setWatching(true);
   }
 
-  /** Where Kafka's default partitioner puts a key. */
+  /** Returns the partition that Kafka's default partitioner assigns to a key. */
   static int partitionOf(String key, int partitions) {
     return Utils.toPositive(Utils.murmur2(key.getBytes(StandardCharsets.UTF_8))) % partitions;
   }

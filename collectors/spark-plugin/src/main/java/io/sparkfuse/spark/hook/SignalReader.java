@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads signals from the JSON of their Protobuf schema. Fields that it does not know are passed
- * over, because an optional field may be added; a field of the wrong type is an error.
+ * Parses signals from the JSON of their Protobuf schema. Unknown fields are ignored, because
+ * optional fields can be added; a field of the wrong type is an error.
  */
 final class SignalReader {
   private SignalReader() {}
 
   /**
-   * The envelope.
+   * Parses the envelope.
    *
-   * @throws IllegalArgumentException if it is none
+   * @throws IllegalArgumentException if the text is not a signed signal
    */
   static SignedSignal signed(String json) {
     Map<?, ?> map = object(JsonReader.read(json), "a signed signal");
@@ -29,9 +29,9 @@ final class SignalReader {
   }
 
   /**
-   * The order inside.
+   * Parses the signal in the envelope.
    *
-   * @throws IllegalArgumentException if it is none
+   * @throws IllegalArgumentException if the text is not a signal
    */
   static Signal signal(String json) {
     Map<?, ?> map = object(JsonReader.read(json), "a signal");
@@ -67,7 +67,7 @@ final class SignalReader {
 
   private static Condition condition(Map<?, ?> map) {
     Object threshold = map.get("threshold");
-    // proto3's JSON leaves out a field that is not set; zero is written when it is set.
+    // // The JSON of proto3 omits fields that are not set; a zero that is set is written.
     require(threshold == null || threshold instanceof Number, "threshold is not a number");
     return Condition.newBuilder()
         .setColumn(text(map, "column"))

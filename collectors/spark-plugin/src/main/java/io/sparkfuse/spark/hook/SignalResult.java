@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.hook;
 
-/** What became of a signal: the outcome of its receipt, and why in a sentence. */
+/** The result of a signal: the outcome in its receipt, and the reason in a sentence. */
 final class SignalResult {
   final String outcome;
   final String reason;

@@ -1,2 +1,5 @@
-/** The driver's hand: takes signed signals, checks them against its own counters, acts, answers. */
+/**
+ * The hook: reads signed signals, verifies them with the driver's own counters, acts, and writes
+ * receipts.
+ */
 package io.sparkfuse.spark.hook;

@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads one JSON text (RFC 8259) strictly: no duplicate keys, no trailing text, bounded depth.
+ * A strict parser of one JSON text (RFC 8259): no duplicate keys, no trailing text, limited depth.
  *
- * <p>Objects become maps, lists lists, whole numbers that fit Long, other numbers Double. Of its
- * own so that the jar carries no JSON library beside Spark's.
+ * <p>Objects become maps, arrays lists, integers that fit Long, other numbers Double. It exists so
+ * that the jar needs no JSON library beside Spark's.
  */
 public final class JsonReader {
   private static final int MAX_DEPTH = 16;
@@ -21,9 +21,9 @@ public final class JsonReader {
   }
 
   /**
-   * The value of a text.
+   * Parses a text.
    *
-   * @throws IllegalArgumentException naming the place, if it is no JSON
+   * @throws IllegalArgumentException with the position, if the text is not JSON
    */
   public static Object read(String text) {
     JsonReader reader = new JsonReader(text);

@@ -2,11 +2,13 @@ package io.sparkfuse.spark.json;
 
 import java.util.Map;
 
-/** Writes small JSON texts: strings, whole numbers, flags, lists and maps of those, no nulls. */
+/** Writes small JSON texts: strings, integers, booleans, lists and maps, without nulls. */
 public final class JsonWriter {
   private JsonWriter() {}
 
-  /** The JSON text of a map (whose null values are left out), list, string, number or flag. */
+  /**
+   * Returns the JSON of a map, list, string, number or boolean; null values in maps are omitted.
+   */
   public static String write(Object value) {
     StringBuilder out = new StringBuilder(256);
     append(out, value);

@@ -10,8 +10,8 @@ import org.apache.spark.SparkConf;
 import scala.Tuple2;
 
 /**
- * Says what an application is; of its configuration only the keys that identity is made of and
- * those that explain how it ran, so that no secret leaves by this door.
+ * Describes an application. Of its configuration, only the keys for job identity and the shared
+ * list of relevant keys are copied, so that no secret leaves the JVM.
  */
 final class ApplicationFacts {
   private static final int MAX_CHARS = 512;

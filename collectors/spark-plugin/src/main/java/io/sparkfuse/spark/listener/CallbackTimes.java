@@ -5,15 +5,15 @@ import java.lang.management.ThreadMXBean;
 import java.util.Locale;
 
 /**
- * How long callbacks take: all by the clock, and one in {@link #CPU_EVERY} by the CPU it used too,
- * because on a busy machine a callback of microseconds may wait for milliseconds to go on.
+ * Measures the time of listener callbacks: wall time of all, and CPU time of one in {@link
+ * #CPU_EVERY}. On a busy host a callback that needs microseconds can wait milliseconds for a core.
  *
- * <p>Callbacks come from one thread; the figures may be read by any.
+ * <p>Callbacks come from one thread; any thread may read the results.
  */
 public final class CallbackTimes {
   static final int CPU_EVERY = 4;
 
-  /** Fewer say nothing: the first ones load classes. */
+  /** Minimum number of callbacks for a cost: the first ones are slow because they load classes. */
   static final long MIN = 1_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -21,26 +21,26 @@ public final class CallbackTimes {
   private final TimeHistogram cpu = new TimeHistogram();
   private final boolean cpuKnown = THREADS.isCurrentThreadCpuTimeSupported();
   private long calls;
-  private long beganNs;
-  private long beganCpuNs;
+  private long startNs;
+  private long startCpuNs;
   private volatile long longestNs;
 
-  /** A callback begins. */
+  /** Starts the measurement of a callback. */
   void begin() {
     calls++;
-    beganCpuNs = measuresCpu() ? THREADS.getCurrentThreadCpuTime() : 0;
-    beganNs = System.nanoTime();
+    startCpuNs = measuresCpu() ? THREADS.getCurrentThreadCpuTime() : 0;
+    startNs = System.nanoTime();
   }
 
-  /** It ends. */
+  /** Ends the measurement of a callback. */
   void end() {
-    long nanos = System.nanoTime() - beganNs;
+    long nanos = System.nanoTime() - startNs;
     wall.add(nanos);
     if (nanos > longestNs) {
       longestNs = nanos;
     }
     if (measuresCpu()) {
-      cpu.add(THREADS.getCurrentThreadCpuTime() - beganCpuNs);
+      cpu.add(THREADS.getCurrentThreadCpuTime() - startCpuNs);
     }
   }
 
@@ -48,17 +48,17 @@ public final class CallbackTimes {
     return cpuKnown && calls % CPU_EVERY == 0;
   }
 
-  /** The quantile of all times by the clock (ns). */
+  /** Returns the quantile {@code share} (0 to 1) of all wall times, in ns. */
   public long quantile(double share) {
     return wall.quantile(share);
   }
 
-  /** The longest time by the clock (ns). */
+  /** Returns the longest wall time in ns. */
   public long longest() {
     return longestNs;
   }
 
-  /** The figures in one line, for the log. */
+  /** Returns count, quantiles and maximum in one line, for the log. */
   @Override
   public String toString() {
     return String.format(
@@ -71,8 +71,9 @@ public final class CallbackTimes {
   }
 
   /**
-   * What a callback costs since it was asked last (ns): the 99th percentile by CPU or the median by
-   * the clock, which shows one that waits, whichever is longer; 0 while they are too few.
+   * Returns the cost of a callback since the previous call, in ns: the larger of the 99th
+   * percentile of CPU time and the median of wall time, which shows callbacks that wait. Returns 0
+   * if there were fewer than {@link #MIN} callbacks.
    */
   public long cost() {
     return Math.max(cpu.windowQuantile(0.99, MIN), wall.windowQuantile(0.5, MIN));

@@ -4,7 +4,7 @@ import java.lang.reflect.Method;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 
-/** Reads how many events Spark dropped before the plugin's own queue saw them. */
+/** Reads how many events Spark dropped from the plugin's listener queue. */
 public final class DroppedEvents {
   private static final String METER = "queue." + SparkfuseListener.QUEUE + ".numDroppedEvents";
   private final SparkContext context;
@@ -13,7 +13,7 @@ public final class DroppedEvents {
     this.context = context;
   }
 
-  /** The count, or -1 when this version of Spark does not tell it. */
+  /** Returns the count, or -1 if this version of Spark does not provide it. */
   public long count() {
     Object metrics = ScalaAccess.get(ScalaAccess.get(context, "listenerBus"), "metrics");
     Object registry = ScalaAccess.get(metrics, "metricRegistry");
@@ -25,7 +25,7 @@ public final class DroppedEvents {
     try {
       Method getCount = counter.getClass().getMethod("getCount");
       return ((Number) getCount.invoke(counter)).longValue();
-    } catch (Throwable unknown) { // the column stays absent
+    } catch (Throwable unknown) { // // the field stays absent
       return -1;
     }
   }

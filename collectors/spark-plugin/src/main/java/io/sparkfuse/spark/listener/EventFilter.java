@@ -15,22 +15,25 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
 /**
- * Says which events are looked at while the collector does not collect everything. One that is not
- * costs two comparisons and a count, and leaves a hole in its lane.
+ * Decides which events the listener processes while the collector is reduced or off. A skipped
+ * event costs two comparisons and a counter, and uses the sequence number of its fact.
  */
 public final class EventFilter {
   private static final String SQL = "org.apache.spark.sql.";
 
   private final Supplier<Level> level;
-  private final Consumer<Lane> passOver;
+  private final Consumer<Lane> skipped;
 
-  /** {@code passOver} is told the lane that a passed-over event would have taken. */
-  public EventFilter(Supplier<Level> level, Consumer<Lane> passOver) {
+  /** Creates a filter; {@code skipped} receives the lane of each skipped event. */
+  public EventFilter(Supplier<Level> level, Consumer<Lane> skipped) {
     this.level = level;
-    this.passOver = passOver;
+    this.skipped = skipped;
   }
 
-  /** Whether an event is to be looked at; {@code works} is whether the listener still may. */
+  /**
+   * Returns whether the event is to be processed; {@code works} is false if the listener has
+   * switched itself off.
+   */
   boolean passes(SparkListenerEvent event, boolean works) {
     Level now = works ? level.get() : Level.NOTHING;
     if (now == Level.ALL) {
@@ -39,31 +42,31 @@ public final class EventFilter {
     if (works && event instanceof SparkListenerApplicationEnd) {
       return true;
     }
-    if (now == Level.FEW && few(event)) {
+    if (now == Level.FEW && isInfrequent(event)) {
       return true;
     }
-    passOver(event);
+    skip(event);
     return false;
   }
 
-  /** Leaves a hole where the fact of an event would have been. */
-  void passOver(SparkListenerEvent event) {
+  /** Uses the sequence numbers of the facts that the event would have produced. */
+  void skip(SparkListenerEvent event) {
     Lane lane = lane(event);
     if (lane != null) {
-      passOver.accept(lane);
+      skipped.accept(lane);
     }
-    if (SqlFacts.makesTwo(event)) {
-      passOver.accept(Lane.BULK);
+    if (SqlFacts.producesTwoFacts(event)) {
+      skipped.accept(Lane.BULK);
     }
   }
 
-  private static boolean few(SparkListenerEvent event) {
+  private static boolean isInfrequent(SparkListenerEvent event) {
     return lane(event) == Lane.RESERVED
         && !(event instanceof SparkListenerTaskEnd)
         && !event.getClass().getName().startsWith(SQL);
   }
 
-  /** The lane of the fact that an event becomes, or null when it becomes none that must be. */
+  /** Returns the lane of the fact that the event produces, or null if it produces none. */
   private static Lane lane(SparkListenerEvent event) {
     if (event instanceof SparkListenerTaskStart) {
       return Lane.BULK;

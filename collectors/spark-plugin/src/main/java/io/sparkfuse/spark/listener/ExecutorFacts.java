@@ -11,7 +11,7 @@ import org.apache.spark.scheduler.SparkListenerBlockManagerRemoved;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 
-/** Copies what Spark says of executors and of their stores of blocks. */
+/** Copies Spark's events about executors and block managers. */
 final class ExecutorFacts {
   private ExecutorFacts() {}
 

@@ -4,14 +4,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Finds the exit code in the reason that Spark gives for a lost executor.
+ * Finds the exit code in Spark's reason for a lost executor.
  *
- * <p>No event carries the code as a number; each cluster manager words it in its own way: "Command
- * exited with code 1" (standalone), "Exit status: 143" (YARN), "exited with exit code 137(SIGKILL,
+ * <p>No event has the code as a number, and each cluster manager has its own text: "Command exited
+ * with code 1" (standalone), "Exit status: 143" (YARN), "exited with exit code 137(SIGKILL,
  * possible container OOM)" (Kubernetes), "Unknown executor exit code (137)" (Spark itself).
  */
 final class ExitCodes {
-  /** The code stands near the beginning; what follows are diagnostics of any length. */
+  /** The code is near the beginning of the reason; diagnostics of any length follow. */
   private static final int MAX_CHARS = 4_096;
 
   private static final Pattern CODE =
@@ -21,7 +21,7 @@ final class ExitCodes {
 
   private ExitCodes() {}
 
-  /** The first exit code that a reason names, or null. */
+  /** Returns the first exit code in the reason, or null. */
   static Integer in(String reason) {
     if (reason == null) {
       return null;

@@ -9,10 +9,9 @@ import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 
 /**
- * Copies the events that are few: executors, nodes, profiles, SQL and streaming.
+ * Copies the infrequent events: executors, nodes, resource profiles, SQL and streaming.
  *
- * <p>Those that not every version of Spark has, or that live outside of its core, are told apart by
- * the name of their class.
+ * <p>Event classes that are not in spark-core of every version are recognised by name.
  */
 final class InfrequentEvents {
   private static final String PROFILE_ADDED =
@@ -27,7 +26,7 @@ final class InfrequentEvents {
     this.sql = sql;
   }
 
-  /** The lane of the first fact that an event becomes, or null when it becomes none. */
+  /** Returns the lane of the first fact that the event produces, or null if it produces none. */
   static Lane lane(SparkListenerEvent event) {
     String type = event.getClass().getName();
     if (type.startsWith(SqlFacts.PREFIX)) {
@@ -42,7 +41,7 @@ final class InfrequentEvents {
             || event instanceof SparkListenerBlockManagerAdded
             || event instanceof SparkListenerBlockManagerRemoved
             || type.equals(PROFILE_ADDED)
-            || NodeFacts.knows(type);
+            || NodeFacts.isNodeEvent(type);
     return counts ? Lane.RESERVED : null;
   }
 
@@ -67,7 +66,7 @@ final class InfrequentEvents {
       StreamingFacts.copy(event, recorder);
     } else if (type.equals(PROFILE_ADDED)) {
       reserved(ProfileFacts.added(event, System.currentTimeMillis()));
-    } else if (NodeFacts.knows(type)) {
+    } else if (NodeFacts.isNodeEvent(type)) {
       reserved(nodes.of(event));
     }
   }

@@ -12,7 +12,7 @@ import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
 
-/** Copies what Spark says of a job. */
+/** Copies Spark's events about jobs. */
 final class JobFacts {
   static final int MAX_STAGES = 4_096;
   private static final int MAX_TAGS = 64;
@@ -65,7 +65,7 @@ final class JobFacts {
     if (execution != null) {
       fact.setSqlExecutionId(execution);
     }
-    String tags = properties.getProperty("spark.job.tags"); // Spark 3.5
+    String tags = properties.getProperty("spark.job.tags"); // // since Spark 3.5
     if (tags != null) {
       Arrays.stream(tags.split(",", MAX_TAGS + 1))
           .limit(MAX_TAGS)

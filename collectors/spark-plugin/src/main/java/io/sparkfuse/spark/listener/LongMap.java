@@ -4,26 +4,26 @@ import java.util.Arrays;
 import java.util.function.LongConsumer;
 
 /**
- * Numbers by id in 32 to 64 bytes each: a hash table without objects, for ids that are not
- * negative. Bounded: what finds no room is counted.
+ * A bounded hash table from non-negative ids to numbers, without objects: 32 to 64 bytes per entry.
+ * Counts the ids that do not fit.
  */
 final class LongMap {
-  /** Stands for an id that is known and has no value yet. */
+  /** Value of an id that is known and has no value yet. */
   private static final long NONE = Long.MIN_VALUE;
 
   private static final long FREE = -1;
 
-  private final int most;
+  private final int max;
   private long[] ids = newIds(16);
   private long[] values = new long[16];
   private int size;
   private int leftOut;
 
-  LongMap(int most) {
-    this.most = most;
+  LongMap(int max) {
+    this.max = max;
   }
 
-  /** Makes room for an id; a value that it has stays. */
+  /** Adds an id without a value; keeps the value if it has one. */
   void expect(long id) {
     int at = place(id);
     if (at >= 0 && ids[at] == FREE) {
@@ -31,7 +31,7 @@ final class LongMap {
     }
   }
 
-  /** Sets the value of an id, also of one that was not expected. */
+  /** Sets the value of an id, and adds the id if it is new. */
   void put(long id, long value) {
     int at = place(id);
     if (at >= 0 && ids[at] == FREE) {
@@ -41,18 +41,18 @@ final class LongMap {
     }
   }
 
-  /** Whether an id is known. */
+  /** Returns whether the id is known. */
   boolean expects(long id) {
     int at = place(id);
     return at >= 0 && ids[at] == id;
   }
 
-  /** The value of an id; 0 when there is none. */
+  /** Returns the value of the id, or 0 if it has none. */
   long get(long id) {
     return expects(id) && values[place(id)] != NONE ? values[place(id)] : 0;
   }
 
-  /** Calls with each id that has a value, in ascending order. */
+  /** Calls the consumer with each id that has a value, in ascending order. */
   void forEachId(LongConsumer consumer) {
     long[] known = new long[size];
     int count = 0;
@@ -67,17 +67,17 @@ final class LongMap {
     }
   }
 
-  /** Ids that are known. */
+  /** Returns the number of known ids. */
   int size() {
     return size;
   }
 
-  /** How often an id found no room. */
+  /** Returns how many ids did not fit. */
   int leftOut() {
     return leftOut;
   }
 
-  /** Where an id is or would be; -1 for what is no id. */
+  /** Returns the index where the id is or would be, or -1 for a negative id. */
   private int place(long id) {
     if (id < 0) {
       return -1;
@@ -91,7 +91,7 @@ final class LongMap {
   }
 
   private void insert(int at, long id, long value) {
-    if (size >= most) {
+    if (size >= max) {
       leftOut++;
       return;
     }

@@ -9,17 +9,17 @@ import java.util.Set;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * Copies that Spark took an executor or a node out of use, or back, under the names of all
+ * Copies events that exclude an executor or node, or include it again, under the names of all Spark
  * versions.
  *
- * <p>Spark posts some of these under the old name (blacklisted) and under the new one (excluded),
- * so one that was just told is not told again. Used by the listener's thread only.
+ * <p>Spark posts some events twice, under the old name (blacklisted) and the new one (excluded);
+ * the second is ignored. Used by the listener's thread only.
  */
 final class NodeFacts {
   private static final String PREFIX = "org.apache.spark.scheduler.SparkListener";
   private static final int MAX_REMEMBERED = 128;
 
-  private final Set<NodeEvent> told =
+  private final Set<NodeEvent> reported =
       Collections.newSetFromMap(
           new LinkedHashMap<NodeEvent, Boolean>() {
             @Override
@@ -28,8 +28,8 @@ final class NodeFacts {
             }
           });
 
-  /** Whether an event of this class is one of them. */
-  static boolean knows(String type) {
+  /** Returns whether a class name belongs to one of these events. */
+  static boolean isNodeEvent(String type) {
     if (!type.startsWith(PREFIX + "Node") && !type.startsWith(PREFIX + "Executor")) {
       return false;
     }
@@ -37,7 +37,7 @@ final class NodeFacts {
     return word.endsWith("xcluded") || word.endsWith("lacklisted");
   }
 
-  /** The fact, or null when it was just told under another name. */
+  /** Returns the fact, or null if the same event was reported under the other name. */
   Fact.Builder of(SparkListenerEvent event) {
     String type = event.getClass().getName();
     boolean back = type.contains("Unexcluded") || type.contains("Unblacklisted");
@@ -60,7 +60,9 @@ final class NodeFacts {
     if (failures >= 0) {
       fact.setTaskFailures((int) failures);
     }
-    NodeEvent made = fact.build();
-    return told.add(made) ? Fact.newBuilder().setEventTimeMs(happenedMs).setNodeEvent(made) : null;
+    NodeEvent nodeEvent = fact.build();
+    return reported.add(nodeEvent)
+        ? Fact.newBuilder().setEventTimeMs(happenedMs).setNodeEvent(nodeEvent)
+        : null;
   }
 }

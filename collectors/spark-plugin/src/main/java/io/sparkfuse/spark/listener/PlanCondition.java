@@ -7,13 +7,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a filter or join of a plan asks, without literals: its columns, comparisons and the kind of
- * join, in their order. The shipper and the kernel make the same of an event log.
+ * Extracts the condition of a filter or join without literals: columns, comparison operators and
+ * the join type, in their order. The readers of event logs extract the same.
  */
 final class PlanCondition {
-  static final int LONGEST = 400;
+  static final int MAX_CONDITION_CHARS = 400;
 
-  /** Bounds the callback; Spark itself cuts texts of this length in most places. */
+  /** Limits the time of the callback; Spark truncates most of these texts to a similar length. */
   private static final int MAX_CHARS = 20_000;
 
   private static final Pattern PART = Pattern.compile("[A-Za-z0-9_]+|[<=>]+");
@@ -37,8 +37,8 @@ final class PlanCondition {
 
   private PlanCondition() {}
 
-  /** The node's name, and behind it what it asks if it is a filter or join. */
-  static String named(Object node, String name) {
+  /** Returns the node's name, followed by its condition if the node is a filter or join. */
+  static String withCondition(Object node, String name) {
     if (!name.equals("Filter") && !name.equals("CartesianProduct") && !name.contains("Join")) {
       return name;
     }
@@ -51,14 +51,15 @@ final class PlanCondition {
     StringBuilder found = new StringBuilder();
     Matcher parts = PART.matcher(text);
     while (parts.find()) {
-      if (told(text, parts) && found.length() + parts.end() - parts.start() < LONGEST) {
+      if (isKept(text, parts)
+          && found.length() + parts.end() - parts.start() < MAX_CONDITION_CHARS) {
         found.append(found.length() == 0 ? "" : " ").append(parts.group());
       }
     }
     return found.toString();
   }
 
-  private static boolean told(String text, Matcher part) {
+  private static boolean isKept(String text, Matcher part) {
     char first = text.charAt(part.start());
     boolean column =
         part.end() + 1 < text.length()

@@ -5,7 +5,7 @@ import io.sparkfuse.contracts.ResourceProfileAdded;
 import java.util.Map;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
-/** Copies what a resource profile asks for; Spark keeps its memory in MiB. */
+/** Copies the requests of a resource profile. Spark gives memory in MiB. */
 final class ProfileFacts {
   private static final long MIB = 1L << 20;
   private static final int MAX_RESOURCES = 32;
@@ -13,7 +13,9 @@ final class ProfileFacts {
 
   private ProfileFacts() {}
 
-  /** The event has no time of its own, so {@code nowMs} is told. */
+  /**
+   * Returns the fact of a new profile; the event has no time, so the caller passes {@code nowMs}.
+   */
   static Fact.Builder added(SparkListenerEvent event, long nowMs) {
     Object profile = ScalaAccess.get(event, "resourceProfile");
     ResourceProfileAdded.Builder fact =

@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Reads what is not the same in all versions of Spark; never throws.
+ * Reads values whose types differ between versions of Spark and Scala. Never throws.
  *
- * <p>A getter that returns a Scala Seq has another descriptor in Scala 2.12 than in 2.13, so a
- * direct call is a NoSuchMethodError on the other line. Getters are looked up by name, and values
- * are walked as Iterable, which is the same in both.
+ * <p>A getter that returns a Scala Seq has different descriptors in Scala 2.12 and 2.13, so a
+ * direct call fails with NoSuchMethodError on one of them. This class finds getters by name and
+ * iterates collections as Iterable, which is equal in both.
  */
 public final class ScalaAccess {
   private static final Object MISSING = new Object();
@@ -26,7 +26,7 @@ public final class ScalaAccess {
 
   private ScalaAccess() {}
 
-  /** The value of a getter without arguments, or null when there is none. */
+  /** Returns the value of a getter without arguments, or null if there is no such getter. */
   public static Object get(Object target, String getter) {
     if (target == null) {
       return null;
@@ -42,8 +42,8 @@ public final class ScalaAccess {
     }
     try {
       return ((Method) found).invoke(target);
-    } catch (Throwable fault) { // the column stays absent
-      PluginLog.trouble("cannot read " + getter, fault);
+    } catch (Throwable fault) { // // the field stays absent
+      PluginLog.warnOncePerMinute("cannot read " + getter, fault);
       return null;
     }
   }
@@ -58,7 +58,10 @@ public final class ScalaAccess {
     }
   }
 
-  /** Up to {@code most} elements of a Scala collection; empty when it is none. */
+  /**
+   * Returns up to {@code most} elements of a Scala collection, or an empty list for any other
+   * object.
+   */
   public static List<Object> list(Object collection, int most) {
     if (!(collection instanceof scala.collection.Iterable)) {
       return Collections.emptyList();
@@ -71,24 +74,24 @@ public final class ScalaAccess {
     return elements;
   }
 
-  /** What an Option holds, or null. */
+  /** Returns the value of an Option, or null. */
   public static Object option(Object option) {
     boolean defined = option instanceof scala.Option && ((scala.Option<?>) option).isDefined();
     return defined ? ((scala.Option<?>) option).get() : null;
   }
 
-  /** The value of a getter as a text, or null when there is none. */
+  /** Returns the value of a getter as text, or null if there is none. */
   public static String text(Object target, String getter) {
     Object value = get(target, getter);
     return value == null ? null : value.toString();
   }
 
-  /** The number that a getter gives, or {@code otherwise}. */
+  /** Returns the number that a getter returns, or {@code otherwise}. */
   public static long number(Object target, String getter, long otherwise) {
     return number(get(target, getter), otherwise);
   }
 
-  /** A number, or {@code otherwise}. */
+  /** Returns the value if it is a number, else {@code otherwise}. */
   public static long number(Object value, long otherwise) {
     return value instanceof Number ? ((Number) value).longValue() : otherwise;
   }

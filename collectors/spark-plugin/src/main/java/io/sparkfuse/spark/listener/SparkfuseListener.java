@@ -24,14 +24,14 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
 /**
- * Sees every event of the driver on a queue of its own, copies what is in it and returns; nothing
- * that goes wrong in it reaches Spark.
+ * Receives all events of the driver on a listener queue of its own, copies their contents and
+ * returns. No error leaves this class.
  *
- * <p>All callbacks enter by one method, so there is one place that catches Throwable: an Error that
- * leaves a listener stops the user's SparkContext.
+ * <p>All callbacks enter through one method that catches Throwable, because an Error that leaves a
+ * listener stops the user's SparkContext.
  */
 public final class SparkfuseListener extends SparkFirehoseListener {
-  /** Name of its listener queue. */
+  /** Name of the listener queue. */
   public static final String QUEUE = "sparkfuse";
 
   private final SparkConf conf;
@@ -45,7 +45,10 @@ public final class SparkfuseListener extends SparkFirehoseListener {
   private final SqlRegistry sqlBook = new SqlRegistry();
   private final InfrequentEvents rareEvents;
 
-  /** {@code pluginVersion} is told in the first fact; {@code book} is kept up to date. */
+  /**
+   * Creates a listener; {@code pluginVersion} is part of the first fact, and {@code registry} is
+   * updated with each event.
+   */
   public SparkfuseListener(
       SparkConf conf,
       FactRecorder recorder,
@@ -89,21 +92,21 @@ public final class SparkfuseListener extends SparkFirehoseListener {
     }
   }
 
-  /** Leaves a hole; it may be one too many, when the fact was queued before the fault. */
+  /** Uses a sequence number. It can be one too many if the fact was queued before the fault. */
   private void lost(SparkListenerEvent event) {
     try {
-      gate.passOver(event);
+      gate.skip(event);
     } catch (Throwable fault) {
       faults.caught(fault);
     }
   }
 
-  /** How long callbacks took. */
+  /** Returns the times of the callbacks. */
   public CallbackTimes times() {
     return times;
   }
 
-  /** SQL executions whose metrics found no room until their end. */
+  /** Returns the number of queries that were forgotten before they ended. */
   public long forgottenExecutions() {
     return sqlBook.forgotten();
   }

@@ -12,7 +12,8 @@ import java.util.List;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * Copies what Spark SQL says of an execution, by reflection: the jar is built without Spark SQL.
+ * Copies Spark SQL's events about queries, by reflection, because the jar is compiled without Spark
+ * SQL.
  */
 final class SqlFacts {
   static final String PREFIX = "org.apache.spark.sql.execution.ui.SparkListener";
@@ -27,7 +28,7 @@ final class SqlFacts {
     this.recorder = recorder;
   }
 
-  /** The lane of the first fact that an event of this class becomes, or null. */
+  /** Returns the lane of the first fact that an event of this class produces, or null. */
   static Lane lane(String type) {
     switch (type.substring(PREFIX.length())) {
       case "SQLExecutionStart":
@@ -40,13 +41,13 @@ final class SqlFacts {
     }
   }
 
-  /** Whether an event becomes a second fact, on the bulk lane: the plan, or the metrics. */
-  static boolean makesTwo(SparkListenerEvent event) {
+  /** Returns whether the event produces a second fact in the bulk lane: the plan or the metrics. */
+  static boolean producesTwoFacts(SparkListenerEvent event) {
     String type = event.getClass().getName();
     return type.startsWith(PREFIX) && lane(type) == Lane.RESERVED;
   }
 
-  /** Records the facts that an event is; events of other classes are passed over. */
+  /** Records the facts of an event; ignores events of other classes. */
   void copy(SparkListenerEvent event) {
     long executionId = ScalaAccess.number(event, "executionId", -1);
     switch (event.getClass().getName().substring(PREFIX.length())) {
@@ -65,7 +66,7 @@ final class SqlFacts {
       case "SQLExecutionEnd":
         ended(event, executionId);
         break;
-      default: // what says nothing of how it runs
+      default: // // other events contain nothing about the execution
     }
   }
 
@@ -87,14 +88,16 @@ final class SqlFacts {
       fact.setCallSite(callSite);
     }
     Object root = ScalaAccess.option(ScalaAccess.get(event, "rootExecutionId"));
-    if (root != null) { // Spark 3.4
+    if (root != null) { // // since Spark 3.4
       fact.setRootExecutionId(ScalaAccess.number(root, -1));
     }
     recorder.record(Lane.RESERVED, at(startedMs).setSqlStarted(fact));
     recorder.record(Lane.BULK, at(startedMs).setSqlPlan(plan));
   }
 
-  /** A re-plan has no time of its own; one of an execution that is not known has no number. */
+  /**
+   * Records a re-plan. The event has no time, and without a known start there is no plan number.
+   */
   private void replanned(SparkListenerEvent event, long executionId, long nowMs) {
     SqlRegistry.Execution execution = registry.of(executionId);
     if (execution != null) {
@@ -110,16 +113,14 @@ final class SqlFacts {
       List<String> conditions) {
     SqlPlan.Builder plan =
         SqlPlan.newBuilder().setSqlExecutionId(executionId).setPlanVersion(execution.nextVersion());
-    SqlPlan made =
+    SqlPlan copied =
         SqlPlanCopier.copy(
             ScalaAccess.get(event, "sparkPlanInfo"), plan, execution::expect, conditions);
     registry.bound();
-    return made;
+    return copied;
   }
 
-  /**
-   * A re-planned subquery tells its metrics without a plan; the next plan of the whole names them.
-   */
+  /** Registers the metrics of a re-planned subquery; its next plan contains their names. */
   private void expectMetrics(SparkListenerEvent event, long executionId) {
     SqlRegistry.Execution execution = registry.of(executionId);
     if (execution == null) {
@@ -141,7 +142,7 @@ final class SqlFacts {
     SqlEnded.Builder fact =
         SqlEnded.newBuilder().setSqlExecutionId(executionId).setEndedMs(endedMs);
     Object failure = ScalaAccess.option(ScalaAccess.get(event, "errorMessage"));
-    // Spark says Some("") of an execution that ended well.
+    // // Spark sends Some("") for a query that succeeded.
     if (failure != null && !failure.toString().isEmpty()) {
       fact.setFailureReason(SecretScrubber.cut(failure.toString()));
     }

@@ -9,27 +9,28 @@ import java.util.List;
 import java.util.function.LongConsumer;
 
 /**
- * Copies names, shape and metrics of a plan that Spark SQL describes (SparkPlanInfo), in pre-order,
- * without ever making it a text.
+ * Copies names, shape, details and metrics of a SparkPlanInfo in pre-order.
  *
- * <p>Bounded in nodes, metrics, characters and visits, so that neither a huge plan nor a deep one
- * costs the listener more than some milliseconds; what the bounds left out is counted.
+ * <p>Nodes, metrics, characters and visits are limited, so that neither a large nor a deep plan
+ * costs the listener more than a few milliseconds. The fact counts what exceeds the limits.
  */
 final class SqlPlanCopier {
   static final int MAX_NODES = 1_000;
   static final int MAX_METRICS = 2_000;
   static final int MAX_NAME_CHARS = 200;
 
-  /** Beyond this a plan says no more of which job it is. */
+  /** Further nodes do not help to identify the job. */
   static final int MAX_CONDITIONS = 256;
 
-  /** Three bytes a character at the most: with numbers and tags the record stays below 256 kB. */
+  /**
+   * A character takes at most three bytes, so with numbers and tags the record stays below 256 kB.
+   */
   static final int MAX_CHARS = 60_000;
 
   /** Further nodes have an empty detail. */
   static final int MAX_DETAIL_CHARS = 30_000;
 
-  /** Beyond this nodes are not even counted. */
+  /** Further nodes are not counted. */
   static final int MAX_VISITS = 20_000;
 
   private static final class Visit {
@@ -58,8 +59,10 @@ final class SqlPlanCopier {
   }
 
   /**
-   * Copies into a plan whose execution and version are set; tells the ids of the metrics, and adds
-   * the first nodes with what they ask to {@code conditions}, unless it is null.
+   * Copies a plan into a builder whose query and version are set.
+   *
+   * @param metricIds receives the accumulator id of each metric
+   * @param conditions receives the first nodes with their conditions; may be null
    */
   static SqlPlan copy(
       Object root, SqlPlan.Builder plan, LongConsumer metricIds, List<String> conditions) {
@@ -68,7 +71,9 @@ final class SqlPlanCopier {
     return plan.setLeftOutNodes(copy.leftOutNodes).setLeftOutMetrics(copy.leftOutMetrics).build();
   }
 
-  /** The beginning of a node's name: a scan's may hold a whole query. */
+  /**
+   * Returns the beginning of a node's name, because the name of a scan can contain a whole query.
+   */
   static String name(Object node) {
     String name = String.valueOf(ScalaAccess.text(node, "nodeName"));
     return SecretScrubber.shortened(name, MAX_NAME_CHARS);
@@ -89,7 +94,9 @@ final class SqlPlanCopier {
     leftOutNodes += open.size();
   }
 
-  /** The number of the node in the copy; that of its nearest copied ancestor if it is left out. */
+  /**
+   * Copies a node. Returns its number, or that of its nearest copied ancestor if it is left out.
+   */
   private int take(Visit visit) {
     int number = plan.getNodeNamesCount();
     if (number >= MAX_NODES || chars >= MAX_CHARS) {
@@ -100,7 +107,7 @@ final class SqlPlanCopier {
     chars += name.length();
     plan.addNodeNames(name).addNodeParents(visit.parent).addNodeDetails(detail(visit.node));
     if (conditions != null && conditions.size() < MAX_CONDITIONS) {
-      conditions.add(PlanCondition.named(visit.node, name));
+      conditions.add(PlanCondition.withCondition(visit.node, name));
     }
     Object metrics = ScalaAccess.get(visit.node, "metrics");
     for (Object metric : ScalaAccess.list(metrics, MAX_METRICS)) {

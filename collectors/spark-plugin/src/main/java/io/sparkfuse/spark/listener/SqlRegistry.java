@@ -8,13 +8,12 @@ import org.apache.spark.scheduler.StageInfo;
 import scala.Tuple2;
 
 /**
- * Keeps the versions of the plans and the last known values of the metrics of running SQL
- * executions.
+ * Keeps the plan versions and the last metric values of running queries.
  *
- * <p>Values come from the accumulables of ended stages and from the driver's own updates; both are
- * what the accumulator holds by then, so the last one counts. Bounded: beyond {@link
- * #MAX_EXECUTIONS} or {@link #MAX_METRICS_IN_ALL} the oldest execution is forgotten, and counted.
- * Used by the listener's thread only, but for {@link #forgotten}.
+ * <p>Values come from the accumulables of ended stages and from driver updates. Both are the value
+ * of the accumulator at that time, so the last one counts. Beyond {@link #MAX_EXECUTIONS} or {@link
+ * #MAX_METRICS_IN_ALL} the oldest query is forgotten and counted. Used by the listener's thread
+ * only, except {@link #forgotten}.
  */
 final class SqlRegistry {
   static final int MAX_EXECUTIONS = 500;
@@ -22,17 +21,17 @@ final class SqlRegistry {
   static final int MAX_METRICS_IN_ALL = 50_000;
   private static final int MAX_STAGES = 4_096;
 
-  /** One running execution. */
+  /** One running query. */
   static final class Execution {
     private final LongMap values = new LongMap(MAX_METRICS);
     private int version;
 
-    /** Makes room for a metric of the plan. */
+    /** Registers a metric of the plan. */
     void expect(long accumulatorId) {
       values.expect(accumulatorId);
     }
 
-    /** The number of the plan that comes now: 0 for the first. */
+    /** Returns the number of the next plan; the first has number 0. */
     int nextVersion() {
       return version++;
     }
@@ -55,12 +54,12 @@ final class SqlRegistry {
     return execution;
   }
 
-  /** A running execution, or null when it is forgotten or its start was not seen. */
+  /** Returns a running query, or null if it was forgotten or its start was not received. */
   Execution of(long executionId) {
     return executions.get(executionId);
   }
 
-  /** To be called after metrics were expected: forgets the oldest executions beyond the bounds. */
+  /** Forgets the oldest queries beyond the limits; call it after new metrics were registered. */
   void bound() {
     metrics = 0;
     executions.values().forEach(each -> metrics += each.values.size());
@@ -79,7 +78,7 @@ final class SqlRegistry {
     }
   }
 
-  /** Takes the values that a stage's accumulators hold at its end. */
+  /** Stores the accumulator values at the end of a stage. */
   void stageEnded(StageInfo stage) {
     Long executionId = executionsOfStages.remove(key(stage.stageId(), stage.attemptNumber()));
     Execution execution = executionId == null ? null : executions.get(executionId);
@@ -95,7 +94,7 @@ final class SqlRegistry {
     }
   }
 
-  /** Takes values that the driver itself counted: pairs of accumulator and value. */
+  /** Stores values from a driver update: pairs of accumulator id and value. */
   void driverUpdated(long executionId, Object pairs) {
     Execution execution = executions.get(executionId);
     if (execution == null) {
@@ -110,7 +109,7 @@ final class SqlRegistry {
     }
   }
 
-  /** The last known values of an execution, which is forgotten; null when none is known. */
+  /** Removes a query and returns its last values, or null if the query is not known. */
   SqlMetrics ended(long executionId) {
     Execution execution = executions.remove(executionId);
     if (execution == null) {
@@ -125,7 +124,9 @@ final class SqlRegistry {
     return fact.build();
   }
 
-  /** Executions that were forgotten before they ended: their metrics are never told. */
+  /**
+   * Returns the number of queries that were forgotten before they ended; they have no SqlMetrics.
+   */
   long forgotten() {
     return forgotten;
   }

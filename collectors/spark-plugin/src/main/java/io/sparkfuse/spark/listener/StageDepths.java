@@ -7,9 +7,9 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
 
 /**
- * How deep stages lie: the longest chain of stages that one reads from, also of those that are
- * skipped, of which only the start of the job tells. For one thread; beyond a bound the oldest are
- * forgotten.
+ * Computes the depth of stages: the length of the longest chain of stages that a stage reads from.
+ * Skipped stages count; only the start of the job contains them. Used by one thread; the oldest
+ * entries beyond a limit are forgotten.
  */
 final class StageDepths {
   static final int MAX = 20_000;
@@ -30,7 +30,7 @@ final class StageDepths {
         ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MAX_STAGES)) {
       stages.put(((StageInfo) stage).stageId(), (StageInfo) stage);
     }
-    // Spark numbers parents before their children, so they are met first.
+    // // Spark gives parents lower ids than their children, so they come first.
     Map<Integer, Integer> found = new LinkedHashMap<>();
     stages.forEach((id, stage) -> found.put(id, depth(stage, found)));
     depths.putAll(found);
@@ -46,7 +46,10 @@ final class StageDepths {
     return depth;
   }
 
-  /** The depth of a stage, or null when the start of its job was not seen or is long ago. */
+  /**
+   * Returns the depth of a stage, or null if the start of its job was not received or was
+   * forgotten.
+   */
   Integer of(int stageId) {
     return depths.get(stageId);
   }

@@ -16,7 +16,7 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.storage.RDDInfo;
 import scala.Tuple2;
 
-/** Copies what Spark says of a stage attempt; lists are capped. */
+/** Copies Spark's events about stage attempts; lists are limited. */
 final class StageFacts {
   static final String SQL_EXECUTION = "spark.sql.execution.id";
   private static final int MAX_PARENTS = 256;
@@ -30,8 +30,10 @@ final class StageFacts {
   private StageFacts() {}
 
   /**
-   * {@code firstJob} is null when no running job is known to use the stage, {@code depth} when the
-   * start of none was seen.
+   * Returns the fact of a submitted stage attempt.
+   *
+   * @param firstJob the first running job that uses the stage, or null if none is known
+   * @param depth null if the start of its job was not received
    */
   static StageStarted started(
       StageInfo stage, Properties properties, Integer firstJob, Integer depth) {
@@ -87,10 +89,7 @@ final class StageFacts {
     return fact.build();
   }
 
-  /**
-   * The greatest of the accumulators that count an operator's output, which a Scala map holds by
-   * their ids; 0 without any.
-   */
+  /** Returns the largest value of the accumulators that count an operator's output rows, or 0. */
   static long maxOutputRows(Object accumulables) {
     long most = 0;
     for (Object entry : ScalaAccess.list(accumulables, MAX_ACCUMULATORS)) {
@@ -102,12 +101,12 @@ final class StageFacts {
     return most;
   }
 
-  /** The SQL execution that a job or stage belongs to, by its local properties, or null. */
+  /** Returns the SQL execution id in the local properties of a job or stage, or null. */
   static Long sqlExecution(Properties properties) {
     String value = properties == null ? null : properties.getProperty(SQL_EXECUTION);
     try {
       return value == null ? null : Long.valueOf(value);
-    } catch (NumberFormatException foreign) { // set by someone else
+    } catch (NumberFormatException foreign) { // // set by other code
       return null;
     }
   }

@@ -6,14 +6,17 @@ import io.sparkfuse.spark.facts.SecretScrubber;
 import java.util.Map;
 import java.util.OptionalLong;
 
-/** Copies the progress of one batch of a streaming query, summed over its sources and states. */
+/**
+ * Copies the progress of one batch of a streaming query, summed over its sources and state
+ * operators.
+ */
 final class StreamingBatch {
   private static final int MAX_SOURCES = 64;
   private static final int MAX_SOURCE_CHARS = 512;
 
   private StreamingBatch() {}
 
-  /** The fact of a StreamingQueryProgress. */
+  /** Returns the fact of a StreamingQueryProgress. */
   static Fact.Builder of(Object progress) {
     StreamingProgress.Builder fact = begun(progress);
     fact.setBatchId(ScalaAccess.number(progress, "batchId", -1))
@@ -35,7 +38,7 @@ final class StreamingBatch {
     return Fact.newBuilder().setEventTimeMs(endedMs).setStreamingProgress(fact);
   }
 
-  /** The fact that a query waits for data (Spark 3.5 and later): it has no batch. */
+  /** Returns the fact of a query that waits for data (Spark 3.5 and later); it has no batch. */
   static Fact.Builder idle(Object event) {
     StreamingProgress.Builder fact = begun(event);
     return Fact.newBuilder().setEventTimeMs(fact.getTriggeredMs()).setStreamingProgress(fact);
@@ -49,7 +52,7 @@ final class StreamingBatch {
         .setTriggeredMs(StreamingFacts.moment(ScalaAccess.text(holder, "timestamp"), now));
   }
 
-  /** Spark says NaN or infinity of a batch without time; that is no rate. */
+  /** Copies rates; Spark reports NaN or infinity for a batch without duration, which is skipped. */
   private static void rates(Object progress, StreamingProgress.Builder fact) {
     double arrived = rate(ScalaAccess.get(progress, "inputRowsPerSecond"));
     if (arrived >= 0) {
@@ -114,8 +117,8 @@ final class StreamingBatch {
   }
 
   /**
-   * How far a source is behind: Kafka tells the offsets of the partition that is furthest behind
-   * and bytes of all, Delta the bytes that wait.
+   * Adds the lag of a source: for Kafka the offsets of the slowest partition and the bytes of all
+   * partitions, for Delta the outstanding bytes.
    */
   private static void lag(Map<?, ?> metrics, StreamingProgress.Builder fact) {
     number(metrics.get("maxOffsetsBehindLatest"))
@@ -127,7 +130,7 @@ final class StreamingBatch {
     bytes.ifPresent(behind -> fact.setSourceLagBytes(fact.getSourceLagBytes() + behind));
   }
 
-  /** Numbers also come as texts ("12", "12.0"). */
+  /** Returns a number that may be given as text ("12", "12.0"). */
   private static OptionalLong number(Object value) {
     try {
       if (value instanceof Number) {

@@ -9,14 +9,14 @@ import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
-/** Copies what structured streaming says of its queries, by reflection. */
+/** Copies the events of structured streaming, by reflection. */
 final class StreamingFacts {
   static final String PREFIX = "org.apache.spark.sql.streaming.StreamingQueryListener$";
   private static final int MAX_NAME_CHARS = 256;
 
   private StreamingFacts() {}
 
-  /** The lane of the fact that an event of this class becomes, or null. */
+  /** Returns the lane of the fact that an event of this class produces, or null. */
   static Lane lane(String type) {
     switch (type.substring(PREFIX.length())) {
       case "QueryStartedEvent":
@@ -30,7 +30,7 @@ final class StreamingFacts {
     }
   }
 
-  /** Records the fact that an event is; events of other classes are passed over. */
+  /** Records the fact of an event; ignores events of other classes. */
   static void copy(SparkListenerEvent event, FactRecorder recorder) {
     switch (event.getClass().getName().substring(PREFIX.length())) {
       case "QueryStartedEvent":
@@ -45,7 +45,7 @@ final class StreamingFacts {
       case "QueryTerminatedEvent":
         recorder.record(Lane.RESERVED, ended(event, System.currentTimeMillis()));
         break;
-      default: // of a version to come
+      default: // // an event of a later version of Spark
     }
   }
 
@@ -63,7 +63,7 @@ final class StreamingFacts {
     return Fact.newBuilder().setEventTimeMs(startedMs).setStreamingStarted(fact);
   }
 
-  /** The event has no time of its own. */
+  /** Returns the fact of an ended query; the event has no time. */
   private static Fact.Builder ended(Object event, long nowMs) {
     StreamingEnded.Builder fact =
         StreamingEnded.newBuilder()
@@ -77,13 +77,13 @@ final class StreamingFacts {
     return Fact.newBuilder().setEventTimeMs(nowMs).setStreamingEnded(fact);
   }
 
-  /** The name that the user gave a query, or null. */
+  /** Returns the user's name of a query, or null. */
   static String name(Object holder) {
     String name = ScalaAccess.text(holder, "name");
     return name == null ? null : SecretScrubber.shortened(name, MAX_NAME_CHARS);
   }
 
-  /** A moment in ISO 8601 as milliseconds since 1970, or {@code otherwise}. */
+  /** Returns an ISO 8601 time as milliseconds since 1970, or {@code otherwise}. */
   static long moment(String iso, long otherwise) {
     try {
       return iso == null ? otherwise : Instant.parse(iso).toEpochMilli();

@@ -4,7 +4,7 @@ import io.sparkfuse.contracts.TaskEnded;
 import org.apache.spark.executor.ShuffleReadMetrics;
 import org.apache.spark.executor.TaskMetrics;
 
-/** Copies all metrics of an ended task; what a version of Spark does not have stays absent. */
+/** Copies all metrics of an ended task; metrics that this version of Spark lacks stay absent. */
 final class TaskCounters {
   private TaskCounters() {}
 
@@ -28,7 +28,7 @@ final class TaskCounters {
         .setShuffleWriteNs(metrics.shuffleWriteMetrics().writeTime());
     shuffleRead(metrics.shuffleReadMetrics(), fact);
     long onHeap = ScalaAccess.number(metrics, "peakOnHeapExecutionMemory", -1);
-    if (onHeap >= 0) { // Spark 4
+    if (onHeap >= 0) { // // since Spark 4
       fact.setPeakOnHeapExecutionMemoryBytes(onHeap);
     }
     long offHeap = ScalaAccess.number(metrics, "peakOffHeapExecutionMemory", -1);
@@ -47,13 +47,13 @@ final class TaskCounters {
         .setRemoteShuffleBlocks(read.remoteBlocksFetched())
         .setLocalShuffleBlocks(read.localBlocksFetched());
     long requests = ScalaAccess.number(read, "remoteReqsDuration", -1);
-    if (requests >= 0) { // Spark 3.5
+    if (requests >= 0) { // // since Spark 3.5
       fact.setRemoteRequestsMs(requests);
     }
     merged(read, fact);
   }
 
-  /** Push-based shuffle: since Spark 3.5. */
+  /** Copies the metrics of push-based shuffle, which exist since Spark 3.5. */
   private static void merged(ShuffleReadMetrics read, TaskEnded.Builder fact) {
     long remote = ScalaAccess.number(read, "remoteMergedBytesRead", -1);
     if (remote < 0) {

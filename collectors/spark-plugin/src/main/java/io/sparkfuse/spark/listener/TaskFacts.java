@@ -7,7 +7,7 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 import org.apache.spark.scheduler.TaskInfo;
 
-/** Copies what Spark says of a task's start and end. */
+/** Copies Spark's events about the start and end of tasks. */
 final class TaskFacts {
   private TaskFacts() {}
 
@@ -55,7 +55,10 @@ final class TaskFacts {
     return fact.build();
   }
 
-  /** Spark's index counts the tasks of an attempt; a partition keeps its number in all attempts. */
+  /**
+   * Returns the partition id. Spark's index counts the tasks of one attempt, while a partition
+   * keeps its id in all attempts.
+   */
   private static int index(TaskInfo task) {
     return task.partitionId() >= 0 ? task.partitionId() : task.index();
   }

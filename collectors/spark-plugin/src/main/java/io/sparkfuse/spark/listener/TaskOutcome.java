@@ -12,11 +12,11 @@ import org.apache.spark.TaskKilled;
 import org.apache.spark.storage.BlockManagerId;
 
 /**
- * Copies how a task ended.
+ * Copies the outcome of a task.
  *
- * <p>Class and reason are those that Spark writes into an event log, so that both give the same
- * fact; where a log has no text (commit denied, resubmitted, result lost, unknown) Spark's own
- * sentence is taken.
+ * <p>Class and reason are the texts that Spark writes to an event log, so that both sources give
+ * the same fact. For reasons without a text in the log (commit denied, resubmitted, result lost,
+ * unknown) the reason is Spark's error message.
  */
 final class TaskOutcome {
   private static final int MAX_CLASS_CHARS = 512;
@@ -49,7 +49,7 @@ final class TaskOutcome {
     setReason(fact, failure.message());
     fact.setFetchFailedShuffleId(failure.shuffleId());
     BlockManagerId from = failure.bmAddress();
-    if (from != null) { // null when the map output itself was missing
+    if (from != null) { // // null if the map output was missing
       fact.setFetchFailedHost(from.host()).setFetchFailedExecutorId(from.executorId());
     }
   }

@@ -2,13 +2,13 @@ package io.sparkfuse.spark.listener;
 
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Times in a log-linear histogram: 8 buckets for each power of two, 12.5 % error. */
+/** A log-linear histogram of times: 8 buckets for each power of two, 12.5 % error. */
 final class TimeHistogram {
   private static final int PARTS = 8;
   private final AtomicLongArray buckets = new AtomicLongArray(64 * PARTS);
   private long[] atLastWindow = new long[64 * PARTS];
 
-  /** Adds one time in nanoseconds; no allocation, no lock. */
+  /** Adds one time in nanoseconds, without allocation or lock. */
   void add(long nanos) {
     long value = Math.max(PARTS, nanos);
     int power = 63 - Long.numberOfLeadingZeros(value);
@@ -16,14 +16,16 @@ final class TimeHistogram {
     buckets.incrementAndGet(power * PARTS + part);
   }
 
-  /** The upper edge of the bucket in which the quantile lies, 0 when there is none. */
+  /**
+   * Returns the upper bound of the bucket that contains the quantile, or 0 if there are no times.
+   */
   long quantile(double share) {
     return quantile(share, counts());
   }
 
   /**
-   * The quantile of what came since the last window ended, and ends this one; 0 while they are
-   * fewer than {@code least}, and then the window goes on.
+   * Returns the quantile of the times since the last window and starts a new window. If there are
+   * fewer than {@code least} times, returns 0 and continues the window.
    */
   synchronized long windowQuantile(double share, long least) {
     long[] now = counts();

@@ -1,2 +1,2 @@
-/** The driver's eyes: one listener, and one class for each kind of thing that it copies. */
+/** The driver's listener, and one class for each kind of event that it copies. */
 package io.sparkfuse.spark.listener;

@@ -3,32 +3,35 @@ package io.sparkfuse.spark.safety;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Decides how much the collector does: everything, only what is few, or nothing.
+ * Decides how much the collector does: everything, infrequent events only, or nothing.
  *
- * <p>It opens by itself when this JVM is short of memory, spends its time collecting garbage, or
- * callbacks take too long; after a pause it is half-open, which means that everything is collected
- * for {@link #PROBE_MS}, and closes when that did no harm. Its owner may switch it off, by a signal
- * or a file. Callbacks only read one volatile field.
+ * <p>It opens if this JVM is short of memory, spends too much time in garbage collection, or
+ * callbacks take too long. After a pause it is half-open: everything is collected for {@link
+ * #PROBE_MS}, and if the JVM stays healthy it closes. The owner can switch it off with a signal or
+ * a file. Callbacks read only one volatile field.
  */
 public final class CollectorProtection {
   /** How much is collected. */
   public enum Level {
-    /** Everything. */
+    /** Collects everything. */
     ALL,
-    /** Starts and ends of application, jobs, stages and executors: few, and much hangs on them. */
+    /**
+     * Collects starts and ends of the application, jobs, stages and executors, which are
+     * infrequent.
+     */
     FEW,
-    /** Nothing but the end of the application. */
+    /** Collects only the end of the application. */
     NOTHING
   }
 
-  /** The state, closed being the healthy one. */
+  /** The state; closed is the normal one. */
   private enum State {
     CLOSED,
     OPEN,
     HALF_OPEN
   }
 
-  /** Told when the level changes. */
+  /** Is notified when the level changes. */
   public interface Listener {
     void changed(Level now);
   }
@@ -47,7 +50,10 @@ public final class CollectorProtection {
   private long nextPauseMs;
   private volatile Level level = Level.ALL;
 
-  /** It stays open for {@code pauseMs}, twice as long after each probe that failed. */
+  /**
+   * Creates a closed protection that stays open for {@code pauseMs}, and twice as long after each
+   * failed probe.
+   */
   public CollectorProtection(LoadMonitor strain, long pauseMs, Listener listener) {
     this.strain = strain;
     this.pauseMs = pauseMs;
@@ -55,12 +61,15 @@ public final class CollectorProtection {
     this.listener = listener;
   }
 
-  /** How much is to be collected now. */
+  /** Returns how much is to be collected now. */
   public Level level() {
     return level;
   }
 
-  /** Its owner wants it on or off; {@code source} is who says so, and each has its own say. */
+  /**
+   * Switches the collector off or on for one source, such as a signal or a file. It is on only if
+   * no source has switched it off.
+   */
   public synchronized void setOff(String source, boolean off) {
     boolean before = !offBy.isEmpty();
     if (off) {
@@ -75,8 +84,8 @@ public final class CollectorProtection {
     }
   }
 
-  /** Looks how this JVM is doing; called every second by a thread of the plugin's. */
-  public synchronized void look(long nowMs) {
+  /** Checks the health of this JVM; called every second by a thread of the plugin. */
+  public synchronized void check(long nowMs) {
     String trouble = strain.trouble(nowMs);
     switch (state) {
       case CLOSED:
@@ -102,13 +111,13 @@ public final class CollectorProtection {
     settle();
   }
 
-  /** closed, open or half-open. */
+  /** Returns closed, open or half-open. */
   public synchronized String state() {
     State now = offBy.isEmpty() ? state : State.OPEN;
     return now.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
   }
 
-  /** Why it is not closed; empty when it is. */
+  /** Returns why the state is not closed, or an empty text. */
   public synchronized String reason() {
     return offBy.isEmpty() ? reason : SWITCHED_OFF;
   }

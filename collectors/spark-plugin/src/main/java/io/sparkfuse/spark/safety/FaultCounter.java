@@ -3,25 +3,27 @@ package io.sparkfuse.spark.safety;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Counts what was thrown inside the plugin and switches a part of it off after too much of it.
+ * Counts what is thrown inside a part of the plugin, and switches the part off after too many
+ * faults.
  *
- * <p>An {@code Error} that leaves a listener stops the user's SparkContext, so every entry catches
- * Throwable and tells it to this class.
+ * <p>An {@code Error} that leaves a listener stops the user's SparkContext, so every entry point
+ * catches Throwable and counts it here.
  */
 public final class FaultCounter {
-  /**
-   * After so many faults within {@link #WINDOW_MS} the part is off: it would only go on failing.
-   */
+  /** After this many faults within {@link #WINDOW_MS} the part is switched off. */
   public static final int MAX = 1_000;
 
-  /** A race now and then, over the weeks that a streaming application runs, is no failing part. */
+  /**
+   * Faults further apart than this do not add up: a streaming application runs for weeks, and rare
+   * faults are harmless.
+   */
   static final long WINDOW_MS = 3_600_000;
 
   private final String part;
   private final int most;
   private final AtomicLong count = new AtomicLong();
 
-  /** When the last faults were caught, in a ring; made at once, for later there may be no heap. */
+  /** Times of the last faults, as a ring; allocated at once, because later the heap may be full. */
   private final long[] when;
 
   private long kept;
@@ -37,11 +39,11 @@ public final class FaultCounter {
     this.when = new long[most];
   }
 
-  /** Counts one fault; never throws, not even when memory is out. */
+  /** Counts one fault. Never throws, even if memory is exhausted. */
   public void caught(Throwable fault) {
     try {
       caught(fault, SteadyClock.ms());
-    } catch (Throwable ignored) { // nothing is left that could be done about it
+    } catch (Throwable ignored) { // // nothing else can be done
     }
   }
 
@@ -50,7 +52,7 @@ public final class FaultCounter {
     if (isTheLast(nowMs)) {
       PluginLog.warn("Sparkfuse: " + part + " is switched off after " + most + " faults");
     } else {
-      PluginLog.trouble(part + " fault", fault);
+      PluginLog.warnOncePerMinute(part + " fault", fault);
     }
   }
 
@@ -62,12 +64,12 @@ public final class FaultCounter {
     return last;
   }
 
-  /** Whether the part may go on. */
+  /** Returns whether the part is still switched on. */
   public boolean on() {
     return !off;
   }
 
-  /** FaultCounter so far. */
+  /** Returns the number of faults so far. */
   public long count() {
     return count.get();
   }

@@ -6,13 +6,13 @@ import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
 import java.lang.management.MemoryUsage;
 
-/** What the JVM tells of its own heap; no call makes it collect. */
+/** Reads how full the heap is, without triggering a collection. */
 public final class HeapGauge {
   private HeapGauge() {}
 
   /**
-   * The smallest share that was free after the last collection, over the pools that objects grow
-   * old in; 1 before the first collection.
+   * Returns the smallest share (0 to 1) that was free after the last collection, over all memory
+   * pools except the young generation. Returns 1 before the first collection.
    */
   public static double freeShare() {
     double least = 1;
@@ -27,12 +27,12 @@ public final class HeapGauge {
     return least;
   }
 
-  /** Time that collections stopped this JVM for since it began. */
+  /** Returns the total pause time of garbage collection since the JVM started, in ms. */
   public static long gcMs() {
     long sum = 0;
     for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
       String name = collector.getName();
-      // These two count work that goes on beside the application.
+      // // Collectors with these names work concurrently and do not pause the application.
       if (!name.contains("Concurrent") && !name.contains("Cycles")) {
         sum += Math.max(0, collector.getCollectionTime());
       }

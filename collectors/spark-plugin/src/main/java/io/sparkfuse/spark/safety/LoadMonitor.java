@@ -5,20 +5,22 @@ import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Judges whether this JVM is so badly off that collecting must not make it worse: heap left after a
- * collection, share of time in collections, time in callbacks.
+ * Decides whether this JVM is overloaded: free heap after a collection, share of time in garbage
+ * collection, time of callbacks.
  */
 public final class LoadMonitor {
-  /** Where the three come from. */
+  /** Sources of the three values. */
   public static final class Gauges {
     final DoubleSupplier freeHeapShare;
     final LongSupplier gcMs;
     final LongSupplier callbackNs;
 
     /**
-     * Share of the heap that was free after the last collection (0 to 1), time in collections since
-     * the JVM began (ms), and what a callback cost since it was asked last (ns; 0 when they were
-     * too few to say).
+     * Creates the sources.
+     *
+     * @param freeHeapShare share of the heap that was free after the last collection, 0 to 1
+     * @param gcMs pause time of garbage collection since the JVM started, in ms
+     * @param callbackNs cost of a callback since the previous call, in ns; 0 if unknown
      */
     public Gauges(DoubleSupplier freeHeapShare, LongSupplier gcMs, LongSupplier callbackNs) {
       this.freeHeapShare = freeHeapShare;
@@ -27,10 +29,13 @@ public final class LoadMonitor {
     }
   }
 
-  /** Over how long the share of collections is taken: one long pause is no state. */
+  /**
+   * The share of garbage collection is computed over this time, so that one long pause does not
+   * count.
+   */
   static final long WINDOW_MS = 60_000;
 
-  /** Before so long nothing is said about it: a JVM that starts collects often. */
+  /** Minimum time before the share is used, because a JVM that starts collects often. */
   static final long MIN_WINDOW_MS = 20_000;
 
   private final Gauges gauges;
@@ -39,7 +44,7 @@ public final class LoadMonitor {
   private final long callbackBudgetNs;
   private final ArrayDeque<long[]> collections = new ArrayDeque<>();
 
-  /** Limits: shares from 0 to 1, and nanoseconds. */
+  /** Creates a monitor with limits: shares from 0 to 1, and nanoseconds. */
   public LoadMonitor(Gauges gauges, double minFreeHeap, double maxGcShare, long callbackBudgetNs) {
     this.gauges = gauges;
     this.minFreeHeap = minFreeHeap;
@@ -47,7 +52,7 @@ public final class LoadMonitor {
     this.callbackBudgetNs = callbackBudgetNs;
   }
 
-  /** heap, gc or callbacks, or null when all is well. */
+  /** Returns heap, gc or callbacks if that limit is exceeded, or null. */
   synchronized String trouble(long nowMs) {
     long costNs = gauges.callbackNs.getAsLong();
     boolean gc = gcShare(nowMs) > maxGcShare;
@@ -60,7 +65,7 @@ public final class LoadMonitor {
     return costNs > callbackBudgetNs ? "callbacks" : null;
   }
 
-  /** What was before does not count any more. */
+  /** Discards the measurements so far. */
   synchronized void forget() {
     collections.clear();
     gauges.callbackNs.getAsLong();

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Writes to Spark's log and never throws; repeated trouble is logged at most once a minute. */
+/** Writes to Spark's log. Never throws, and logs repeated failures at most once a minute. */
 public final class PluginLog {
   static final long QUIET_MS = 60_000;
   private static final int MAX_KINDS = 200;
@@ -18,25 +18,25 @@ public final class PluginLog {
   public static void info(String message) {
     try {
       LOG.info(message);
-    } catch (Throwable ignored) { // a broken logger must not reach the job
+    } catch (Throwable ignored) { // // a broken logger must not affect the job
     }
   }
 
-  /** Logs something that the owner of the job should see. */
+  /** Logs a warning for the owner of the job. */
   public static void warn(String message) {
     try {
       LOG.warn(message);
-    } catch (Throwable ignored) { // a broken logger must not reach the job
+    } catch (Throwable ignored) { // // a broken logger must not affect the job
     }
   }
 
-  /** Logs trouble of one kind, at most once a minute; {@code cause} may be null. */
-  public static void trouble(String kind, Throwable cause) {
+  /** Logs a failure of one kind at most once a minute; {@code cause} may be null. */
+  public static void warnOncePerMinute(String kind, Throwable cause) {
     try {
       if (mayLog(kind, SteadyClock.ms())) {
         LOG.warn("Sparkfuse: {}{}", kind, cause == null ? "" : ": " + cause);
       }
-    } catch (Throwable ignored) { // a broken logger must not reach the job
+    } catch (Throwable ignored) { // // a broken logger must not affect the job
     }
   }
 

@@ -7,10 +7,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The threads that look after the collector's protection: one looks at this JVM every second, one,
- * if it is asked for, whether the switch file is there.
+ * Runs the periodic checks of self-protection: one thread checks this JVM every second, and another
+ * checks whether the switch file exists, if one is configured.
  *
- * <p>Two, because a file on a dead network mount can hang its looker for ever.
+ * <p>There are two threads because access to a file on a dead network mount can block forever.
  */
 public final class ProtectionThreads {
   static final long LOOK_MS = 1_000;
@@ -25,11 +25,11 @@ public final class ProtectionThreads {
     this.faults = faults;
   }
 
-  /** Starts to look; {@code switchFile} may be empty. */
+  /** Starts the checks; {@code switchFile} may be empty. */
   public static ProtectionThreads start(
       CollectorProtection protection, String switchFile, FaultCounter faults) {
     ProtectionThreads guard = new ProtectionThreads(protection, faults);
-    Runnable look = () -> protection.look(SteadyClock.ms());
+    Runnable look = () -> protection.check(SteadyClock.ms());
     DaemonThreads.of("guard", faults, () -> guard.repeat(LOOK_MS, look)).start();
     if (!switchFile.isEmpty()) {
       Path path = Paths.get(switchFile);
@@ -39,7 +39,7 @@ public final class ProtectionThreads {
     return guard;
   }
 
-  /** TestTaskFacts both threads, without waiting for them. */
+  /** Ends both threads without waiting for them. */
   public void stop() {
     stop.countDown();
   }
@@ -59,7 +59,7 @@ public final class ProtectionThreads {
   private boolean rest(long ms) {
     try {
       return stop.await(ms, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException ignored) { // nobody has a reason to; it looks again
+    } catch (InterruptedException ignored) { // // the loop checks again
       return false;
     }
   }

@@ -1,2 +1,2 @@
-/** What keeps the plugin's trouble inside the plugin. */
+/** Keeps failures of the plugin inside the plugin. */
 package io.sparkfuse.spark.safety;

@@ -7,12 +7,12 @@ import io.sparkfuse.spark.listener.FactRecorder;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
-/** Puts the samples of the driver's own JVM into the driver's queue. */
+/** Adds the samples of the driver's own JVM to the driver's queue. */
 public final class DriverFactSink implements FactSink {
   private final FactRecorder recorder;
   private final BooleanSupplier wanted;
 
-  /** {@code wanted} says whether the collector is on. */
+  /** Creates a sink; {@code wanted} returns whether the collector is on. */
   public DriverFactSink(FactRecorder recorder, BooleanSupplier wanted) {
     this.recorder = recorder;
     this.wanted = wanted;

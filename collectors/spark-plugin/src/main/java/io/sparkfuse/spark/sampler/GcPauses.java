@@ -22,10 +22,10 @@ import javax.management.NotificationListener;
 import javax.management.openmbean.CompositeData;
 
 /**
- * Hears of each collection from the JVM itself and keeps the longest pauses since the last sample;
- * phases that run beside the application are no pauses.
+ * Receives the JVM's notifications of garbage collections and keeps the longest pauses since the
+ * last sample. Concurrent phases are not pauses.
  *
- * <p>The JVM calls from a thread of its own, so nothing is done there but copying.
+ * <p>The JVM calls from a thread of its own, so the callback only copies.
  */
 final class GcPauses implements NotificationListener {
   static final int MAX_PAUSES = 16;
@@ -45,7 +45,7 @@ final class GcPauses implements NotificationListener {
     }
   }
 
-  /** Whether a collector's bean tells of whole cycles, which run beside the application. */
+  /** Returns whether a collector's bean reports whole cycles, which run concurrently. */
   static boolean concurrent(String collector) {
     return collector.endsWith("Cycles") || collector.equals("ZGC");
   }
@@ -63,7 +63,7 @@ final class GcPauses implements NotificationListener {
       if (collector instanceof NotificationEmitter) {
         try {
           ((NotificationEmitter) collector).removeNotificationListener(this);
-        } catch (javax.management.ListenerNotFoundException neverAdded) { // then there is none
+        } catch (javax.management.ListenerNotFoundException neverAdded) { // // nothing to remove
         }
       }
     }
@@ -77,13 +77,13 @@ final class GcPauses implements NotificationListener {
         CompositeData data = (CompositeData) notification.getUserData();
         ended(GarbageCollectionNotificationInfo.from(data));
       }
-    } catch (Throwable fault) { // it must not disturb the JVM's own thread
+    } catch (Throwable fault) { // // the JVM's thread must not be affected
       faults.caught(fault);
     }
   }
 
   private void ended(GarbageCollectionNotificationInfo event) {
-    // CMS tells of its concurrent cycle as of a collection without a cause.
+    // // CMS reports its concurrent cycle as a collection without a cause.
     boolean cycle = event.getGcAction().contains("cycle") || event.getGcCause().equals("No GC");
     if (!cycle) {
       GcInfo gc = event.getGcInfo();
@@ -107,7 +107,7 @@ final class GcPauses implements NotificationListener {
     }
   }
 
-  /** Moves what was heard into a sample, longest first. */
+  /** Moves the collected pauses into a sample, longest first. */
   synchronized void moveTo(ExecutorSample.Builder sample) {
     List<GcPause> pauses = new ArrayList<>(longest);
     pauses.sort((one, other) -> shorter(other, one));

@@ -12,9 +12,10 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 
 /**
- * Reads memory, collections, CPU, buffers, files and threads of this JVM. Used by one thread.
+ * Reads memory, garbage collection, CPU, buffers, files and threads of this JVM. Used by one
+ * thread.
  *
- * <p>Collectors that run beside the application do not count as time in collections.
+ * <p>Concurrent phases of garbage collection do not count.
  */
 final class JvmGauges {
   private static final Path STATUS = Paths.get("/proc/self/status");
@@ -27,7 +28,10 @@ final class JvmGauges {
     takenMs = SteadyClock.ms();
   }
 
-  /** One sample; deltas are since the one before. {@code nowMs} is of {@link SteadyClock}. */
+  /**
+   * Returns one sample, with deltas since the previous one. {@code nowMs} is a time of {@link
+   * SteadyClock}.
+   */
   ExecutorSample.Builder sample(long nowMs) {
     MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
     MemoryUsage nonHeap = ManagementFactory.getMemoryMXBean().getNonHeapMemoryUsage();
@@ -53,7 +57,7 @@ final class JvmGauges {
     return sample;
   }
 
-  /** CPU of a thread so far in nanoseconds, -1 when it is gone. */
+  /** Returns the CPU time of a thread in ns, or -1 if it has ended. */
   long threadCpuNs(Thread thread) {
     return threads.isThreadCpuTimeSupported() ? threads.getThreadCpuTime(thread.getId()) : -1;
   }
@@ -76,7 +80,8 @@ final class JvmGauges {
     for (BufferPoolMXBean pool : ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class)) {
       if (pool.getName().equals("direct")) {
         sample.setDirectMemoryBytes(pool.getMemoryUsed());
-      } else if (pool.getName().startsWith("mapped")) { // the JVM has a second one for NVM
+      } else if (pool.getName()
+          .startsWith("mapped")) { // // the JVM has a second mapped pool, for non-volatile memory
         sample.setMappedMemoryBytes(sample.getMappedMemoryBytes() + pool.getMemoryUsed());
       }
     }

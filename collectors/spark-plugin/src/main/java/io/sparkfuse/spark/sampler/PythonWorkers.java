@@ -15,20 +15,21 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * CPU and memory of the Python workers below this JVM, from Linux' /proc; zero where there is none.
+ * Reads CPU and memory of the Python workers below this JVM from /proc; zero on other systems than
+ * Linux.
  *
- * <p>Which worker serves which task cannot be seen from outside, so CPU is given to standing tasks
+ * <p>The plugin cannot see which worker serves which task, so it assigns CPU time to stalled tasks
  * with care: see {@link #cpuBeyond}.
  */
 final class PythonWorkers {
-  /** Kernel clock ticks are 100 a second on every Linux that Spark runs on. */
+  /** Linux reports 100 clock ticks a second on all platforms that Spark supports. */
   private static final long TICK_NS = 10_000_000;
 
   private static final int MAX_GENERATIONS = 6;
   private static final int MAX_DESCRIBED = 4;
   private static final String UNSEEN = "; Python frames cannot be seen from here";
 
-  /** Without workers the process table is only read on every so many passes. */
+  /** Without workers, the process table is read only once in this many passes. */
   private static final int REST_PASSES = 3;
 
   private final Path proc;
@@ -50,7 +51,7 @@ final class PythonWorkers {
     this.ownPid = ownPid;
   }
 
-  /** Looks at the process table; {@code urgent} when a task stands still. */
+  /** Reads the process table; {@code urgent} is true if a task is stalled. */
   void look(boolean urgent) {
     if (cpuBefore.isEmpty() && !urgent && rest-- > 0) {
       return;
@@ -85,24 +86,24 @@ final class PythonWorkers {
     still = stillNow;
   }
 
-  /** Resident memory of all workers. */
+  /** Returns the resident memory of all workers in bytes. */
   long residentBytes() {
     return residentBytes;
   }
 
-  /** Workers alive, without the daemon that forks them. */
+  /** Returns the number of live workers, without the daemon that starts them. */
   int count() {
     return count;
   }
 
-  /** CPU that workers were seen to use so far, those that have ended among them. */
+  /** Returns the CPU time of all workers so far in ns, including those that have ended. */
   long cpuNs() {
     return cpuNs;
   }
 
   /**
-   * What the system tells of the workers that used no CPU since the pass before: which of them
-   * serves which task cannot be seen, nor what Python does there; null when there is none.
+   * Describes the workers that used no CPU since the previous pass, or returns null if there are
+   * none. The worker of a certain task and its Python frames cannot be seen.
    */
   String describeStill() {
     StringBuilder out = new StringBuilder();
@@ -120,7 +121,7 @@ final class PythonWorkers {
     return out + (more > 0 ? "; or one of " + more + " more" : "") + UNSEEN;
   }
 
-  /** Process id, state and the kernel's wait channel; null when it is gone. */
+  /** Returns process id, state and wait channel of the kernel, or null if the process has ended. */
   private String describe(String pid) {
     try {
       Path folder = proc.resolve(pid);
@@ -144,9 +145,9 @@ final class PythonWorkers {
   }
 
   /**
-   * CPU since the pass before that {@code moving} other Python tasks of the same stage do not
-   * account for: each moving task has a worker that used some, so only what busy workers are left
-   * beyond their number can belong to tasks that stand still.
+   * Returns the CPU time since the previous pass that {@code moving} other Python tasks of the same
+   * stage do not explain, in ns. Each moving task has a busy worker, so only further busy workers
+   * can belong to stalled tasks.
    */
   long cpuBeyond(int moving) {
     long sum = 0;
@@ -156,7 +157,7 @@ final class PythonWorkers {
     return sum;
   }
 
-  /** The CPU of busy workers, least first. */
+  /** Returns the CPU time of the busy workers in ns, in ascending order. */
   private long[] deltas(Map<String, Long> cpuNow) {
     long[] all = new long[cpuNow.size()];
     int busy = 0;
@@ -171,7 +172,7 @@ final class PythonWorkers {
     return found;
   }
 
-  /** A child of the JVM that forks workers, or is there to. */
+  /** Returns whether a child of the JVM is the daemon that starts workers. */
   private boolean isDaemon(String pid, String parent, Set<String> parents) {
     if (!parent.equals(ownPid)) {
       return false;
@@ -193,7 +194,8 @@ final class PythonWorkers {
       if (parent.equals(ownPid)) {
         return true;
       }
-      if (table.get(parent)[0].equals("java")) { // an executor that a driver started beside itself
+      if (table.get(parent)[0].equals(
+          "java")) { // // an executor that the driver started on the same host
         return false;
       }
       parent = table.get(parent)[1];
@@ -201,7 +203,7 @@ final class PythonWorkers {
     return false;
   }
 
-  /** Of each process: its name, its parent, and the fields of stat that follow. */
+  /** Returns for each process its name, its parent and the following fields of stat. */
   private Map<String, String[]> table() {
     Map<String, String[]> table = new HashMap<>();
     String[] names = proc.toFile().list();
@@ -209,14 +211,17 @@ final class PythonWorkers {
       if (Character.isDigit(name.charAt(0))) {
         try {
           table.put(name, fields(text(proc.resolve(name).resolve("stat"))));
-        } catch (IOException | RuntimeException gone) { // it ended between the two looks, or in one
+        } catch (IOException | RuntimeException gone) { // // the process ended meanwhile
         }
       }
     }
     return table;
   }
 
-  /** The name may hold blanks and brackets, so what follows is counted from its last bracket. */
+  /**
+   * Splits a line of stat. The name can contain blanks and brackets, so fields are counted from its
+   * last bracket.
+   */
   static String[] fields(String stat) {
     int nameEnd = stat.lastIndexOf(')');
     String[] fields = stat.substring(nameEnd + 2).split(" ");
@@ -227,7 +232,7 @@ final class PythonWorkers {
   private static String ownPid() {
     try {
       return new File("/proc/self").getCanonicalFile().getName();
-    } catch (IOException noProc) { // no Linux: no process is found below
+    } catch (IOException noProc) { // // not Linux: no process is found
       return "";
     }
   }

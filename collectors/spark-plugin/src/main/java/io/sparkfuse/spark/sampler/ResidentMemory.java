@@ -4,11 +4,16 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Resident memory of a process as Linux tells it in bytes: pages have not one size everywhere. */
+/**
+ * Reads the resident memory of a process on Linux in bytes, which does not depend on the page size.
+ */
 final class ResidentMemory {
   private ResidentMemory() {}
 
-  /** By the process' {@code status} below /proc; -1 where there is none. [bytes] */
+  /**
+   * Returns the resident memory in bytes from the process's {@code status} file, or -1 if there is
+   * none.
+   */
   static long bytes(Path status) {
     try {
       for (String line : Files.readAllLines(status, StandardCharsets.ISO_8859_1)) {
@@ -16,7 +21,7 @@ final class ResidentMemory {
           return Long.parseLong(line.replaceAll("[^0-9]", "")) * 1_024;
         }
       }
-    } catch (Exception gone) { // it ended, or this is no Linux
+    } catch (Exception gone) { // // the process ended, or this is not Linux
     }
     return -1;
   }

@@ -4,10 +4,10 @@ import io.sparkfuse.spark.safety.SteadyClock;
 import org.apache.spark.TaskContext;
 
 /**
- * One running task: its thread and context, and what the sampler saw of it last.
+ * One running task: its thread, its context, and the last values that the sampler read.
  *
- * <p>All moments are of {@link SteadyClock}. Made by the task's thread, which does nothing more;
- * all that changes is the sampler's.
+ * <p>All times are from {@link SteadyClock}. The task's thread creates it; afterwards only the
+ * sampler changes it.
  */
 final class RunningTask {
   final TaskContext context;
@@ -26,7 +26,7 @@ final class RunningTask {
     this.thread = thread;
   }
 
-  /** Takes new counters and the CPU of the thread so far. */
+  /** Stores new counters and the total CPU time of the thread. */
   void read(TaskSnapshot now, long cpuNs, long nowMs) {
     moved = !now.sameAs(reading);
     reading = now;
@@ -39,13 +39,13 @@ final class RunningTask {
     }
   }
 
-  /** Begins to count the standstill anew. */
+  /** Restarts the measurement of the stall. */
   void restart(long nowMs) {
     movedMs = nowMs;
     cpuSinceProgressNs = 0;
   }
 
-  /** Adds CPU that the task's Python worker may have used since the pass before. */
+  /** Adds CPU time that the task's Python worker may have used since the previous pass. */
   void addPythonCpu(long nanos) {
     cpuSinceProgressNs += nanos;
   }

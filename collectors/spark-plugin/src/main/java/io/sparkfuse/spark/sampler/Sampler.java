@@ -15,10 +15,10 @@ import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
 
 /**
- * Looks at this JVM and its running tasks every few seconds, from one daemon thread of low
- * priority. In the driver of a cluster there are no tasks, only the JVM.
+ * Samples this JVM and its running tasks every few seconds, from one daemon thread of low priority.
+ * The driver of a cluster has no tasks, so there it samples only the JVM.
  *
- * <p>Task threads put themselves into a map and take themselves out, nothing more.
+ * <p>Task threads only add themselves to a map and remove themselves.
  */
 public final class Sampler implements TaskListener {
   private final ConcurrentHashMap<Thread, RunningTask> running = new ConcurrentHashMap<>();
@@ -70,9 +70,9 @@ public final class Sampler implements TaskListener {
     thread.interrupt();
   }
 
-  /** Called by a task's thread when the task begins. */
+  /** Adds the task; called by the task's thread at its start. */
   @Override
-  public void taskBegan() {
+  public void taskStarted() {
     TaskContext context = TaskContext.get();
     if (context != null) {
       Thread current = Thread.currentThread();
@@ -80,29 +80,32 @@ public final class Sampler implements TaskListener {
     }
   }
 
-  /** Called by a task's thread when the task ends; Spark has taken its context away by then. */
+  /**
+   * Removes the task; called by the task's thread at its end, when Spark has removed its context.
+   */
   @Override
   public void taskEnded() {
     running.remove(Thread.currentThread());
   }
 
   private void run() {
-    // Executors of one application start together; they must not all sample in the same moment.
+    // // Executors of one application start together; they must not all sample at the same time.
     rest((long) (Math.random() * settings.sampleIntervalMs));
     while (!stopped && faults.on()) {
-      long beganMs = SteadyClock.ms();
+      long startMs = SteadyClock.ms();
       try {
-        pass(System.currentTimeMillis(), beganMs);
+        pass(System.currentTimeMillis(), startMs);
       } catch (Throwable fault) {
-        if (!(stopped && fault instanceof InterruptedException)) { // stop() interrupts what waits
+        if (!(stopped
+            && fault instanceof InterruptedException)) { // // stop() interrupts the thread
           faults.caught(fault);
         }
       }
-      rest(jittered(settings.sampleIntervalMs) - (SteadyClock.ms() - beganMs));
+      rest(jittered(settings.sampleIntervalMs) - (SteadyClock.ms() - startMs));
     }
   }
 
-  /** Within a tenth, so that executors that once fell into step do not stay in it. */
+  /** Varies an interval by 10 %, so that executors do not sample in step. */
   private static long jittered(long ms) {
     return (long) (ms * (0.9 + 0.2 * Math.random()));
   }
@@ -110,11 +113,11 @@ public final class Sampler implements TaskListener {
   private void rest(long ms) {
     try {
       Thread.sleep(Math.max(10, ms));
-    } catch (InterruptedException stop) { // the loop looks whether it is to stop
+    } catch (InterruptedException stop) { // // the loop checks whether it is to stop
     }
   }
 
-  /** The machine's time says when it was, the steady one how long all lasts. */
+  /** Takes one sample. The system time is the timestamp, the monotonic time measures durations. */
   private void pass(long timeMs, long nowMs) throws InterruptedException {
     if (!sink.ready()) {
       return;

@@ -9,11 +9,11 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkEnv;
 
 /**
- * Reads how much memory Spark uses for blocks and for execution.
+ * Reads how much memory Spark uses for storage and execution.
  *
- * <p>Spark's memory manager answers under a lock that a task may hold while it drops blocks to
- * disk. So a thread of its own asks, and when there is no answer in time the columns stay absent:
- * the sampler must go on just then.
+ * <p>Spark's memory manager answers under a lock that a task can hold while it drops blocks to
+ * disk. So a thread of its own asks, and if the answer is late the fields stay absent, because the
+ * sampler must not block then.
  */
 final class SparkMemory {
   private static final long PATIENCE_MS = 50;
@@ -39,7 +39,7 @@ final class SparkMemory {
     asked.release();
   }
 
-  /** Adds what Spark's memory manager says now, if it says it in time. */
+  /** Adds the memory use if the memory manager answers in time. */
   void copyTo(ExecutorSample.Builder sample) throws InterruptedException {
     if (!waiting) {
       waiting = true;
@@ -73,7 +73,7 @@ final class SparkMemory {
     storageBytes = -1;
     executionBytes = -1;
     SparkEnv environment = SparkEnv.get();
-    if (environment != null) { // null while Spark stops
+    if (environment != null) { // // null while Spark stops
       Object manager = ScalaAccess.get(environment, "memoryManager");
       storageBytes = ScalaAccess.number(manager, "storageMemoryUsed", -1);
       executionBytes = ScalaAccess.number(manager, "executionMemoryUsed", -1);

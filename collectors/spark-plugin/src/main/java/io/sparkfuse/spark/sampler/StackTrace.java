@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.sampler;
 
-/** The stack of a task's thread: what it waits for, in at most {@link #MAX_CHARS}. */
+/** The stack of a task's thread, at most {@link #MAX_CHARS} characters. */
 final class StackTrace {
   static final int MAX_CHARS = 2_000;
   private static final int MAX_FRAMES = 30;
@@ -11,19 +11,19 @@ final class StackTrace {
     this.frames = frames;
   }
 
-  /** Whether it waits for a Python worker, or for one that is being started. */
+  /** Returns whether the thread waits for a Python worker or starts one. */
   boolean inPython() {
     return anyFrame("org.apache.spark.api.python.", "")
         || anyFrame("org.apache.spark.sql.execution.python.", "");
   }
 
-  /** Whether a Python worker is being started: looks hung for seconds and is not. */
+  /** Returns whether the thread starts a Python worker, which can take seconds. */
   boolean startsPython() {
     return anyFrame("org.apache.spark.api.python.PythonWorkerFactory", "startDaemon")
         || anyFrame("org.apache.spark.api.python.PythonWorkerFactory", "create");
   }
 
-  /** The innermost frames, one a line. */
+  /** Returns the innermost frames, one per line. */
   String text() {
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < frames.length && i < MAX_FRAMES; i++) {

@@ -1,10 +1,10 @@
 package io.sparkfuse.spark.sampler;
 
-/** Is told by the threads of tasks that they begin and end; returns at once. */
+/** Is notified by task threads of their start and end. Does not block. */
 public interface TaskListener {
   void start();
 
-  void taskBegan();
+  void taskStarted();
 
   void taskEnded();
 

@@ -7,16 +7,18 @@ import java.util.Collection;
 import java.util.List;
 
 /**
- * Judges each running task: does it move, is it busy, idle, or waiting for Python to start?
+ * Decides for each running task whether it is moving, busy, idle, or waits for Python to start.
  *
- * <p>A thread that is blocked on the Python socket reads RUNNABLE, so Thread.State says nothing:
- * frozen counters and no CPU, neither of the thread nor of a Python worker, make a task idle.
+ * <p>Thread.State is not used, because a thread that waits for the Python socket is RUNNABLE. A
+ * task is idle if its counters do not change and neither its thread nor a Python worker uses CPU.
  */
 final class TaskProgressSampler {
-  /** Below this share of one core a task that does not move is idle: timers and noise use less. */
+  /**
+   * A stalled task that uses less than this share of one core is idle: timers and noise use less.
+   */
   private static final double BUSY_SHARE = 0.05;
 
-  /** So many stacks in one pass at most: a stack stops its thread for a moment. */
+  /** Maximum number of stacks in one pass, because each one pauses its thread for a moment. */
   private static final int MAX_STACKS = 64;
 
   private final JvmGauges gauges;
@@ -38,7 +40,7 @@ final class TaskProgressSampler {
     this.pythonGraceMs = pythonGraceMs;
   }
 
-  /** Where each task stands; one that cannot be read is left out. */
+  /** Returns the progress of each task; tasks that cannot be read are left out. */
   List<TaskProgress.Builder> look(Collection<RunningTask> tasks, long nowMs, long intervalMs) {
     List<RunningTask> readable = new ArrayList<>(tasks.size());
     for (RunningTask task : tasks) {
@@ -64,7 +66,8 @@ final class TaskProgressSampler {
       TaskSnapshot reading = TaskSnapshot.of(task.context.taskMetrics());
       task.read(reading, gauges.threadCpuNs(task.thread), nowMs);
       return true;
-    } catch (Throwable fault) { // its accumulators change while they are read; the next pass helps
+    } catch (
+        Throwable fault) { // // the accumulators change while they are read; the next pass succeeds
       faults.caught(fault);
       return false;
     }

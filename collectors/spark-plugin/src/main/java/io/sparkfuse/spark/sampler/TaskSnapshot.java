@@ -6,9 +6,7 @@ import io.sparkfuse.spark.safety.PluginLog;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.util.AccumulatorV2;
 
-/**
- * The counters of one running task at one moment, and a mark that changes when any of them moves.
- */
+/** The counters of one running task at one time, and a checksum that changes with each of them. */
 final class TaskSnapshot {
   private static final int MAX_ACCUMULATORS = 300;
   private static volatile boolean mergesShuffleReads = true;
@@ -40,12 +38,12 @@ final class TaskSnapshot {
     mark = sum * 1_000_003 + operatorMetrics(metrics);
   }
 
-  /** Reads the counters while the task runs. */
+  /** Reads the counters of a running task. */
   static TaskSnapshot of(TaskMetrics metrics) {
     return new TaskSnapshot(metrics);
   }
 
-  /** Whether nothing moved between the two. */
+  /** Returns whether no counter changed since the earlier snapshot. */
   boolean sameAs(TaskSnapshot earlier) {
     return earlier != null && mark == earlier.mark;
   }
@@ -65,8 +63,8 @@ final class TaskSnapshot {
   }
 
   /**
-   * Each shuffle reader counts for itself until Spark merges the counts, on its own every 10 s; the
-   * method is private[spark] in Scala, public in bytecode.
+   * Merges the counters of the shuffle readers, which Spark itself does every 10 s. The method is
+   * private[spark] in Scala and public in bytecode.
    */
   private static void mergeShuffleReads(TaskMetrics metrics) {
     if (!mergesShuffleReads) {
@@ -74,13 +72,13 @@ final class TaskSnapshot {
     }
     try {
       metrics.mergeShuffleReadMetrics();
-    } catch (Throwable missing) { // then the counters come with Spark's own heartbeat
+    } catch (Throwable missing) { // // Spark merges the counters with its heartbeat
       mergesShuffleReads = false;
-      PluginLog.trouble("no mergeShuffleReadMetrics in this Spark", missing);
+      PluginLog.warnOncePerMinute("no mergeShuffleReadMetrics in this Spark", missing);
     }
   }
 
-  /** The live metrics of SQL operators (rows, bytes to and from Python), as one number. */
+  /** Returns a checksum of the live metrics of SQL operators (rows, bytes to and from Python). */
   private static long operatorMetrics(TaskMetrics metrics) {
     long sum = 0;
     Object accumulators = ScalaAccess.get(metrics, "accumulators");

@@ -1,2 +1,2 @@
-/** The executor's eyes: one thread that looks at the JVM, its running tasks and Python workers. */
+/** Samples an executor: one thread that reads the JVM, its running tasks and Python workers. */
 package io.sparkfuse.spark.sampler;

@@ -10,8 +10,8 @@ import org.apache.spark.network.util.ByteUnit;
 import org.apache.spark.network.util.JavaUtils;
 
 /**
- * Reads single keys and never throws: a value that cannot be read is named in the log, together
- * with what would be right, and the default takes its place.
+ * Reads single settings. Never throws: an invalid value is logged with a description of valid ones,
+ * and the default is used.
  */
 final class ConfigurationReader {
   private final SparkConf conf;
@@ -40,7 +40,7 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (NumberFormatException ignored) { // told below
+    } catch (NumberFormatException ignored) { // // logged below
     }
     return wrong(key, value, "a whole number of at least " + least, standard);
   }
@@ -52,7 +52,7 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (RuntimeException ignored) { // told below
+    } catch (RuntimeException ignored) { // // logged below
     }
     return wrong(key, value, "a size such as 16m, at least " + least + " bytes", standard);
   }
@@ -64,7 +64,7 @@ final class ConfigurationReader {
       if (number >= 0 && number <= 1) {
         return number;
       }
-    } catch (NumberFormatException ignored) { // told below
+    } catch (NumberFormatException ignored) { // // logged below
     }
     return wrong(key, value, "a share from 0 to 1", standard);
   }
@@ -76,18 +76,18 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (RuntimeException ignored) { // told below
+    } catch (RuntimeException ignored) { // // logged below
     }
     return wrong(key, value, "a time such as 2ms, at least " + least + "us", standard);
   }
 
-  /** The path of a file that need not be there; empty when there is none. */
+  /** Returns the path of a file that need not exist, or an empty text. */
   String path(String key) {
     String value = text(key, "");
     try {
       Paths.get(value);
       return value;
-    } catch (InvalidPathException ignored) { // told below
+    } catch (InvalidPathException ignored) { // // logged below
       return wrong(key, value, "the path of a file", "");
     }
   }
@@ -99,7 +99,7 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (RuntimeException ignored) { // told below
+    } catch (RuntimeException ignored) { // // logged below
     }
     return wrong(key, value, "a time such as 5s, at least " + least + "ms", standard);
   }

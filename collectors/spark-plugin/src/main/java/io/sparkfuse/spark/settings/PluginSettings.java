@@ -7,14 +7,14 @@ import org.apache.spark.SparkConf;
 import scala.Tuple2;
 
 /**
- * What the owner of a job may set, read once; unknown keys and bad values warn and change nothing.
+ * The settings of a job, read once. Unknown keys and invalid values are logged and have no effect.
  */
 public final class PluginSettings {
-  /** How executors bring their facts out. */
+  /** How executors send their facts. */
   public enum ExecutorTransport {
-    /** By the driver's plugin RPC, so that an application is one Kafka client. */
+    /** Through the driver by plugin RPC, so that an application is one Kafka client. */
     RPC,
-    /** By a producer in each executor. */
+    /** With a Kafka producer in each executor. */
     DIRECT
   }
 
@@ -33,12 +33,12 @@ public final class PluginSettings {
     }
   }
 
-  /** Room for some facts of the largest size. */
+  /** Memory for a few facts of the largest size. */
   private static final long MIN_QUEUE_BYTES = 1L << 20;
 
   public final boolean enabled;
 
-  /** Brokers that the owner named in settings or environment, else empty. */
+  /** Brokers from the settings or the environment, else empty. */
   public final String bootstrap;
 
   public final String kafkaConfigFile;
@@ -96,7 +96,8 @@ public final class PluginSettings {
   }
 
   /**
-   * Reads all settings; the environment gives the broker and the topic prefix if the job does not.
+   * Reads all settings. The environment provides the broker and the topic prefix if the job does
+   * not.
    */
   public static PluginSettings of(SparkConf conf) {
     return of(conf, System.getenv());
@@ -106,7 +107,7 @@ public final class PluginSettings {
     return new PluginSettings(conf, environment);
   }
 
-  /** Names each unknown {@code spark.sparkfuse.*} key and the nearest known one in the log. */
+  /** Logs each unknown {@code spark.sparkfuse.*} key with the most similar known key. */
   public static void warnOfUnknownKeys(SparkConf conf) {
     for (Tuple2<String, String> pair : conf.getAll()) {
       String key = pair._1();
@@ -117,7 +118,7 @@ public final class PluginSettings {
     }
   }
 
-  /** The full name of a topic. */
+  /** Returns the full name of a topic. */
   public String topic(String name) {
     return topicPrefix + "." + name;
   }

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** Every key that the plugin reads; all begin with {@code spark.sparkfuse.}. */
+/** All keys that the plugin reads; each begins with {@code spark.sparkfuse.}. */
 public final class SettingKeys {
   public static final String PREFIX = "spark.sparkfuse.";
   public static final String ENABLED = PREFIX + "enabled";
@@ -68,7 +68,7 @@ public final class SettingKeys {
 
   private SettingKeys() {}
 
-  /** The known key that is nearest to {@code unknown} by edit distance. */
+  /** Returns the known key with the smallest edit distance. */
   static String nearest(String unknown) {
     String best = ALL.get(0);
     int least = Integer.MAX_VALUE;

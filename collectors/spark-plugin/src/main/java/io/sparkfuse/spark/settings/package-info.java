@@ -1,2 +1,2 @@
-/** What the owner of a job may set. */
+/** The settings of a job. */
 package io.sparkfuse.spark.settings;

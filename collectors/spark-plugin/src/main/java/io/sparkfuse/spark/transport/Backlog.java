@@ -9,21 +9,23 @@ import java.util.zip.Deflater;
 import java.util.zip.Inflater;
 
 /**
- * Ready records that wait for a broker that is away: one line, oldest first, in deflated blocks, so
- * that a minute of a busy application fits into a few megabytes.
+ * Encoded records that wait while the broker is away: a queue of compressed blocks, so that a
+ * minute of a busy application needs a few megabytes.
  *
- * <p>Deflate and not one of Spark's codecs, because it is in every JVM and cannot clash with what
- * is on the class path. What is many is refused before the room is gone ({@link Priority}). Used by
- * the sender's thread only; the counts may be read by any.
+ * <p>It uses Deflate because every JVM has it; Spark's codecs could conflict with the class path.
+ * Records of a lower {@link Priority} are refused before the memory is full. Used by the sender's
+ * thread only; any thread may read the counts.
  */
 final class Backlog {
-  /** What is gathered before it is deflated: large enough to find repetitions in. */
+  /** Size of a block before compression, large enough for repetitions to compress well. */
   static final int BLOCK_BYTES = 64 << 10;
 
-  /** A small backlog has smaller blocks, so that its shares mean something. */
+  /**
+   * A small backlog has at least this many blocks, so that the shares of priorities have an effect.
+   */
   private static final int MIN_BLOCKS = 128;
 
-  /** Of Deflater: the higher ones take up to twice the time for 3 % less. */
+  /** Level of Deflater; higher ones take up to twice the time for 3 % less. */
   private static final int LEVEL = 3;
 
   private static final String[] TOPICS = {"facts", "actions"};
@@ -50,15 +52,16 @@ final class Backlog {
   private volatile int waiting;
   private volatile long bytes;
 
-  /** {@code maxBytes} bounds the memory of all that waits here. */
+  /** Creates a backlog that uses at most {@code maxBytes} of memory. */
   Backlog(long maxBytes) {
     this.maxBytes = maxBytes;
     this.blockBytes = (int) Math.min(BLOCK_BYTES, maxBytes / MIN_BLOCKS);
   }
 
   /**
-   * Puts a record at the end of the line, unless there is no room for one of its priority; {@code
-   * bare} says that its event id was left out, and comes back with it.
+   * Appends a record and returns true, or returns false if there is no memory for its priority.
+   *
+   * @param bare whether the event id was removed from the value
    */
   boolean add(String topic, Priority priority, boolean bare, byte[] value) {
     int size = HEAD_BYTES + value.length;
@@ -77,7 +80,7 @@ final class Backlog {
     return true;
   }
 
-  /** The oldest record, or null; it stays until {@link #removeFirst}. */
+  /** Returns the oldest record, or null; the record stays until {@link #removeFirst}. */
   Waiting first() {
     if (waiting == 0) {
       return null;
@@ -92,7 +95,7 @@ final class Backlog {
     return new Waiting(TOPICS[head >> 4 & 1], (head & BARE) != 0, value);
   }
 
-  /** The oldest record has gone. */
+  /** Removes the oldest record. */
   void removeFirst() {
     if (!first.hasRemaining()) {
       open();
@@ -100,24 +103,24 @@ final class Backlog {
     first.get();
     first.position(first.position() + Integer.BYTES + first.getInt(first.position()));
     waiting--;
-    if (waiting == 0) { // an empty line holds no memory
+    if (waiting == 0) { // // an empty backlog holds no memory
       first = ByteBuffer.allocate(0);
       last = ByteBuffer.allocate(0);
     }
     bytes = memory();
   }
 
-  /** How many wait. */
+  /** Returns the number of records. */
   int waiting() {
     return waiting;
   }
 
-  /** The memory that they take. */
+  /** Returns the memory in bytes. */
   long bytes() {
     return bytes;
   }
 
-  /** One record as it waits. */
+  /** One record of the backlog. */
   static final class Waiting {
     final String topic;
     final boolean bare;
@@ -143,7 +146,7 @@ final class Backlog {
     deflater.setInput(last.array(), 0, last.position());
     deflater.finish();
     int length = deflater.deflate(out);
-    if (!deflater.finished() || length >= last.position()) { // no smaller: kept as it is
+    if (!deflater.finished() || length >= last.position()) { // // not smaller: stored uncompressed
       out = last.array();
       length = last.position();
     }
@@ -177,7 +180,7 @@ final class Backlog {
         throw new IllegalStateException("a block of waiting records is short");
       }
       return raw;
-    } catch (DataFormatException impossible) { // this object made the block
+    } catch (DataFormatException impossible) { // // this object compressed the block
       throw new IllegalStateException(impossible);
     } finally {
       inflater.end();

@@ -2,14 +2,14 @@ package io.sparkfuse.spark.transport;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts what became of the records that the client took. */
+/** Counts the results of records that the Kafka client accepted. */
 public final class DeliveryCounters {
   private final LongAdder taken = new LongAdder();
   private final LongAdder acknowledged = new LongAdder();
   private final LongAdder failed = new LongAdder();
   private volatile long failedInARow;
 
-  void tookOne() {
+  void acceptedOne() {
     taken.increment();
   }
 
@@ -18,35 +18,38 @@ public final class DeliveryCounters {
     failedInARow = 0;
   }
 
-  /** Called by one thread at a time: the client's own, or the sender's when that is not running. */
-  @SuppressWarnings("NonAtomicOperationOnVolatileField") // a race could only lose a step of a count
+  /**
+   * Counts a failure. Called by one thread at a time: the client's own, or the sender's if that one
+   * has ended.
+   */
+  @SuppressWarnings("NonAtomicOperationOnVolatileField") // // a race could lose one increment
   void failedOne() {
     failed.increment();
     failedInARow++;
   }
 
-  /** The client is gone, and nobody will say what became of what it still held. */
-  void lostOpen() {
-    failed.add(Math.max(0, open()));
+  /** Counts all pending records as failed, because their client is gone. */
+  void failPending() {
+    failed.add(Math.max(0, pending()));
   }
 
-  /** Records that the broker acknowledged. */
+  /** Returns the number of records that the broker acknowledged. */
   public long acknowledged() {
     return acknowledged.sum();
   }
 
-  /** Records that were refused or timed out. */
+  /** Returns the number of records that were refused or timed out. */
   public long failed() {
     return failed.sum();
   }
 
-  /** Records that were refused or timed out since the last that was acknowledged. */
+  /** Returns the number of failed records since the last acknowledged one. */
   public long failedInARow() {
     return failedInARow;
   }
 
-  /** Records of which nothing is known yet. */
-  public long open() {
+  /** Returns the number of records without a result. */
+  public long pending() {
     return taken.sum() - acknowledged.sum() - failed.sum();
   }
 }

@@ -3,8 +3,8 @@ package io.sparkfuse.spark.transport;
 import io.sparkfuse.spark.facts.Application;
 
 /**
- * What the driver tells an executor in answer to a batch: whose it is, and whether facts are wanted
- * now. Text, so that the two need not share a class.
+ * The driver's reply to a batch of an executor: the application, and whether the collector is on.
+ * It is text, so that the two sides need not share a class.
  */
 public final class DriverReply {
   private static final String OFF = "off\n";
@@ -20,12 +20,12 @@ public final class DriverReply {
     this.wanted = wanted;
   }
 
-  /** {@code application} may be null. */
+  /** Writes a reply; {@code application} may be null. */
   public static String text(Application application, boolean wanted) {
     return (wanted ? "" : OFF) + (application == null ? "" : application.toLine());
   }
 
-  /** Reads what {@link #text} wrote; anything else is an answer that tells nothing. */
+  /** Parses the result of {@link #text}; any other text is a reply without an application. */
   static DriverReply of(Object text) {
     String line = String.valueOf(text);
     boolean off = line.startsWith(OFF);

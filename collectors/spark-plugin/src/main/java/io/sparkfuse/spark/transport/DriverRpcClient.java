@@ -12,13 +12,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * An executor's way to the driver: batches of ready facts by plugin RPC, each answered.
+ * Sends batches of encoded facts from an executor to the driver by plugin RPC.
  *
- * <p>The answer is a {@link DriverReply}, by which an executor also learns whose it is. A call may
- * hang for as long as Spark's RPC timeout when the driver hangs, so it has a thread of its own.
+ * <p>Each call returns a {@link DriverReply}, from which the executor learns the application. If
+ * the driver hangs, a call blocks for Spark's RPC timeout, so calls have a thread of their own.
  */
 public final class DriverRpcClient {
-  /** The driver's side of the RPC. */
+  /** The RPC endpoint of the driver. */
   public interface Rpc {
     Object ask(Object message) throws Exception;
   }
@@ -27,7 +27,7 @@ public final class DriverRpcClient {
   private static final long MAX_BYTES = 4L << 20;
   private static final long HELLO_MS = 5_000;
 
-  /** Asks for the application and carries nothing. */
+  /** An empty batch, which asks for the application. */
   private static final byte[][] HELLO = new byte[0][];
 
   private final Rpc rpc;
@@ -44,12 +44,12 @@ public final class DriverRpcClient {
     this.faults = faults;
   }
 
-  /** Starts to ask the driver. */
+  /** Starts the thread. */
   public void start() {
     DaemonThreads.of("driver-rpc", faults, this::run).start();
   }
 
-  /** Takes a batch if there is room; returns at once. */
+  /** Queues a batch and returns true, or returns false if there is no room. Does not block. */
   public boolean offer(byte[][] batch) {
     if (waitingBytes.addAndGet(bytes(batch)) <= MAX_BYTES && waiting.offer(batch)) {
       return true;
@@ -58,7 +58,7 @@ public final class DriverRpcClient {
     return false;
   }
 
-  /** Takes back what was not asked yet. */
+  /** Removes and returns the batches that were not sent. */
   public List<byte[][]> takeBack() {
     List<byte[][]> batches = new ArrayList<>();
     waiting.drainTo(batches);
@@ -66,17 +66,17 @@ public final class DriverRpcClient {
     return batches;
   }
 
-  /** The application as the driver told it, or null. */
+  /** Returns the application, or null before the driver has replied with it. */
   public Application application() {
     return application;
   }
 
-  /** Whether the driver wants facts, as far as is known. */
+  /** Returns whether the collector is on, by the last reply. */
   public boolean wanted() {
     return wanted;
   }
 
-  /** How long the driver has not answered, by a clock that does not jump. */
+  /** Returns for how long the driver has not replied, in ms. */
   public long silentMs() {
     return (System.nanoTime() - answeredNs) / 1_000_000;
   }
@@ -107,9 +107,9 @@ public final class DriverRpcClient {
       }
       wanted = answer.wanted;
       answeredNs = System.nanoTime();
-    } catch (Throwable unanswered) { // silentMs tells it to the outlet
+    } catch (Throwable unanswered) { // // silentMs shows it to ExecutorFactSink
       if (!stopped) {
-        PluginLog.trouble("the driver does not answer", unanswered);
+        PluginLog.warnOncePerMinute("the driver does not answer", unanswered);
       }
     }
   }

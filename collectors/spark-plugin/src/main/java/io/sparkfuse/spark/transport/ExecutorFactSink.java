@@ -12,14 +12,14 @@ import io.sparkfuse.spark.settings.PluginSettings.ExecutorTransport;
 import java.util.List;
 
 /**
- * Brings an executor's facts out: through the driver, or by a producer of its own when the driver
- * has been silent for too long or the owner wants it so.
+ * Sends an executor's facts through the driver, or with a Kafka producer of its own if the driver
+ * does not reply or the settings ask for it.
  *
- * <p>Facts of executors are gauges, so one that goes both ways does no harm. Used by the sampler's
- * thread only.
+ * <p>Facts of executors are samples, so a fact that is sent both ways does no harm. Used by the
+ * sampler's thread only.
  */
 public final class ExecutorFactSink implements FactSink {
-  /** Of the client's memory, when it comes to that. */
+  /** Memory of the Kafka client in bytes. */
   public static final int CLIENT_BYTES = 4 << 20;
 
   private static final long NEVER_MS = Long.MAX_VALUE / 2;
@@ -39,7 +39,7 @@ public final class ExecutorFactSink implements FactSink {
   private boolean direct;
   private long nextSeq;
 
-  /** {@code sinks} opens the client for sending directly, if it comes to that. */
+  /** Creates a sink; {@code sinks} opens the Kafka client if the executor sends directly. */
   public ExecutorFactSink(
       PluginSettings settings,
       String collector,
@@ -52,7 +52,7 @@ public final class ExecutorFactSink implements FactSink {
     this.sinks = sinks;
     this.faults = faults;
     this.encoder = new FactEncoder(collector);
-    // Executors of one application must not all open a client in the same second.
+    // // Executors of one application must not all open a client in the same second.
     this.patienceMs = (long) (settings.executorPatienceMs * (1 + Math.random() / 2));
   }
 
@@ -72,11 +72,11 @@ public final class ExecutorFactSink implements FactSink {
     if (direct) {
       queue(batch);
     } else {
-      driverRpc.offer(batch); // without room it leaves a hole in seq
+      driverRpc.offer(batch); // // if there is no room, the sequence number shows the loss
     }
   }
 
-  /** Gives up what waits within {@code budgetMs}. */
+  /** Stops within {@code budgetMs}; facts that were not sent are lost. */
   public void close(long budgetMs) {
     driverRpc.stop();
     if (sender != null) {

@@ -8,20 +8,19 @@ import java.util.LinkedHashMap;
 import java.util.List;
 
 /**
- * Where callbacks put facts and the sender takes them: two lanes, each bounded by count and by
- * bytes; {@code offer} never waits.
+ * The queue between callbacks and sender: two lanes, each bounded by count and bytes. {@link
+ * #offer} never blocks.
  *
- * <p>A fact takes the next number of its lane when it is taken from here, or when it finds no room:
- * so one that was dropped leaves a hole that consumers can count. Both lanes come out in the order
- * they went in, so that an end does not overtake what it ends. What the broker does not take waits
- * in the sender's {@link Backlog}, so this queue bridges no more than the sender's own pauses.
+ * <p>A fact gets the next number of its lane when the sender takes it or when it is dropped, so
+ * consumers see a dropped fact as a gap. Facts leave in the order in which they arrived, so that an
+ * end never precedes its start. Records that the broker does not accept wait in the sender's {@link
+ * Backlog}, so this queue only covers pauses of the sender.
  *
- * <p>A task's start is left out, and takes no number, when the task ends while its start still
- * waits here: the end says all that the start would have said. Of jobs of short tasks that is half
- * of all records.
+ * <p>If a task ends while its start is still queued, the start is removed without a number, because
+ * the end contains the same values. For jobs of short tasks this is half of all records.
  */
 public final class FactQueue {
-  /** From so many on the sender is woken; fewer wait for its next look, which spares a wake-up. */
+  /** From this many facts on, the sender is woken; fewer wait for its next pass. */
   static final int MANY = 512;
 
   private static final class Bounded {
@@ -63,19 +62,19 @@ public final class FactQueue {
   private final Bounded bulk;
   private final Bounded reserved;
 
-  /** Starts that wait, by task: each is here as long as it is in its lane and not left out. */
+  /** Queued starts by task, as long as they are in the lane. */
   private final HashMap<Long, QueuedRecord> starts = new HashMap<>();
 
   private long nextTicket;
   private long leftOut;
 
-  /** Limits of each lane; one always has room for a single fact. */
+  /** Creates a queue with limits for each lane; a lane always accepts one fact. */
   public FactQueue(int bulkCount, long bulkBytes, int reservedCount, long reservedBytes) {
     bulk = new Bounded(bulkCount, bulkBytes);
     reserved = new Bounded(reservedCount, reservedBytes);
   }
 
-  /** Takes it if there is room; returns at once. */
+  /** Queues a record or counts it as dropped. Does not block. */
   public synchronized boolean offer(QueuedRecord item) {
     Bounded lane = lane(item.priority.lane);
     if (!lane.hasRoom(item)) {
@@ -92,7 +91,7 @@ public final class FactQueue {
     return true;
   }
 
-  /** Remembers a start, and leaves out that of an end. */
+  /** Remembers a start, or removes the start of an end. */
   private void pair(QueuedRecord item) {
     if (item.startedTask != null) {
       starts.put(item.startedTask, item);
@@ -104,18 +103,18 @@ public final class FactQueue {
     }
   }
 
-  /** An event that was not looked at takes its number too, so that it is missed. */
-  public synchronized void passOver(Lane lane) {
+  /** Uses a number for an event that was skipped, so that consumers see the gap. */
+  public synchronized void skip(Lane lane) {
     lane(lane).nextSeq++;
     lane(lane).passedOver++;
   }
 
-  /** A record that was taken from here found no room further on. */
+  /** Counts a record that was taken from this queue and dropped later. */
   synchronized void countDropped(Lane lane) {
     lane(lane).dropped++;
   }
 
-  /** Up to {@code most} of what waits, oldest first; waits up to {@code waitMs} for the first. */
+  /** Returns up to {@code max} records, oldest first; waits up to {@code waitMs} for the first. */
   public synchronized List<QueuedRecord> take(int most, long waitMs) throws InterruptedException {
     if (waiting() == 0 && waitMs > 0) {
       wait(waitMs);
@@ -136,28 +135,28 @@ public final class FactQueue {
     return batch;
   }
 
-  /** How many wait. */
+  /** Returns the number of queued records. */
   public synchronized int waiting() {
     return bulk.line.size() + reserved.line.size();
   }
 
-  /** How much memory is taken by what waits, roughly. */
+  /** Returns the approximate memory of the queued records in bytes. */
   public synchronized long waitingBytes() {
     return bulk.bytes + reserved.bytes;
   }
 
-  /** How many of a lane found no room. */
+  /** Returns how many records of a lane were dropped. */
   public synchronized long dropped(Lane lane) {
     return lane(lane).dropped;
   }
 
-  /** How many starts were left out for their ends. */
+  /** Returns how many starts were removed because the task had ended. */
   public synchronized long leftOut() {
     return leftOut;
   }
 
-  /** How many events of both lanes were not looked at. */
-  public synchronized long passedOver() {
+  /** Returns how many events were skipped in both lanes. */
+  public synchronized long skipped() {
     return bulk.passedOver + reserved.passedOver;
   }
 

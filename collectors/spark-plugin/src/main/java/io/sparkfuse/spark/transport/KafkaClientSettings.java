@@ -9,31 +9,34 @@ import java.util.Properties;
 import java.util.function.Supplier;
 
 /**
- * The configuration of the Kafka clients: the owner's file for security and addresses, and above it
- * the bounds that keep a broken broker away from the job.
+ * The configuration of the Kafka clients: the owner's file for security and addresses, and the
+ * plugin's limits, which take precedence so that a failing broker cannot affect the job.
  */
 public final class KafkaClientSettings {
   private static final String STANDARD_BOOTSTRAP = "127.0.0.1:19092";
 
   /**
-   * A record that is not delivered by then is given up and counted. Newer ones wait behind it, so
-   * to give it up earlier would free nothing that they need: what waits is bounded by bytes.
+   * A record that is not delivered within this time is given up and counted. Memory is limited by
+   * bytes, so an earlier timeout would free nothing that newer records need.
    */
   static final int DELIVERY_MS = 3_600_000;
 
-  /** A producer's buffer is so many batches at least. */
+  /** Minimum number of batches in a producer's buffer. */
   private static final int MIN_BATCHES = 32;
 
   private static final int MAX_BATCH_BYTES = 128 << 10;
 
   private KafkaClientSettings() {}
 
-  /** For facts and receipts: idempotent, all acks, bounded in time and memory. */
+  /**
+   * Returns the configuration for facts and receipts: idempotent, all acknowledgements, limited
+   * time and memory.
+   */
   public static Properties producer(PluginSettings settings, String clientId, int bufferBytes) {
     Properties bounds = common(settings, clientId);
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
-    bounds.put("linger.ms", "10"); // as long as the sender takes to hand over what gathered
+    bounds.put("linger.ms", "10"); // // the time in which the sender hands over one pass
     int batchBytes = Math.min(MAX_BATCH_BYTES, bufferBytes / MIN_BATCHES);
     bounds.put("batch.size", Integer.toString(batchBytes));
     bounds.put("buffer.memory", Integer.toString(bufferBytes));
@@ -43,7 +46,7 @@ public final class KafkaClientSettings {
     return bounds;
   }
 
-  /** For signals: no group, nothing committed, from the end. */
+  /** Returns the configuration for signals: no group, no commits, from the end. */
   public static Properties consumer(PluginSettings settings, String clientId) {
     Properties bounds = common(settings, clientId);
     bounds.remove("group.id");
@@ -56,7 +59,7 @@ public final class KafkaClientSettings {
     return bounds;
   }
 
-  /** Builds a client with the plugin's class loader, by which it finds its classes by name. */
+  /** Creates a client with the plugin's class loader, because the client loads classes by name. */
   public static <T> T withOwnLoader(Supplier<T> build) {
     Thread thread = Thread.currentThread();
     ClassLoader before = thread.getContextClassLoader();
@@ -92,7 +95,9 @@ public final class KafkaClientSettings {
     }
     try (InputStream in = Files.newInputStream(Paths.get(path))) {
       file.load(in);
-    } catch (Exception unreadable) { // without it the broker may refuse us, which is counted
+    } catch (
+        Exception
+            unreadable) { // // without the file the broker may refuse the client, which is counted
       PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
     }
     return file;

@@ -10,7 +10,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** One idempotent producer whose every call is bounded in time. */
+/** An idempotent Kafka producer with a time limit on each call. */
 public final class KafkaRecordSink implements RecordSink {
   private final PluginSettings settings;
   private final DeliveryCounters deliveries;
@@ -31,10 +31,10 @@ public final class KafkaRecordSink implements RecordSink {
   }
 
   /**
-   * The client's own thread among all of the JVM's; null when it has ended already.
+   * The client's own thread, or null if it has ended.
    *
-   * <p>An Error in it, a full heap first of all, ends it. The client says nothing of that: it takes
-   * records for as long as it has room, and gives none up.
+   * <p>An Error in that thread, such as OutOfMemoryError, ends it without a notification: the
+   * client then accepts records until its buffer is full and never fails them.
    */
   private static Thread networkThread(String clientId) {
     ThreadGroup all = Thread.currentThread().getThreadGroup();
@@ -43,7 +43,7 @@ public final class KafkaRecordSink implements RecordSink {
     }
     Thread[] threads = new Thread[2 * all.activeCount() + 64];
     int found = all.enumerate(threads);
-    Thread newest = null; // that of a client before may not have ended yet, and has the same name
+    Thread newest = null; // // the thread of an earlier client may still run under the same name
     for (int i = 0; i < found; i++) {
       boolean named = threads[i].getName().equals("kafka-producer-network-thread | " + clientId);
       if (named && (newest == null || threads[i].getId() > newest.getId())) {
@@ -53,7 +53,7 @@ public final class KafkaRecordSink implements RecordSink {
     return newest;
   }
 
-  /** Opens a producer named after the collector, with a buffer of so many bytes. */
+  /** Returns a factory of producers named after the collector, with a buffer of {@code bytes}. */
   public static Factory factory(PluginSettings settings, String collector, int bufferBytes) {
     return deliveries ->
         new KafkaRecordSink(settings, "sparkfuse-" + collector, bufferBytes, deliveries);
@@ -71,7 +71,7 @@ public final class KafkaRecordSink implements RecordSink {
           if (fault == null) {
             deliveries.acknowledgedOne();
           } else if (Thread.currentThread() == caller) {
-            // No metadata, or no room in the buffer: the client says so before it takes the record.
+            // // No metadata or a full buffer: the client throws before it accepts the record.
             refusal[0] = fault;
           } else {
             deliveries.failedOne();
@@ -81,14 +81,14 @@ public final class KafkaRecordSink implements RecordSink {
   }
 
   private boolean taken() {
-    deliveries.tookOne();
+    deliveries.acceptedOne();
     return true;
   }
 
   private boolean refused(Exception refusal) {
-    if (refusal instanceof RecordTooLargeException) { // no second try would help
-      PluginLog.trouble("a record is too large for the broker", refusal);
-      deliveries.tookOne();
+    if (refusal instanceof RecordTooLargeException) { // // a second try would not help
+      PluginLog.warnOncePerMinute("a record is too large for the broker", refusal);
+      deliveries.acceptedOne();
       deliveries.failedOne();
       return true;
     }

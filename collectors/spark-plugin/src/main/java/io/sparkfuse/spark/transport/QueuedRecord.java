@@ -3,7 +3,10 @@ package io.sparkfuse.spark.transport;
 import io.sparkfuse.contracts.Fact;
 import io.sparkfuse.spark.facts.Lane;
 
-/** One thing that waits to be sent: a fact to be made, a fact made elsewhere, or a receipt. */
+/**
+ * One item that waits to be sent: a fact that is not yet encoded, an encoded fact of an executor,
+ * or a receipt.
+ */
 public final class QueuedRecord {
   /** The order in which records are dropped when memory runs out. */
   enum Priority {
@@ -26,14 +29,14 @@ public final class QueuedRecord {
   }
 
   /**
-   * What the objects of a fact cost beside its content: builder, message, and place in the queue,
-   * as a heap histogram of a million task ends counted them.
+   * Memory of a fact in addition to its content: builder, message and queue entry, measured by a
+   * heap histogram of a million task ends.
    */
   static final int FACT_BYTES = 800;
 
   static final int READY_BYTES = 100;
 
-  /** The short name of its topic. */
+  /** The topic, without prefix. */
   public final String topic;
 
   final Priority priority;
@@ -41,10 +44,10 @@ public final class QueuedRecord {
   final byte[] ready;
   final int bytes;
 
-  /** The task whose start this is, or null. */
+  /** The task that starts with this fact, or null. */
   final Long startedTask;
 
-  /** The task whose end this is, or null. */
+  /** The task that ends with this fact, or null. */
   final Long endedTask;
 
   long seq;
@@ -63,22 +66,27 @@ public final class QueuedRecord {
     this.endedTask = ends ? (Long) fact.getTaskEnded().getTaskId() : null;
   }
 
-  /** A fact whose kind and time are set; {@code contentBytes} is its size, roughly. */
+  /**
+   * Returns an item for a fact whose kind and time are set; {@code contentBytes} is its approximate
+   * size.
+   */
   public static QueuedRecord fact(Lane lane, Fact.Builder fact, int contentBytes) {
     return new QueuedRecord("facts", priority(lane, fact), fact, null, FACT_BYTES + contentBytes);
   }
 
-  /** A fact that an executor made: it keeps that collector's name and number. */
+  /**
+   * Returns an item for an encoded fact of an executor, which keeps its collector name and number.
+   */
   public static QueuedRecord forwarded(byte[] ready) {
     return new QueuedRecord("facts", Priority.BULK, null, ready, READY_BYTES + ready.length);
   }
 
-  /** A fact that is ready, of an executor that sends by itself: it has nothing else to send. */
+  /** Returns an item for an encoded fact of an executor that sends directly. */
   static QueuedRecord own(byte[] ready) {
     return new QueuedRecord("facts", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
   }
 
-  /** A receipt of the hook, as JSON. */
+  /** Returns an item for a receipt of the hook, as JSON. */
   public static QueuedRecord receipt(byte[] ready) {
     return new QueuedRecord("actions", Priority.RESERVED, null, ready, READY_BYTES + ready.length);
   }

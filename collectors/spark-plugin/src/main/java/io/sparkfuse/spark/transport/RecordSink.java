@@ -1,23 +1,23 @@
 package io.sparkfuse.spark.transport;
 
-/** Where records go. Called by the sender's thread only. */
+/** Destination of records. Called by the sender's thread only. */
 public interface RecordSink {
   /**
-   * Hands one record over; may block for a fraction of a second, never longer.
+   * Hands over one record; blocks for a fraction of a second at most.
    *
-   * @return false when it was not taken and may be tried again
+   * @return false if the record was not accepted and can be tried again
    */
   boolean send(String topic, String key, byte[] value);
 
-  /** Whether it can still bring anything out; false is for good. */
+  /** Returns whether the sink still works; once false, it stays false. */
   default boolean alive() {
     return true;
   }
 
-  /** Brings out what was handed over, for at most {@code budgetMs}, and gives up the rest. */
+  /** Sends what was handed over, for at most {@code budgetMs}, and drops the rest. */
   void close(long budgetMs);
 
-  /** Makes a sink when the first record is there, because a client's constructor may block. */
+  /** Opens a sink when the first record arrives, because the constructor of a client can block. */
   interface Factory {
     RecordSink open(DeliveryCounters deliveries) throws Exception;
   }

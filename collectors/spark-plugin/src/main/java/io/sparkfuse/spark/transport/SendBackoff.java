@@ -3,13 +3,13 @@ package io.sparkfuse.spark.transport;
 import io.sparkfuse.spark.safety.PluginLog;
 
 /**
- * Keeps the sender from knocking at a broker that is away or refuses everything; what it is not
- * allowed to send waits.
+ * Pauses the sender while the broker is away or refuses everything; records wait meanwhile.
  *
- * <p>It opens when the client took nothing for {@link #PATIENCE_MS} (a time and not a number,
- * because the first connection may take longer than one try), when {@link #MAX_FAILURES} records in
- * a row failed, or when nothing was acknowledged for {@link #SILENCE_MS} while records were under
- * way. After {@link #PAUSE_MS} it is half-open: one record goes, and its fate decides.
+ * <p>It opens if the client accepted nothing for {@link #PATIENCE_MS}, if {@link #MAX_FAILURES}
+ * records in a row failed, or if nothing was acknowledged for {@link #SILENCE_MS} while records
+ * were pending. The first limit is a time and not a count, because the first connection can take
+ * longer than one try. After {@link #PAUSE_MS} it is half-open: one record is sent, and its result
+ * decides.
  */
 final class SendBackoff {
   static final long PATIENCE_MS = 3_000;
@@ -37,7 +37,7 @@ final class SendBackoff {
     this.deliveries = deliveries;
   }
 
-  /** Whether a record may be tried now; times are of a clock that never goes back. */
+  /** Returns whether a record may be sent now; {@code nowMs} is a monotonic time. */
   boolean allows(long nowMs) {
     listen(nowMs);
     switch (state) {
@@ -56,7 +56,7 @@ final class SendBackoff {
     }
   }
 
-  /** The client took a record. */
+  /** Reports that the client accepted a record. */
   void took() {
     failingSinceMs = NEVER;
     if (state == State.HALF_OPEN) {
@@ -64,7 +64,7 @@ final class SendBackoff {
     }
   }
 
-  /** The client took nothing. */
+  /** Reports that the client accepted nothing. */
   void refused(long nowMs) {
     if (failingSinceMs == NEVER) {
       failingSinceMs = nowMs;
@@ -74,9 +74,9 @@ final class SendBackoff {
     }
   }
 
-  /** Looks what became of the records that are under way. */
+  /** Updates the state by the results of pending records. */
   private void listen(long nowMs) {
-    if (deliveries.acknowledged() != acknowledged || deliveries.open() == 0) {
+    if (deliveries.acknowledged() != acknowledged || deliveries.pending() == 0) {
       boolean heard = deliveries.acknowledged() != acknowledged;
       acknowledged = deliveries.acknowledged();
       acknowledgedMs = nowMs;
@@ -100,15 +100,16 @@ final class SendBackoff {
   private void open(long nowMs) {
     openUntilMs = nowMs + PAUSE_MS;
     state = State.OPEN;
-    PluginLog.trouble("Kafka takes no records; they wait, and are dropped without room", null);
+    PluginLog.warnOncePerMinute(
+        "Kafka takes no records; they wait, and are dropped without room", null);
   }
 
-  /** Whether records may go as they come. */
+  /** Returns whether records may be sent without restriction. */
   boolean closed() {
     return state == State.CLOSED;
   }
 
-  /** closed, open or half-open. */
+  /** Returns closed, open or half-open. */
   String state() {
     return state.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
   }

@@ -12,26 +12,26 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
- * The one thread that makes records and talks to the broker.
+ * The only thread that encodes records and calls the Kafka client.
  *
- * <p>It always empties the queue. What the client does not take waits, encoded and deflated, in the
- * {@link Backlog}, so that a broker that is away costs room there first and facts only when that is
- * full. {@link #finish} returns within its budget, whatever the broker does.
+ * <p>It always empties the queue. Records that the client does not accept wait compressed in the
+ * {@link Backlog}, so facts are lost only when that is full. {@link #finish} returns within its
+ * time limit, whatever the state of the broker.
  */
 public final class Sender {
   private static final int BATCH = 256;
 
   /**
-   * Between two looks into a queue that is not {@link FactQueue#MANY} long. Facts gather here and
-   * not in the client, because each request costs the client and the broker a millisecond of CPU,
-   * and because at the end this wait is cut short where the client's would not be.
+   * Time between two passes while the queue holds fewer than {@link FactQueue#MANY} facts. Facts
+   * collect here and not in the client, because each request costs the client and the broker a
+   * millisecond of CPU, and because this wait ends at once when the application stops.
    */
   private static final long WAIT_MS = 500;
 
-  /** So many waiting records go before the queue is looked at again. */
+  /** Maximum number of records from the backlog before the queue is read again. */
   private static final int MAX_IN_A_ROW = 1_000;
 
-  /** Tells how the collector stands, for the fact that is sent every few seconds. */
+  /** Creates the health fact that is sent every few seconds. */
   public interface Health {
     QueuedRecord now();
   }
@@ -53,8 +53,10 @@ public final class Sender {
   private volatile long closeUntilMs = Long.MAX_VALUE;
 
   /**
-   * {@code application} may give null until it is known; nothing is sent before. {@code
-   * backlogBytes} bounds the memory of what waits for the broker.
+   * Creates a sender.
+   *
+   * @param application returns null until the application is known; nothing is sent before
+   * @param backlogBytes maximum memory of records that wait for the broker
    */
   public Sender(
       FactQueue queue,
@@ -74,41 +76,41 @@ public final class Sender {
     this.thread = DaemonThreads.of("sender", faults, this::run);
   }
 
-  /** Starts the thread; the client is made later. */
+  /** Starts the thread; the Kafka client is created later. */
   public void start(Health source) {
     health = source;
     thread.start();
   }
 
-  /** What became of what was sent. */
+  /** Returns the results of the records that were sent. */
   public DeliveryCounters deliveries() {
     return deliveries;
   }
 
-  /** Facts that were cut to fit into a record. */
+  /** Returns how many facts were shortened to fit into a record. */
   public long cutFacts() {
     return encoder.cutFacts();
   }
 
-  /** closed, open or half-open: whether records go to the broker. */
+  /** Returns closed, open or half-open. */
   public String backoffState() {
     return backoff.state();
   }
 
-  /** How many records wait, encoded or not. */
+  /** Returns how many records wait, encoded or not. */
   public long waiting() {
     return queue.waiting() + backlog.waiting();
   }
 
-  /** The memory that they take, roughly. */
+  /** Returns their approximate memory in bytes. */
   public long waitingBytes() {
     return queue.waitingBytes() + backlog.bytes();
   }
 
   /**
-   * Sends what waits and a last health fact, and closes the client, all within {@code budgetMs}.
+   * Sends waiting records and a last health fact, and closes the client, within {@code budgetMs}.
    *
-   * @return how many records were abandoned
+   * @return how many records were not sent
    */
   public long finish(long budgetMs) {
     long now = SteadyClock.ms();
@@ -123,7 +125,7 @@ public final class Sender {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
-    return waiting() + deliveries.open() + deliveries.failed();
+    return waiting() + deliveries.pending() + deliveries.failed();
   }
 
   private void run() {
@@ -144,15 +146,15 @@ public final class Sender {
       return;
     }
     offerHealthWhenDue();
-    forsakeDead(); // what it held is counted though nothing more should come
+    discardDeadClient(); // // its records are counted even if nothing follows
     boolean idle = backlog.waiting() == 0 || !backoff.closed();
     deliver(queue.take(BATCH, idle ? WAIT_MS : 1));
     sendWaiting();
   }
 
   /**
-   * What cannot be made is counted one by one as dropped, and as one fault for all of them: a full
-   * heap fails a batch in a moment and has room again after the next collection.
+   * Delivers a batch. Records that cannot be encoded are counted as dropped, but as one fault for
+   * the batch: a full heap fails a whole batch at once and has room again after a collection.
    */
   private void deliver(List<QueuedRecord> batch) {
     Throwable last = null;
@@ -166,20 +168,20 @@ public final class Sender {
     }
   }
 
-  /** Whatever is wrong, a full heap for one, may last: trying on and on would make it worse. */
+  /** Pauses after a fault, because its cause, such as a full heap, may last. */
   private static void rest() {
     try {
       LockSupport.parkNanos(WAIT_MS * 1_000_000);
-    } catch (Throwable ignored) { // not even room to load what waits
+    } catch (Throwable ignored) { // // not enough memory to load the class
     }
   }
 
   private boolean drained() {
-    return waiting() == 0 || application.get() == null || givesUp();
+    return waiting() == 0 || application.get() == null || stopsWaiting();
   }
 
-  /** At the end a broker that is away is not waited for. */
-  private boolean givesUp() {
+  /** Returns whether remaining records are given up because the application stops. */
+  private boolean stopsWaiting() {
     return stopping && (backoff.state().equals("open") || SteadyClock.ms() >= drainUntilMs);
   }
 
@@ -197,9 +199,7 @@ public final class Sender {
     }
   }
 
-  /**
-   * Sends one thing, or puts it behind those that wait; gives why it could not be made, or null.
-   */
+  /** Sends one record or adds it to the backlog. Returns why it could not be encoded, or null. */
   private Throwable deliver(QueuedRecord item) {
     boolean held = false;
     Throwable why = null;
@@ -212,13 +212,16 @@ public final class Sender {
     } catch (Throwable unmade) {
       why = unmade;
     }
-    if (!held) { // its number stays a hole
+    if (!held) { // // the gap in the sequence numbers shows the loss
       queue.countDropped(item.priority.lane);
     }
     return why;
   }
 
-  /** Puts a record behind those that wait; an event id cannot be deflated, but made again. */
+  /**
+   * Adds a record to the backlog, without its event id, which does not compress and can be computed
+   * again.
+   */
   private boolean keep(QueuedRecord item, byte[] value) {
     boolean bare = item.fact != null;
     byte[] kept = bare ? FactEncoder.withoutId(value) : value;
@@ -242,18 +245,21 @@ public final class Sender {
     if (!backoff.allows(SteadyClock.ms())) {
       return false;
     }
-    forsakeDead();
+    discardDeadClient();
     RecordSink sink = sinks.get(SteadyClock.ms());
-    if (sink == null && !sinks.failed()) { // it is being made: that takes seconds on a busy machine
+    if (sink == null
+        && !sinks.failed()) { // // the client is being created, which takes seconds on a busy host
       return false;
     }
     boolean taken = false;
     try {
       taken = sink != null && sink.send(topic, application.get().id, value);
-    } catch (OutOfMemoryError full) { // the record waits until there is room; the client lives on
+    } catch (
+        OutOfMemoryError
+            full) { // // the record waits until there is memory; the client still works
       faults.caught(full);
-    } catch (Throwable broken) { // a client in a fatal state is of no use any more
-      forsake(sinks.drop(), "the Kafka client is broken", broken);
+    } catch (Throwable broken) { // // a client in a fatal state cannot be used again
+      discardClient(sinks.drop(), "the Kafka client is broken", broken);
     }
     if (taken) {
       backoff.took();
@@ -263,22 +269,25 @@ public final class Sender {
     return taken;
   }
 
-  private void forsakeDead() {
-    forsake(sinks.dropDead(SteadyClock.ms()), "the Kafka client's own thread has ended", null);
+  private void discardDeadClient() {
+    discardClient(
+        sinks.dropDead(SteadyClock.ms()), "the Kafka client's own thread has ended", null);
   }
 
-  /** Gives up a client, and what it held; the next record opens another. */
-  private void forsake(RecordSink sink, String why, Throwable fault) {
+  /**
+   * Closes a client and counts its pending records as failed; the next record opens another client.
+   */
+  private void discardClient(RecordSink sink, String why, Throwable fault) {
     if (sink != null) {
-      PluginLog.trouble(why + "; another will be made", fault);
+      PluginLog.warnOncePerMinute(why + "; another will be made", fault);
       closeSink(sink, 100);
-      deliveries.lostOpen();
+      deliveries.failPending();
     }
   }
 
   private void end() {
     try {
-      if (deliveries.acknowledged() > 0 && !givesUp()) {
+      if (deliveries.acknowledged() > 0 && !stopsWaiting()) {
         settle();
         offerHealth();
         deliver(queue.take(BATCH, 0));
@@ -289,10 +298,10 @@ public final class Sender {
     closeSink(sinks.close(), Math.max(50, Math.min(1_000, closeUntilMs - SteadyClock.ms())));
   }
 
-  /** Waits a little for open records, so that the last health fact can count them. */
+  /** Waits briefly for pending records, so that the last health fact includes them. */
   private void settle() throws InterruptedException {
     long until = Math.min(drainUntilMs, SteadyClock.ms() + 300);
-    while (deliveries.open() > 0 && SteadyClock.ms() < until) {
+    while (deliveries.pending() > 0 && SteadyClock.ms() < until) {
       Thread.sleep(5);
     }
   }
@@ -303,7 +312,7 @@ public final class Sender {
         sink.close(budgetMs);
       }
     } catch (Throwable fault) {
-      PluginLog.trouble("closing the Kafka client", fault);
+      PluginLog.warnOncePerMinute("closing the Kafka client", fault);
     }
   }
 }

@@ -5,16 +5,18 @@ import io.sparkfuse.spark.safety.FaultCounter;
 import io.sparkfuse.spark.safety.PluginLog;
 
 /**
- * Opens the sink on a thread of its own, because a client's constructor looks up names and may hang
- * for half a minute when the name service does, and the sender must go on emptying the queue.
+ * Opens the sink on a thread of its own. The constructor of a client resolves names, which can
+ * block for half a minute, and the sender must continue to empty the queue.
  */
 final class SinkOpener {
   private static final long RETRY_MS = 1_000;
 
-  /** The client writes a stack into Spark's log for each thread of its own that dies. */
+  /**
+   * The client logs a stack for each thread of its own that dies, so retries become less frequent.
+   */
   private static final long MAX_RETRY_MS = 60_000;
 
-  /** A sink that lived so long was not dead at birth. */
+  /** A sink that lived this long did not fail at start. */
   private static final long GROWN_UP_MS = 60_000;
 
   private final RecordSink.Factory sinks;
@@ -34,24 +36,24 @@ final class SinkOpener {
   }
 
   /**
-   * The sink, or null while it is being opened; the first call begins, and one after a drop. Times
-   * are of a clock that never goes back.
+   * Returns the sink, or null while it is being opened. Opens it if there is none; {@code nowMs} is
+   * a monotonic time.
    */
   synchronized RecordSink get(long nowMs) {
     if (sink == null && !underWay && !closed && (!failed || nowMs - triedMs >= retryMs)) {
       triedMs = nowMs;
       DaemonThreads.of("connect", faults, this::open).start();
-      underWay = true; // not before: without room for a thread nobody would take it back
+      underWay = true; // // set last: without memory for the thread, nobody would reset it
     }
     return sink;
   }
 
-  /** Whether the last try ended without a sink, or with one that died. */
+  /** Returns whether the last try opened no sink, or one that died. */
   synchronized boolean failed() {
     return failed;
   }
 
-  /** Forgets the sink and gives it, or null; the next {@link #get} opens another. */
+  /** Removes the sink and returns it, or null; the next {@link #get} opens another. */
   synchronized RecordSink drop() {
     RecordSink old = sink;
     sink = null;
@@ -59,10 +61,10 @@ final class SinkOpener {
   }
 
   /**
-   * Forgets a sink that can bring nothing out any more and gives it, or null.
+   * Removes a dead sink and returns it, or null.
    *
-   * <p>It counts as a try that failed, so the backoff sees where each new one dies as well; those
-   * are made less and less often.
+   * <p>This counts as a failed try, so that the backoff sees repeated failures; retries become less
+   * frequent.
    */
   synchronized RecordSink dropDead(long nowMs) {
     if (sink == null || sink.alive()) {
@@ -74,7 +76,7 @@ final class SinkOpener {
     return drop();
   }
 
-  /** As {@link #drop}, and none is opened any more. */
+  /** Removes the sink like {@link #drop}, and opens no more. */
   synchronized RecordSink close() {
     closed = true;
     return drop();
@@ -85,8 +87,9 @@ final class SinkOpener {
     boolean wanted = true;
     try {
       made = sinks.open(deliveries);
-    } catch (Throwable unusable) { // the backoff sees that nothing is taken, and lets it try again
-      PluginLog.trouble("the Kafka client cannot be made", unusable);
+    } catch (
+        Throwable unusable) { // // the backoff sees that nothing is accepted, and tries again later
+      PluginLog.warnOncePerMinute("the Kafka client cannot be made", unusable);
     } finally {
       wanted = opened(made);
     }
@@ -95,7 +98,7 @@ final class SinkOpener {
     }
   }
 
-  /** Whether the sink is still wanted. */
+  /** Stores the opened sink and returns true, or returns false if it is not needed any more. */
   private synchronized boolean opened(RecordSink made) {
     underWay = false;
     failed = made == null;

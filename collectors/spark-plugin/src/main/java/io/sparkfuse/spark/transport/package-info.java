@@ -1,2 +1,2 @@
-/** The way out of a JVM: bounded lanes, one sending thread, one Kafka client; RPC for executors. */
+/** Sends facts: bounded lanes, one sending thread, one Kafka client; RPC for executors. */
 package io.sparkfuse.spark.transport;

@@ -155,7 +155,7 @@ class HookTest {
     assertEquals(
         "[SPARKFUSE_FUSE_BLOWN] Sparkfuse stopped stage 3. Rule: stage_runaway_spill. Evidence:"
             + " spilled 3 GB WARN forged line. Look at: sparkfuse finding f00d. To override: "
-            + ReasonText.STANDARD_OVERRIDE
+            + ReasonText.DEFAULT_OVERRIDE
             + ". (signal s-1)",
         ReasonText.of(signal));
   }

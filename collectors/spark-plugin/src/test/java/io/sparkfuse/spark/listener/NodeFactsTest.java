@@ -22,7 +22,7 @@ class NodeFactsTest {
   private final NodeFacts facts = new NodeFacts();
 
   private NodeEvent told(SparkListenerEvent event) {
-    assertTrue(NodeFacts.knows(event.getClass().getName()));
+    assertTrue(NodeFacts.isNodeEvent(event.getClass().getName()));
     return facts.of(event).getNodeEvent();
   }
 
@@ -42,7 +42,7 @@ class NodeFactsTest {
     assertEquals("excluded", told(new SparkListenerNodeExcluded(9, "w5", 1)).getEvent());
     assertEquals("taken back", told(new SparkListenerExecutorUnexcluded(9, "4")).getEvent());
     assertEquals("taken back", told(new SparkListenerNodeUnblacklisted(9, "w4")).getEvent());
-    assertFalse(NodeFacts.knows(SparkListenerExecutorAdded.class.getName()));
+    assertFalse(NodeFacts.isNodeEvent(SparkListenerExecutorAdded.class.getName()));
   }
 
   @Test

@@ -30,6 +30,6 @@ class PlanConditionTest {
       text.append("(column").append(i).append('#').append(i).append(" = 1) AND ");
     }
 
-    assertTrue(PlanCondition.of(text.toString()).length() <= PlanCondition.LONGEST);
+    assertTrue(PlanCondition.of(text.toString()).length() <= PlanCondition.MAX_CONDITION_CHARS);
   }
 }

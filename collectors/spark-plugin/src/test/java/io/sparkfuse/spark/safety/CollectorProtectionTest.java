@@ -33,7 +33,7 @@ class CollectorProtectionTest {
     for (long i = 0; i < ms; i += 1_000) {
       nowMs += 1_000;
       gcMs += (long) (1_000 * gcShare);
-      protection.look(nowMs);
+      protection.check(nowMs);
     }
   }
 

@@ -41,7 +41,7 @@ class OutageTest {
         return false;
       }
       taken.add(value);
-      deliveries.tookOne();
+      deliveries.acceptedOne();
       deliveries.acknowledgedOne();
       return true;
     }

@@ -13,7 +13,7 @@ class SendBackoffTest {
 
   private void take(int records) {
     for (int i = 0; i < records; i++) {
-      deliveries.tookOne();
+      deliveries.acceptedOne();
       backoff.took();
     }
   }

@@ -49,7 +49,7 @@ class SenderTest {
 
     @Override
     public boolean send(String topic, String key, byte[] value) {
-      deliveries.tookOne();
+      deliveries.acceptedOne();
       dead = true;
       return true;
     }
@@ -82,7 +82,7 @@ class SenderTest {
         sender(
             queue,
             deliveries -> {
-              deliveries.tookOne();
+              deliveries.acceptedOne();
               deliveries.acknowledgedOne();
               return memory;
             });

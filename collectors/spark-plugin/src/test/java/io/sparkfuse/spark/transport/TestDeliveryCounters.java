@@ -5,7 +5,7 @@ public final class TestDeliveryCounters {
   private TestDeliveryCounters() {}
 
   public static void acknowledge(DeliveryCounters deliveries) {
-    deliveries.tookOne();
+    deliveries.acceptedOne();
     deliveries.acknowledgedOne();
   }
 }
