@@ -37,4 +37,4 @@ def test_guarantee_05_and_14_a_job_does_not_feel_the_state_of_the_broker(
         assert kinds["job_ended"] > 0, "slow is not away"
     else:
         assert not kinds
-        assert "records did not reach Kafka" in job.text()
+        assert "records were not sent to Kafka" in job.text()

@@ -94,7 +94,7 @@ def _what_identity_needs_and_no_secret(facts, version: str, log: str) -> None:
     assert failed[0].failure_class.endswith("PythonException")
     assert "password=***" in failed[0].failure_reason
     assert "hunter2" not in str(facts.all())
-    assert "unknown setting spark.sparkfuse.sampel.interval; the nearest is spark.sparkfuse.sample.interval" in log
+    assert "unknown setting spark.sparkfuse.sampel.interval; the most similar known setting is spark.sparkfuse.sample.interval" in log
 
 
 @pytest.mark.timeout(600)
@@ -106,4 +106,4 @@ def test_a_job_does_not_feel_that_the_broker_is_away(run_job, free_port):
     assert job.ended() == 0
     assert job.said("SUM") == "9900"
     assert stopped < CLIENT_STOP_SECONDS
-    assert "records did not reach Kafka" in job.text()
+    assert "records were not sent to Kafka" in job.text()

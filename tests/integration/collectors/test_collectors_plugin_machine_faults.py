@@ -88,7 +88,7 @@ def test_a_kafka_client_whose_thread_dies_is_replaced(run_job, facts, kafka_boot
 
     assert job.ended() == 0
     assert job.said("SUM") == "499500"
-    assert "another will be made" in job.text()
+    assert "another one will be created" in job.text()
     _all_is_told(facts)
 
 

@@ -52,7 +52,7 @@ def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, ka
     assert {task.activity for task in progress if task.task_index == 1} >= {"busy"}
     # Where in the kernel it waits is not told to everyone, as in a container.
     assert re.match(r"pid \d+, state S", last.python_worker)
-    assert last.python_worker.endswith("Python frames cannot be seen from here")
+    assert last.python_worker.endswith("Python frames are not visible to the JVM")
     _samples_are_whole(facts.of("executor_sample"))
 
 

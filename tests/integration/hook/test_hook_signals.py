@@ -112,7 +112,7 @@ def _refusals(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer
         "blind": (signer.envelope(order("blind", 1, predicate=[])), "refused", "no predicate"),
         "not-true": (rotated.envelope(order("not-true", 2, predicate=high)), "disagrees", "disk_spilled_bytes is"),
         "not-counted": (signer.envelope(order("not-counted", 3, predicate=unknown)), "refused", "does not count"),
-        "gone-stage": (signer.envelope(order("gone-stage", 4, stage_id=999)), "disagrees", "does not run"),
+        "gone-stage": (signer.envelope(order("gone-stage", 4, stage_id=999)), "disagrees", "is not running"),
         "replay": (signer.envelope(order("replay", 4)), "refused", "not newer"),
     }
     for envelope, _outcome, _reason in wrong.values():

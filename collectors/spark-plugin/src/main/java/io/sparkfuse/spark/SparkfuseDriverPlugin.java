@@ -41,7 +41,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
 
   private final DriverDependencies dependencies;
   private final FaultCounter faults = new FaultCounter("the driver's plugin");
-  // // Separate from faults of callbacks: if the listener is switched off, the sender must still
+  // Separate from faults of callbacks: if the listener is switched off, the sender must still
   // report it.
   private final FaultCounter senderFaults = new FaultCounter("the driver's sender");
   private final StageRegistry registry = new StageRegistry();
@@ -52,9 +52,9 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   private CollectorProtection protection;
   private SparkfuseListener listener;
   private Sender sender;
-  private ProtectionThreads guard;
+  private ProtectionThreads protectionThreads;
   private FuseState fuse;
-  private SignalConsumer watch;
+  private SignalConsumer signalConsumer;
   private Sampler sampler;
   private volatile Application application;
 
@@ -66,7 +66,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   public Map<String, String> init(SparkContext sparkContext, PluginContext pluginContext) {
     try {
       open(sparkContext);
-    } catch (Throwable fault) { // // the job starts without the collector
+    } catch (Throwable fault) { // the job starts without the collector
       faults.caught(fault);
     }
     return Collections.emptyMap();
@@ -83,7 +83,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     fuse = new FuseState(settings.fuse, settings.fuseHold);
     Fuse.install(fuse);
     queue = dependencies.queue(settings);
-    protection = new CollectorProtection(strain(), settings.protectionPauseMs, this::levelChanged);
+    protection =
+        new CollectorProtection(loadMonitor(), settings.protectionPauseMs, this::levelChanged);
     DaemonThreads.of("warm-up", senderFaults, WarmUp::run).start();
     listener =
         new SparkfuseListener(
@@ -93,12 +94,12 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
             new EventFilter(protection::level, queue::skip),
             faults,
             SparkfusePlugin.version());
-    listen();
+    addListener();
     startSender();
-    guard = ProtectionThreads.start(protection, settings.switchFile, senderFaults);
+    protectionThreads = ProtectionThreads.start(protection, settings.switchFile, senderFaults);
   }
 
-  private LoadMonitor strain() {
+  private LoadMonitor loadMonitor() {
     LoadMonitor.Gauges gauges =
         new LoadMonitor.Gauges(HeapGauge::freeShare, HeapGauge::gcMs, this::callbackNs);
     return new LoadMonitor(
@@ -113,11 +114,11 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     registry.setIncomplete(now != Level.ALL);
   }
 
-  private void listen() {
+  private void addListener() {
     try {
       context.listenerBus().addToQueue(listener, SparkfuseListener.QUEUE);
-    } catch (Throwable noQueue) { // // not a public API; the shared queue is
-      PluginLog.warnOncePerMinute("no listener queue of its own", noQueue);
+    } catch (Throwable noQueue) { // not a public API; the shared queue is
+      PluginLog.warnOncePerMinute("the plugin uses a shared listener queue", noQueue);
       context.addSparkListener(listener);
     }
   }
@@ -126,7 +127,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     DroppedEvents droppedEvents = new DroppedEvents(context);
     CollectorHealthReporter state =
         new CollectorHealthReporter(queue, protection, listener, droppedEvents, faults);
-    Sender made =
+    Sender created =
         new Sender(
             queue,
             dependencies.backlogBytes(settings),
@@ -135,8 +136,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
             collector,
             settings.healthIntervalMs,
             senderFaults);
-    made.start(() -> state.now(made, senderFaults.count()));
-    sender = made;
+    created.start(() -> state.now(created, senderFaults.count()));
+    sender = created;
   }
 
   /** Completes the start; Spark calls it when the application's id and attempt are known. */
@@ -146,7 +147,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
       if (sender != null) {
         application = dependencies.application(settings, context, appId);
         sampleDriver();
-        watch =
+        signalConsumer =
             SignalConsumer.start(
                 settings, application, fuse, protection, registry, context, queue, faults);
       }
@@ -167,7 +168,7 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
   }
 
   private String host() {
-    SparkEnv environment = SparkEnv.get(); // // null while Spark stops
+    SparkEnv environment = SparkEnv.get(); // null while Spark stops
     BlockManagerId blockManager =
         environment == null ? null : environment.blockManager().blockManagerId();
     return blockManager == null ? context.conf().get("spark.driver.host", "") : blockManager.host();
@@ -183,16 +184,16 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
       if (sender != null && message instanceof byte[][]) {
         for (byte[] fact : (byte[][]) message) {
           dependencies.forward(queue, fact);
-          note(fact);
+          recordProgress(fact);
         }
       }
     } catch (Throwable fault) {
       faults.caught(fault);
     }
-    return answer();
+    return reply();
   }
 
-  private Object answer() {
+  private Object reply() {
     try {
       return DriverReply.text(
           application, protection == null || protection.level() != Level.NOTHING);
@@ -202,8 +203,8 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
     }
   }
 
-  private void note(byte[] bytes) throws InvalidProtocolBufferException {
-    if (watch != null) {
+  private void recordProgress(byte[] bytes) throws InvalidProtocolBufferException {
+    if (signalConsumer != null) {
       Fact fact = Fact.parseFrom(bytes);
       if (fact.hasTaskProgress()) {
         registry.taskProgressed(fact.getTaskProgress());
@@ -218,18 +219,18 @@ final class SparkfuseDriverPlugin implements DriverPlugin {
         return;
       }
       long untilNs = System.nanoTime() + dependencies.shutdownMs() * 1_000_000;
-      if (guard != null) { // // started last
-        guard.stop();
+      if (protectionThreads != null) { // started last
+        protectionThreads.stop();
       }
       if (sampler != null) {
         sampler.stop();
       }
-      if (watch != null) {
-        watch.stop(300);
+      if (signalConsumer != null) {
+        signalConsumer.stop(300);
       }
       long abandoned = sender.finish((untilNs - System.nanoTime()) / 1_000_000);
       if (abandoned > 0) {
-        PluginLog.warn("Sparkfuse: " + abandoned + " records did not reach Kafka");
+        PluginLog.warn("Sparkfuse: " + abandoned + " records were not sent to Kafka");
       }
       long tookMs = dependencies.shutdownMs() - (untilNs - System.nanoTime()) / 1_000_000;
       PluginLog.info("Sparkfuse: " + listener.times() + "; stopped in " + tookMs + " ms");

@@ -32,7 +32,8 @@ final class SparkfuseExecutorPlugin implements ExecutorPlugin {
       if (settings.enabled) {
         open(context, settings);
       }
-    } catch (Throwable fault) { // // the executor starts without the collector
+    } catch (Throwable fault) {
+      // the executor starts without the collector
       faults.caught(fault);
     }
   }
@@ -45,12 +46,12 @@ final class SparkfuseExecutorPlugin implements ExecutorPlugin {
     sink =
         new ExecutorFactSink(
             settings, collector, driverRpc, dependencies.sinks(settings, collector), faults);
-    TaskListener made =
+    TaskListener created =
         dependencies.taskListener(
             settings, context.executorID(), () -> host(context), sink, faults);
     driverRpc.start();
-    made.start();
-    taskListener = made;
+    created.start();
+    taskListener = created;
   }
 
   /**

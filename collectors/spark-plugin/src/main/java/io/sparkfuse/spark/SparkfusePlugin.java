@@ -15,7 +15,7 @@ public final class SparkfusePlugin implements SparkPlugin {
     try {
       return new SparkfuseDriverPlugin(new DriverDependencies());
     } catch (Throwable fault) {
-      PluginLog.warnOncePerMinute("the driver is not watched", fault);
+      PluginLog.warnOncePerMinute("the plugin is not active in the driver", fault);
       return null;
     }
   }
@@ -25,7 +25,7 @@ public final class SparkfusePlugin implements SparkPlugin {
     try {
       return new SparkfuseExecutorPlugin(new ExecutorDependencies());
     } catch (Throwable fault) {
-      PluginLog.warnOncePerMinute("an executor is not watched", fault);
+      PluginLog.warnOncePerMinute("the plugin is not active in an executor", fault);
       return null;
     }
   }

@@ -62,7 +62,7 @@ final class StageCounters {
 
   void taskProgressed(TaskProgress progress) {
     Running task = running.get(progress.getTaskId());
-    if (task != null) { // // null if it has ended meanwhile
+    if (task != null) { // null if it has ended meanwhile
       task.totals = TaskTotals.of(progress);
       task.ageMs = progress.getAgeMs();
       task.stalledMs = progress.getStalledMs();

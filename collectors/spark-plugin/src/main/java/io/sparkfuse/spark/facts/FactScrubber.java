@@ -84,7 +84,7 @@ final class FactScrubber {
           fact.getStreamingEndedBuilder().setFailureReason(SecretScrubber.scrub(failure));
         }
         break;
-      default: // // other kinds contain names and numbers only
+      default: // other kinds contain names and numbers only
     }
   }
 

@@ -61,7 +61,7 @@ final class FactTruncator {
   private static Object cutValue(FieldDescriptor key, Object value, int elements, int chars) {
     if (key.getJavaType() == JavaType.STRING) {
       String text = (String) value;
-      return text.length() <= chars ? text : text.substring(0, whole(text, chars));
+      return text.length() <= chars ? text : text.substring(0, wholeCharacters(text, chars));
     }
     if (key.getJavaType() == JavaType.MESSAGE) {
       return cutMessage((Message) value, elements, chars);
@@ -70,7 +70,7 @@ final class FactTruncator {
   }
 
   /** Returns an index that does not split a surrogate pair. */
-  private static int whole(String text, int end) {
+  private static int wholeCharacters(String text, int end) {
     return Character.isHighSurrogate(text.charAt(end - 1)) ? end - 1 : end;
   }
 }

@@ -19,7 +19,7 @@ public final class SecretScrubber {
   public static final int MAX_CHARS = 2 * MAX_BYTES;
 
   /** Of a longer text, only this much is searched for the most useful parts. */
-  private static final int MAX_LOOKED_AT = 65_536;
+  private static final int MAX_SEARCHED = 65_536;
 
   /** The first frames of a stack show the location; the others are Spark's own. */
   private static final int FRAMES_KEPT = 2;
@@ -111,7 +111,7 @@ public final class SecretScrubber {
    * Keywords that prose also uses with an s: "the date's orders". No literal of a date begins with
    * an s.
    */
-  private static final String OPENING_BUT_S =
+  private static final String OPENING_WITHOUT_S =
       "b x binary case comment date default interval location time timestamp timestamp_ltz"
           + " timestamp_ntz zone";
 
@@ -129,10 +129,10 @@ public final class SecretScrubber {
       "(?<="
           + LETTER
           + ")"
-          + notBehind(OPENING, "")
+          + notAfter(OPENING, "")
           + "'(?:s(?![\\w'])"
           + "|"
-          + notBehind(OPENING_BUT_S, "'")
+          + notAfter(OPENING_WITHOUT_S, "'")
           + "(?:(?="
           + LETTER
           + ")"
@@ -160,7 +160,7 @@ public final class SecretScrubber {
 
   private SecretScrubber() {}
 
-  private static String notBehind(String words, String mark) {
+  private static String notAfter(String words, String mark) {
     StringBuilder out = new StringBuilder();
     for (String word : words.split(" ")) {
       out.append("(?<!(?<!\\w)").append(word).append(mark).append(')');
@@ -182,10 +182,10 @@ public final class SecretScrubber {
    * exception first and the cause last, after some fifty frames each.
    */
   private static String condensed(String text) {
-    int length = lookedAt(text);
+    int length = searched(text);
     StringBuilder kept = new StringBuilder(MAX_CHARS);
     int frames = 0;
-    boolean runnerTold = false;
+    boolean runnerKept = false;
     boolean first = true;
     int end;
     for (int start = 0; start <= length; start = end + 1) {
@@ -196,14 +196,14 @@ public final class SecretScrubber {
         bare++;
       }
       boolean indented = bare > start;
-      if (indented && starts(text, "... ", bare, end)) { // // "... 42 more"
+      if (indented && starts(text, "... ", bare, end)) { // "... 42 more"
         continue;
       }
       frames = indented && starts(text, "at ", bare, end) ? frames + 1 : 0;
-      boolean tellsRunner =
-          frames > FRAMES_KEPT && !runnerTold && text.substring(bare, end).contains(PYTHON_RUNNER);
-      runnerTold = frames > 0 && (runnerTold || tellsRunner);
-      if (frames > FRAMES_KEPT && !tellsRunner) {
+      boolean namesRunner =
+          frames > FRAMES_KEPT && !runnerKept && text.substring(bare, end).contains(PYTHON_RUNNER);
+      runnerKept = frames > 0 && (runnerKept || namesRunner);
+      if (frames > FRAMES_KEPT && !namesRunner) {
         continue;
       }
       if (!first) {
@@ -219,13 +219,13 @@ public final class SecretScrubber {
    * Returns how much of a text is searched, up to a blank, because half a word could be a secret
    * without its end.
    */
-  private static int lookedAt(String text) {
-    if (text.length() <= MAX_LOOKED_AT) {
+  private static int searched(String text) {
+    if (text.length() <= MAX_SEARCHED) {
       return text.length();
     }
-    int last = MAX_LOOKED_AT - 1;
+    int last = MAX_SEARCHED - 1;
     int blank = Math.max(text.lastIndexOf(' ', last), text.lastIndexOf('\n', last));
-    return blank > 0 ? blank : MAX_LOOKED_AT;
+    return blank > 0 ? blank : MAX_SEARCHED;
   }
 
   private static boolean starts(String text, String word, int from, int end) {
@@ -234,10 +234,10 @@ public final class SecretScrubber {
 
   /** Returns a free text (exception, reason, URL) without obvious secrets, limited in length. */
   public static String scrub(String text) {
-    String lookedAt = cut(text);
-    String out = PRIVATE_KEY.matcher(lookedAt).replaceAll(MASK);
+    String searched = cut(text);
+    String out = PRIVATE_KEY.matcher(searched).replaceAll(MASK);
     out = USER_INFO.matcher(out).replaceAll("$1" + MASK + "@");
-    boolean isCut = lookedAt.length() == MAX_CHARS;
+    boolean isCut = searched.length() == MAX_CHARS;
     if (isCut) {
       out = USER_INFO_CUT.matcher(out).replaceAll("$1" + MASK + "@");
     }
@@ -261,7 +261,7 @@ public final class SecretScrubber {
    */
   public static String scrubQuery(String text) {
     String out = LITERAL.matcher(scrub(text)).replaceAll("$1?$1");
-    return cap(LONG_NUMBER.matcher(out).replaceAll("?")); // // an empty literal becomes longer
+    return cap(LONG_NUMBER.matcher(out).replaceAll("?")); // an empty literal becomes longer
   }
 
   /**
@@ -285,7 +285,7 @@ public final class SecretScrubber {
       return text;
     }
     int end = MAX_BYTES;
-    while ((bytes[end] & 0xC0) == 0x80) { // // not inside a character
+    while ((bytes[end] & 0xC0) == 0x80) { // not inside a character
       end--;
     }
     return new String(bytes, 0, end, StandardCharsets.UTF_8);

@@ -15,12 +15,12 @@ public final class WarmUp {
   /** Encodes an empty fact of each kind and discards it. */
   public static void run() {
     FactEncoder encoder = new FactEncoder("warm-up");
-    Application nobody = new Application("", "", "", 0, 0);
+    Application application = new Application("", "", "", 0, 0);
     for (FieldDescriptor field : Fact.getDescriptor().getFields()) {
       if (field.getJavaType() == FieldDescriptor.JavaType.MESSAGE) {
         Fact.Builder fact = Fact.newBuilder();
         fact.setField(field, fact.newBuilderForField(field).build());
-        encoder.encode(fact, nobody, Lane.BULK, 0);
+        encoder.encode(fact, application, Lane.BULK, 0);
       }
     }
   }

@@ -63,19 +63,19 @@ final class Hook {
       if (!addressed) {
         return;
       }
-      answer(signal, new SignalResult("received", "to be checked"), NOTHING);
-      judge(signed, signal, nowMs);
+      writeReceipt(signal, new SignalResult("received", "the signal will be verified"), NOTHING);
+      verify(signed, signal, nowMs);
     } catch (IllegalArgumentException malformed) {
       if (addressed) {
-        answer(signal, SignalResult.refused(malformed.getMessage()), NOTHING);
+        writeReceipt(signal, SignalResult.refused(malformed.getMessage()), NOTHING);
       }
     } catch (Throwable fault) {
       faults.caught(fault);
-      answer(signal, new SignalResult("failed", String.valueOf(fault)), NOTHING);
+      writeReceipt(signal, new SignalResult("failed", String.valueOf(fault)), NOTHING);
     }
   }
 
-  private void judge(SignedSignal signed, Signal signal, long nowMs) {
+  private void verify(SignedSignal signed, Signal signal, long nowMs) {
     SignalResult refusal = signature(signed);
     refusal = refusal == null ? checks.check(signal, nowMs) : refusal;
     if (refusal == null && isSwitch(signal)) {
@@ -84,18 +84,18 @@ final class Hook {
     }
     refusal = refusal == null ? shape(signal) : refusal;
     if (refusal != null) {
-      answer(signal, refusal, NOTHING);
+      writeReceipt(signal, refusal, NOTHING);
       return;
     }
     Map<String, Long> columns = registry.columns(signal.getStageId(), signal.getStageAttempt());
     Predicate predicate = Predicate.evaluate(signal, columns);
     if (predicate.fault() != null) {
-      answer(signal, SignalResult.refused(predicate.fault()), predicate.observed);
+      writeReceipt(signal, SignalResult.refused(predicate.fault()), predicate.observed);
     } else if (predicate.disagreement() != null) {
       SignalResult result = new SignalResult("disagrees", predicate.disagreement());
-      answer(signal, result, predicate.observed);
+      writeReceipt(signal, result, predicate.observed);
     } else {
-      obey(signal, predicate, nowMs);
+      carryOut(signal, predicate, nowMs);
     }
   }
 
@@ -105,7 +105,7 @@ final class Hook {
     }
     return keys.verifies(signed.getKeyId(), signed.getPayload(), signed.getSignature())
         ? null
-        : SignalResult.refused("the signature is wrong");
+        : SignalResult.refused("the signature is invalid");
   }
 
   private static boolean isSwitch(Signal signal) {
@@ -119,7 +119,8 @@ final class Hook {
   private void switchCollector(Signal signal) {
     boolean off = signal.getAction().equals(COLLECTOR_OFF);
     collector.setOff("a signal", off);
-    answer(signal, new SignalResult("acted", "the collector is " + (off ? "off" : "on")), NOTHING);
+    writeReceipt(
+        signal, new SignalResult("acted", "the collector is " + (off ? "off" : "on")), NOTHING);
   }
 
   private SignalResult shape(Signal signal) {
@@ -129,39 +130,39 @@ final class Hook {
     if (signal.hasStageId()
         && registry.isIncomplete(signal.getStageId(), signal.getStageAttempt())) {
       return new SignalResult(
-          "disagrees", "events of the stage were passed over, so its counters are not whole");
+          "disagrees", "events of the stage were skipped, so its counters are incomplete");
     }
     if (signal.getAction().equals("cancel_stage") && !signal.hasStageId()) {
-      return SignalResult.refused("cancel_stage names no stage");
+      return SignalResult.refused("cancel_stage requires a stage");
     }
     if (!signal.getAction().equals("warn") && signal.getPredicateCount() == 0) {
-      return SignalResult.refused("it stops something and has no predicate");
+      return SignalResult.refused("a signal that stops work requires a predicate");
     }
     return null;
   }
 
-  private void obey(Signal signal, Predicate predicate, long nowMs) {
+  private void carryOut(Signal signal, Predicate predicate, long nowMs) {
     boolean stops = !signal.getAction().equals("warn");
     if (stops && (state.holds() || state.mode() != FuseMode.ACT)) {
       SignalResult result =
           state.holds()
               ? new SignalResult("held", "spark.sparkfuse.fuse.hold is set")
-              : SignalResult.refused("the owner allows warnings only (spark.sparkfuse.fuse)");
+              : SignalResult.refused("the owner allows only warnings (spark.sparkfuse.fuse)");
       Signal warning = signal.toBuilder().setAction("warn").build();
       actuator.warn(ReasonText.of(warning));
       state.opened(warning, result, nowMs);
-      answer(signal, result, predicate.observed);
+      writeReceipt(signal, result, predicate.observed);
       return;
     }
-    // // Job code may read the state as soon as its action fails, so it must be set before.
+    // Job code may read the state as soon as its action fails, so it must be set before.
     state.opened(signal, new SignalResult("acted", ""), nowMs);
-    answer(signal, actuator.act(signal), predicate.observed);
+    writeReceipt(signal, actuator.act(signal), predicate.observed);
     if (signal.getAction().equals("stop_application")) {
       actuator.stopApplication(faults);
     }
   }
 
-  private void answer(Signal signal, SignalResult result, Map<String, String> observed) {
+  private void writeReceipt(Signal signal, SignalResult result, Map<String, String> observed) {
     try {
       receipts.send(signal, result, observed);
       PluginLog.info(

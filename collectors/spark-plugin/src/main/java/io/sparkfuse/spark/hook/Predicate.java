@@ -19,7 +19,7 @@ final class Predicate {
     Predicate result = new Predicate();
     if (signal.hasStageId() && columns.isEmpty()) {
       result.disagreement =
-          "stage " + signal.getStageId() + "." + signal.getStageAttempt() + " does not run";
+          "stage " + signal.getStageId() + "." + signal.getStageAttempt() + " is not running";
       return result;
     }
     for (Condition condition : signal.getPredicateList()) {
@@ -40,7 +40,7 @@ final class Predicate {
 
   private void add(Condition condition, Long value) {
     if (value == null) {
-      fault = "the hook does not count " + condition.getColumn();
+      fault = "the hook has no counter " + condition.getColumn();
       return;
     }
     observed.put(condition.getColumn(), Long.toString(value));
@@ -49,7 +49,7 @@ final class Predicate {
       fault = "there is no operator " + condition.getOperator();
     } else if (!holds && disagreement == null) {
       disagreement =
-          "here "
+          "in the driver "
               + condition.getColumn()
               + " is "
               + value

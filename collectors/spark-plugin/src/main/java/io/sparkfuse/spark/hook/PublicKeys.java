@@ -58,7 +58,7 @@ final class PublicKeys {
       check.initVerify(keys.get(keyId));
       check.update(payload.getBytes(StandardCharsets.UTF_8));
       return check.verify(Base64.getDecoder().decode(signature));
-    } catch (Exception malformed) { // // a malformed signature is invalid
+    } catch (Exception malformed) { // a malformed signature is invalid
       return false;
     }
   }
@@ -68,9 +68,10 @@ final class PublicKeys {
       byte[] der = der(part);
       PublicKey key = KeyFactory.getInstance("EC").generatePublic(new X509EncodedKeySpec(der));
       keys.put(id(der), key);
-    } catch (Exception unreadable) { // // without the key, its signals are refused
+    } catch (Exception unreadable) {
+      // without the key, its signals are refused
       PluginLog.warn(
-          "Sparkfuse: spark.sparkfuse.fuse.publicKeys has an entry that is neither the path of a"
+          "Sparkfuse: an entry of spark.sparkfuse.fuse.publicKeys is neither the path of a"
               + " PEM file nor an EC public key in PEM or base64 DER: "
               + unreadable);
     }

@@ -18,7 +18,7 @@ final class ReasonText {
   private ReasonText() {}
 
   static String of(Signal signal) {
-    StringBuilder text = new StringBuilder(MARK).append(' ').append(deed(signal));
+    StringBuilder text = new StringBuilder(MARK).append(' ').append(whatHappened(signal));
     text.append(". Rule: ").append(clean(signal.getRule()));
     text.append(". Evidence: ").append(withoutStop(clean(signal.getEvidence())));
     if (!signal.getDashboardUrl().isEmpty()) {
@@ -45,7 +45,7 @@ final class ReasonText {
     return sentence.endsWith(".") ? sentence.substring(0, sentence.length() - 1) : sentence;
   }
 
-  private static String deed(Signal signal) {
+  private static String whatHappened(Signal signal) {
     switch (signal.getAction()) {
       case "cancel_stage":
         return "Sparkfuse stopped stage " + signal.getStageId();
@@ -54,7 +54,7 @@ final class ReasonText {
       case "stop_application":
         return "Sparkfuse stopped this application";
       default:
-        return "Sparkfuse warns of this application";
+        return "Sparkfuse warning for this application";
     }
   }
 }

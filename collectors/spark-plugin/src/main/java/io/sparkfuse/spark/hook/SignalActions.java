@@ -28,7 +28,7 @@ final class SignalActions {
     switch (signal.getAction()) {
       case "warn":
         warn(reason);
-        return new SignalResult("acted", "the owner is warned");
+        return new SignalResult("acted", "the owner was warned");
       case "cancel_stage":
         return cancelStage(signal.getStageId(), reason);
       case "cancel_jobs":
@@ -48,7 +48,7 @@ final class SignalActions {
 
   void warn(String reason) {
     PluginLog.warn(reason);
-    // // sc.stop() carries no reason, and the log may be switched off.
+    // sc.stop() carries no reason, and the log may be switched off.
     System.err.println(reason);
   }
 

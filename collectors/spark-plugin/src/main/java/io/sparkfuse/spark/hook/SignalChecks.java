@@ -30,7 +30,7 @@ final class SignalChecks {
           SignalResult.refused(
               "generation "
                   + signal.getGeneration()
-                  + " is not newer than the last seen, "
+                  + " is not newer than the last one, "
                   + lastGeneration);
     }
     if (refusal == null) {
@@ -41,16 +41,17 @@ final class SignalChecks {
 
   private SignalResult identity(Signal signal) {
     if (!signal.getAppId().equals(application.id)) {
-      return SignalResult.refused("it is for another application, " + signal.getAppId());
+      return SignalResult.refused("the signal is for another application, " + signal.getAppId());
     }
     if (!signal.getCluster().isEmpty() && !signal.getCluster().equals(application.cluster)) {
-      return SignalResult.refused("it is for another cluster, " + signal.getCluster());
+      return SignalResult.refused("the signal is for another cluster, " + signal.getCluster());
     }
     if (signal.getAppAttempt() != application.attempt) {
-      return SignalResult.refused("it is for another attempt, " + signal.getAppAttempt());
+      return SignalResult.refused("the signal is for another attempt, " + signal.getAppAttempt());
     }
     if (signal.getAppStartMs() != application.startMs) {
-      return SignalResult.refused("it is for another run, started at " + signal.getAppStartMs());
+      return SignalResult.refused(
+          "the signal is for another run, which started at " + signal.getAppStartMs());
     }
     return null;
   }
@@ -59,14 +60,15 @@ final class SignalChecks {
     long life = signal.getExpiresMs() - signal.getIssuedMs();
     if (nowMs >= signal.getExpiresMs()) {
       return new SignalResult(
-          "expired", "it expired " + (nowMs - signal.getExpiresMs()) + " ms ago");
+          "expired", "the signal expired " + (nowMs - signal.getExpiresMs()) + " ms ago");
     }
     if (life <= 0 || life > MAX_LIFE_MS) {
-      return SignalResult.refused("it may live " + MAX_LIFE_MS + " ms at most, not " + life);
+      return SignalResult.refused(
+          "a signal is valid for at most " + MAX_LIFE_MS + " ms, not " + life + " ms");
     }
     if (signal.getIssuedMs() > nowMs + MAX_SKEW_MS) {
       return SignalResult.refused(
-          "it was issued " + (signal.getIssuedMs() - nowMs) + " ms in the future");
+          "the signal was issued " + (signal.getIssuedMs() - nowMs) + " ms in the future");
     }
     return null;
   }

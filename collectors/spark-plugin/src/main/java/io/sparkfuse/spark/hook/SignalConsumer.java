@@ -70,15 +70,15 @@ public final class SignalConsumer {
       FaultCounter faults) {
     PublicKeys keys = PublicKeys.of(settings.fusePublicKeys);
     if (keys.isEmpty()) {
-      PluginLog.info("Sparkfuse: no spark.sparkfuse.fuse.publicKeys, so no signal is obeyed");
+      PluginLog.info("Sparkfuse: spark.sparkfuse.fuse.publicKeys is empty, so no signal is obeyed");
       return null;
     }
     Receipts receipts = new Receipts(queue, application, settings.fuse);
     SignalActions actuator = new SignalActions(context, registry);
     Hook hook = new Hook(application, keys, state, collector, registry, actuator, receipts, faults);
-    SignalConsumer watch = new SignalConsumer(settings, application, state, hook, faults);
-    watch.thread.start();
-    return watch;
+    SignalConsumer consumer = new SignalConsumer(settings, application, state, hook, faults);
+    consumer.thread.start();
+    return consumer;
   }
 
   /** Ends within {@code budgetMs}. */
@@ -86,7 +86,7 @@ public final class SignalConsumer {
     stop.countDown();
     KafkaConsumer<byte[], byte[]> current = consumer;
     if (current != null) {
-      current.wakeup(); // // after an interrupt the client would log a stack
+      current.wakeup(); // after an interrupt the client would log a stack
     }
     try {
       thread.join(budgetMs);
@@ -98,14 +98,15 @@ public final class SignalConsumer {
   private void run() {
     while (!stopped() && faults.on()) {
       try {
-        watch();
-      } catch (Throwable fault) { // // the job continues without the fuse; job code can see that
+        consume();
+      } catch (Throwable fault) {
+        // the job continues without the fuse; job code can see that
         if (!stopped()) {
           PluginLog.warnOncePerMinute("signals cannot be read", fault);
         }
       }
       state.setWatching(false);
-      rest();
+      pause();
     }
   }
 
@@ -113,14 +114,14 @@ public final class SignalConsumer {
     return stop.getCount() == 0;
   }
 
-  private void rest() {
+  private void pause() {
     try {
       stop.await(RETRY_MS, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException ignored) { // // the loop checks again
+    } catch (InterruptedException ignored) { // the loop checks again
     }
   }
 
-  private void watch() {
+  private void consume() {
     Properties properties = KafkaClientSettings.consumer(settings, "sparkfuse-hook");
     KafkaConsumer<byte[], byte[]> opened =
         KafkaClientSettings.withOwnLoader(

@@ -67,7 +67,7 @@ final class SignalReader {
 
   private static Condition condition(Map<?, ?> map) {
     Object threshold = map.get("threshold");
-    // // The JSON of proto3 omits fields that are not set; a zero that is set is written.
+    // The JSON of proto3 omits fields that are not set; a zero that is set is written.
     require(threshold == null || threshold instanceof Number, "threshold is not a number");
     return Condition.newBuilder()
         .setColumn(text(map, "column"))
@@ -77,7 +77,7 @@ final class SignalReader {
   }
 
   private static Map<?, ?> object(Object value, String what) {
-    require(value instanceof Map, "no JSON object where " + what + " is expected");
+    require(value instanceof Map, "expected a JSON object for " + what);
     return (Map<?, ?>) value;
   }
 

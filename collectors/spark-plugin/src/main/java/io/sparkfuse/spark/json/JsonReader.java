@@ -29,14 +29,14 @@ public final class JsonReader {
     JsonReader reader = new JsonReader(text);
     Object value = reader.value(0);
     reader.skipSpace();
-    reader.require(reader.at == text.length(), "text after the value");
+    reader.require(reader.at == text.length(), "unexpected text after the value");
     return value;
   }
 
   private Object value(int depth) {
-    require(depth <= MAX_DEPTH, "nested too deep");
+    require(depth <= MAX_DEPTH, "too many nested values");
     skipSpace();
-    require(at < text.length(), "the text ends too early");
+    require(at < text.length(), "unexpected end of text");
     switch (text.charAt(at)) {
       case '{':
         return object(depth);
@@ -66,7 +66,7 @@ public final class JsonReader {
       require(at < text.length() && text.charAt(at) == '"', "a key is expected");
       String key = string();
       require(next(':'), "a colon is expected");
-      require(!map.containsKey(key), "the key " + key + " comes twice");
+      require(!map.containsKey(key), "the key " + key + " is a duplicate");
       map.put(key, value(depth + 1));
     } while (next(','));
     require(next('}'), "a closing brace is expected");
@@ -90,7 +90,7 @@ public final class JsonReader {
     StringBuilder out = new StringBuilder();
     at++;
     while (true) {
-      require(at < text.length(), "a string does not end");
+      require(at < text.length(), "a string is not closed");
       char c = text.charAt(at++);
       if (c == '"') {
         return out.toString();
@@ -101,7 +101,7 @@ public final class JsonReader {
   }
 
   private char escaped() {
-    require(at < text.length(), "a string does not end");
+    require(at < text.length(), "a string is not closed");
     char c = text.charAt(at++);
     int simple = "\"\\/bfnrt".indexOf(c);
     if (simple >= 0) {
@@ -155,7 +155,7 @@ public final class JsonReader {
 
   private void require(boolean holds, String otherwise) {
     if (!holds) {
-      throw new IllegalArgumentException("no JSON at character " + at + ": " + otherwise);
+      throw new IllegalArgumentException("invalid JSON at character " + at + ": " + otherwise);
     }
   }
 }

@@ -65,7 +65,7 @@ final class JobFacts {
     if (execution != null) {
       fact.setSqlExecutionId(execution);
     }
-    String tags = properties.getProperty("spark.job.tags"); // // since Spark 3.5
+    String tags = properties.getProperty("spark.job.tags"); // since Spark 3.5
     if (tags != null) {
       Arrays.stream(tags.split(",", MAX_TAGS + 1))
           .limit(MAX_TAGS)

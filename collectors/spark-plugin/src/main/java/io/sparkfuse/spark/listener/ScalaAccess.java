@@ -42,7 +42,7 @@ public final class ScalaAccess {
     }
     try {
       return ((Method) found).invoke(target);
-    } catch (Throwable fault) { // // the field stays absent
+    } catch (Throwable fault) { // the field stays absent
       PluginLog.warnOncePerMinute("cannot read " + getter, fault);
       return null;
     }
@@ -53,7 +53,8 @@ public final class ScalaAccess {
       Method method = type.getMethod(getter);
       method.setAccessible(true);
       return method;
-    } catch (Throwable missing) { // this version of Spark has no such getter
+    } catch (Throwable missing) {
+      // this version of Spark has no such getter
       return MISSING;
     }
   }

@@ -66,7 +66,7 @@ final class SqlFacts {
       case "SQLExecutionEnd":
         ended(event, executionId);
         break;
-      default: // // other events contain nothing about the execution
+      default: // other events contain nothing about the execution
     }
   }
 
@@ -88,7 +88,7 @@ final class SqlFacts {
       fact.setCallSite(callSite);
     }
     Object root = ScalaAccess.option(ScalaAccess.get(event, "rootExecutionId"));
-    if (root != null) { // // since Spark 3.4
+    if (root != null) { // since Spark 3.4
       fact.setRootExecutionId(ScalaAccess.number(root, -1));
     }
     recorder.record(Lane.RESERVED, at(startedMs).setSqlStarted(fact));
@@ -142,7 +142,7 @@ final class SqlFacts {
     SqlEnded.Builder fact =
         SqlEnded.newBuilder().setSqlExecutionId(executionId).setEndedMs(endedMs);
     Object failure = ScalaAccess.option(ScalaAccess.get(event, "errorMessage"));
-    // // Spark sends Some("") for a query that succeeded.
+    // Spark sends Some("") for a query that succeeded.
     if (failure != null && !failure.toString().isEmpty()) {
       fact.setFailureReason(SecretScrubber.cut(failure.toString()));
     }

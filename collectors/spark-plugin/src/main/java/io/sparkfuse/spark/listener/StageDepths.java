@@ -30,7 +30,7 @@ final class StageDepths {
         ScalaAccess.list(ScalaAccess.get(event, "stageInfos"), JobFacts.MAX_STAGES)) {
       stages.put(((StageInfo) stage).stageId(), (StageInfo) stage);
     }
-    // // Spark gives parents lower ids than their children, so they come first.
+    // Spark gives parents lower ids than their children, so they come first.
     Map<Integer, Integer> found = new LinkedHashMap<>();
     stages.forEach((id, stage) -> found.put(id, depth(stage, found)));
     depths.putAll(found);

@@ -45,7 +45,7 @@ final class StreamingFacts {
       case "QueryTerminatedEvent":
         recorder.record(Lane.RESERVED, ended(event, System.currentTimeMillis()));
         break;
-      default: // // an event of a later version of Spark
+      default: // an event of a later version of Spark
     }
   }
 

@@ -28,7 +28,7 @@ final class TaskCounters {
         .setShuffleWriteNs(metrics.shuffleWriteMetrics().writeTime());
     shuffleRead(metrics.shuffleReadMetrics(), fact);
     long onHeap = ScalaAccess.number(metrics, "peakOnHeapExecutionMemory", -1);
-    if (onHeap >= 0) { // // since Spark 4
+    if (onHeap >= 0) { // since Spark 4
       fact.setPeakOnHeapExecutionMemoryBytes(onHeap);
     }
     long offHeap = ScalaAccess.number(metrics, "peakOffHeapExecutionMemory", -1);
@@ -47,7 +47,7 @@ final class TaskCounters {
         .setRemoteShuffleBlocks(read.remoteBlocksFetched())
         .setLocalShuffleBlocks(read.localBlocksFetched());
     long requests = ScalaAccess.number(read, "remoteReqsDuration", -1);
-    if (requests >= 0) { // // since Spark 3.5
+    if (requests >= 0) { // since Spark 3.5
       fact.setRemoteRequestsMs(requests);
     }
     merged(read, fact);

@@ -49,7 +49,7 @@ final class TaskOutcome {
     setReason(fact, failure.message());
     fact.setFetchFailedShuffleId(failure.shuffleId());
     BlockManagerId from = failure.bmAddress();
-    if (from != null) { // // null if the map output was missing
+    if (from != null) { // null if the map output was missing
       fact.setFetchFailedHost(from.host()).setFetchFailedExecutorId(from.executorId());
     }
   }

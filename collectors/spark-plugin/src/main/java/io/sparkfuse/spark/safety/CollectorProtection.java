@@ -40,7 +40,7 @@ public final class CollectorProtection {
   static final long PROBE_MS = 21_000;
   static final long MAX_PAUSE_MS = 600_000;
 
-  private final LoadMonitor strain;
+  private final LoadMonitor loadMonitor;
   private final long pauseMs;
   private final Listener listener;
   private final ConcurrentHashMap<String, Boolean> offBy = new ConcurrentHashMap<>();
@@ -54,8 +54,8 @@ public final class CollectorProtection {
    * Creates a closed protection that stays open for {@code pauseMs}, and twice as long after each
    * failed probe.
    */
-  public CollectorProtection(LoadMonitor strain, long pauseMs, Listener listener) {
-    this.strain = strain;
+  public CollectorProtection(LoadMonitor loadMonitor, long pauseMs, Listener listener) {
+    this.loadMonitor = loadMonitor;
     this.pauseMs = pauseMs;
     this.nextPauseMs = pauseMs;
     this.listener = listener;
@@ -79,36 +79,36 @@ public final class CollectorProtection {
     }
     if (before != !offBy.isEmpty()) {
       PluginLog.warn("Sparkfuse: the collector is switched " + (off ? "off" : "on") + by(source));
-      strain.forget();
-      settle();
+      loadMonitor.reset();
+      updateLevel();
     }
   }
 
   /** Checks the health of this JVM; called every second by a thread of the plugin. */
   public synchronized void check(long nowMs) {
-    String trouble = strain.trouble(nowMs);
+    String overload = loadMonitor.overload(nowMs);
     switch (state) {
       case CLOSED:
-        if (trouble != null) {
-          open(trouble, nowMs);
+        if (overload != null) {
+          open(overload, nowMs);
         }
         break;
       case OPEN:
         if (nowMs >= untilMs) {
           state = State.HALF_OPEN;
           untilMs = nowMs + PROBE_MS;
-          strain.forget();
+          loadMonitor.reset();
         }
         break;
       default:
-        if (trouble != null) {
+        if (overload != null) {
           nextPauseMs = Math.min(MAX_PAUSE_MS, 2 * nextPauseMs);
-          open(trouble, nowMs);
+          open(overload, nowMs);
         } else if (nowMs >= untilMs) {
           close();
         }
     }
-    settle();
+    updateLevel();
   }
 
   /** Returns closed, open or half-open. */
@@ -122,22 +122,26 @@ public final class CollectorProtection {
     return offBy.isEmpty() ? reason : SWITCHED_OFF;
   }
 
-  private void open(String trouble, long nowMs) {
+  private void open(String overload, long nowMs) {
     state = State.OPEN;
-    reason = trouble;
+    reason = overload;
     untilMs = nowMs + nextPauseMs;
     PluginLog.warn(
-        "Sparkfuse: tasks and SQL are not collected for " + nextPauseMs + " ms: " + trouble);
+        "Sparkfuse: tasks and queries are not collected for "
+            + nextPauseMs
+            + " ms, because the limit of "
+            + overload
+            + " is exceeded");
   }
 
   private void close() {
     state = State.CLOSED;
     reason = "";
     nextPauseMs = pauseMs;
-    PluginLog.warn("Sparkfuse: everything is collected again");
+    PluginLog.warn("Sparkfuse: all events are collected again");
   }
 
-  private void settle() {
+  private void updateLevel() {
     Level now = state == State.OPEN ? Level.FEW : Level.ALL;
     now = offBy.isEmpty() ? now : Level.NOTHING;
     if (now != level) {

@@ -10,7 +10,7 @@ public final class DaemonThreads {
   public static Thread of(String name, FaultCounter faults, Runnable work) {
     Thread thread = new Thread(work, "sparkfuse-" + name);
     thread.setDaemon(true);
-    // // The default handler of an executor ends the JVM on an Error.
+    // The default handler of an executor ends the JVM on an Error.
     thread.setUncaughtExceptionHandler((dead, fault) -> faults.caught(fault));
     return thread;
   }

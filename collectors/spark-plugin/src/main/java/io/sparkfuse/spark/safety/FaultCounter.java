@@ -43,7 +43,7 @@ public final class FaultCounter {
   public void caught(Throwable fault) {
     try {
       caught(fault, SteadyClock.ms());
-    } catch (Throwable ignored) { // // nothing else can be done
+    } catch (Throwable ignored) { // nothing else can be done
     }
   }
 

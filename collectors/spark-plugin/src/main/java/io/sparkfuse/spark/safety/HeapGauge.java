@@ -32,7 +32,7 @@ public final class HeapGauge {
     long sum = 0;
     for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
       String name = collector.getName();
-      // // Collectors with these names work concurrently and do not pause the application.
+      // Collectors with these names work concurrently and do not pause the application.
       if (!name.contains("Concurrent") && !name.contains("Cycles")) {
         sum += Math.max(0, collector.getCollectionTime());
       }

@@ -18,7 +18,8 @@ public final class KafkaLogLevel {
       Class<?> configurator = Class.forName("org.apache.logging.log4j.core.config.Configurator");
       Method setLevel = configurator.getMethod("setLevel", String.class, level);
       setLevel.invoke(null, CLIENTS, level.getField("ERROR").get(null));
-    } catch (Throwable otherLogging) { // // another logging library keeps its configuration
+    } catch (Throwable otherLogging) {
+      // another logging library keeps its configuration
     }
   }
 }

@@ -53,7 +53,7 @@ public final class LoadMonitor {
   }
 
   /** Returns heap, gc or callbacks if that limit is exceeded, or null. */
-  synchronized String trouble(long nowMs) {
+  synchronized String overload(long nowMs) {
     long costNs = gauges.callbackNs.getAsLong();
     boolean gc = gcShare(nowMs) > maxGcShare;
     if (gauges.freeHeapShare.getAsDouble() < minFreeHeap) {
@@ -66,7 +66,7 @@ public final class LoadMonitor {
   }
 
   /** Discards the measurements so far. */
-  synchronized void forget() {
+  synchronized void reset() {
     collections.clear();
     gauges.callbackNs.getAsLong();
   }

@@ -18,7 +18,8 @@ public final class PluginLog {
   public static void info(String message) {
     try {
       LOG.info(message);
-    } catch (Throwable ignored) { // // a broken logger must not affect the job
+    } catch (Throwable ignored) {
+      // a broken logger must not affect the job
     }
   }
 
@@ -26,7 +27,8 @@ public final class PluginLog {
   public static void warn(String message) {
     try {
       LOG.warn(message);
-    } catch (Throwable ignored) { // // a broken logger must not affect the job
+    } catch (Throwable ignored) {
+      // a broken logger must not affect the job
     }
   }
 
@@ -36,7 +38,8 @@ public final class PluginLog {
       if (mayLog(kind, SteadyClock.ms())) {
         LOG.warn("Sparkfuse: {}{}", kind, cause == null ? "" : ": " + cause);
       }
-    } catch (Throwable ignored) { // // a broken logger must not affect the job
+    } catch (Throwable ignored) {
+      // a broken logger must not affect the job
     }
   }
 

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
  * <p>There are two threads because access to a file on a dead network mount can block forever.
  */
 public final class ProtectionThreads {
-  static final long LOOK_MS = 1_000;
-  static final long FILE_MS = 500;
+  static final long CHECK_MS = 1_000;
+  static final long FILE_CHECK_MS = 500;
 
   private final CollectorProtection protection;
   private final FaultCounter faults;
@@ -28,15 +28,15 @@ public final class ProtectionThreads {
   /** Starts the checks; {@code switchFile} may be empty. */
   public static ProtectionThreads start(
       CollectorProtection protection, String switchFile, FaultCounter faults) {
-    ProtectionThreads guard = new ProtectionThreads(protection, faults);
-    Runnable look = () -> protection.check(SteadyClock.ms());
-    DaemonThreads.of("guard", faults, () -> guard.repeat(LOOK_MS, look)).start();
+    ProtectionThreads threads = new ProtectionThreads(protection, faults);
+    Runnable check = () -> protection.check(SteadyClock.ms());
+    DaemonThreads.of("guard", faults, () -> threads.repeat(CHECK_MS, check)).start();
     if (!switchFile.isEmpty()) {
       Path path = Paths.get(switchFile);
-      Runnable lookAtFile = () -> protection.setOff("the file " + path, Files.exists(path));
-      DaemonThreads.of("switch", faults, () -> guard.repeat(FILE_MS, lookAtFile)).start();
+      Runnable checkFile = () -> protection.setOff("the file " + path, Files.exists(path));
+      DaemonThreads.of("switch", faults, () -> threads.repeat(FILE_CHECK_MS, checkFile)).start();
     }
-    return guard;
+    return threads;
   }
 
   /** Ends both threads without waiting for them. */
@@ -44,22 +44,22 @@ public final class ProtectionThreads {
     stop.countDown();
   }
 
-  private void repeat(long everyMs, Runnable look) {
+  private void repeat(long everyMs, Runnable check) {
     boolean stopped = false;
     while (!stopped && faults.on()) {
       try {
-        look.run();
+        check.run();
       } catch (Throwable fault) {
         faults.caught(fault);
       }
-      stopped = rest(everyMs);
+      stopped = pause(everyMs);
     }
   }
 
-  private boolean rest(long ms) {
+  private boolean pause(long ms) {
     try {
       return stop.await(ms, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException ignored) { // // the loop checks again
+    } catch (InterruptedException ignored) { // the loop checks again
       return false;
     }
   }

@@ -63,7 +63,7 @@ final class GcPauses implements NotificationListener {
       if (collector instanceof NotificationEmitter) {
         try {
           ((NotificationEmitter) collector).removeNotificationListener(this);
-        } catch (javax.management.ListenerNotFoundException neverAdded) { // // nothing to remove
+        } catch (javax.management.ListenerNotFoundException neverAdded) { // nothing to remove
         }
       }
     }
@@ -77,13 +77,13 @@ final class GcPauses implements NotificationListener {
         CompositeData data = (CompositeData) notification.getUserData();
         ended(GarbageCollectionNotificationInfo.from(data));
       }
-    } catch (Throwable fault) { // // the JVM's thread must not be affected
+    } catch (Throwable fault) { // the JVM's thread must not be affected
       faults.caught(fault);
     }
   }
 
   private void ended(GarbageCollectionNotificationInfo event) {
-    // // CMS reports its concurrent cycle as a collection without a cause.
+    // CMS reports its concurrent cycle as a collection without a cause.
     boolean cycle = event.getGcAction().contains("cycle") || event.getGcCause().equals("No GC");
     if (!cycle) {
       GcInfo gc = event.getGcInfo();

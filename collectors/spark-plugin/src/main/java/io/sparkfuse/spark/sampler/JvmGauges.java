@@ -81,7 +81,7 @@ final class JvmGauges {
       if (pool.getName().equals("direct")) {
         sample.setDirectMemoryBytes(pool.getMemoryUsed());
       } else if (pool.getName()
-          .startsWith("mapped")) { // // the JVM has a second mapped pool, for non-volatile memory
+          .startsWith("mapped")) { // the JVM has a second mapped pool, for non-volatile memory
         sample.setMappedMemoryBytes(sample.getMappedMemoryBytes() + pool.getMemoryUsed());
       }
     }

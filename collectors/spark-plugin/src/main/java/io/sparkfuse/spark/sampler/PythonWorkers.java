@@ -27,20 +27,20 @@ final class PythonWorkers {
 
   private static final int MAX_GENERATIONS = 6;
   private static final int MAX_DESCRIBED = 4;
-  private static final String UNSEEN = "; Python frames cannot be seen from here";
+  private static final String NO_FRAMES = "; Python frames are not visible to the JVM";
 
   /** Without workers, the process table is read only once in this many passes. */
-  private static final int REST_PASSES = 3;
+  private static final int SKIPPED_PASSES = 3;
 
   private final Path proc;
   private final String ownPid;
   private Map<String, Long> cpuBefore = new HashMap<>();
-  private List<String> still = new ArrayList<>();
+  private List<String> stalled = new ArrayList<>();
   private long[] deltas = new long[0];
   private long residentBytes;
   private long cpuNs;
   private int count;
-  private int rest;
+  private int passesToSkip;
 
   PythonWorkers() {
     this(Paths.get("/proc"), ownPid());
@@ -52,11 +52,11 @@ final class PythonWorkers {
   }
 
   /** Reads the process table; {@code urgent} is true if a task is stalled. */
-  void look(boolean urgent) {
-    if (cpuBefore.isEmpty() && !urgent && rest-- > 0) {
+  void update(boolean urgent) {
+    if (cpuBefore.isEmpty() && !urgent && passesToSkip-- > 0) {
       return;
     }
-    rest = REST_PASSES;
+    passesToSkip = SKIPPED_PASSES;
     Map<String, String[]> table = table();
     Map<String, Long> cpuNow = new HashMap<>();
     Set<String> parents = new HashSet<>();
@@ -69,21 +69,21 @@ final class PythonWorkers {
         parents.add(stat[1]);
       }
     }
-    List<String> stillNow = new ArrayList<>();
+    List<String> stalledNow = new ArrayList<>();
     count = 0;
     cpuNow.forEach(
         (pid, ticks) -> {
           if (!isDaemon(pid, table.get(pid)[1], parents)) {
             count++;
             if (ticks.equals(cpuBefore.get(pid))) {
-              stillNow.add(pid);
+              stalledNow.add(pid);
             }
           }
         });
     deltas = deltas(cpuNow);
     cpuNs += Arrays.stream(deltas).sum();
     cpuBefore = cpuNow;
-    still = stillNow;
+    stalled = stalledNow;
   }
 
   /** Returns the resident memory of all workers in bytes. */
@@ -105,20 +105,20 @@ final class PythonWorkers {
    * Describes the workers that used no CPU since the previous pass, or returns null if there are
    * none. The worker of a certain task and its Python frames cannot be seen.
    */
-  String describeStill() {
+  String describeStalled() {
     StringBuilder out = new StringBuilder();
-    int told = 0;
-    for (String pid : still) {
-      String line = told < MAX_DESCRIBED ? describe(pid) : null;
+    int described = 0;
+    for (String pid : stalled) {
+      String line = described < MAX_DESCRIBED ? describe(pid) : null;
       if (line != null) {
-        out.append(told++ == 0 ? "" : "; or ").append(line);
+        out.append(described++ == 0 ? "" : "; or ").append(line);
       }
     }
-    if (told == 0) {
+    if (described == 0) {
       return null;
     }
-    int more = still.size() - told;
-    return out + (more > 0 ? "; or one of " + more + " more" : "") + UNSEEN;
+    int more = stalled.size() - described;
+    return out + (more > 0 ? "; or one of " + more + " more" : "") + NO_FRAMES;
   }
 
   /** Returns process id, state and wait channel of the kernel, or null if the process has ended. */
@@ -195,7 +195,7 @@ final class PythonWorkers {
         return true;
       }
       if (table.get(parent)[0].equals(
-          "java")) { // // an executor that the driver started on the same host
+          "java")) { // an executor that the driver started on the same host
         return false;
       }
       parent = table.get(parent)[1];
@@ -211,7 +211,7 @@ final class PythonWorkers {
       if (Character.isDigit(name.charAt(0))) {
         try {
           table.put(name, fields(text(proc.resolve(name).resolve("stat"))));
-        } catch (IOException | RuntimeException gone) { // // the process ended meanwhile
+        } catch (IOException | RuntimeException gone) { // the process ended meanwhile
         }
       }
     }
@@ -232,7 +232,7 @@ final class PythonWorkers {
   private static String ownPid() {
     try {
       return new File("/proc/self").getCanonicalFile().getName();
-    } catch (IOException noProc) { // // not Linux: no process is found
+    } catch (IOException noProc) { // not Linux: no process is found
       return "";
     }
   }

@@ -21,7 +21,8 @@ final class ResidentMemory {
           return Long.parseLong(line.replaceAll("[^0-9]", "")) * 1_024;
         }
       }
-    } catch (Exception gone) { // // the process ended, or this is not Linux
+    } catch (Exception gone) {
+      // the process ended, or this is not Linux
     }
     return -1;
   }

@@ -31,7 +31,7 @@ public final class Sampler implements TaskListener {
   private final GcPauses pauses;
   private final SparkMemory memory;
   private final PythonWorkers python = new PythonWorkers();
-  private final TaskProgressSampler watch;
+  private final TaskProgressSampler progressSampler;
   private final Thread thread;
   private volatile boolean stopped;
 
@@ -48,7 +48,7 @@ public final class Sampler implements TaskListener {
     this.faults = faults;
     this.pauses = new GcPauses(faults);
     this.memory = new SparkMemory(faults);
-    this.watch =
+    this.progressSampler =
         new TaskProgressSampler(
             gauges, python, faults, settings.stackAfterMs, settings.pythonGraceMs);
     this.thread = DaemonThreads.of("sampler", faults, this::run);
@@ -89,19 +89,18 @@ public final class Sampler implements TaskListener {
   }
 
   private void run() {
-    // // Executors of one application start together; they must not all sample at the same time.
-    rest((long) (Math.random() * settings.sampleIntervalMs));
+    // Executors of one application start together; they must not all sample at the same time.
+    pause((long) (Math.random() * settings.sampleIntervalMs));
     while (!stopped && faults.on()) {
       long startMs = SteadyClock.ms();
       try {
-        pass(System.currentTimeMillis(), startMs);
+        sampleOnce(System.currentTimeMillis(), startMs);
       } catch (Throwable fault) {
-        if (!(stopped
-            && fault instanceof InterruptedException)) { // // stop() interrupts the thread
+        if (!(stopped && fault instanceof InterruptedException)) { // stop() interrupts the thread
           faults.caught(fault);
         }
       }
-      rest(jittered(settings.sampleIntervalMs) - (SteadyClock.ms() - startMs));
+      pause(jittered(settings.sampleIntervalMs) - (SteadyClock.ms() - startMs));
     }
   }
 
@@ -110,22 +109,23 @@ public final class Sampler implements TaskListener {
     return (long) (ms * (0.9 + 0.2 * Math.random()));
   }
 
-  private void rest(long ms) {
+  private void pause(long ms) {
     try {
       Thread.sleep(Math.max(10, ms));
-    } catch (InterruptedException stop) { // // the loop checks whether it is to stop
+    } catch (InterruptedException stop) { // the loop checks whether it is to stop
     }
   }
 
   /** Takes one sample. The system time is the timestamp, the monotonic time measures durations. */
-  private void pass(long timeMs, long nowMs) throws InterruptedException {
+  private void sampleOnce(long timeMs, long nowMs) throws InterruptedException {
     if (!sink.ready()) {
       return;
     }
     running.values().removeIf(task -> task.context.isCompleted() || !task.thread.isAlive());
     String hostNow = host.get();
     ExecutorSample.Builder sample = gauges.sample(nowMs);
-    List<TaskProgress.Builder> tasks = watch.look(running.values(), nowMs, sample.getIntervalMs());
+    List<TaskProgress.Builder> tasks =
+        progressSampler.sample(running.values(), nowMs, sample.getIntervalMs());
     sample
         .setExecutorId(executorId)
         .setHost(hostNow)

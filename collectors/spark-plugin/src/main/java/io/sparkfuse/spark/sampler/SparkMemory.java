@@ -18,7 +18,7 @@ import org.apache.spark.SparkEnv;
 final class SparkMemory {
   private static final long PATIENCE_MS = 50;
 
-  private final Semaphore asked = new Semaphore(0);
+  private final Semaphore requested = new Semaphore(0);
   private final Semaphore answered = new Semaphore(0);
   private final FaultCounter faults;
   private volatile boolean stopped;
@@ -36,7 +36,7 @@ final class SparkMemory {
 
   void stop() {
     stopped = true;
-    asked.release();
+    requested.release();
   }
 
   /** Adds the memory use if the memory manager answers in time. */
@@ -44,7 +44,7 @@ final class SparkMemory {
     if (!waiting) {
       waiting = true;
       answered.drainPermits();
-      asked.release();
+      requested.release();
     }
     if (answered.tryAcquire(PATIENCE_MS, TimeUnit.MILLISECONDS)) {
       if (storageBytes >= 0) {
@@ -59,7 +59,7 @@ final class SparkMemory {
   private void run() {
     while (!stopped && faults.on()) {
       try {
-        asked.acquire();
+        requested.acquire();
         read();
       } catch (Throwable fault) {
         faults.caught(fault);
@@ -73,7 +73,7 @@ final class SparkMemory {
     storageBytes = -1;
     executionBytes = -1;
     SparkEnv environment = SparkEnv.get();
-    if (environment != null) { // // null while Spark stops
+    if (environment != null) { // null while Spark stops
       Object manager = ScalaAccess.get(environment, "memoryManager");
       storageBytes = ScalaAccess.number(manager, "storageMemoryUsed", -1);
       executionBytes = ScalaAccess.number(manager, "executionMemoryUsed", -1);

@@ -41,14 +41,14 @@ final class TaskProgressSampler {
   }
 
   /** Returns the progress of each task; tasks that cannot be read are left out. */
-  List<TaskProgress.Builder> look(Collection<RunningTask> tasks, long nowMs, long intervalMs) {
+  List<TaskProgress.Builder> sample(Collection<RunningTask> tasks, long nowMs, long intervalMs) {
     List<RunningTask> readable = new ArrayList<>(tasks.size());
     for (RunningTask task : tasks) {
       if (read(task, nowMs)) {
         readable.add(task);
       }
     }
-    python.look(readable.stream().anyMatch(task -> !task.moved()));
+    python.update(readable.stream().anyMatch(task -> !task.moved()));
     List<TaskProgress.Builder> progress = new ArrayList<>(readable.size());
     int stacks = 0;
     for (RunningTask task : readable) {
@@ -66,8 +66,8 @@ final class TaskProgressSampler {
       TaskSnapshot reading = TaskSnapshot.of(task.context.taskMetrics());
       task.read(reading, gauges.threadCpuNs(task.thread), nowMs);
       return true;
-    } catch (
-        Throwable fault) { // // the accumulators change while they are read; the next pass succeeds
+    } catch (Throwable fault) {
+      // the accumulators change while they are read; the next pass succeeds
       faults.caught(fault);
       return false;
     }
@@ -91,7 +91,7 @@ final class TaskProgressSampler {
     task.reading().copyTo(progress);
     if (stack != null && task.stalledMs(nowMs) >= stackAfterMs) {
       progress.setStack(stack.text());
-      String worker = stack.inPython() ? python.describeStill() : null;
+      String worker = stack.inPython() ? python.describeStalled() : null;
       if (worker != null) {
         progress.setPythonWorker(worker);
       }

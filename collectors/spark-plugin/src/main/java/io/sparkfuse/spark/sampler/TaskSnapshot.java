@@ -72,9 +72,10 @@ final class TaskSnapshot {
     }
     try {
       metrics.mergeShuffleReadMetrics();
-    } catch (Throwable missing) { // // Spark merges the counters with its heartbeat
+    } catch (Throwable missing) {
+      // Spark merges the counters with its heartbeat
       mergesShuffleReads = false;
-      PluginLog.warnOncePerMinute("no mergeShuffleReadMetrics in this Spark", missing);
+      PluginLog.warnOncePerMinute("this version of Spark has no mergeShuffleReadMetrics", missing);
     }
   }
 

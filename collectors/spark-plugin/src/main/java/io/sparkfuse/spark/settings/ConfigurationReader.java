@@ -40,7 +40,7 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (NumberFormatException ignored) { // // logged below
+    } catch (NumberFormatException ignored) { // logged below
     }
     return wrong(key, value, "a whole number of at least " + least, standard);
   }
@@ -52,7 +52,7 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (RuntimeException ignored) { // // logged below
+    } catch (RuntimeException ignored) { // logged below
     }
     return wrong(key, value, "a size such as 16m, at least " + least + " bytes", standard);
   }
@@ -64,7 +64,7 @@ final class ConfigurationReader {
       if (number >= 0 && number <= 1) {
         return number;
       }
-    } catch (NumberFormatException ignored) { // // logged below
+    } catch (NumberFormatException ignored) { // logged below
     }
     return wrong(key, value, "a share from 0 to 1", standard);
   }
@@ -76,7 +76,7 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (RuntimeException ignored) { // // logged below
+    } catch (RuntimeException ignored) { // logged below
     }
     return wrong(key, value, "a time such as 2ms, at least " + least + "us", standard);
   }
@@ -87,7 +87,7 @@ final class ConfigurationReader {
     try {
       Paths.get(value);
       return value;
-    } catch (InvalidPathException ignored) { // // logged below
+    } catch (InvalidPathException ignored) { // logged below
       return wrong(key, value, "the path of a file", "");
     }
   }
@@ -99,7 +99,7 @@ final class ConfigurationReader {
       if (number >= least) {
         return number;
       }
-    } catch (RuntimeException ignored) { // // logged below
+    } catch (RuntimeException ignored) { // logged below
     }
     return wrong(key, value, "a time such as 5s, at least " + least + "ms", standard);
   }

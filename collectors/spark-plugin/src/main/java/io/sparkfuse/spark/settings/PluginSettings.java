@@ -113,7 +113,10 @@ public final class PluginSettings {
       String key = pair._1();
       if (key.startsWith(SettingKeys.PREFIX) && !SettingKeys.ALL.contains(key)) {
         PluginLog.warn(
-            "Sparkfuse: unknown setting " + key + "; the nearest is " + SettingKeys.nearest(key));
+            "Sparkfuse: unknown setting "
+                + key
+                + "; the most similar known setting is "
+                + SettingKeys.nearest(key));
       }
     }
   }

@@ -22,7 +22,7 @@ public final class DeliveryCounters {
    * Counts a failure. Called by one thread at a time: the client's own, or the sender's if that one
    * has ended.
    */
-  @SuppressWarnings("NonAtomicOperationOnVolatileField") // // a race could lose one increment
+  @SuppressWarnings("NonAtomicOperationOnVolatileField") // a race could lose one increment
   void failedOne() {
     failed.increment();
     failedInARow++;

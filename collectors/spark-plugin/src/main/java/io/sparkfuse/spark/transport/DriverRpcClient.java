@@ -25,10 +25,10 @@ public final class DriverRpcClient {
 
   private static final int MAX_BATCHES = 32;
   private static final long MAX_BYTES = 4L << 20;
-  private static final long HELLO_MS = 5_000;
+  private static final long ASK_MS = 5_000;
 
   /** An empty batch, which asks for the application. */
-  private static final byte[][] HELLO = new byte[0][];
+  private static final byte[][] EMPTY_BATCH = new byte[0][];
 
   private final Rpc rpc;
   private final FaultCounter faults;
@@ -59,7 +59,7 @@ public final class DriverRpcClient {
   }
 
   /** Removes and returns the batches that were not sent. */
-  public List<byte[][]> takeBack() {
+  public List<byte[][]> takeUnsent() {
     List<byte[][]> batches = new ArrayList<>();
     waiting.drainTo(batches);
     batches.forEach(batch -> waitingBytes.addAndGet(-bytes(batch)));
@@ -88,11 +88,11 @@ public final class DriverRpcClient {
   private void run() {
     while (!stopped && faults.on()) {
       try {
-        byte[][] batch = waiting.poll(application == null ? 100 : HELLO_MS, TimeUnit.MILLISECONDS);
+        byte[][] batch = waiting.poll(application == null ? 100 : ASK_MS, TimeUnit.MILLISECONDS);
         if (batch != null) {
           waitingBytes.addAndGet(-bytes(batch));
         }
-        ask(batch == null ? HELLO : batch);
+        ask(batch == null ? EMPTY_BATCH : batch);
       } catch (Throwable fault) {
         faults.caught(fault);
       }
@@ -101,15 +101,15 @@ public final class DriverRpcClient {
 
   private void ask(byte[][] batch) {
     try {
-      DriverReply answer = DriverReply.of(rpc.ask(batch));
-      if (answer.application != null) {
-        application = answer.application;
+      DriverReply reply = DriverReply.of(rpc.ask(batch));
+      if (reply.application != null) {
+        application = reply.application;
       }
-      wanted = answer.wanted;
+      wanted = reply.wanted;
       answeredNs = System.nanoTime();
-    } catch (Throwable unanswered) { // // silentMs shows it to ExecutorFactSink
+    } catch (Throwable unanswered) { // silentMs shows it to ExecutorFactSink
       if (!stopped) {
-        PluginLog.warnOncePerMinute("the driver does not answer", unanswered);
+        PluginLog.warnOncePerMinute("the driver does not reply", unanswered);
       }
     }
   }

@@ -52,7 +52,7 @@ public final class ExecutorFactSink implements FactSink {
     this.sinks = sinks;
     this.faults = faults;
     this.encoder = new FactEncoder(collector);
-    // // Executors of one application must not all open a client in the same second.
+    // Executors of one application must not all open a client in the same second.
     this.patienceMs = (long) (settings.executorPatienceMs * (1 + Math.random() / 2));
   }
 
@@ -68,11 +68,11 @@ public final class ExecutorFactSink implements FactSink {
     for (int i = 0; i < batch.length; i++) {
       batch[i] = encoder.encode(facts.get(i), application, Lane.BULK, nextSeq++);
     }
-    choose();
+    chooseTransport();
     if (direct) {
       queue(batch);
     } else {
-      driverRpc.offer(batch); // // if there is no room, the sequence number shows the loss
+      driverRpc.offer(batch); // if there is no room, the sequence number shows the loss
     }
   }
 
@@ -84,17 +84,18 @@ public final class ExecutorFactSink implements FactSink {
     }
   }
 
-  private void choose() {
+  private void chooseTransport() {
     boolean now =
         settings.executorTransport == ExecutorTransport.DIRECT || driverRpc.silentMs() > patienceMs;
     if (now == direct) {
       return;
     }
     direct = now;
-    PluginLog.info("Sparkfuse: " + collector + " sends " + (direct ? "directly" : "by the driver"));
+    PluginLog.info(
+        "Sparkfuse: " + collector + " sends " + (direct ? "directly" : "through the driver"));
     if (direct) {
       openQueue();
-      driverRpc.takeBack().forEach(this::queue);
+      driverRpc.takeUnsent().forEach(this::queue);
     }
   }
 

@@ -36,7 +36,7 @@ public final class KafkaClientSettings {
     Properties bounds = common(settings, clientId);
     bounds.put("acks", "all");
     bounds.put("enable.idempotence", "true");
-    bounds.put("linger.ms", "10"); // // the time in which the sender hands over one pass
+    bounds.put("linger.ms", "10"); // the time in which the sender hands over one pass
     int batchBytes = Math.min(MAX_BATCH_BYTES, bufferBytes / MIN_BATCHES);
     bounds.put("batch.size", Integer.toString(batchBytes));
     bounds.put("buffer.memory", Integer.toString(bufferBytes));
@@ -95,9 +95,8 @@ public final class KafkaClientSettings {
     }
     try (InputStream in = Files.newInputStream(Paths.get(path))) {
       file.load(in);
-    } catch (
-        Exception
-            unreadable) { // // without the file the broker may refuse the client, which is counted
+    } catch (Exception unreadable) {
+      // without the file the broker may refuse the client, which is counted
       PluginLog.warn("Sparkfuse: cannot read spark.sparkfuse.kafka.configFile: " + unreadable);
     }
     return file;

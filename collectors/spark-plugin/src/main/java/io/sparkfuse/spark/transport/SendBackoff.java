@@ -39,7 +39,7 @@ final class SendBackoff {
 
   /** Returns whether a record may be sent now; {@code nowMs} is a monotonic time. */
   boolean allows(long nowMs) {
-    listen(nowMs);
+    updateState(nowMs);
     switch (state) {
       case CLOSED:
         return true;
@@ -57,7 +57,7 @@ final class SendBackoff {
   }
 
   /** Reports that the client accepted a record. */
-  void took() {
+  void accepted() {
     failingSinceMs = NEVER;
     if (state == State.HALF_OPEN) {
       probing = true;
@@ -65,7 +65,7 @@ final class SendBackoff {
   }
 
   /** Reports that the client accepted nothing. */
-  void refused(long nowMs) {
+  void rejected(long nowMs) {
     if (failingSinceMs == NEVER) {
       failingSinceMs = nowMs;
     }
@@ -75,25 +75,25 @@ final class SendBackoff {
   }
 
   /** Updates the state by the results of pending records. */
-  private void listen(long nowMs) {
+  private void updateState(long nowMs) {
     if (deliveries.acknowledged() != acknowledged || deliveries.pending() == 0) {
-      boolean heard = deliveries.acknowledged() != acknowledged;
+      boolean acknowledgedNow = deliveries.acknowledged() != acknowledged;
       acknowledged = deliveries.acknowledged();
       acknowledgedMs = nowMs;
-      if (heard && state != State.CLOSED) {
+      if (acknowledgedNow && state != State.CLOSED) {
         state = State.CLOSED;
         failingSinceMs = NEVER;
-        PluginLog.info("Sparkfuse: Kafka takes records again");
+        PluginLog.info("Sparkfuse: Kafka accepts records again");
       }
     }
-    if (state == State.CLOSED && badlyOff(nowMs)) {
+    if (state == State.CLOSED && isUnhealthy(nowMs)) {
       open(nowMs);
     } else if (state == State.HALF_OPEN && probing && deliveries.failed() != failedBefore) {
       open(nowMs);
     }
   }
 
-  private boolean badlyOff(long nowMs) {
+  private boolean isUnhealthy(long nowMs) {
     return deliveries.failedInARow() >= MAX_FAILURES || nowMs - acknowledgedMs >= SILENCE_MS;
   }
 
@@ -101,7 +101,7 @@ final class SendBackoff {
     openUntilMs = nowMs + PAUSE_MS;
     state = State.OPEN;
     PluginLog.warnOncePerMinute(
-        "Kafka takes no records; they wait, and are dropped without room", null);
+        "Kafka accepts no records; they wait in memory and are dropped if it is full", null);
   }
 
   /** Returns whether records may be sent without restriction. */

@@ -131,22 +131,22 @@ public final class Sender {
   private void run() {
     while (faults.on() && !(stopping && drained())) {
       try {
-        once();
+        runOnce();
       } catch (Throwable fault) {
         faults.caught(fault);
-        rest();
+        pause();
       }
     }
     end();
   }
 
-  private void once() throws InterruptedException, IOException {
+  private void runOnce() throws InterruptedException, IOException {
     if (application.get() == null) {
       Thread.sleep(WAIT_MS);
       return;
     }
     offerHealthWhenDue();
-    discardDeadClient(); // // its records are counted even if nothing follows
+    discardDeadClient(); // its records are counted even if nothing follows
     boolean idle = backlog.waiting() == 0 || !backoff.closed();
     deliver(queue.take(BATCH, idle ? WAIT_MS : 1));
     sendWaiting();
@@ -159,20 +159,20 @@ public final class Sender {
   private void deliver(List<QueuedRecord> batch) {
     Throwable last = null;
     for (QueuedRecord item : batch) {
-      Throwable unmade = deliver(item);
-      last = unmade == null ? last : unmade;
+      Throwable failure = deliver(item);
+      last = failure == null ? last : failure;
     }
     if (last != null) {
       faults.caught(last);
-      rest();
+      pause();
     }
   }
 
   /** Pauses after a fault, because its cause, such as a full heap, may last. */
-  private static void rest() {
+  private static void pause() {
     try {
       LockSupport.parkNanos(WAIT_MS * 1_000_000);
-    } catch (Throwable ignored) { // // not enough memory to load the class
+    } catch (Throwable ignored) { // not enough memory to load the class
     }
   }
 
@@ -201,18 +201,18 @@ public final class Sender {
 
   /** Sends one record or adds it to the backlog. Returns why it could not be encoded, or null. */
   private Throwable deliver(QueuedRecord item) {
-    boolean held = false;
+    boolean handled = false;
     Throwable why = null;
     try {
       byte[] value = item.ready;
       if (value == null) {
         value = encoder.encode(item.fact, application.get(), item.priority.lane, item.seq);
       }
-      held = backlog.waiting() == 0 && tryOnce(item.topic, value) || keep(item, value);
-    } catch (Throwable unmade) {
-      why = unmade;
+      handled = backlog.waiting() == 0 && tryOnce(item.topic, value) || addToBacklog(item, value);
+    } catch (Throwable failure) {
+      why = failure;
     }
-    if (!held) { // // the gap in the sequence numbers shows the loss
+    if (!handled) { // the gap in the sequence numbers shows the loss
       queue.countDropped(item.priority.lane);
     }
     return why;
@@ -222,10 +222,10 @@ public final class Sender {
    * Adds a record to the backlog, without its event id, which does not compress and can be computed
    * again.
    */
-  private boolean keep(QueuedRecord item, byte[] value) {
+  private boolean addToBacklog(QueuedRecord item, byte[] value) {
     boolean bare = item.fact != null;
-    byte[] kept = bare ? FactEncoder.withoutId(value) : value;
-    return backlog.add(item.topic, item.priority, bare, kept);
+    byte[] stored = bare ? FactEncoder.withoutId(value) : value;
+    return backlog.add(item.topic, item.priority, bare, stored);
   }
 
   private void sendWaiting() throws IOException {
@@ -247,24 +247,24 @@ public final class Sender {
     }
     discardDeadClient();
     RecordSink sink = sinks.get(SteadyClock.ms());
-    if (sink == null
-        && !sinks.failed()) { // // the client is being created, which takes seconds on a busy host
+    if (sink == null && !sinks.failed()) {
+      // the client is being created, which takes seconds on a busy host
       return false;
     }
     boolean taken = false;
     try {
       taken = sink != null && sink.send(topic, application.get().id, value);
-    } catch (
-        OutOfMemoryError
-            full) { // // the record waits until there is memory; the client still works
+    } catch (OutOfMemoryError full) {
+      // the record waits until there is memory; the client still works
       faults.caught(full);
-    } catch (Throwable broken) { // // a client in a fatal state cannot be used again
-      discardClient(sinks.drop(), "the Kafka client is broken", broken);
+    } catch (Throwable broken) {
+      // a client in a fatal state cannot be used again
+      discardClient(sinks.drop(), "the Kafka client has failed", broken);
     }
     if (taken) {
-      backoff.took();
+      backoff.accepted();
     } else {
-      backoff.refused(SteadyClock.ms());
+      backoff.rejected(SteadyClock.ms());
     }
     return taken;
   }
@@ -279,7 +279,7 @@ public final class Sender {
    */
   private void discardClient(RecordSink sink, String why, Throwable fault) {
     if (sink != null) {
-      PluginLog.warnOncePerMinute(why + "; another will be made", fault);
+      PluginLog.warnOncePerMinute(why + "; another one will be created", fault);
       closeSink(sink, 100);
       deliveries.failPending();
     }
@@ -288,7 +288,7 @@ public final class Sender {
   private void end() {
     try {
       if (deliveries.acknowledged() > 0 && !stopsWaiting()) {
-        settle();
+        awaitDeliveries();
         offerHealth();
         deliver(queue.take(BATCH, 0));
       }
@@ -299,7 +299,7 @@ public final class Sender {
   }
 
   /** Waits briefly for pending records, so that the last health fact includes them. */
-  private void settle() throws InterruptedException {
+  private void awaitDeliveries() throws InterruptedException {
     long until = Math.min(drainUntilMs, SteadyClock.ms() + 300);
     while (deliveries.pending() > 0 && SteadyClock.ms() < until) {
       Thread.sleep(5);
@@ -312,7 +312,7 @@ public final class Sender {
         sink.close(budgetMs);
       }
     } catch (Throwable fault) {
-      PluginLog.warnOncePerMinute("closing the Kafka client", fault);
+      PluginLog.warnOncePerMinute("the Kafka client cannot be closed", fault);
     }
   }
 }

@@ -17,13 +17,13 @@ final class SinkOpener {
   private static final long MAX_RETRY_MS = 60_000;
 
   /** A sink that lived this long did not fail at start. */
-  private static final long GROWN_UP_MS = 60_000;
+  private static final long STABLE_MS = 60_000;
 
   private final RecordSink.Factory sinks;
   private final DeliveryCounters deliveries;
   private final FaultCounter faults;
   private RecordSink sink;
-  private boolean underWay;
+  private boolean opening;
   private boolean failed;
   private boolean closed;
   private long retryMs = RETRY_MS;
@@ -40,10 +40,10 @@ final class SinkOpener {
    * a monotonic time.
    */
   synchronized RecordSink get(long nowMs) {
-    if (sink == null && !underWay && !closed && (!failed || nowMs - triedMs >= retryMs)) {
+    if (sink == null && !opening && !closed && (!failed || nowMs - triedMs >= retryMs)) {
       triedMs = nowMs;
       DaemonThreads.of("connect", faults, this::open).start();
-      underWay = true; // // set last: without memory for the thread, nobody would reset it
+      opening = true; // set last: without memory for the thread, nobody would reset it
     }
     return sink;
   }
@@ -71,8 +71,8 @@ final class SinkOpener {
       return null;
     }
     failed = true;
-    boolean young = nowMs - triedMs < GROWN_UP_MS;
-    retryMs = young ? Math.min(2 * retryMs, MAX_RETRY_MS) : RETRY_MS;
+    boolean unstable = nowMs - triedMs < STABLE_MS;
+    retryMs = unstable ? Math.min(2 * retryMs, MAX_RETRY_MS) : RETRY_MS;
     return drop();
   }
 
@@ -83,29 +83,29 @@ final class SinkOpener {
   }
 
   private void open() {
-    RecordSink made = null;
+    RecordSink opened = null;
     boolean wanted = true;
     try {
-      made = sinks.open(deliveries);
-    } catch (
-        Throwable unusable) { // // the backoff sees that nothing is accepted, and tries again later
-      PluginLog.warnOncePerMinute("the Kafka client cannot be made", unusable);
+      opened = sinks.open(deliveries);
+    } catch (Throwable unusable) {
+      // the backoff sees that nothing is accepted, and tries again later
+      PluginLog.warnOncePerMinute("the Kafka client cannot be created", unusable);
     } finally {
-      wanted = opened(made);
+      wanted = store(opened);
     }
     if (!wanted) {
-      made.close(0);
+      opened.close(0);
     }
   }
 
   /** Stores the opened sink and returns true, or returns false if it is not needed any more. */
-  private synchronized boolean opened(RecordSink made) {
-    underWay = false;
-    failed = made == null;
+  private synchronized boolean store(RecordSink opened) {
+    opening = false;
+    failed = opened == null;
     if (closed) {
-      return made == null;
+      return opened == null;
     }
-    sink = made;
+    sink = opened;
     return true;
   }
 }

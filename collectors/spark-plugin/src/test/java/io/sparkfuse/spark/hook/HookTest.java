@@ -114,16 +114,16 @@ class HookTest {
     assertEquals(null, holds.disagreement());
     assertEquals("100", holds.observed.get("disk_spilled_bytes"));
     assertEquals(
-        "here disk_spilled_bytes is 100, not > 100",
+        "in the driver disk_spilled_bytes is 100, not > 100",
         Predicate.evaluate(when("disk_spilled_bytes", ">", 100), columns).disagreement());
     assertEquals(
-        "the hook does not count lost_share",
+        "the hook has no counter lost_share",
         Predicate.evaluate(when("lost_share", ">", 0.5), columns).fault());
     assertEquals(
         "there is no operator !=",
         Predicate.evaluate(when("disk_spilled_bytes", "!=", 1), columns).fault());
     assertEquals(
-        "stage 3.0 does not run",
+        "stage 3.0 is not running",
         Predicate.evaluate(when("disk_spilled_bytes", ">", 1), Collections.emptyMap())
             .disagreement());
   }

@@ -15,11 +15,11 @@ class SqlRegistryTest {
   private final SqlRegistry registry = new SqlRegistry();
 
   private static Object pairs(Object... idsAndValues) {
-    Object[] made = new Object[idsAndValues.length / 2];
-    for (int i = 0; i < made.length; i++) {
-      made[i] = new Tuple2<>(idsAndValues[2 * i], idsAndValues[2 * i + 1]);
+    Object[] pairs = new Object[idsAndValues.length / 2];
+    for (int i = 0; i < pairs.length; i++) {
+      pairs[i] = new Tuple2<>(idsAndValues[2 * i], idsAndValues[2 * i + 1]);
     }
-    return JavaConverters.asScalaBuffer(Arrays.asList(made));
+    return JavaConverters.asScalaBuffer(Arrays.asList(pairs));
   }
 
   @Test

@@ -24,8 +24,8 @@ class CollectorProtectionTest {
   void make() {
     LoadMonitor.Gauges gauges =
         new LoadMonitor.Gauges(() -> freeHeap, () -> gcMs, () -> callbackNs);
-    LoadMonitor strain = new LoadMonitor(gauges, 0.1, 0.1, 2_000_000);
-    protection = new CollectorProtection(strain, PAUSE_MS, levels::add);
+    LoadMonitor loadMonitor = new LoadMonitor(gauges, 0.1, 0.1, 2_000_000);
+    protection = new CollectorProtection(loadMonitor, PAUSE_MS, levels::add);
   }
 
   /** Lets time pass, second by second; collections take a share of it. */

@@ -37,7 +37,7 @@ class PythonWorkersTest {
     Files.write(proc.resolve("20/stat"), new byte[0]);
     Files.delete(proc.resolve("21/status"));
     PythonWorkers workers = new PythonWorkers(proc, "10");
-    workers.look(true);
+    workers.update(true);
 
     assertEquals(1_000_000_000, workers.cpuNs());
     assertEquals(0, workers.residentBytes());
@@ -50,24 +50,24 @@ class PythonWorkersTest {
     PythonWorkers workers = new PythonWorkers(proc, "10");
     byte[] daemon = "python3\0-m\0pyspark.daemon".getBytes(StandardCharsets.US_ASCII);
     Files.write(proc.resolve("20/cmdline"), daemon);
-    workers.look(true);
+    workers.update(true);
 
     assertEquals(0, workers.count(), "a daemon that has no worker yet");
-    assertNull(workers.describeStill());
+    assertNull(workers.describeStalled());
 
     process(21, "python3", 20, 100);
     process(22, "python3", 20, 30);
-    workers.look(true);
+    workers.update(true);
     process(22, "python3", 20, 31);
     byte[] channel = "hrtimer_nanosleep".getBytes(StandardCharsets.US_ASCII);
     Files.write(proc.resolve("21/wchan"), channel);
-    workers.look(true);
+    workers.update(true);
 
     assertEquals(2, workers.count());
     assertEquals(1_380_000_000, workers.cpuNs());
     assertEquals(
-        "pid 21, state S, waits in hrtimer_nanosleep; Python frames cannot be seen from here",
-        workers.describeStill());
+        "pid 21, state S, waits in hrtimer_nanosleep; Python frames are not visible to the JVM",
+        workers.describeStalled());
   }
 
   @Test
@@ -75,9 +75,9 @@ class PythonWorkersTest {
     process(10, "java", 1, 5);
     process(20, "python3", 10, 100);
     PythonWorkers workers = new PythonWorkers(proc, "10");
-    workers.look(true);
+    workers.update(true);
     Files.delete(proc.resolve("20/stat"));
-    workers.look(true);
+    workers.update(true);
 
     assertEquals(0, workers.count());
     assertEquals(1_000_000_000, workers.cpuNs());
@@ -94,9 +94,9 @@ class PythonWorkersTest {
     process(40, "java", 10, 1_000);
     process(41, "python3", 40, 1_000);
     PythonWorkers workers = new PythonWorkers(proc, "10");
-    workers.look(true);
+    workers.update(true);
     process(21, "python3 a) b(", 20, 140);
-    workers.look(true);
+    workers.update(true);
 
     assertEquals(3 * 200 * 1_024, workers.residentBytes());
     assertEquals(400_000_000, workers.cpuBeyond(0), "one worker used 40 ticks of 10 ms");

@@ -14,15 +14,15 @@ class SendBackoffTest {
   private void take(int records) {
     for (int i = 0; i < records; i++) {
       deliveries.acceptedOne();
-      backoff.took();
+      backoff.accepted();
     }
   }
 
   private void openByRefusal() {
     assertTrue(backoff.allows(0));
-    backoff.refused(0);
+    backoff.rejected(0);
     assertEquals("closed", backoff.state());
-    backoff.refused(SendBackoff.PATIENCE_MS);
+    backoff.rejected(SendBackoff.PATIENCE_MS);
     assertEquals("open", backoff.state());
   }
 
@@ -52,7 +52,7 @@ class SendBackoffTest {
     assertFalse(backoff.allows(probeMs + 1));
     assertEquals("open", backoff.state());
     assertTrue(backoff.allows(probeMs + 1 + SendBackoff.PAUSE_MS));
-    backoff.refused(probeMs + 1 + SendBackoff.PAUSE_MS);
+    backoff.rejected(probeMs + 1 + SendBackoff.PAUSE_MS);
     assertEquals("open", backoff.state());
   }
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class SenderTest {
   private static final Application APPLICATION = new Application("c", "t", "app-1", 0, 1);
 
-  /** Takes records, or throws like a client that cannot be made. */
+  /** Takes records, or throws like a client that cannot be created. */
   private static final class Memory implements RecordSink {
     final List<Fact> facts = Collections.synchronizedList(new ArrayList<>());
 
