@@ -33,7 +33,7 @@ def decoded_sql(catalog: Catalog, window_ms: int) -> str:
     """Return a query of all records of ``live_by_window``, decoded, with the columns that the first filter needs."""
     holds = " ".join(f"WHEN '{view_specs()[view].row}' THEN {may_match_sql(catalog, view)}" for view in FILTERED)
     return (
-        "SELECT `live_row`, `app_key`, `view`, `kind`, `unit`, `window_end_ms`, "
+        "SELECT `live_row`, `app_key`, `view`, `kind`, `subject`, `window_end_ms`, "
         f"COALESCE(CASE `kind` {holds} ELSE TRUE END, FALSE) AS `holds`, "
         f"{_linger_sql(catalog, window_ms, FILTERED)} AS `linger_ms`, `window_end` "
         "FROM live_by_window, LATERAL TABLE(decode_live_row(`live_row`)) AS decoded"
@@ -51,7 +51,7 @@ def filtered_sql(decoded: str) -> str:
 def evaluated_sql(catalog: Catalog, rows: str, window_ms: int) -> str:
     """Return a query of the view ``rows`` with the rules' severities and the columns that the second filter needs."""
     return (
-        f"SELECT `run_key`, `part` AS `payload`, {severities_sql(catalog)} AS `severities`, `kind`, `unit`, "
+        f"SELECT `run_key`, `part` AS `payload`, {severities_sql(catalog)} AS `severities`, `kind`, `subject`, "
         "`window_end_ms`, "
         f"{_linger_sql(catalog, window_ms, view_specs())} AS `linger_ms`, "
         "COALESCE(`kind` IN ('stage_ended', 'executor_removed') OR `stage`.`status` IN ('succeeded', 'failed') "

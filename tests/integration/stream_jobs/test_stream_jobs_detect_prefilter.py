@@ -34,7 +34,7 @@ def row_of(rule, case):
 
 @pytest.fixture(scope="module")
 def read(repository: Path):
-    """What Flink says of each case and of each example, in their order: severities, holds, app_key, kind, unit."""
+    """What Flink says of each case and of each example, in their order: severities, holds, app_key, kind, subject."""
     from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
 
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -52,7 +52,7 @@ def read(repository: Path):
         f"WHEN '{view_specs()[view].row}' THEN {prefilter.may_match_sql(CATALOG, view)}" for view in prefilter.FILTERED
     )
     sql = (
-        f"SELECT place, {severities_sql(CATALOG)}, COALESCE(CASE `kind` {holds} END, FALSE), `app_key`, `kind`, `unit` "
+        f"SELECT place, {severities_sql(CATALOG)}, COALESCE(CASE `kind` {holds} END, FALSE), `app_key`, `kind`, `subject` "
         "FROM encoded, LATERAL TABLE(decode_live_row(`row`))"
     )
     with tables.execute_sql(sql).collect() as answers:

@@ -15,10 +15,11 @@ import org.apache.flink.types.Row;
  * {@code finding_filter(input => …)}: passes the rows of one run that can start, continue or
  * resolve a finding.
  *
- * <p>These are rows on which a rule matches, later rows of the same units ({@link LingerFilter}),
- * ends of stages and executors while a unit of the run lingers, and the end of the application. The
- * input has the columns run_key, payload, severities, kind, unit, ends, window_end_ms and
- * linger_ms. The output is a {@link FrameBuffer} of the severities and the payload.
+ * <p>These are rows on which a rule matches, later rows of the same subjects ({@link
+ * LingerFilter}), ends of stages and executors while a subject of the run lingers, and the end of
+ * the application. The input has the columns run_key, payload, severities, kind, subject, ends,
+ * window_end_ms and linger_ms. The output is a {@link FrameBuffer} of the severities and the
+ * payload.
  */
 @DataTypeHint("ROW<watched BYTES>")
 public final class FindingFilter extends ProcessTableFunction<Row> {
@@ -46,13 +47,13 @@ public final class FindingFilter extends ProcessTableFunction<Row> {
     if ("application_ended".equals(row.getField("kind"))) {
       return true;
     }
-    String unit = row.getFieldAs("unit");
+    String subject = row.getFieldAs("subject");
     Long atMs = row.getFieldAs("window_end_ms");
     Long lingerMs = row.getFieldAs("linger_ms");
     boolean lingers =
-        unit != null
+        subject != null
             && atMs != null
-            && filter.passes(unit, matches, atMs, lingerMs == null ? 0 : lingerMs);
+            && filter.passes(subject, matches, atMs, lingerMs == null ? 0 : lingerMs);
     return lingers || (Boolean.TRUE.equals(row.getField("ends")) && filter.hasMatches());
   }
 }

@@ -3,11 +3,11 @@ package io.sparkfuse.detect;
 import org.apache.flink.table.api.dataview.MapView;
 
 /**
- * Passes the rows of a unit, such as a task, on which a condition matches, and all its rows for
+ * Passes the rows of a subject, such as a task, on which a condition matches, and all its rows for
  * some time after the last match.
  *
- * <p>Later steps so receive every row that can start, continue or resolve a finding. Units without
- * a match have no state.
+ * <p>The following steps therefore receive every row that can start, continue or resolve a finding.
+ * A subject without a match has no state.
  */
 final class LingerFilter {
   private final MapView<String, Long> untilMs;
@@ -15,18 +15,19 @@ final class LingerFilter {
   /**
    * Creates a filter.
    *
-   * @param untilMs for each unit, the end of the last window whose rows pass; state of the caller
+   * @param untilMs for each subject, the end of the last window whose rows pass; state of the
+   *     caller
    */
   LingerFilter(MapView<String, Long> untilMs) {
     this.untilMs = untilMs;
   }
 
   /** Whether a row of the window that ended at {@code atMs} passes. */
-  boolean passes(String unit, boolean matches, long atMs, long lingerMs) throws Exception {
-    Long known = untilMs.get(unit);
+  boolean passes(String subject, boolean matches, long atMs, long lingerMs) throws Exception {
+    Long known = untilMs.get(subject);
     if (matches) {
       if (known == null || known < atMs + lingerMs) {
-        untilMs.put(unit, atMs + lingerMs);
+        untilMs.put(subject, atMs + lingerMs);
       }
       return true;
     }
@@ -34,13 +35,13 @@ final class LingerFilter {
       return false;
     }
     if (atMs > known) {
-      untilMs.remove(unit);
+      untilMs.remove(subject);
       return false;
     }
     return true;
   }
 
-  /** Whether any unit matched and is still passed. */
+  /** Whether rows of any subject currently pass. */
   boolean hasMatches() throws Exception {
     return !untilMs.isEmpty();
   }

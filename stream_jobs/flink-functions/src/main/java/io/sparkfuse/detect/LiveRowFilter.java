@@ -16,7 +16,7 @@ import org.apache.flink.types.Row;
  *
  * <p>Counts every record. Drops records that are not live rows, and ticks, which only advance the
  * time. Rows of views with a {@code linger_ms} pass only if {@link LingerFilter} passes them. The
- * input has the columns live_row, app_key, view, kind, unit, window_end_ms, holds and linger_ms.
+ * input has the columns live_row, app_key, view, kind, subject, window_end_ms, holds and linger_ms.
  */
 @DataTypeHint("ROW<live_row BYTES>")
 public final class LiveRowFilter extends ProcessTableFunction<Row> {
@@ -48,6 +48,9 @@ public final class LiveRowFilter extends ProcessTableFunction<Row> {
     return lingerMs == null
         || new LingerFilter(watched)
             .passes(
-                row.getFieldAs("unit"), Boolean.TRUE.equals(row.getField("holds")), atMs, lingerMs);
+                row.getFieldAs("subject"),
+                Boolean.TRUE.equals(row.getField("holds")),
+                atMs,
+                lingerMs);
   }
 }

@@ -20,19 +20,20 @@ import org.apache.flink.table.types.logical.utils.LogicalTypeParser;
 
 /**
  * Decodes a LiveRow into its columns, preceded by three columns that later steps need: {@code
- * app_key}, {@code kind} and {@code unit}.
+ * app_key}, {@code kind} and {@code subject}.
  *
  * <p>{@code app_key} identifies the application attempt; its parts are separated by {@value
  * #SEPARATOR}. It is empty if the bytes are not a LiveRow, or have no application, window or view.
- * {@code kind} is the member of the oneof. {@code unit} names the stage, task or other unit within
- * its run, as {@code scopes.unit_name} of the detect job does; it is NULL for starts and ends.
+ * {@code kind} is the member of the oneof. {@code subject} names the stage, task or other object
+ * that the row describes, as {@code subjects.subject_name} of the detect job does; it is NULL for
+ * starts and ends.
  */
 final class LiveRowReader {
   static final char SEPARATOR = '\u001f';
-  private static final List<String> EXTRA_COLUMNS = List.of("app_key", "kind", "unit");
+  private static final List<String> EXTRA_COLUMNS = List.of("app_key", "kind", "subject");
   private static final int APP_KEY = 0;
   private static final int KIND = 1;
-  private static final int UNIT = 2;
+  private static final int SUBJECT = 2;
   private static final StringData EMPTY = StringData.fromString("");
 
   /** The columns of a decoded row. */
@@ -60,8 +61,8 @@ final class LiveRowReader {
     }
     row.setField(APP_KEY, StringData.fromString(appKey(row)));
     row.setField(KIND, member.name);
-    String unit = member.unit(row, text(row, cluster));
-    row.setField(UNIT, unit == null ? null : StringData.fromString(unit));
+    String subject = member.subject(row, text(row, cluster));
+    row.setField(SUBJECT, subject == null ? null : StringData.fromString(subject));
     return row;
   }
 
@@ -128,9 +129,9 @@ final class LiveRowReader {
     return members;
   }
 
-  /** One member of the oneof, and how its unit is named. */
+  /** One member of the oneof, and how its subject is named. */
   private static final class Member {
-    /** The parts of a unit's name: its first word, then these columns of its row. */
+    /** The parts of a subject's name: its first word, then these columns of its row. */
     private static final Map<String, List<String>> NAMES =
         Map.of(
             "stage", List.of("stage", "stage_id", "stage_attempt"),
@@ -168,20 +169,22 @@ final class LiveRowReader {
       this.outlived = "task".equals(name) ? columns.getFieldIndex("outlived_ms") : -1;
     }
 
-    /** The name of the unit; a task that outlived its stage is a different unit than before. */
-    String unit(RowData row, String cluster) {
+    /**
+     * The name of the subject; a task that outlived its stage is a different subject than before.
+     */
+    String subject(RowData row, String cluster) {
       if (word == null) {
         return null;
       }
       RowData columns = row.getRow(position, size);
-      StringBuilder unit = new StringBuilder(word);
+      StringBuilder subject = new StringBuilder(word);
       if (outlived >= 0 && !columns.isNullAt(outlived)) {
-        unit.replace(0, unit.length(), "zombie");
+        subject.replace(0, subject.length(), "zombie");
       }
       for (int place : order) {
-        unit.append('/').append(part(columns, place));
+        subject.append('/').append(part(columns, place));
       }
-      return (perCluster ? unit.append('/').append(cluster) : unit).toString();
+      return (perCluster ? subject.append('/').append(cluster) : subject).toString();
     }
 
     private String part(RowData columns, int place) {

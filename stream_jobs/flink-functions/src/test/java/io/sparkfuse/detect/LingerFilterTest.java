@@ -20,7 +20,7 @@ class LingerFilterTest {
   }
 
   @Test
-  void unitWithoutMatchHasNoState() throws Exception {
+  void subjectWithoutMatchHasNoState() throws Exception {
     assertFalse(passes(false, 5_000));
     assertFalse(passes(false, 10_000));
 
@@ -42,7 +42,7 @@ class LingerFilterTest {
   }
 
   @Test
-  void unitsAreIndependent() throws Exception {
+  void subjectsAreIndependent() throws Exception {
     assertTrue(passes(true, 5_000));
 
     assertFalse(filter.passes("task/3/0/78", false, 5_000, LINGER_MS));

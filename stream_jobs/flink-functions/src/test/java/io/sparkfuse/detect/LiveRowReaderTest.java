@@ -71,10 +71,10 @@ class LiveRowReaderTest {
 
   @ParameterizedTest
   @MethodSource("things")
-  void namesUnitsAsTheLifecycleDoes(LiveRow.Builder row, String unit) {
+  void namesSubjectsAsTheLifecycleDoes(LiveRow.Builder row, String subject) {
     RowData read = reader.read(row.build().toByteArray());
 
-    assertEquals(unit, text(read, "unit"));
+    assertEquals(subject, text(read, "subject"));
     assertEquals("prod\u001fapp-1\u001f7\u001f0", text(read, "app_key"));
     assertEquals(row.getRowCase().name().toLowerCase(), text(read, "kind"));
   }
