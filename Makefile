@@ -224,6 +224,7 @@ $(STAMPS)/main: pyproject.toml $(STAMPS)/main-packages
 	@touch $@
 
 $(STAMPS)/kernel: $(KERNEL)/Cargo.toml $(KERNEL)/Cargo.lock $(KERNEL)/pyproject.toml $(STAMPS)/main-packages
+$(STAMPS)/kernel: $(KERNEL)/build.rs contracts/generated/descriptors.binpb
 $(STAMPS)/kernel: $(shell find $(KERNEL)/src $(KERNEL)/python -name '*.rs' -o -name '*.py' -o -name '*.pyi')
 	@echo "building the kernel"
 	@rm -rf build/wheels

@@ -61,19 +61,19 @@ SIGNALS_SENT = Metric("sparkfuse_signals_sent_total", "counter", "Signed signals
 FACTS_SHIPPED = Metric("sparkfuse_ship_facts_total", "counter", "Facts that were sent and committed.")
 HISTORY_SHIPPED = Metric("sparkfuse_ship_history_rows_total", "counter", "Rows of history that were sent.")
 LOGS_FOLLOWED = Metric("sparkfuse_ship_logs", "gauge", "Event logs by state.", ("state",))
-SHIP_BEHIND_BYTES = Metric("sparkfuse_ship_behind_bytes", "gauge", "Bytes of logs that were not read yet.")
+SHIP_BEHIND_BYTES = Metric("sparkfuse_ship_behind_bytes", "gauge", "Bytes of event logs that were not read yet.")
 SHIP_BEHIND_SECONDS = Metric(
-    "sparkfuse_ship_behind_seconds", "gauge", "Since when something of the log that waits longest was not read."
+    "sparkfuse_ship_behind_seconds", "gauge", "Seconds for which the log that waits longest has had unread bytes."
 )
-SHIP_MALFORMED = Metric("sparkfuse_ship_malformed_lines_total", "counter", "Lines of logs that could not be read.")
-SHIP_TROUBLES = Metric(
-    "sparkfuse_ship_troubles_total",
+SHIP_MALFORMED = Metric("sparkfuse_ship_malformed_lines_total", "counter", "Malformed lines of event logs.")
+SHIP_PROBLEMS = Metric(
+    "sparkfuse_ship_problems_total",
     "counter",
-    "Logs that were set aside, rewritten, deleted before their end or history, had a gap, could not be taught or read "
-    "for now, and records that Kafka never takes.",
+    "Problems by kind: logs that were quarantined, rewritten, unreadable, deleted before they were read or had a gap, "
+    "histories that did not update baselines, records that Kafka rejected.",
     ("kind",),
 )
-SHIP_SCAN_SECONDS = Metric("sparkfuse_ship_scan_seconds", "histogram", "Time to look through all folders.")
+SHIP_SCAN_SECONDS = Metric("sparkfuse_ship_scan_seconds", "histogram", "Time of a scan of all folders.")
 
 ALL: Mapping[str, Metric] = MappingProxyType(
     {value.name: value for value in list(globals().values()) if isinstance(value, Metric)}

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
-from sparkfuse_collectors.facts.application import ApplicationFacts
-from sparkfuse_collectors.facts.record import BULK, RESERVED, Encoder, News, Origin
+from sparkfuse_collectors.logs.lines import Chunk
+from sparkfuse_collectors.ship.translation import EVENTS, Shipper, Translation
 from sparkfuse_contracts.generated import fact_pb2
+from sparkfuse_kernel import EventLogDecoder
+from tests.bench.fact_records import BULK, RESERVED, Encoder, Origin, PendingFact
 from tests.oracle.containers import unpack
 
 # Interval of executor samples and task progress.
@@ -65,15 +65,17 @@ def real_stages(logs: Sequence[Path]) -> list[RealStage]:
     """Return the stages of real runs that have a succeeded task with metrics."""
     found: dict[tuple[int, int, int], tuple[fact_pb2.StageStarted, list[fact_pb2.TaskEnded]]] = {}
     for number, log in enumerate(logs):
-        facts = ApplicationFacts()
-        for line in unpack(log.read_bytes()).data.splitlines():
-            event = orjson.loads(line)
-            for news in facts.feed(str(event["Event"]).removeprefix("SparkListener"), event):
-                message = news.message
-                if news.kind == "stage_started":
-                    found[number, message.stage_id, message.stage_attempt] = (message, [])
-                elif news.kind == "task_ended" and message.outcome == "success" and message.has_metrics:
-                    found[number, message.stage_id, message.stage_attempt][1].append(message)
+        decoder = EventLogDecoder(events=EVENTS)
+        decoder.feed(unpack(log.read_bytes()).data)
+        decoder.finish()
+        records = Translation(Shipper("fleet", "", "")).records(Chunk(decoder.take_events(), 0, at_end=True))
+        for fact in map(fact_pb2.Fact.FromString, records):
+            if fact.HasField("stage_started"):
+                stage = fact.stage_started
+                found[number, stage.stage_id, stage.stage_attempt] = (stage, [])
+            elif fact.HasField("task_ended") and fact.task_ended.outcome == "success" and fact.task_ended.has_metrics:
+                task = fact.task_ended
+                found[number, task.stage_id, task.stage_attempt][1].append(task)
     return [RealStage(started, tasks) for started, tasks in found.values() if tasks]
 
 
@@ -185,7 +187,7 @@ class Fleet:
         number = app.numbers[executor, lane]
         app.numbers[executor, lane] = number + 1
         encoder = app.driver if executor < 0 else app.executors[executor]
-        return Sent(app.app_id, encoder.record(News(lane, at_ms, kind, f"{lane}{number}", message), number))
+        return Sent(app.app_id, encoder.record(PendingFact(lane, at_ms, kind, f"{lane}{number}", message), number))
 
     def _begin_stage(self, app: _Application, now_ms: int) -> Iterator[Sent]:
         real = self._random.choice(self._stages)

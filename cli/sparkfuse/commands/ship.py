@@ -81,7 +81,7 @@ def ship(
 
     settings = _settings(home)
     with _start_errors(settings):
-        ages, pace = Ages(ended=ended_within, abandoned=abandoned_after), Pace(look_seconds=look)
+        ages, pace = Ages(ended=ended_within, abandoned=abandoned_after), Pace(scan_seconds=look)
         options = Options(tuple(places), name, cluster, tenant, once, ages, pace)
         stop = _stopped_by_signals()
         histories = _history_reader(settings, cluster, tenant)
@@ -127,7 +127,8 @@ def _backfill(
     console: Console,
 ) -> Summary:
     from sparkfuse_collectors.ship.backfill import Backfill
-    from sparkfuse_collectors.ship.broker import Broker, read_positions
+    from sparkfuse_collectors.ship.broker import Broker
+    from sparkfuse_collectors.ship.positions import read_positions
     from sparkfuse_collectors.ship.process import Options
 
     options = Options(tuple(paths), name, *owner)
@@ -176,22 +177,28 @@ def _start_errors(settings: Settings) -> Iterator[None]:
     """Convert errors that a user can fix to one sentence and an exit code."""
     from confluent_kafka import KafkaException
 
-    from sparkfuse_collectors.ship.broker import BrokerLost, Fenced, Stopped
-    from sparkfuse_collectors.ship.process import OptionRefused, Unavailable, why_no_kafka
+    from sparkfuse_collectors.ship.errors import (
+        BrokerLostError,
+        FencedError,
+        InvalidOptionError,
+        StoppedError,
+        UnavailableError,
+    )
+    from sparkfuse_collectors.ship.process import why_no_kafka
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         yield
-    except OptionRefused as refused:
+    except InvalidOptionError as refused:
         raise StartError(str(refused), USAGE) from refused
-    except (UnreadableLogError, Unavailable, BrokerLost) as error:
+    except (UnreadableLogError, UnavailableError, BrokerLostError) as error:
         raise StartError(str(error), MISSING) from error
     except KafkaException as error:
         raise StartError(why_no_kafka(settings.kafka_bootstrap, error), MISSING) from error
-    except Fenced as fenced:
+    except FencedError as fenced:
         raise StartError(str(fenced), FENCED) from fenced
-    except Stopped as stopped:
+    except StoppedError as stopped:
         raise KeyboardInterrupt from stopped
 
 

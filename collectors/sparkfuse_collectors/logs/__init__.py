@@ -1,1 +1,1 @@
-"""Event logs that grow: found, followed file by file, and read as bytes."""
+"""Event logs that grow: found, decompressed and read line by line."""

@@ -1,4 +1,4 @@
-"""Where logs lie: local folders, and everything that fsspec reads, behind the same three questions."""
+"""Folders that are followed, local or supported by fsspec, with one interface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READ_AHEAD = 1024 * 1024
 
 
 class Item(NamedTuple):
-    """A file or folder. ``identity`` changes when another file takes the name, where the place can tell; else empty."""
+    """A file or folder. ``identity`` changes when another file takes the name; empty if the store has no such value."""
 
     name: str
     path: str
@@ -27,52 +27,52 @@ class Item(NamedTuple):
     identity: str
 
 
-class Ahead(NamedTuple):
-    """Bytes of a file that were read in one request, because each costs a journey."""
+class PrefetchedBytes(NamedTuple):
+    """Bytes of a file that were read in one request, because each request costs a round trip."""
 
     path: str
-    begin: int
+    start: int
     content: bytes
 
 
 class Files(Protocol):
-    """A file system. Every method raises OSError when it cannot answer."""
+    """A file system. Every method raises OSError if the file system does not answer."""
 
     @property
     def root(self) -> str:
-        """The folder that is followed, as its place names it."""
+        """The folder that is followed, as the file system names it."""
         ...
 
     def children(self, folder: str) -> Iterator[Item]:
-        """What is in a folder, in no order; what vanishes meanwhile is left out."""
+        """Yield the entries of a folder in no order, without those deleted meanwhile."""
         ...
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """At most ``size`` bytes from ``offset`` on; empty at the end of the file."""
+        """Return at most ``size`` bytes from ``offset`` on, and none at the end of the file."""
         ...
 
     def identity(self, path: str) -> str:
-        """What ``Item.identity`` of the file is now."""
+        """Return the current ``Item.identity`` of the file."""
         ...
 
-    def shown(self, path: str) -> str:
-        """The path as people read it, without credentials."""
+    def display_path(self, path: str) -> str:
+        """Return the path for messages, without credentials."""
         ...
 
 
 @dataclass(frozen=True)
 class LocalFiles:
-    """The machine's own files."""
+    """The files of this machine."""
 
     root: str
 
     def children(self, folder: str) -> Iterator[Item]:
-        """What is in a folder."""
+        """Yield the entries of a folder."""
         with os.scandir(folder) as found:
             for entry in found:
                 try:
                     facts = entry.stat()
-                except FileNotFoundError:  # gone since it was listed, or a link to nowhere
+                except FileNotFoundError:  # deleted since it was listed, or a broken link
                     continue
                 if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
                     yield Item(
@@ -85,71 +85,71 @@ class LocalFiles:
                     )
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """Some bytes of a file."""
+        """Return some bytes of a file."""
         with Path(path).open("rb", buffering=0) as file:
             file.seek(offset)
             return file.read(size)
 
     def identity(self, path: str) -> str:
-        """Device and inode."""
+        """Return device and inode."""
         return _identity(Path(path).stat())
 
-    def shown(self, path: str) -> str:
-        """The path as it is."""
+    def display_path(self, path: str) -> str:
+        """Return the path unchanged."""
         return path
 
 
 class RemoteFiles:
-    """A store that fsspec reads."""
+    """A store that fsspec supports."""
 
     def __init__(self, url: str) -> None:
         self._files, self._root = remote_files(url)
         self._protocol = url.partition("://")[0]
-        # As the last look had them: stores refuse to read at the end of a file; what grew since is for the next look.
+        # Sizes at the last scan: stores refuse reads at the end of a file, so growth is read after the next scan.
         self._sizes: dict[str, int] = {}
-        self._ahead = Ahead("", 0, b"")
+        self._prefetched = PrefetchedBytes("", 0, b"")
 
     @property
     def root(self) -> str:
-        """The path behind the protocol."""
+        """The path after the protocol."""
         return self._root
 
     def children(self, folder: str) -> Iterator[Item]:
-        """What is in a folder."""
-        # Clients of stores remember what they listed, which a follower of growing logs must not see.
+        """Yield the entries of a folder."""
+        # Clients of stores cache listings, which must not hide growing logs.
         self._files.invalidate_cache(folder)
-        for info in _told(lambda: self._files.ls(folder, detail=True)):
+        for info in _with_os_errors(lambda: self._files.ls(folder, detail=True)):
             path = str(info["name"])
-            if path.rstrip("/") != folder.rstrip("/"):  # a mark that somebody made for the folder itself
+            if path.rstrip("/") != folder.rstrip("/"):  # the marker object of the folder itself
                 item = _item(path, info)
                 if self._sizes.get(path) != item.size_bytes:
                     self._sizes[path] = item.size_bytes
-                    self._ahead = Ahead("", 0, b"")
+                    self._prefetched = PrefetchedBytes("", 0, b"")
                 yield item
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """Some bytes of a file."""
+        """Return some bytes of a file."""
         known = self._sizes.get(path, 0)
         if offset >= known:
             return b""
-        ahead = self._ahead
-        if ahead.path != path or not ahead.begin <= offset < ahead.begin + len(ahead.content):
+        prefetched = self._prefetched
+        if prefetched.path != path or not prefetched.start <= offset < prefetched.start + len(prefetched.content):
             end = min(known, offset + max(size, READ_AHEAD))
-            content: bytes = _told(lambda: self._files.cat_file(path, start=offset, end=end))
-            ahead = self._ahead = Ahead(path, offset, content)
-        return ahead.content[offset - ahead.begin :][:size]
+            content: bytes = _with_os_errors(lambda: self._files.cat_file(path, start=offset, end=end))
+            prefetched = self._prefetched = PrefetchedBytes(path, offset, content)
+        return prefetched.content[offset - prefetched.start :][:size]
 
-    def identity(self, path: str) -> str:  # noqa: ARG002  an object has none
-        """Nothing: a store writes an object anew to make it longer."""
+    def identity(self, path: str) -> str:  # noqa: ARG002  an object has no identity
+        """Return an empty text: a store replaces an object to make it longer."""
         return ""
 
-    def shown(self, path: str) -> str:
-        """The URL without credentials."""
+    def display_path(self, path: str) -> str:
+        """Return the URL without credentials."""
         return without_credentials(path if "://" in path else f"{self._protocol}://{path.lstrip('/')}")
 
 
 def files_of(place: str) -> Files:
-    """The files behind a local path or a URL that fsspec knows. Raises UnreadableLogError."""
+    """Return the files of a local path or of a URL that fsspec supports. Raises UnreadableLogError."""
     if "://" in place and not place.startswith("file://"):
         return RemoteFiles(place)
     folder = Path(place.removeprefix("file://"))
@@ -168,12 +168,12 @@ def _item(path: str, info: dict[str, Any]) -> Item:
     name = path.rstrip("/").rsplit("/", 1)[-1]
     is_folder = info.get("type") == "directory"
     milliseconds = round(float(seconds) * 1000) if isinstance(seconds, int | float) else 0
-    # An object store writes an object anew to make it longer, so nothing but its name stays.
+    # An object store replaces an object to make it longer, so only the name stays the same.
     return Item(name, path, is_folder, int(info.get("size") or 0), milliseconds, "")
 
 
-def _told(work: Callable[[], Any]) -> Any:
-    """What a store's client gives; each has errors of its own, and whoever asked retries them alike."""
+def _with_os_errors(work: Callable[[], Any]) -> Any:
+    """Call a store's client and convert its own exceptions to OSError, which the caller retries."""
     try:
         return work()
     except OSError:

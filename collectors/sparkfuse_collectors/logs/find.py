@@ -1,4 +1,4 @@
-"""Finds the logs in a folder again and again, under the names that they keep while they grow."""
+"""Finds the logs in a folder, under names that stay the same while the logs grow."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sparkfuse_kernel.event_logs.find import MAX_DEPTH
 from sparkfuse_kernel.event_logs.layouts import layout_of, may_be_log, without_duplicates
 
 IN_PROGRESS = ".inprogress"
-Unlisted = Callable[[str, OSError], None]
+OnUnlisted = Callable[[str, OSError], None]
 _ROLLED = re.compile(r"events_(\d+)_.*?(\.compact)?")
 
 
 class Part(NamedTuple):
-    """One file of a log. ``number`` orders them: Spark's number of a rolled file, else its place."""
+    """One file of a log. ``number`` orders the files: Spark's number of a rolled file, otherwise its index."""
 
     number: int
     path: str
@@ -26,11 +26,10 @@ class Part(NamedTuple):
 
 
 class FoundLog(NamedTuple):
-    """A log as it lies there now.
+    """A log as a folder lists it now.
 
-    ``name`` is its path without what changes when it is finished, ``place`` its path as it is now. ``closed`` says
-    that its writer is done with it, None where a layout does not tell. ``modified_ms`` is when something of it changed
-    last.
+    ``name`` is its path without the suffix that changes when it is finished, ``place`` its current path. ``closed``
+    tells whether its writer is done, None if the layout does not show it. ``modified_ms`` is the last change of a file.
     """
 
     name: str
@@ -40,15 +39,15 @@ class FoundLog(NamedTuple):
     modified_ms: int
 
 
-def find_logs(files: Files, unlisted: Unlisted = lambda _folder, _error: None) -> Iterator[FoundLog]:
-    """The logs below the root, each with its files in order. Raises OSError when the root cannot be listed.
+def find_logs(files: Files, on_unlisted: OnUnlisted = lambda _folder, _error: None) -> Iterator[FoundLog]:
+    """Yield the logs below the root, each with its files in order. Raises OSError if the root cannot be listed.
 
-    ``unlisted`` is told each folder below the root that cannot be listed now: nobody knows what lies below it.
+    ``on_unlisted`` is called with each folder below the root that cannot be listed now.
     """
-    yield from _search(files, files.root, files.root.rstrip("/").rsplit("/", 1)[-1], 0, unlisted)
+    yield from _search(files, files.root, files.root.rstrip("/").rsplit("/", 1)[-1], 0, on_unlisted)
 
 
-def _search(files: Files, folder: str, name: str, depth: int, unlisted: Unlisted) -> Iterator[FoundLog]:
+def _search(files: Files, folder: str, name: str, depth: int, on_unlisted: OnUnlisted) -> Iterator[FoundLog]:
     children = {child.name: child for child in files.children(folder)}
     own = {child.name: child for child in children.values() if not child.is_folder}
     layout = layout_of(name, own)
@@ -63,17 +62,17 @@ def _search(files: Files, folder: str, name: str, depth: int, unlisted: Unlisted
             if item.size_bytes:
                 yield _single(item)
         elif depth < MAX_DEPTH:
-            yield from _subfolder(files, item, depth + 1, unlisted)
+            yield from _subfolder(files, item, depth + 1, on_unlisted)
 
 
-def _subfolder(files: Files, item: Item, depth: int, unlisted: Unlisted) -> Iterator[FoundLog]:
-    """A folder that cannot be listed now holds up no other; it is asked again the next time."""
+def _subfolder(files: Files, item: Item, depth: int, on_unlisted: OnUnlisted) -> Iterator[FoundLog]:
+    """Search a folder; a folder that cannot be listed now does not stop the search."""
     try:
-        yield from list(_search(files, item.path, item.name, depth, unlisted))
+        yield from list(_search(files, item.path, item.name, depth, on_unlisted))
     except FileNotFoundError:
-        return  # deleted since its parent was listed: what lay below it is gone, too
+        return  # deleted since its parent was listed, with everything below it
     except OSError as error:
-        unlisted(item.path, error)
+        on_unlisted(item.path, error)
 
 
 def _single(item: Item) -> FoundLog:

@@ -1,4 +1,4 @@
-"""Plain bytes of one file that grows, whatever it is packed with."""
+"""Plain bytes of one growing file, whatever its compression."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from sparkfuse_collectors.logs.files import Files
 from sparkfuse_kernel import Decompressor
 
 PLAIN_PIECE = 256 * 1024
-# A packed piece may hold a thousand times its size.
+# A compressed piece may contain a thousand times its size.
 PACKED_PIECE = 16 * 1024
 MAGIC = 16
 
 
-class BrokenFile(ValueError):
-    """A packed file is not what its first bytes say; the text is a reason. Nothing behind that place can be read."""
+class BrokenFileError(ValueError):
+    """A compressed file is damaged, and the bytes after the damage cannot be read; the text is a reason."""
 
 
 class Bookmark(NamedTuple):
-    """Where reading a file can begin again: its codec, and packed and plain bytes up to there."""
+    """A place where reading can start: the codec, and compressed and plain bytes before the place."""
 
     codec: str
     packed: int
@@ -26,9 +26,9 @@ class Bookmark(NamedTuple):
 
 
 class PlainFile:
-    """Reads a growing file from a plain offset on, from its beginning or from a bookmark of an earlier reader.
+    """Reads a growing file from a plain offset on, starting at its beginning or at a bookmark of an earlier reader.
 
-    ``packed_at`` counts the packed bytes up to which it was read.
+    ``packed_at`` counts the stored bytes that were read.
     """
 
     def __init__(self, files: Files, path: str, offset: int, bookmark: Bookmark | None = None) -> None:
@@ -41,17 +41,12 @@ class PlainFile:
         self._bookmarks: list[Bookmark] = []
 
     @property
-    def reached(self) -> bool:
-        """Whether the plain offset was there: false for a packed file that is shorter now than it was."""
-        return self._plain_at >= self._wanted
-
-    @property
-    def must_begin_anew(self) -> bool:
-        """Whether to go on later means to unpack all from the beginning, because the codec has no boundaries."""
+    def has_no_boundaries(self) -> bool:
+        """Whether a later reader must decompress the file from its beginning."""
         return self._decompressor.codec in {"zstd", "gzip"}
 
     def read(self) -> bytes:
-        """The next plain bytes; none when there are no more now. Raises BrokenFile and OSError."""
+        """Return the next plain bytes, and none if there are no more now. Raises BrokenFileError, OSError."""
         while True:
             piece = self._piece()
             packed = self._files.read(self.path, self.packed_at, piece)
@@ -60,7 +55,7 @@ class PlainFile:
             try:
                 plain = self._decompressor.feed(packed)
             except ValueError as error:
-                raise BrokenFile(str(error)) from error
+                raise BrokenFileError(str(error)) from error
             self.packed_at += len(packed)
             self._plain_at += len(plain)
             self._mark()
@@ -68,7 +63,7 @@ class PlainFile:
                 return fresh
 
     def bookmark(self, offset: int) -> Bookmark | None:
-        """Where a later reader that wants the plain bytes from ``offset`` on can best begin."""
+        """Return the best place for a later reader that needs the plain bytes from ``offset`` on."""
         if self._decompressor.codec == "plain":
             return Bookmark("plain", offset, offset)
         return next((mark for mark in reversed(self._bookmarks) if mark.plain <= offset), None)
@@ -78,7 +73,7 @@ class PlainFile:
         if codec is None:
             return MAGIC
         if codec == "plain" and self._plain_at < self._wanted:
-            self.packed_at = self._plain_at = self._wanted  # nothing of what lies between is needed
+            self.packed_at = self._plain_at = self._wanted  # the bytes between are not needed
         return PLAIN_PIECE if codec == "plain" else PACKED_PIECE
 
     def _mark(self) -> None:
@@ -88,7 +83,7 @@ class PlainFile:
             self._bookmarks.append(mark)
 
     def _fresh(self, plain: bytes) -> bytes:
-        """What of these bytes lies behind the wanted offset."""
+        """Return the bytes that lie after the wanted offset."""
         begin = self._plain_at - len(plain)
         if self._plain_at <= self._wanted:
             return b""

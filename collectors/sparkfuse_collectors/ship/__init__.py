@@ -1,1 +1,1 @@
-"""The shipper: what logs tell into Kafka, each fact once, however often it is killed."""
+"""Follows event logs and sends their facts to Kafka, each fact exactly once."""

@@ -12,9 +12,10 @@ from typing import Protocol
 
 from sparkfuse_collectors.logs.files import Files, files_of
 from sparkfuse_collectors.logs.find import FoundLog, find_logs
-from sparkfuse_collectors.ship.broker import Batch, Broker
+from sparkfuse_collectors.ship.batch import Batch
+from sparkfuse_collectors.ship.broker import Broker
+from sparkfuse_collectors.ship.log_state import LogState
 from sparkfuse_collectors.ship.shipper import HistoryResult
-from sparkfuse_collectors.ship.tail import DONE
 from sparkfuse_contracts.generated.history_pb2 import HistoryRow
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import record_key, to_json
@@ -22,6 +23,7 @@ from sparkfuse_kernel.event_logs.file_systems import without_credentials
 from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
 DEFAULT_NAME = "backfill"
+DONE = LogState.RECORDED.stored_name
 BATCH_BYTES = 4 * 1024 * 1024
 BATCH_SECONDS = 2.0
 POLL_SECONDS = 0.05
@@ -82,7 +84,7 @@ class Backfill:
     def run(self, places: Iterable[str]) -> Summary:
         """Send the history of all logs at these paths or URLs.
 
-        Raises UnreadableLogError for a place that does not exist, Stopped, Fenced, BrokerLost.
+        Raises UnreadableLogError for a place that does not exist, StoppedError, FencedError, BrokerLostError.
         """
         summary = Summary()
         for place in places:
@@ -104,7 +106,7 @@ class Backfill:
     def _request(self, place: str, summary: Summary) -> None:
         for files, found in logs_at(place):
             summary.logs += 1
-            path = files.shown(found.place)
+            path = files.display_path(found.place)
             position = self.positions.get(found.name)
             if position is not None and position.state == DONE and not self.again:
                 summary.skip("already sent", f"{path}: already sent")
@@ -166,5 +168,5 @@ def _single(place: str) -> Iterator[tuple[Files, FoundLog]]:
     path = place if "://" in place else str(Path(place).absolute())
     files = files_of(path.rpartition("/")[0])
     for found in find_logs(files):
-        if files.shown(found.place) == path:
+        if files.display_path(found.place) == path:
             yield files, found

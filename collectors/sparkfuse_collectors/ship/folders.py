@@ -1,4 +1,4 @@
-"""All logs of all folders: what appears, grows, is renamed and goes away."""
+"""All logs of all folders: logs that appear, grow, are renamed and are deleted."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ from dataclasses import dataclass, field
 
 from sparkfuse_collectors.logs.files import Files
 from sparkfuse_collectors.logs.find import FoundLog, find_logs
-from sparkfuse_collectors.ship.tail import DONE, LIVE, WATCHED, LogTail
-from sparkfuse_collectors.ship.translate import Shipper
+from sparkfuse_collectors.ship.log_state import STORED_NAMES, LogState
+from sparkfuse_collectors.ship.tail import LogTail
+from sparkfuse_collectors.ship.translation import Shipper
 from sparkfuse_contracts.generated.position_pb2 import Position
 
-# While a log is renamed, a look at its folder may see neither name.
-LOOKS_UNTIL_GONE = 3
-# A part of a folder that is away, a mount below it, lists as empty and is back within hours. To forget where its logs
-# stand would send them all again from their beginnings, and to remember them costs about a kilobyte each.
+# While a log is renamed, a scan of its folder may see neither name.
+SCANS_UNTIL_MISSING = 3
+# An unmounted part of a folder lists as empty and returns within hours. Without their positions, its logs would be sent
+# again from the beginning; a position costs about a kilobyte of memory.
 FORGET_SECONDS = 6 * 3600.0
-_DELETED = {LIVE: "deleted before its end", WATCHED: "deleted before its history"}
+_DELETED = {
+    LogState.LIVE: "deleted before its end",
+    LogState.WATCHED: "deleted before its history",
+    LogState.HISTORY_DUE: "deleted before its history",
+}
 _log = logging.getLogger("sparkfuse.ship")
 
 
 @dataclass(frozen=True)
 class Ages:
-    """What of a log is still news, in seconds since it changed last.
+    """Limits in seconds since the last change of a log.
 
-    ``ended``: a log that is closed, when it is seen for the first time; one that is not closed counts as abandoned
-    behind ``abandoned``, whenever that is.
+    ``ended``: the facts of a closed log are sent if it is not older when it is first seen. ``abandoned``: an open log
+    that is older counts as ended.
     """
 
     ended: float = 600.0
@@ -34,16 +39,16 @@ class Ages:
 
 
 @dataclass
-class Missing:
-    """A log that is not where it was: how many looks missed it, and since when, by looks that could have seen it."""
+class MissingLog:
+    """How many scans missed a log, and since when, counting only scans that could have found it."""
 
-    looks: int
+    scans: int
     since: float
 
 
 @dataclass
-class Other:
-    """What lies where the folder was, and since when each look has shown logs in it."""
+class ReplacementFolder:
+    """Another folder at the path of a followed folder, and since when each scan has found logs in it."""
 
     identity: str
     since: float
@@ -51,33 +56,34 @@ class Other:
 
 @dataclass
 class Folder:
-    """One folder and its logs by name: ``tails`` that lie there, and ``away`` where it stands with those that do not.
+    """One folder and its logs by name.
 
-    ``identity`` is that of the root when it last showed a log that was known before, ``strangers`` the logs that were
-    first met below another one, ``other``. ``unlisted`` are folders that could not be listed at the last look.
+    ``tails`` are the logs in the folder, ``absent`` those that are not there now. ``identity`` is that of the root when
+    it last contained a known log. ``new_in_replacement`` are logs first seen in the ``replacement`` folder.
+    ``unlisted`` are subfolders that could not be listed at the last scan.
     """
 
     files: Files
     tails: dict[str, LogTail] = field(default_factory=dict)
-    away: dict[str, LogTail] = field(default_factory=dict)
-    missing: dict[str, Missing] = field(default_factory=dict)
+    absent: dict[str, LogTail] = field(default_factory=dict)
+    missing: dict[str, MissingLog] = field(default_factory=dict)
     identity: str | None = None
-    other: Other | None = None
-    strangers: set[str] = field(default_factory=set)
+    replacement: ReplacementFolder | None = None
+    new_in_replacement: set[str] = field(default_factory=set)
     unlisted: set[str] = field(default_factory=set)
-    failed: bool = False
+    has_failed: bool = False
 
     @property
     def prefix(self) -> str:
-        """What the names of its logs begin with, unless it is a log itself."""
+        """The beginning of the names of its logs, unless the folder is itself a log."""
         return self.files.root.rstrip("/") + "/"
 
-    def holds(self, name: str) -> bool:
-        """Whether it is the log of this name, as the folder of a rolled log is, or the log lies below it."""
+    def contains(self, name: str) -> bool:
+        """Whether the log has this folder as its path, as a rolled log does, or lies below it."""
         return name.rstrip("/") + "/" == self.prefix or name.startswith(self.prefix)
 
     def is_hidden(self, name: str) -> bool:
-        """Whether the log, or a folder above it and below the root, could not be listed."""
+        """Whether the log, or a folder between it and the root, could not be listed."""
         while self.unlisted and name.startswith(self.prefix):
             if name in self.unlisted:
                 return True
@@ -86,7 +92,7 @@ class Folder:
 
 
 class Folders:
-    """The logs that are followed. ``trouble`` is told what goes wrong, by kind."""
+    """The logs that are followed. ``report_problem`` is called with the kind of each problem."""
 
     def __init__(
         self,
@@ -94,160 +100,163 @@ class Folders:
         shipper: Shipper,
         positions: Mapping[str, Position],
         ages: Ages,
-        trouble: Callable[[str], None],
+        report_problem: Callable[[str], None],
     ) -> None:
         self._folders = [Folder(each) for each in files]
-        self._shipper, self._ages, self._trouble = shipper, ages, trouble
+        self._shipper, self._ages, self._report_problem = shipper, ages, report_problem
         for name, position in positions.items():
-            self._expect(name, position)
+            self._restore(name, position)
 
-    def _expect(self, name: str, position: Position) -> None:
-        """A log of an earlier start, which is away until it is seen."""
-        folder = next((folder for folder in self._folders if folder.holds(name)), None)
-        if folder is not None:
-            folder.away[name] = LogTail(name, self._shipper, position, self._ages.abandoned)
-            # Of what was done its position may go sooner: were it back, only its history would be sent once more. Of
-            # others facts would come twice, so they are away from their first look on.
-            if position.state == DONE and position.updated_ms:
-                folder.missing[name] = Missing(0, position.updated_ms / 1000)
+    def _restore(self, name: str, position: Position) -> None:
+        """Add a log of an earlier shipper, which is absent until a scan finds it."""
+        folder = next((folder for folder in self._folders if folder.contains(name)), None)
+        if folder is None:
+            return
+        tail = LogTail(name, self._shipper, position, self._ages.abandoned)
+        folder.absent[name] = tail
+        # The position of a finished log may be forgotten sooner: at worst its history is sent once more. The facts of
+        # any other log would be sent twice, so its time starts with the first scan.
+        if tail.is_finished and position.updated_ms:
+            folder.missing[name] = MissingLog(0, position.updated_ms / 1000)
 
     def tails(self) -> Iterator[tuple[Files, LogTail]]:
-        """All logs that lie there, with where that is."""
+        """Yield all logs that are in their folders."""
         for folder in self._folders:
             for tail in folder.tails.values():
                 yield folder.files, tail
 
-    def look(self, now: float) -> list[str]:
-        """Look through all folders; the names of logs that are gone for good, of which nothing need be remembered."""
-        gone: list[str] = []
+    def scan(self, now: float) -> list[str]:
+        """Scan all folders; return the names of logs that were deleted and need no position any longer."""
+        forgotten: list[str] = []
         for folder in self._folders:
             try:
                 identity = folder.files.identity(folder.files.root)
-                seen, fresh = self._look_into(folder, now)
+                seen, new = self._scan_folder(folder, now)
             except OSError as error:
-                self._tell_failed(folder, error)
-                folder.other = None
-                self._hold(folder, now)
+                self._report_unlisted_root(folder, error)
+                folder.replacement = None
+                self._restart_missing(folder, now)
                 continue
-            folder.failed = False
-            self._recognise(folder, identity, seen, fresh, now)
-            self._miss(folder, seen, now)
-            # A mount that is away leaves its mount point: a folder that lists as empty, or one that is another and
-            # holds what somebody wrote there meanwhile. Neither says anything of the logs that were there.
+            folder.has_failed = False
+            self._recognise(folder, identity, seen, new, now)
+            self._count_missing(folder, seen, now)
+            # If a mount is away, its mount point lists as empty or contains unrelated files, so the scan shows nothing
+            # about the logs that were there.
             if not seen or folder.identity != identity:
-                self._hold(folder, now)
-            gone += self._forget(folder, now)
-        return gone
+                self._restart_missing(folder, now)
+            forgotten += self._forget(folder, now)
+        return forgotten
 
-    def _look_into(self, folder: Folder, now: float) -> tuple[set[str], set[str]]:
-        """Tell the logs what the folder says of them; the names of all, and of those that were never seen before."""
+    def _scan_folder(self, folder: Folder, now: float) -> tuple[set[str], set[str]]:
+        """Update the logs of a folder; return the names of all logs and of those never seen before."""
         unlisted: dict[str, OSError] = {}
-        seen, fresh = set[str](), set[str]()
+        seen, new = set[str](), set[str]()
         for found in find_logs(folder.files, unlisted.__setitem__):
-            tail = folder.tails.get(found.name) or self._back(folder, found.name)
+            tail = folder.tails.get(found.name) or self._take_absent(folder, found.name)
             if tail is None:
-                tail = self._meet(found, now)
-                fresh.add(found.name)
+                tail = self._new_tail(found, now)
+                new.add(found.name)
             folder.tails[found.name] = tail
-            tail.saw(found, now)
+            tail.observe(found, now)
             seen.add(found.name)
         for path, error in unlisted.items():
-            self._trouble("unreadable")
+            self._report_problem("unreadable")
             if path.rstrip("/") not in folder.unlisted:
-                _log.warning("%s cannot be listed, trying on: %s", folder.files.shown(path), error)
+                _log.warning("%s cannot be listed and will be retried: %s", folder.files.display_path(path), error)
         folder.unlisted = {path.rstrip("/") for path in unlisted}
-        return seen, fresh
+        return seen, new
 
-    def _meet(self, found: FoundLog, now: float) -> LogTail:
+    def _new_tail(self, found: FoundLog, now: float) -> LogTail:
         tail = LogTail(found.name, self._shipper, abandoned=self._ages.abandoned)
         tail.found = found
         age = now - found.modified_ms / 1000
-        # Of a store that tells no times, what is in progress may be news; it counts as abandoned when it stands still.
-        is_ageless = found.closed is False and not found.modified_ms
-        if not is_ageless and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
-            tail.only_history()
+        # If a store has no times, an open log may be new; it counts as abandoned if it does not change.
+        has_no_age = found.closed is False and not found.modified_ms
+        if not has_no_age and age > (self._ages.abandoned if found.closed is False else self._ages.ended):
+            tail.send_only_history()
         return tail
 
     @staticmethod
-    def _back(folder: Folder, name: str) -> LogTail | None:
-        """A log that was away, as it stood then."""
-        tail = folder.away.pop(name, None)
-        if tail is not None and name in folder.missing and folder.missing[name].looks >= LOOKS_UNTIL_GONE:
-            _log.info("%s is back and goes on where it was", folder.files.shown(name))
+    def _take_absent(folder: Folder, name: str) -> LogTail | None:
+        """Return a log that was absent, with the state that it had."""
+        tail = folder.absent.pop(name, None)
+        if tail is not None and name in folder.missing and folder.missing[name].scans >= SCANS_UNTIL_MISSING:
+            _log.info("%s is back and continues at its position", folder.files.display_path(name))
         return tail
 
     @staticmethod
-    def _recognise(folder: Folder, identity: str, seen: set[str], fresh: set[str], now: float) -> None:
-        """Whether this is the folder that was known is told by any of its logs, for a mount changes its identity.
+    def _recognise(folder: Folder, identity: str, seen: set[str], new: set[str], now: float) -> None:
+        """Decide whether this is the folder that was followed, although a mount changes a folder's identity.
 
-        Where none of them is seen again, somebody made the folder anew, or all of its logs were deleted while no
-        shipper ran: what shows other logs for as long as a mount may be away is the folder from then on.
+        Any known log proves that it is. If no known log appears, the folder was recreated or its logs were deleted
+        while no shipper ran: it is accepted if it contains other logs for longer than a mount may be away.
         """
         if not seen or identity == folder.identity:
-            folder.other = None
-        elif folder.other is None or folder.other.identity != identity:
-            folder.other = Other(identity, now)
+            folder.replacement = None
+        elif folder.replacement is None or folder.replacement.identity != identity:
+            folder.replacement = ReplacementFolder(identity, now)
         if identity == folder.identity:
             return
-        is_first = folder.identity is None and not folder.away
-        has_stayed = folder.other is not None and now - folder.other.since >= FORGET_SECONDS
-        if is_first or has_stayed or seen - fresh - folder.strangers:
-            folder.identity, folder.other = identity, None
-            folder.strangers.clear()
+        is_first = folder.identity is None and not folder.absent
+        is_permanent = folder.replacement is not None and now - folder.replacement.since >= FORGET_SECONDS
+        if is_first or is_permanent or seen - new - folder.new_in_replacement:
+            folder.identity, folder.replacement = identity, None
+            folder.new_in_replacement.clear()
         else:
-            folder.strangers |= fresh
+            folder.new_in_replacement |= new
 
-    def _miss(self, folder: Folder, seen: set[str], now: float) -> None:
-        """Count looks that missed a log; what lies where nobody can look is not missed."""
+    def _count_missing(self, folder: Folder, seen: set[str], now: float) -> None:
+        """Count scans that did not find a log; a log in a folder that cannot be listed is not missing."""
         for name in seen & folder.missing.keys():
             del folder.missing[name]
-        for name in [*(folder.tails.keys() - seen), *folder.away]:
+        for name in [*(folder.tails.keys() - seen), *folder.absent]:
             missing = folder.missing.get(name)
             if folder.is_hidden(name):
                 if missing is not None:
                     missing.since = now
                 continue
             if missing is None:
-                missing = folder.missing[name] = Missing(0, now)
-            missing.looks += 1
-            if missing.looks == LOOKS_UNTIL_GONE:
-                self._put_away(folder, name)
+                missing = folder.missing[name] = MissingLog(0, now)
+            missing.scans += 1
+            if missing.scans == SCANS_UNTIL_MISSING:
+                self._suspend(folder, name)
 
-    def _put_away(self, folder: Folder, name: str) -> None:
-        """It is not only being renamed: tell what was lost with it, and keep no more than where it stands."""
-        tail = folder.away.get(name) or folder.tails.pop(name)
-        folder.away[name] = tail
-        if trouble := _DELETED.get(tail.state):
-            self._trouble(trouble)
-            _log.warning("%s was %s was read", folder.files.shown(name), trouble)
-        tail.put_away()
+    def _suspend(self, folder: Folder, name: str) -> None:
+        """Report a log that was deleted too early, and keep only its position."""
+        tail = folder.absent.get(name) or folder.tails.pop(name)
+        folder.absent[name] = tail
+        if problem := _DELETED.get(tail.state):
+            self._report_problem(problem)
+            _log.warning("%s was %s was read", folder.files.display_path(name), problem)
+        tail.suspend()
 
     @staticmethod
-    def _hold(folder: Folder, now: float) -> None:
-        """Nothing can be said of what is missing: the time to forget it begins anew."""
+    def _restart_missing(folder: Folder, now: float) -> None:
+        """Restart the time after which missing logs are forgotten, because the scan shows nothing about them."""
         for missing in folder.missing.values():
             missing.since = now
 
     @staticmethod
     def _forget(folder: Folder, now: float) -> list[str]:
-        gone = [name for name in folder.away if _is_forgotten(folder.missing.get(name), now)]
-        for name in gone:
-            del folder.away[name], folder.missing[name]
-        return gone
+        forgotten = [name for name in folder.absent if _is_forgotten(folder.missing.get(name), now)]
+        for name in forgotten:
+            del folder.absent[name], folder.missing[name]
+        return forgotten
 
-    def _tell_failed(self, folder: Folder, error: OSError) -> None:
-        self._trouble("unreadable")
-        if not folder.failed:
-            _log.warning("%s cannot be listed, trying on: %s", folder.files.shown(folder.files.root), error)
-        folder.failed = True
+    def _report_unlisted_root(self, folder: Folder, error: OSError) -> None:
+        self._report_problem("unreadable")
+        if not folder.has_failed:
+            root = folder.files.display_path(folder.files.root)
+            _log.warning("%s cannot be listed and will be retried: %s", root, error)
+        folder.has_failed = True
 
     def states(self) -> dict[str, int]:
-        """How many logs there are in each state."""
-        counts = dict.fromkeys(("live", "watched", "done", "set aside"), 0)
+        """Return the number of logs in each state."""
+        counts = dict.fromkeys(STORED_NAMES, 0)
         for _, tail in self.tails():
-            counts[tail.state] += 1
+            counts[tail.state.stored_name] += 1
         return counts
 
 
-def _is_forgotten(missing: Missing | None, now: float) -> bool:
-    return missing is not None and missing.looks >= LOOKS_UNTIL_GONE and now - missing.since >= FORGET_SECONDS
+def _is_forgotten(missing: MissingLog | None, now: float) -> bool:
+    return missing is not None and missing.scans >= SCANS_UNTIL_MISSING and now - missing.since >= FORGET_SECONDS

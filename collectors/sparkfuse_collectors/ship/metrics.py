@@ -1,4 +1,4 @@
-"""What the shipper tells about itself."""
+"""The shipper's own metrics."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ COMPONENT = "shipper"
 
 
 class ShipMetrics:
-    """The shipper's metrics; their names are the contract's."""
+    """The metrics with the names that the contract defines."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self.facts = _counter(metric_names.FACTS_SHIPPED, registry)
         self.history = _counter(metric_names.HISTORY_SHIPPED, registry)
         self.malformed = _counter(metric_names.SHIP_MALFORMED, registry)
-        self.troubles = _counter(metric_names.SHIP_TROUBLES, registry)
+        self.problems = _counter(metric_names.SHIP_PROBLEMS, registry)
         self.kafka_errors = _counter(metric_names.KAFKA_ERRORS, registry)
         self.logs = _gauge(metric_names.LOGS_FOLLOWED, registry)
         self.behind_bytes = _gauge(metric_names.SHIP_BEHIND_BYTES, registry)
@@ -26,14 +26,14 @@ class ShipMetrics:
         scan = metric_names.SHIP_SCAN_SECONDS
         self.scan_seconds = Histogram(scan.name, scan.help, scan.labels, registry=registry)
 
-    def kafka_error(self, error: KafkaError) -> None:
-        """Count what the Kafka client reports; it goes on by itself."""
+    def count_kafka_error(self, error: KafkaError) -> None:
+        """Count an error that the Kafka client reports and handles itself."""
         del error
         self.kafka_errors.labels(COMPONENT).inc()
 
-    def refused(self) -> None:
-        """Count a record that Kafka never takes."""
-        self.troubles.labels("not taken").inc()
+    def count_rejected(self) -> None:
+        """Count a record that Kafka rejected."""
+        self.problems.labels("rejected").inc()
 
 
 def _counter(metric: Metric, registry: CollectorRegistry) -> Counter:

@@ -9,6 +9,7 @@
 //! - `tables`, `options`, `evidence`: the rows of all other tables, the caller's request, and what was read.
 //! - `codec`: containers and compression.
 //! - `infrequent_events`: readers of all events that are not task starts or ends.
+//! - `fact_translation`: raw events of a growing log to encoded facts.
 //! - `log`: the result of reading one log.
 //! - `arrow`, `log_tables`: conversion of the result to Arrow.
 //! - `raw_events`, `decoder`: bytes to lines, and lines to rows or raw events.
@@ -21,6 +22,7 @@ pub mod call_site;
 pub mod codec;
 pub mod decoder;
 pub mod evidence;
+pub mod fact_translation;
 pub mod failures;
 pub mod infrequent_events;
 pub mod json;

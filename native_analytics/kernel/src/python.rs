@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyCapsule;
 
+use crate::event_log::fact_translation::translator::{INFREQUENT_EVENTS, TASK_EVENTS};
 use crate::event_log::log_tables::Table;
 use crate::facts;
 
@@ -135,6 +136,11 @@ fn kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<event_log::EventLogStream>()?;
     module.add_class::<event_log::EventLogDecoder>()?;
     module.add_class::<event_log::Decompressor>()?;
+    module.add_class::<event_log::FactTranslator>()?;
+    let no_application = module.py().get_type::<event_log::NoApplicationError>();
+    module.add("NoApplicationError", no_application)?;
+    module.add("TASK_EVENTS", TASK_EVENTS)?;
+    module.add("INFREQUENT_EVENTS", INFREQUENT_EVENTS)?;
     module.add_function(wrap_pyfunction!(event_log::read_event_log, module)?)?;
     module.add_function(wrap_pyfunction!(event_log::read_event_logs, module)?)?;
     module.add_function(wrap_pyfunction!(event_log::open_event_log, module)?)?;

@@ -1,4 +1,4 @@
-"""Shipper and plugin on the same run: of what an event log holds they make the same facts, under the same ids."""
+"""Shipper and plugin produce the same facts with the same ids for the same run."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from pathlib import Path
 import pytest
 from google.protobuf import json_format
 
-from sparkfuse_collectors.facts.application import EVENTS, ApplicationFacts
-from sparkfuse_collectors.facts.record import Encoder, Origin
 from sparkfuse_collectors.logs.files import LocalFiles
 from sparkfuse_collectors.logs.find import find_logs
 from sparkfuse_collectors.logs.lines import LineReader
-from sparkfuse_collectors.ship.translate import parsed
+from sparkfuse_collectors.ship.translation import EVENTS, Shipper, Translation
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 
 pytestmark = pytest.mark.timeout(900)
 ONLY_LIVE = {"task_progress", "executor_sample", "collector_health"}
-# Their events have no time of their own: the plugin takes its clock, the shipper the last moment that the log told.
+# Their events contain no time: the plugin uses its clock, the shipper the time of the event before.
 WITHOUT_TIME = {"resource_profile_added": (), "sql_plan": (), "streaming_ended": ("ended_ms",)}
 ONLY_THE_PLUGIN = {"application_started": ("plugin_version",)}
 CLUSTER = {
@@ -35,25 +33,21 @@ CLUSTER = {
 
 
 def shipped(folder: Path) -> list[Fact]:
-    """What the shipper makes of a log, also of one that the plugin watched."""
+    """The facts of a log, although the plugin reports the application."""
     files = LocalFiles(str(folder))
     (log,) = find_logs(files)
-    made = ApplicationFacts()
-    news = []
+    translation = Translation(Shipper("test", "default", "default"))
+    records = []
     for part in log.parts:
         chunk = LineReader(files, part.path, 0, None, EVENTS).read(1 << 40)
-        assert chunk.malformed == 0
-        for name, line in chunk.events:
-            news += parsed(made, name, line)
-    assert made.watched
-    assert made.identity is not None
-    who = made.identity
-    encoder = Encoder(Origin("default", "default", who.app_id, who.attempt, who.start_ms, "shipper-test"))
-    return [Fact.FromString(encoder.record(each, number)) for number, each in enumerate(news)]
+        records += translation.records(chunk)
+    assert translation.malformed == 0
+    assert translation.has_plugin
+    return [Fact.FromString(record) for record in records]
 
 
 def comparable(fact: Fact) -> Fact:
-    """The fact without who sent it, and without what only one of the two can know."""
+    """The fact without its collector and without the fields that only one of the two can fill."""
     copy = Fact.FromString(fact.SerializeToString())
     for name in ("collector", "lane", "seq"):
         copy.ClearField(name)
@@ -69,12 +63,12 @@ def comparable(fact: Fact) -> Fact:
 def by_id(facts: list[Fact]) -> dict[bytes, Fact]:
     kept = [fact for fact in facts if fact.WhichOneof("kind") not in ONLY_LIVE]
     found = {fact.event_id: comparable(fact) for fact in kept}
-    assert len(found) == len(kept), "an id that is not one"
+    assert len(found) == len(kept), "two facts have the same id"
     return found
 
 
 def difference(live: Fact, logged: Fact) -> dict[str, tuple[object, object]]:
-    """The fields of the two that are not equal, with what each of them has."""
+    """The fields that differ, with both values."""
     one, other = (json_format.MessageToDict(fact, preserving_proto_field_name=True) for fact in (live, logged))
     kind = name(live)
     pairs = [(one, other), (one.pop(kind, {}), other.pop(kind, {}))]
@@ -90,8 +84,8 @@ def name(fact: Fact) -> str:
     return str(fact.WhichOneof("kind"))
 
 
-def is_told_by_an_end(fact: Fact, live: Iterable[Fact]) -> bool:
-    """A start that the plugin left out, because its task ended while it still waited."""
+def has_end(fact: Fact, live: Iterable[Fact]) -> bool:
+    """Whether the plugin dropped the start of a task because the task ended while the start was queued."""
     ends = {each.task_ended.task_id for each in live if name(each) == "task_ended"}
     return name(fact) == "task_started" and fact.task_started.task_id in ends
 
@@ -104,8 +98,10 @@ def is_told_by_an_end(fact: Fact, live: Iterable[Fact]) -> bool:
         for script in ("whole_job.py", "streaming_job.py")
     ],
 )
-def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path, version: str, script: str):
-    """Every fact that both can know is the same: its id, its time, and every field."""
+def test_shipper_and_plugin_produce_the_same_facts(
+    run_job, kafka_bootstrap, topics, facts, tmp_path: Path, version: str, script: str
+):
+    """Each fact that both can produce has the same id, time and fields."""
     folder = tmp_path / "log"
     folder.mkdir()
     settings = {"spark__eventLog__enabled": "true", "spark__eventLog__dir": folder.as_uri()}
@@ -118,6 +114,6 @@ def test_the_same_facts(run_job, kafka_bootstrap, topics, facts, tmp_path: Path,
     live, logged = by_id(facts.all()), by_id(shipped(folder))
     assert [live[each] for each in live.keys() - logged.keys()] == []
     only_logged = [logged[each] for each in logged.keys() - live.keys()]
-    assert [fact for fact in only_logged if not is_told_by_an_end(fact, live.values())] == []
+    assert [fact for fact in only_logged if not has_end(fact, live.values())] == []
     found = {name(fact): difference(fact, logged[each]) for each, fact in live.items() if fact != logged[each]}
     assert found == {}

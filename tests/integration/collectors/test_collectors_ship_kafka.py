@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from sparkfuse_collectors.ship.broker import PAYLOAD_BYTES, Batch, Broker
+from sparkfuse_collectors.ship.batch import Batch
+from sparkfuse_collectors.ship.broker import Broker
+from sparkfuse_collectors.ship.rejected_records import PAYLOAD_BYTES
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
@@ -110,10 +112,8 @@ def test_kills_lose_nothing_and_double_nothing(
     assert holes(facts.all()) == {}
 
 
-def test_the_one_that_starts_later_fences_the_earlier(
-    kafka_bootstrap: str, prefix: str, folder: Path, tmp_path: Path
-) -> None:
-    """Of two shippers of one name the earlier ends, with a sentence and a code of its own."""
+def test_later_shipper_fences_the_earlier_one(kafka_bootstrap: str, prefix: str, folder: Path, tmp_path: Path) -> None:
+    """Of two shippers with one name, the earlier exits with code 4 and one sentence."""
     (folder / "app-1.inprogress").write_bytes(b"".join(Template(LOGS / "runs" / "healthy-1.zstd").lines("a", 1)[:20]))
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
@@ -133,7 +133,7 @@ def test_the_one_that_starts_later_fences_the_earlier(
     wait_for(fenced, WAIT_SECONDS, "the end of the first one")
 
     assert first.ended()[0] == 4
-    assert "another shipper of this name has started" in first.log.read_text()
+    assert "another shipper with this name has started" in first.log.read_text()
     assert second.stop() == 0
 
 
@@ -141,26 +141,26 @@ def test_the_one_that_starts_later_fences_the_earlier(
     ("arguments", "code", "sentence"),
     [
         (["/no/such/folder"], 3, "there is no such folder"),
-        ([".", "--name", "a b"], 2, "--name 'a b' must be letters"),
-        ([".", "--cluster", "a|b"], 2, "--cluster 'a|b' must be"),
+        ([".", "--name", "a b"], 2, "--name 'a b' must have at most 100 letters"),
+        ([".", "--cluster", "a|b"], 2, "--cluster 'a|b' must have 1 to 200"),
     ],
     ids=["folder", "name", "cluster"],
 )
-def test_what_a_person_can_mend_is_one_sentence(
+def test_wrong_start_is_one_sentence(
     kafka_bootstrap: str, prefix: str, tmp_path: Path, arguments: list[str], code: int, sentence: str
 ) -> None:
-    """Wrong options and missing folders end it before the first record, without a trace."""
+    """The process exits before the first record, without a stack trace."""
     shipping = Shipping(kafka_bootstrap, prefix, tmp_path, *arguments)
     shipping.start()
 
     assert shipping.ended()[0] == code
-    said = shipping.log.read_text()
-    assert sentence in said
-    assert "Traceback" not in said
+    output = shipping.log.read_text()
+    assert sentence in output
+    assert "Traceback" not in output
 
 
-def test_what_the_broker_never_takes_is_set_aside_alone(kafka_bootstrap: str, prefix: str) -> None:
-    """A topic may take less than the client sends: of what was packed together only those too large are set aside."""
+def test_rejected_records_become_dead_letters(kafka_bootstrap: str, prefix: str) -> None:
+    """Of records that the client packed together, only those too large for the topic become dead letters."""
     topic = ConfigResource(ResourceType.TOPIC, f"{prefix}.history")
     topic.add_incremental_config(ConfigEntry("max.message.bytes", "99999", incremental_operation=AlterConfigOpType.SET))
     administrator = AdminClient({"bootstrap.servers": kafka_bootstrap})
@@ -174,8 +174,8 @@ def test_what_the_broker_never_takes_is_set_aside_alone(kafka_bootstrap: str, pr
         batch.add("history", b"app", row)
     batch.add("facts", b"app", b"fact")
     batch.add("positions", b"log", b"position")
-    refused: list[int] = []
-    broker = Broker(kafka_bootstrap, prefix, "test", threading.Event(), lambda _error: None, lambda: refused.append(1))
+    rejected: list[int] = []
+    broker = Broker(kafka_bootstrap, prefix, "test", threading.Event(), lambda _error: None, lambda: rejected.append(1))
     try:
         broker.start()
         broker.send(batch)
@@ -187,7 +187,7 @@ def test_what_the_broker_never_takes_is_set_aside_alone(kafka_bootstrap: str, pr
     assert _values(kafka_bootstrap, f"{prefix}.positions") == [b"position"]
     letters = [from_json(DeadLetter, value) for value in _values(kafka_bootstrap, f"{prefix}.dead-letters")]
     assert [letter.payload for letter in letters] == [each[:PAYLOAD_BYTES] for each in large]
-    assert refused == [1, 1]
+    assert rejected == [1, 1]
 
 
 def _values(bootstrap: str, topic: str) -> list[bytes]:

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from sparkfuse_collectors.ship.broker import PAYLOAD_BYTES, Batch, Broker, BrokerLost
+from sparkfuse_collectors.ship.batch import Batch
+from sparkfuse_collectors.ship.broker import Broker
+from sparkfuse_collectors.ship.errors import BrokerLostError
+from sparkfuse_collectors.ship.rejected_records import PAYLOAD_BYTES
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.wire import from_json
 
@@ -41,7 +44,7 @@ def refused() -> list[int]:
 @pytest.fixture
 def broker(mock: str, topic_prefix: str, refused: list[int]) -> Iterator[Broker]:
     found = Broker(
-        mock, topic_prefix, "test", threading.Event(), lambda _error: None, on_refused=lambda: refused.append(1)
+        mock, topic_prefix, "test", threading.Event(), lambda _error: None, on_rejected=lambda: refused.append(1)
     )
     found.start()
     yield found
@@ -141,7 +144,7 @@ def test_a_record_that_is_too_large_is_set_aside_and_the_rest_goes_on(
     assert letter.payload == HUGE[:PAYLOAD_BYTES]
     assert refused == [1]
     (said,) = caplog.messages
-    assert said.startswith("a record of 2000000 bytes for history under 'app' is not taken: ")
+    assert said.startswith("Kafka rejects a record of 2000000 bytes for history with the key 'app': ")
     assert letter.reason in said
 
 
@@ -151,7 +154,7 @@ def test_facts_do_not_go_without_their_position(broker: Broker, refused: list[in
     batch.add("facts", b"app", b"one")
     batch.add("positions", b"log", HUGE)
 
-    with pytest.raises(BrokerLost, match="a record for positions is not taken"):
+    with pytest.raises(BrokerLostError, match="Kafka rejects a record for positions"):
         broker.send(batch)
     assert refused == []
 
@@ -166,7 +169,7 @@ def test_a_bad_record_among_thousands_is_found_by_halves(
 ) -> None:
     """A transaction has a minute: for each bad record it is tried some twenty times, with as few flushes in each."""
     monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
-    broker = Broker("", "p", "test", threading.Event(), lambda _error: None, on_refused=lambda: refused.append(1))
+    broker = Broker("", "p", "test", threading.Event(), lambda _error: None, on_rejected=lambda: refused.append(1))
     packing = broker._producer
     assert isinstance(packing, Packing)
     batch = Batch()

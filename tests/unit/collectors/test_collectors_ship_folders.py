@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sparkfuse_collectors.logs.files import Files, Item, LocalFiles
-from sparkfuse_collectors.ship.folders import FORGET_SECONDS, LOOKS_UNTIL_GONE, Ages, Folders
-from sparkfuse_collectors.ship.translate import Shipper
+from sparkfuse_collectors.ship.folders import FORGET_SECONDS, SCANS_UNTIL_MISSING, Ages, Folders
+from sparkfuse_collectors.ship.translation import Shipper
 from sparkfuse_contracts.generated.position_pb2 import Position
 
 NOW = 2_000_000_000.0
@@ -48,7 +48,7 @@ class Mounts:
         (self.real / Path(path).relative_to(self.root)).stat()
         return f"{self.device}:{path}"
 
-    def shown(self, path: str) -> str:
+    def display_path(self, path: str) -> str:
         return path
 
 
@@ -69,7 +69,7 @@ def position(log: str, state: str = "live", updated_ms: int | None = None) -> Po
 
 
 def states(of: Folders) -> dict[str, tuple[str, bool]]:
-    return {Path(tail.name).name: (tail.state, tail.history_due) for _, tail in of.tails()}
+    return {Path(tail.name).name: (tail.state.stored_name, tail.history_due) for _, tail in of.tails()}
 
 
 def test_what_is_old_when_it_is_first_seen_is_history(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_what_is_old_when_it_is_first_seen_is_history(tmp_path: Path) -> None:
     write(tmp_path / "ageless", NOW)
     write(tmp_path / "ageless-runs.inprogress", NOW)
     found, _ = folders(tmp_path)
-    found.look(NOW)
+    found.scan(NOW)
 
     assert states(found) == {
         "ended-now": ("live", False),
@@ -101,7 +101,7 @@ def test_a_position_decides_before_any_age(tmp_path: Path) -> None:
     write(tmp_path / "app", 90_000)
     log = str(tmp_path / "app")
     found, _ = folders(tmp_path, position(log))
-    found.look(NOW)
+    found.scan(NOW)
 
     assert states(found) == {"app": ("live", False)}
 
@@ -117,7 +117,7 @@ def test_a_root_that_is_itself_a_log_is_known_again(tmp_path: Path, inner: str, 
     mounts = Mounts(root, inside.parent)
     found, troubles = folders(mounts, *(position(name) for name in (root, f"/logs/{inside.parent.name}-2")))
 
-    assert [found.look(NOW + look * FORGET_SECONDS) for look in range(4)] == [[]] * 4
+    assert [found.scan(NOW + look * FORGET_SECONDS) for look in range(4)] == [[]] * 4
     assert states(found) == {inside.parent.name: ("live", False)}
     assert troubles == {}
 
@@ -127,19 +127,19 @@ def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
     write(tmp_path / "other", 1)
     write(tmp_path / "app.inprogress", 1)
     found, troubles = folders(tmp_path)
-    found.look(NOW)
+    found.scan(NOW)
     (tmp_path / "app.inprogress").rename(tmp_path / ".app")
 
-    assert [found.look(NOW) for _ in range(LOOKS_UNTIL_GONE - 1)] == [[], []]
+    assert [found.scan(NOW) for _ in range(SCANS_UNTIL_MISSING - 1)] == [[], []]
     (tmp_path / ".app").rename(tmp_path / "app")
-    assert found.look(NOW) == []
+    assert found.scan(NOW) == []
     (tmp_path / "app").unlink()
-    assert [found.look(NOW) for _ in range(LOOKS_UNTIL_GONE)] == [[]] * LOOKS_UNTIL_GONE
+    assert [found.scan(NOW) for _ in range(SCANS_UNTIL_MISSING)] == [[]] * SCANS_UNTIL_MISSING
     assert troubles == {"deleted before its end": 1}
     assert set(states(found)) == {"other"}
-    assert found.look(NOW + FORGET_SECONDS - 1) == []
-    assert found.look(NOW + FORGET_SECONDS) == [str(tmp_path / "app")]
-    assert found.look(NOW + 2 * FORGET_SECONDS) == []
+    assert found.scan(NOW + FORGET_SECONDS - 1) == []
+    assert found.scan(NOW + FORGET_SECONDS) == [str(tmp_path / "app")]
+    assert found.scan(NOW + 2 * FORGET_SECONDS) == []
     assert troubles == {"deleted before its end": 1}
 
 
@@ -149,7 +149,7 @@ def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
         ("live", {"deleted before its end": 1}),
         ("watched", {"deleted before its history": 1}),
         ("done", {}),
-        ("set aside", {}),
+        ("quarantined", {}),
     ],
 )
 def test_logs_that_went_while_no_shipper_ran_are_forgotten(tmp_path: Path, state: str, told: dict[str, int]) -> None:
@@ -160,20 +160,20 @@ def test_logs_that_went_while_no_shipper_ran_are_forgotten(tmp_path: Path, state
     read.append(Position(shipper="test", log="/elsewhere/app", state="live"))
     found, troubles = folders(tmp_path, *read)
 
-    assert [found.look(NOW) for _ in range(4)] == [[]] * 4
+    assert [found.scan(NOW) for _ in range(4)] == [[]] * 4
     assert troubles == told
-    assert found.look(NOW + FORGET_SECONDS) == [str(tmp_path / "went")]
-    assert found.look(NOW + 2 * FORGET_SECONDS) == []
+    assert found.scan(NOW + FORGET_SECONDS) == [str(tmp_path / "went")]
+    assert found.scan(NOW + 2 * FORGET_SECONDS) == []
 
 
-@pytest.mark.parametrize("state", ["done", "live", "watched", "set aside"])
+@pytest.mark.parametrize("state", ["done", "live", "watched", "quarantined"])
 def test_the_six_hours_of_a_log_that_was_done_count_over_restarts(tmp_path: Path, state: str) -> None:
     """They count from its position on, whoever looked; one that was not done is waited for behind each start."""
     write(tmp_path / "here", 1)
     written_ms = int((NOW - FORGET_SECONDS + 600) * 1000)
     went = position(str(tmp_path / "went"), state, written_ms)
     found, _ = folders(tmp_path, position(str(tmp_path / "here"), updated_ms=written_ms), went)
-    gone = [found.look(NOW + minutes * 60) for minutes in (0, 5, 9, 10, 11)]
+    gone = [found.scan(NOW + minutes * 60) for minutes in (0, 5, 9, 10, 11)]
 
     assert gone == [[], [], [], [went.log] if state == "done" else [], []]
 
@@ -189,14 +189,14 @@ def test_a_start_that_cannot_see_the_logs_begins_the_six_hours_anew(tmp_path: Pa
     if trouble == "another folder":
         write(point / "stranger", 1)
     found, _ = folders(mounts, position("/logs/went", "done", 1000), position("/logs/here", "done", 1000))
-    assert [found.look(NOW + look * 60) for look in range(5)] == [[]] * 5
+    assert [found.scan(NOW + look * 60) for look in range(5)] == [[]] * 5
     mount = tmp_path / "mount"
     mount.mkdir()
     write(mount / "here", 1)
     mounts.real, mounts.device = mount, "second"
     mounts.refused.clear()
 
-    gone = [found.look(NOW + FORGET_SECONDS + minutes * 60) for minutes in (1, 2, 3, 4, 5)]
+    gone = [found.scan(NOW + FORGET_SECONDS + minutes * 60) for minutes in (1, 2, 3, 4, 5)]
 
     assert gone[:3] == [[]] * 3
     assert [name for names in gone for name in names] == ["/logs/went"]
@@ -207,11 +207,11 @@ def test_a_log_whose_history_is_due_is_told_when_it_goes(tmp_path: Path) -> None
     write(tmp_path / "other", 1)
     write(tmp_path / "old", 700)
     found, troubles = folders(tmp_path)
-    found.look(NOW)
+    found.scan(NOW)
     assert states(found)["old"] == ("watched", True)
     (tmp_path / "old").unlink()
-    for _ in range(LOOKS_UNTIL_GONE + 1):
-        found.look(NOW)
+    for _ in range(SCANS_UNTIL_MISSING + 1):
+        found.scan(NOW)
 
     assert troubles == {"deleted before its history": 1}
 
@@ -230,9 +230,9 @@ def test_what_lies_below_a_folder_that_cannot_be_listed_is_not_gone(
     positions = [Position(shipper="test", log=f"/logs/{name}", state="live") for name in ("other", rolled.name)]
     found, troubles = folders(mounts, *([] if known else positions))
     if known:
-        found.look(NOW)
+        found.scan(NOW)
     mounts.refused.add(f"/logs/{rolled.name}")
-    gone = [found.look(NOW + FORGET_SECONDS * look) for look in range(5)]
+    gone = [found.scan(NOW + FORGET_SECONDS * look) for look in range(5)]
     mounts.refused.clear()
 
     assert gone == [[]] * 5
@@ -240,7 +240,7 @@ def test_what_lies_below_a_folder_that_cannot_be_listed_is_not_gone(
     assert len(caplog.messages) == 1
     tails = {tail.name for _, tail in found.tails()}
     assert (f"/logs/{rolled.name}" in tails) == known
-    assert found.look(NOW + 6 * FORGET_SECONDS) == []
+    assert found.scan(NOW + 6 * FORGET_SECONDS) == []
     assert states(found) == {rolled.name: ("live", False), "other": ("live", False)}
     assert troubles == {"unreadable": 5}
 
@@ -251,14 +251,14 @@ def test_a_subfolder_that_is_away_for_a_while_loses_nothing(tmp_path: Path) -> N
     (tmp_path / "team").mkdir()
     write(tmp_path / "team" / "app.inprogress", 1)
     found, troubles = folders(tmp_path)
-    found.look(NOW)
+    found.scan(NOW)
     before = {tail.name: tail for _, tail in found.tails()}
     (tmp_path / "team").rename(tmp_path / ".team")
-    gone = [found.look(NOW + look * FORGET_SECONDS / 10) for look in range(9)]
+    gone = [found.scan(NOW + look * FORGET_SECONDS / 10) for look in range(9)]
     (tmp_path / ".team").rename(tmp_path / "team")
 
     assert gone == [[]] * 9
-    assert found.look(NOW + FORGET_SECONDS) == []
+    assert found.scan(NOW + FORGET_SECONDS) == []
     assert {tail.name: tail for _, tail in found.tails()} == before
     assert troubles == {"deleted before its end": 1}
 
@@ -279,21 +279,21 @@ def test_a_mount_point_without_its_mount_forgets_nothing(tmp_path: Path, *, rest
     positions = [Position(shipper="test", log=f"/logs/{name}", state="live") for name in ("app", "deleted")]
     found, _ = folders(mounts, *(positions if restarted else []))
     if not restarted:
-        found.look(NOW)
+        found.scan(NOW)
     mounts.real, mounts.device = point, "point"
     step = FORGET_SECONDS / 9 if strangers else FORGET_SECONDS
     for look in range(9):
         if strangers:
             write(point / f"stranger-{look}", 1)
-        assert found.look(NOW + look * step) == []
+        assert found.scan(NOW + look * step) == []
     (mount / "deleted").unlink()
     mounts.real, mounts.device = mount, "second"
     back = NOW + 8 * step + 2
 
-    assert found.look(back) == []
+    assert found.scan(back) == []
     assert states(found)["app"] == ("live", False)
-    assert found.look(back + FORGET_SECONDS - 3) == []
-    assert "/logs/deleted" in found.look(back + FORGET_SECONDS)
+    assert found.scan(back + FORGET_SECONDS - 3) == []
+    assert "/logs/deleted" in found.scan(back + FORGET_SECONDS)
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
@@ -306,14 +306,14 @@ def test_a_folder_that_was_made_anew_is_the_folder_after_hours(tmp_path: Path, *
     mounts = Mounts("/logs", old)
     found, _ = folders(mounts, *([position("/logs/app")] if restarted else []))
     if not restarted:
-        found.look(NOW)
+        found.scan(NOW)
     mounts.real, mounts.device = new, "second"
     gone: dict[int, list[str]] = {}
     for hour in range(20):
         write(new / f"app-{hour}", 1)
         (new / f"app-{hour - 1}").unlink(missing_ok=True)
-        for minute in range(LOOKS_UNTIL_GONE):
-            if names := found.look(NOW + hour * 3600 + minute * 60):
+        for minute in range(SCANS_UNTIL_MISSING):
+            if names := found.scan(NOW + hour * 3600 + minute * 60):
                 gone[hour] = sorted(names)
     (folder,) = found._folders
 
@@ -321,8 +321,8 @@ def test_a_folder_that_was_made_anew_is_the_folder_after_hours(tmp_path: Path, *
         11: [f"/logs/{name}" for name in ("app", "app-0", "app-1", "app-2", "app-3", "app-4")],
         **{hour: [f"/logs/app-{hour - 7}"] for hour in range(12, 20)},
     }
-    assert folder.strangers == set()
-    assert len(folder.away) == len(folder.missing) == 6
+    assert folder.new_in_replacement == set()
+    assert len(folder.absent) == len(folder.missing) == 6
 
 
 @pytest.mark.parametrize("between", ["empty", "not listed", "a third one"])
@@ -334,26 +334,26 @@ def test_another_folder_has_to_show_logs_for_hours_on_end(tmp_path: Path, betwee
     write(old / "app", 1)
     mounts = Mounts("/logs", old)
     found, _ = folders(mounts)
-    found.look(NOW)
+    found.scan(NOW)
     mounts.real, mounts.device = new, "second"
     write(new / "stranger", 1)
     for look in range(3):
-        found.look(NOW + look * 60)
+        found.scan(NOW + look * 60)
     if between == "empty":
         (new / "stranger").unlink()
     elif between == "not listed":
         mounts.refused.add("/logs")
     else:
         mounts.device = "third"
-    found.look(NOW + FORGET_SECONDS / 2)
+    found.scan(NOW + FORGET_SECONDS / 2)
     write(new / "stranger", 1)
     mounts.refused.clear()
     mounts.device = "second"
     begun = NOW + FORGET_SECONDS / 2 + 60
-    gone = [found.look(begun + hours * 3600) for hours in (0, 5, 6, 10)]
+    gone = [found.scan(begun + hours * 3600) for hours in (0, 5, 6, 10)]
 
     assert gone == [[]] * 4
-    assert "/logs/app" in found.look(begun + 11 * 3600)
+    assert "/logs/app" in found.scan(begun + 11 * 3600)
 
 
 def test_a_folder_that_cannot_be_listed_loses_nothing(tmp_path: Path) -> None:
@@ -362,14 +362,14 @@ def test_a_folder_that_cannot_be_listed_loses_nothing(tmp_path: Path) -> None:
     logs.mkdir()
     write(logs / "app", 1)
     found, troubles = folders(logs)
-    found.look(NOW)
+    found.scan(NOW)
     logs.rename(tmp_path / "away")
-    gone = [found.look(NOW) for _ in range(LOOKS_UNTIL_GONE + 1)]
+    gone = [found.scan(NOW) for _ in range(SCANS_UNTIL_MISSING + 1)]
     (tmp_path / "away").rename(logs)
 
-    assert gone == [[]] * (LOOKS_UNTIL_GONE + 1)
-    assert found.look(NOW) == []
-    assert troubles == {"unreadable": LOOKS_UNTIL_GONE + 1}
+    assert gone == [[]] * (SCANS_UNTIL_MISSING + 1)
+    assert found.scan(NOW) == []
+    assert troubles == {"unreadable": SCANS_UNTIL_MISSING + 1}
     assert states(found) == {"app": ("live", False)}
 
 
@@ -378,6 +378,6 @@ def test_what_lies_beside_logs_is_none(tmp_path: Path, name: str) -> None:
     """Marks and checksums are passed over."""
     write(tmp_path / name, 1)
     found, _ = folders(tmp_path)
-    found.look(NOW)
+    found.scan(NOW)
 
     assert states(found) == {}

@@ -13,11 +13,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sparkfuse_collectors.logs.files import LocalFiles
-from sparkfuse_collectors.ship.broker import Batch
-from sparkfuse_collectors.ship.folders import LOOKS_UNTIL_GONE
+from sparkfuse_collectors.ship.batch import Batch
+from sparkfuse_collectors.ship.folders import SCANS_UNTIL_MISSING
 from sparkfuse_collectors.ship.metrics import ShipMetrics
-from sparkfuse_collectors.ship.shipper import Work
-from sparkfuse_collectors.ship.translate import Shipper
+from sparkfuse_collectors.ship.shipper import ShippingLoop
+from sparkfuse_collectors.ship.translation import Shipper
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
@@ -76,7 +76,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.work = Work(
+        self.work = ShippingLoop(
             [LocalFiles(str(self.folder))],
             Shipper("test", "c", "t"),
             self.recorded,  # type: ignore[arg-type]
@@ -92,8 +92,8 @@ class Loop:
             self.now += LOOK_SECONDS
             self.work.turn()
 
-    def troubles(self, kind: str) -> float:
-        return self.registry.get_sample_value("sparkfuse_ship_troubles_total", {"kind": kind}) or 0.0
+    def problems(self, kind: str) -> float:
+        return self.registry.get_sample_value("sparkfuse_ship_problems_total", {"kind": kind}) or 0.0
 
 
 def log(*tasks: int, **properties: str) -> bytes:
@@ -139,7 +139,7 @@ def test_a_folder_that_is_empty_for_a_while_is_not_sent_anew(loop: Loop, tmp_pat
     loop.turns()
     loop.folder.rename(tmp_path / "away")
     loop.folder.mkdir()
-    loop.turns(5 * LOOKS_UNTIL_GONE)
+    loop.turns(5 * SCANS_UNTIL_MISSING)
     loop.folder.rmdir()
     (tmp_path / "away").rename(loop.folder)
     write(loop, "app.inprogress", log(1, 2, 3))
@@ -147,7 +147,7 @@ def test_a_folder_that_is_empty_for_a_while_is_not_sent_anew(loop: Loop, tmp_pat
 
     assert loop.recorded.tasks == [1, 2, 3]
     assert [value for topic, _, value in loop.recorded.sent if topic == "positions" and value is None] == []
-    assert loop.troubles("deleted before its end") == 1
+    assert loop.problems("deleted before its end") == 1
 
 
 def test_a_history_that_could_not_be_read_because_its_log_is_away_is_asked_for_again(
@@ -170,8 +170,8 @@ def test_a_history_that_could_not_be_read_because_its_log_is_away_is_asked_for_a
 
     assert loop.recorded.asked[-1] == name
     assert loop.recorded.topics == {"history": 1, "positions": 1}
-    assert loop.troubles("set aside") == 0
-    assert loop.troubles("deleted before its history") == 1
+    assert loop.problems("quarantined") == 0
+    assert loop.problems("deleted before its history") == 1
 
 
 def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None:
@@ -182,7 +182,7 @@ def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None
     loop.turns()
 
     assert loop.recorded.topics == {"history": 1, "positions": 1}
-    assert loop.troubles("not taught") == 1
+    assert loop.problems("baselines not updated") == 1
 
 
 def test_a_restart_without_news_leaves_the_position_as_it_is(loop: Loop) -> None:

@@ -18,9 +18,9 @@ import pytest
 
 from sparkfuse_collectors.logs.files import Item, LocalFiles, files_of
 from sparkfuse_collectors.logs.find import find_logs
-from sparkfuse_collectors.logs.lines import OpenReaders
+from sparkfuse_collectors.logs.lines import ReaderCache
 from sparkfuse_collectors.ship.tail import LogTail
-from sparkfuse_collectors.ship.translate import Shipper
+from sparkfuse_collectors.ship.translation import Shipper
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json, to_json
@@ -64,7 +64,7 @@ class Folder:
         self.path, self.abandoned = path, abandoned
         self.now = NOW
         self.files = LocalFiles(str(path))
-        self.readers = OpenReaders()
+        self.readers = ReaderCache()
         self.tail: LogTail | None = None
         self.facts: list[Fact] = []
         self.malformed = 0
@@ -82,7 +82,7 @@ class Folder:
         (found,) = find_logs(self.files)
         if self.tail is None:
             self.tail = LogTail(found.name, SHIPPER, abandoned=self.abandoned)
-        self.tail.saw(found, self.now)
+        self.tail.observe(found, self.now)
         fresh: list[Fact] = []
         turns = 0
         while self.tail.wants_read(self.now):
@@ -101,7 +101,7 @@ class Folder:
         assert self.tail is not None
         position = self.tail.position()
         (found,) = find_logs(self.files)
-        self.readers = OpenReaders()
+        self.readers = ReaderCache()
         known = position and from_json(Position, to_json(position))
         self.tail = LogTail(found.name, SHIPPER, known, self.abandoned)
 
@@ -151,7 +151,7 @@ def test_follows_growth_and_renaming(folder: Folder) -> None:
     (folder.path / "app-1.inprogress").rename(folder.path / "app-1")
     folder.write("app-1", task(3) + END)
     assert folder.read() == ["task_ended", "application_ended"]
-    assert (folder.tasks, folder.holes, folder.tail.state) == ([1, 2, 3], {}, "done")
+    assert (folder.tasks, folder.holes, folder.tail.state.stored_name) == ([1, 2, 3], {}, "done")
 
 
 @pytest.mark.parametrize("cut", range(0, 2400, 61))
@@ -215,7 +215,7 @@ def test_reads_rolled_files_in_order(folder: Folder) -> None:
     (folder.path / log / "appstatus_app-1.inprogress").rename(folder.path / log / "appstatus_app-1")
     folder.read()
 
-    assert (folder.tasks, folder.holes, folder.tail.state) == ([1, 2, 3, 4], {}, "done")
+    assert (folder.tasks, folder.holes, folder.tail.state.stored_name) == ([1, 2, 3, 4], {}, "done")
 
 
 def test_a_log_that_grows_and_is_read_is_not_behind(folder: Folder) -> None:
@@ -230,7 +230,7 @@ def test_a_log_that_grows_and_is_read_is_not_behind(folder: Folder) -> None:
 
     folder.write("app-1.inprogress", task(3))
     (found,) = find_logs(folder.files)
-    folder.tail.saw(found, NOW)
+    folder.tail.observe(found, NOW)
     assert folder.tail.behind_since == NOW
 
 
@@ -268,7 +268,7 @@ def test_a_file_that_is_gone_is_a_gap(folder: Folder) -> None:
     assert len(folder.holes["bulk"]) == 1
 
 
-@pytest.mark.parametrize("meanwhile", ["run on", "put away", "restarted", "in a store"])
+@pytest.mark.parametrize("meanwhile", ["run on", "suspended", "restarted", "in a store"])
 @pytest.mark.parametrize("kept", [0, 2, 3000], ids=["less than was read", "about as much", "much more"])
 def test_a_file_that_is_compacted_in_the_middle_is_a_gap(folder: Folder, meanwhile: str, kept: int) -> None:
     """Away or not, what was not read of it is lost and counted, nothing is doubled, and the next file is read."""
@@ -278,8 +278,8 @@ def test_a_file_that_is_compacted_in_the_middle_is_a_gap(folder: Folder, meanwhi
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.write(f"{log}/events_2_app-1", b"".join(map(task, range(2, 8))))
     folder.read()
-    if meanwhile == "put away":
-        folder.tail.put_away()
+    if meanwhile == "suspended":
+        folder.tail.suspend()
     if meanwhile == "restarted":
         folder.again()
     for number in (1, 2):
@@ -290,7 +290,7 @@ def test_a_file_that_is_compacted_in_the_middle_is_a_gap(folder: Folder, meanwhi
     folder.read()
 
     assert folder.tasks == list(range(1, 9))
-    assert (folder.tail.state, folder.tail.gaps, len(folder.holes["bulk"])) == ("done", 1, 1)
+    assert (folder.tail.state.stored_name, folder.tail.gaps, len(folder.holes["bulk"])) == ("done", 1, 1)
 
 
 def test_a_compacted_file_that_was_begun_is_read_to_its_end_after_a_restart(folder: Folder) -> None:
@@ -313,7 +313,7 @@ def test_a_log_that_was_put_away_before_a_file_was_begun_is_compacted(folder: Fo
     folder.write(f"{log}/events_2_app-1", task(2))
     (found,) = find_logs(folder.files)
     folder.tail = LogTail(found.name, SHIPPER)
-    folder.tail.saw(found, NOW)
+    folder.tail.observe(found, NOW)
     first = folder.tail.read(folder.files, folder.readers, TURN, NOW)
     folder.facts += [Fact.FromString(record) for record in first.records]
     assert first.more
@@ -324,7 +324,7 @@ def test_a_log_that_was_put_away_before_a_file_was_begun_is_compacted(folder: Fo
     folder.write(f"{log}/events_3_app-1", task(3) + END)
     folder.read()
 
-    assert (folder.tasks, folder.tail.gaps, folder.tail.state) == ([1, 3], 1, "done")
+    assert (folder.tasks, folder.tail.gaps, folder.tail.state.stored_name) == ([1, 3], 1, "done")
 
 
 def test_another_application_under_the_name_is_begun_anew(folder: Folder) -> None:
@@ -364,8 +364,11 @@ def test_one_that_shrank_is_set_aside(folder: Folder) -> None:
     folder.read()
 
     assert folder.tasks == [1, 2]
-    assert (folder.tail.state, folder.tail.reason) == ("set aside", "it is shorter than what was read of it")
-    assert folder.tail.position().state == "set aside"
+    assert (folder.tail.state.stored_name, folder.tail.reason) == (
+        "quarantined",
+        "it is shorter than what was read of it",
+    )
+    assert folder.tail.position().state == "quarantined"
 
 
 def test_databricks_rotation_goes_on_in_the_packed_file(folder: Folder) -> None:
@@ -413,30 +416,30 @@ def test_follows_a_store_that_fsspec_reads() -> None:
     """A log in a store grows as one on a disk does, under its URL, and nothing is read beyond its end."""
     store = fsspec.filesystem("memory")
     store.pipe_file("/spark-logs/app-1.inprogress", header() + task(1) + task(2)[:20])
-    files, readers = files_of("memory://spark-logs"), OpenReaders()
+    files, readers = files_of("memory://spark-logs"), ReaderCache()
     (found,) = find_logs(files)
     tail = LogTail(found.name, SHIPPER)
-    tail.saw(found, NOW)
+    tail.observe(found, NOW)
     first = tail.read(files, readers, TURN, NOW).records
     store.pipe_file("/spark-logs/app-1", header() + task(1) + task(2) + END)
     store.rm("/spark-logs/app-1.inprogress")
     (found,) = find_logs(files)
-    tail.saw(found, NOW)
+    tail.observe(found, NOW)
     second = tail.read(files, readers, TURN, NOW).records
 
     kinds = [kind(Fact.FromString(record)) for record in first + second]
     assert [name for name in kinds if name != "collector_health"] == [
         "application_started", "job_started", "task_ended", "task_ended", "application_ended",
     ]  # fmt: skip
-    assert files.shown(found.place) == "memory://spark-logs/app-1"
-    assert tail.state == "done"
+    assert files.display_path(found.place) == "memory://spark-logs/app-1"
+    assert tail.state.stored_name == "done"
 
 
 def test_watched_applications_are_followed_in_silence(folder: Folder) -> None:
     """Nothing of an application that the plugin watches is sent; at its end its history is due."""
     folder.write("app-1.inprogress", header(**{"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}) + task(1))
     assert folder.read() == []
-    assert (folder.tail.state, folder.tail.history_due) == ("watched", False)
+    assert (folder.tail.state.stored_name, folder.tail.history_due) == ("watched", False)
     folder.again()
     folder.write("app-1.inprogress", END)
     assert folder.read() == []
@@ -472,10 +475,10 @@ def test_a_watched_log_of_a_killed_driver_is_repaired(left: Folder, name: str, *
     left.now += DAY - 1
 
     assert left.read() == []
-    assert (left.tail.state, left.tail.history_due) == ("watched", False)
+    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", False)
     left.now += 2
     assert left.read() == []
-    assert (left.tail.state, left.tail.history_due) == ("watched", True)
+    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", True)
 
 
 @RESTARTS
@@ -489,7 +492,7 @@ def test_a_live_log_of_a_killed_driver_ends_torn(left: Folder, *, restarted: boo
     left.read()
 
     health = [fact.collector_health for fact in left.facts if kind(fact) == "collector_health"]
-    assert (left.tail.state, health[-1].torn) == ("done", True)
+    assert (left.tail.state.stored_name, health[-1].torn) == ("done", True)
     for _ in range(2):
         left.now += DAY
         assert left.read() == []
@@ -510,7 +513,7 @@ def test_a_log_that_was_taken_for_abandoned_goes_on(
     left.read()
     left.now += 2 * DAY
     left.read()
-    assert left.tail.state == "done"
+    assert left.tail.state.stored_name == "done"
     if restarted:
         left.now = time.time() + 60  # behind the moment at which the position was written
     left.write("app-1.inprogress", (whole[cut:] if cut else whole) + task(3))
@@ -518,17 +521,17 @@ def test_a_log_that_was_taken_for_abandoned_goes_on(
         left.again()
     if not closed:
         left.read()
-        assert left.tail.state == "live"
+        assert left.tail.state.stored_name == "live"
         left.now += 2 * DAY
         left.read()
-        assert left.tail.state == "done"
+        assert left.tail.state.stored_name == "done"
         left.now += 1
     left.write("app-1.inprogress", END)
     (left.path / "app-1.inprogress").rename(left.path / "app-1")
     left.now += 100
     left.read()
 
-    assert (left.tasks, left.holes, left.tail.state) == ([1, 2, 3], {}, "done")
+    assert (left.tasks, left.holes, left.tail.state.stored_name) == ([1, 2, 3], {}, "done")
     assert Counter(map(kind, left.facts))["application_ended"] == 1
 
 
@@ -541,7 +544,7 @@ def test_a_watched_log_that_was_taken_for_abandoned_is_repaired_again(left: Fold
     left.read()
     assert left.tail.history_due
     left.tail.history_sent()
-    assert left.tail.state == "done"
+    assert left.tail.state.stored_name == "done"
     if restarted:
         left.now = time.time() + 60
     left.write("app-1.inprogress", task(2))
@@ -549,7 +552,7 @@ def test_a_watched_log_that_was_taken_for_abandoned_is_repaired_again(left: Fold
         left.again()
 
     assert left.read() == []
-    assert (left.tail.state, left.tail.history_due) == ("watched", False)
+    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", False)
     left.write("app-1.inprogress", END)
     assert left.read() == []
     assert left.tail.history_due
@@ -563,7 +566,7 @@ def test_a_log_that_was_history_at_first_and_grows_is_history_again(left: Folder
     (found,) = find_logs(left.files)
     left.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
     left.tail.found = found
-    left.tail.only_history()
+    left.tail.send_only_history()
     left.tail.history_sent()
     assert left.read() == []
     left.now = time.time() + 60 if restarted else left.now + 1
@@ -571,7 +574,7 @@ def test_a_log_that_was_history_at_first_and_grows_is_history_again(left: Folder
     if restarted:
         left.again()
     assert left.read() == []
-    assert (left.tail.state, left.tail.history_due) == ("watched", False)
+    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", False)
     left.write("app-1.inprogress", END)
 
     assert left.read() == []
@@ -588,10 +591,10 @@ def test_growth_that_a_store_gives_no_time_is_growth(left: Folder) -> None:
     os.utime(left.path / "app-1.inprogress", (old, old))
     left.read()
 
-    assert (left.tail.state, left.tasks) == ("live", [1, 2])
+    assert (left.tail.state.stored_name, left.tasks) == ("live", [1, 2])
     left.now += DAY + 1
     left.read()
-    assert left.tail.state == "done"
+    assert left.tail.state.stored_name == "done"
 
 
 @pytest.mark.parametrize("end", [END, b""], ids=["ended", "abandoned again"])
@@ -601,7 +604,7 @@ def test_a_history_that_was_made_twice_is_history_after_a_restart(left: Folder, 
     (found,) = find_logs(left.files)
     left.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
     left.tail.found = found
-    left.tail.only_history()
+    left.tail.send_only_history()
     left.tail.history_sent()
     left.write("app-1.inprogress", event("JobStart", **{"Job ID": 1, "Submission Time": 70, "Stage IDs": [1]}) + end)
     left.read()
@@ -615,7 +618,7 @@ def test_a_history_that_was_made_twice_is_history_after_a_restart(left: Folder, 
     left.again()
 
     assert left.read() == []
-    assert (left.tail.state, left.facts) == ("watched", [])
+    assert (left.tail.state.stored_name, left.facts) == ("watched", [])
 
 
 def stand_still(left: Folder, modified: float) -> None:
@@ -642,14 +645,14 @@ def test_a_log_whose_time_stands_still_goes_on_after_a_restart(left: Folder, *, 
             left.write("app-1.inprogress", task(3))
             stand_still(left, old)
         left.read()
-        assert left.tail.state == "live"
+        assert left.tail.state.stored_name == "live"
     left.now += DAY - 1
     left.read()
-    assert left.tail.state == "live"
+    assert left.tail.state.stored_name == "live"
     left.now += 2
     left.read()
 
-    assert (left.tail.state, left.tasks, left.holes) == ("done", [1, 2, 3], {})
+    assert (left.tail.state.stored_name, left.tasks, left.holes) == ("done", [1, 2, 3], {})
 
 
 @pytest.mark.parametrize("begun", [header() + task(1), header()[:20]], ids=["lines", "half a line"])
@@ -659,12 +662,12 @@ def test_a_log_without_a_time_is_not_abandoned_when_it_is_met(left: Folder, begu
     stand_still(left, 0.0)
     for _ in range(2):
         left.read()
-        assert left.tail.state == "live"
+        assert left.tail.state.stored_name == "live"
         left.now += DAY - 1
     left.now += 2
     left.read()
 
-    assert left.tail.state in {"done", "set aside"}
+    assert left.tail.state.stored_name in {"done", "quarantined"}
 
 
 def test_a_log_that_stood_still_over_a_restart_is_abandoned_as_without_it(left: Folder) -> None:
@@ -677,21 +680,21 @@ def test_a_log_that_stood_still_over_a_restart_is_abandoned_as_without_it(left: 
     left.now += DAY + 60
     left.read()
 
-    assert left.tail.state == "done"
+    assert left.tail.state.stored_name == "done"
 
 
 def test_a_log_that_was_away_goes_on(folder: Folder) -> None:
     """Put away and back, also below another identity, each fact is one."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:20])
     folder.read()
-    folder.tail.put_away()
+    folder.tail.suspend()
     copied = folder.path / "app-1.copy"
     shutil.copy(folder.path / "app-1.inprogress", copied)
     copied.rename(folder.path / "app-1.inprogress")
     folder.write("app-1.inprogress", task(2)[20:] + END)
     folder.read()
 
-    assert (folder.tasks, folder.holes, folder.tail.state) == ([1, 2], {}, "done")
+    assert (folder.tasks, folder.holes, folder.tail.state.stored_name) == ([1, 2], {}, "done")
 
 
 @pytest.mark.parametrize(
@@ -709,6 +712,6 @@ def test_what_is_no_log_is_set_aside_with_its_reason(folder: Folder, content: by
     folder.write("app-1", content)
 
     assert folder.read() == []
-    assert folder.tail.state == "set aside"
+    assert folder.tail.state.stored_name == "quarantined"
     assert reason in folder.tail.reason or folder.tail.reason
     assert not folder.tail.wants_read(NOW)

@@ -1,6 +1,8 @@
 """Fast readers: Protobuf records and Spark event logs to Arrow, without a Python loop over rows."""
 
 from sparkfuse_kernel._kernel import (
+    INFREQUENT_EVENTS,
+    TASK_EVENTS,
     Batches,
     Decoded,
     Decoder,
@@ -9,6 +11,8 @@ from sparkfuse_kernel._kernel import (
     EventLogDecoder,
     EventLogs,
     EventLogStream,
+    FactTranslator,
+    NoApplicationError,
     __version__,
     decode,
     open_event_log,
@@ -17,6 +21,8 @@ from sparkfuse_kernel._kernel import (
 )
 
 __all__ = [
+    "INFREQUENT_EVENTS",
+    "TASK_EVENTS",
     "Batches",
     "Decoded",
     "Decoder",
@@ -25,6 +31,8 @@ __all__ = [
     "EventLogDecoder",
     "EventLogStream",
     "EventLogs",
+    "FactTranslator",
+    "NoApplicationError",
     "__version__",
     "decode",
     "open_event_log",

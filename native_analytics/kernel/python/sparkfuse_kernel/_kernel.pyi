@@ -235,6 +235,74 @@ class Decompressor:
     def boundary(self) -> tuple[int, int]:
         """Compressed and decompressed bytes that a later decompressor can skip; (0, 0) without a boundary."""
 
+TASK_EVENTS: tuple[str, ...]
+"""Names of the task events that produce facts, without package and `SparkListener`."""
+INFREQUENT_EVENTS: tuple[str, ...]
+"""Names of all other events that produce facts; a translator that resumes must replay them."""
+
+class NoApplicationError(ValueError):
+    """A log belongs to no application; the text is one sentence."""
+
+class Redaction(Protocol):
+    """Masks secrets in the texts of facts."""
+
+    def scrub(self, text: str, /) -> str:
+        """Mask secrets in free text."""
+
+    def scrub_query(self, text: str, /) -> str:
+        """Mask secrets and literals in SQL text."""
+
+    def select_properties(self, properties: dict[str, str], /) -> tuple[dict[str, str], dict[str, str]]:
+        """Select the identity properties and the allowed configuration of an application, both scrubbed."""
+
+class FactTranslator:
+    """Translates the events of one growing log into records: encoded `Fact` messages.
+
+    Facts are held until the application is known. A malformed event is counted and leaves a gap in the bulk lane.
+    `next_seq` are the next sequence numbers of the lanes bulk and reserved.
+    """
+
+    def __new__(
+        cls, redaction: Redaction, *, cluster: str, tenant: str, collector: str, next_seq: tuple[int, int] = (0, 0)
+    ) -> Self: ...
+    def translate(self, events: Sequence[tuple[str, bytes]]) -> list[bytes]:
+        """Return the records of events (name and JSON) in order. Raises NoApplicationError."""
+
+    def replay(self, events: Sequence[tuple[str, bytes]]) -> None:
+        """Update the state with events whose facts were sent before. Raises NoApplicationError."""
+
+    def health(self, at_ms: int, behind_bytes: int, torn: bool) -> list[bytes]:
+        """Return a CollectorHealth record, or none while the application is unknown."""
+
+    def count_malformed(self, count: int) -> None:
+        """Count lines that should have produced facts, so that consumers see a gap."""
+
+    def resume_as(self, app_id: str, attempt: int, start_ms: int) -> None:
+        """Continue in the middle of a log whose beginning no longer exists."""
+
+    @property
+    def identity(self) -> tuple[str, int, int] | None:
+        """Spark's application id, the number of the attempt and the start in ms; None until they are known."""
+
+    @property
+    def has_plugin(self) -> bool:
+        """Whether the plugin reports the application, by its configuration."""
+
+    @property
+    def ended_ms(self) -> int | None:
+        """When the application ended, in ms."""
+
+    @property
+    def malformed(self) -> int:
+        """Lines and events so far that were malformed, and facts that were too large for a record."""
+
+    @property
+    def next_seq(self) -> tuple[int, int]:
+        """The next sequence numbers of the lanes bulk and reserved."""
+
+    @next_seq.setter
+    def next_seq(self, numbers: tuple[int, int]) -> None: ...
+
 def read_event_log(
     files: Sequence[LogFile],
     *,

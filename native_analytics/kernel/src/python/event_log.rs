@@ -1,5 +1,6 @@
 //! Event logs in Python: one whole log, many logs, a stream of task rows, and a log that grows.
 
+mod fact_translation;
 mod incremental;
 mod multi_log;
 mod request;
@@ -19,6 +20,7 @@ use crate::event_log::log_tables::{EvidenceSummary, LogTables};
 use crate::event_log::options::Options;
 use crate::event_log::read::read_log;
 use crate::python::Batches;
+pub use fact_translation::{FactTranslator, NoApplicationError};
 pub use incremental::{Decompressor, EventLogDecoder};
 pub use multi_log::{EventLogs, read_event_logs};
 use request::{LogFile, parse_options};

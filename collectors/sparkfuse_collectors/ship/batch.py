@@ -1,0 +1,24 @@
+"""The records of one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Record = tuple[str, bytes | None, bytes | None]
+"""Topic without prefix, key, value."""
+
+
+@dataclass
+class Batch:
+    """Records in order. A value of None deletes a position."""
+
+    records: list[Record] = field(default_factory=list)
+    size_bytes: int = 0
+
+    def add(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        """Append a record; ``topic`` is without the prefix."""
+        self.records.append((topic, key, value))
+        self.size_bytes += len(value or b"") + len(key or b"")
+
+    def __len__(self) -> int:
+        return len(self.records)

@@ -1,0 +1,69 @@
+"""The place in a log up to which it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkfuse_collectors.logs.find import FoundLog, Part
+from sparkfuse_collectors.logs.lines import LineReader
+from sparkfuse_collectors.logs.plain import Bookmark
+
+
+@dataclass(slots=True)
+class Cursor:
+    """The file that is read, and how far.
+
+    ``number`` is the file's number in the log, -1 before the first file. ``offset`` counts plain bytes,
+    ``packed_bytes`` bytes of the file as stored. ``identity`` is that of the file, empty until it was compared.
+    ``compacted`` tells whether the file is a compacted one, None if an earlier shipper read it.
+    """
+
+    number: int = -1
+    offset: int = 0
+    packed_bytes: int = 0
+    identity: str = ""
+    compacted: bool | None = False
+    bookmark: Bookmark | None = None
+
+    def part(self, found: FoundLog | None) -> Part | None:
+        """Return the file that is read, or the first one at the beginning; None if it no longer exists."""
+        parts = found.parts if found else ()
+        if self.number < 0:
+            return parts[0] if parts else None
+        return next((part for part in parts if part.number == self.number and not self.was_compacted(part)), None)
+
+    def next_part(self, found: FoundLog | None) -> Part | None:
+        """Return the file after the one that is read; a compacted file repeats facts that were sent."""
+        parts = found.parts if found else ()
+        return next((part for part in parts if part.number > self.number and not part.compacted), None)
+
+    def was_compacted(self, part: Part) -> bool:
+        """Whether a compacted file replaced the one that was read, so that most of it was sent already."""
+        return part.compacted and part.number == self.number and self.compacted is False
+
+    def is_replaced(self, part: Part) -> bool:
+        """Whether another file has the path, or the file is shorter than what was read of it."""
+        return (bool(self.identity) and part.identity != self.identity) or part.size_bytes < self.packed_bytes
+
+    def has_grown(self, part: Part) -> bool:
+        """Whether the file is longer than what was read of it."""
+        return bool(self.identity) and part.size_bytes > self.packed_bytes
+
+    def move_to(self, part: Part) -> None:
+        """Read this file next, from its beginning."""
+        self.number, self.offset, self.packed_bytes = part.number, 0, 0
+        self.identity, self.bookmark, self.compacted = part.identity, None, part.compacted
+
+    def advance(self, part: Part, reader: LineReader) -> None:
+        """Store how far the file was read."""
+        self.number, self.identity, self.compacted = part.number, part.identity, part.compacted
+        self.offset, self.packed_bytes = reader.resume_at, reader.file.packed_at
+        self.bookmark = reader.file.bookmark(self.offset)
+
+    def compare_again(self, part: Part) -> None:
+        """Adopt the file that has the path now; its content must be compared with what was read."""
+        self.identity, self.bookmark, self.packed_bytes = part.identity, None, 0
+
+    def skip(self, part: Part) -> None:
+        """Count the whole file as read."""
+        self.packed_bytes, self.identity = part.size_bytes, part.identity

@@ -1,0 +1,33 @@
+"""A log that counts as ended although its writer did not close it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkfuse_collectors.logs.find import FoundLog
+
+
+@dataclass
+class DormantLog:
+    """What tells whether a dormant log has grown.
+
+    ``since_ms`` is when it was last seen unchanged before a restart. ``end`` is number and size of its last file, None
+    if it was not seen since the restart.
+    """
+
+    since_ms: int = 0
+    end: tuple[int, int] | None = None
+
+    def has_grown(self, found: FoundLog) -> bool:
+        """Whether the log grew; for the time without a shipper only the file's modification time can tell."""
+        end = end_of(found)
+        if self.end is None:
+            self.end = end
+            return found.modified_ms > self.since_ms
+        return end > self.end
+
+
+def end_of(found: FoundLog) -> tuple[int, int]:
+    """Return number and size of the last file; the pair is greater after the log grew."""
+    last = found.parts[-1]
+    return last.number, last.size_bytes

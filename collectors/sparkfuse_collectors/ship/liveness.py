@@ -1,0 +1,55 @@
+"""Whether the writer of a log may still write to it."""
+
+from __future__ import annotations
+
+from sparkfuse_collectors.logs.find import FoundLog
+
+# A log that was closed without an end may still be copied, or lie in a store that lists files late.
+SETTLE_SECONDS = 60.0
+
+
+class Liveness:
+    """Decides by the times of a log whether it is complete.
+
+    ``abandoned_seconds`` is how long a log without a change may stay open before its writer counts as dead.
+    ``changed_at`` is when the log was last seen to contain something new, because some stores do not update a file's
+    time while it grows.
+    """
+
+    __slots__ = ("abandoned_seconds", "changed_at")
+
+    def __init__(self, abandoned_seconds: float, changed_at: float) -> None:
+        self.abandoned_seconds = max(abandoned_seconds, SETTLE_SECONDS)
+        self.changed_at = changed_at
+
+    def observe(self, previous: FoundLog | None, found: FoundLog, now: float) -> None:
+        """Compare a listing of the log with the previous one."""
+        is_first_without_time = not (found.modified_ms or self.changed_at)
+        if is_first_without_time or (previous is not None and found.parts != previous.parts):
+            self.changed_at = now
+
+    def note_growth(self, found: FoundLog, now: float) -> None:
+        """Note new content of a log whose time may not show when it was written."""
+        if modified_at(found) <= self.changed_at:
+            self.changed_at = now
+
+    def is_settled(self, found: FoundLog | None, now: float) -> bool:
+        """Whether the writer is done, so that nothing more can appear.
+
+        The writer of a closed log is done after a minute; a killed writer never closes its log.
+        """
+        if found is None:
+            return False
+        if found.closed is True:
+            return now - modified_at(found) > SETTLE_SECONDS
+        return now - max(modified_at(found), self.changed_at) > self.abandoned_seconds
+
+
+def modified_at(found: FoundLog) -> float:
+    """Return when the store last saw a change of the log, in seconds."""
+    return found.modified_ms / 1000
+
+
+def is_closed(found: FoundLog | None) -> bool:
+    """Whether the writer closed the log."""
+    return found is not None and found.closed is True
