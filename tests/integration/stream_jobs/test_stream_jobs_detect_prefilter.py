@@ -52,7 +52,8 @@ def read(repository: Path):
         f"WHEN '{view_specs()[view].row}' THEN {prefilter.may_match_sql(CATALOG, view)}" for view in prefilter.FILTERED
     )
     sql = (
-        f"SELECT place, {severities_sql(CATALOG)}, COALESCE(CASE `kind` {holds} END, FALSE), `app_key`, `kind`, `subject` "
+        f"SELECT place, {severities_sql(CATALOG)}, COALESCE(CASE `kind` {holds} END, FALSE), `app_key`, `kind`, "
+        "`subject` "
         "FROM encoded, LATERAL TABLE(decode_live_row(`row`))"
     )
     with tables.execute_sql(sql).collect() as answers:
