@@ -1,8 +1,8 @@
 //! Builds Arrow columns and touches only the rows that have a value.
-//! // Columns belong to a group: the fields of the message itself, or those of one member of a oneof. The positions of
-//! a group
-//! are the rows of the batch that have it. Most columns have a value at each position of their group; the others store
-//! the positions of their values. At the end, values are scattered to rows once.
+//!
+//! Columns belong to a group: the fields of the message itself, or those of one member of a oneof. The positions of a
+//! group are the rows of the batch that have it. Most columns have a value at each position of their group; the others
+//! store the positions of their values. At the end, values are scattered to rows once.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! Modules, from the lowest to the highest; a module uses only modules above it in this list:
 //!
 //! - `timestamp`, `task_id_set`, `json`: parsing of values, of JSON lines, and a compact set of task ids.
-//! - `call_site`, `plan_text`: what Spark's texts say about queries, stages and plan nodes, without literals.
+//! - `call_site`, `plan_text`: the user's code line of a query or stage, and texts of plan nodes without literals.
 //! - `task_events`, `task_columns`: task starts and ends, which are nearly all events of a log.
 //! - `stage_aggregates`, `failures`: what the task ends of one stage attempt add up to.
 //! - `tables`, `options`, `evidence`: the rows of all other tables, the caller's request, and what was read.

@@ -1,5 +1,6 @@
 //! The columns of a message, compiled from its Protobuf descriptor.
-//! // Fields of the message keep their names. Fields of a oneof's members become `<member>_<field>`. A column with the
+//!
+//! Fields of the message keep their names. Fields of a oneof's members become `<member>_<field>`. A column with the
 //! oneof's name holds the member's name.
 
 mod layout;

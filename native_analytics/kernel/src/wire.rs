@@ -37,10 +37,8 @@ pub enum WireType {
     Fixed32,
 }
 
-/// The bytes of a field, together with the bytes after it in the record.
-/// Copying a fixed number of bytes is much faster than copying a few, so a short field is copied with the bytes after
-/// it,
-/// which are then cut off.
+/// The bytes of a field, together with the bytes after it in the record. Copying a fixed number of bytes is much faster
+/// than copying a few, so a short field is copied with the bytes after it, which are then cut off.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     all: &'a [u8],

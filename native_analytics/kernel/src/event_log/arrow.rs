@@ -46,8 +46,7 @@ pub fn jobs(rows: &[Job]) -> RecordBatch {
 }
 
 /// One row for each stage attempt, ordered by id and attempt. `first_job` returns the first job that lists a stage,
-/// `depth`
-/// the stage's depth.
+/// `depth` the stage's depth.
 pub fn stages(
     rows: &mut [Stage],
     first_job: impl Fn(i64) -> Option<i64>,

@@ -29,7 +29,7 @@ fn user_frame(frame: &str) -> Option<String> {
         .split_once('(')?;
     let (file, line) = location.rsplit_once(':')?;
     let (class, method) = path.rsplit_once('.')?;
-    // A module may stand before the class: `java.base/java.lang.Thread`.
+    // The class may follow a module and a slash: `java.base/java.lang.Thread`.
     let class = class.rsplit('/').next().unwrap_or(class);
     let is_frame = !file.is_empty() && is_line(line) && !class.is_empty() && !method.is_empty();
     let name = format!("{class}.{method}");

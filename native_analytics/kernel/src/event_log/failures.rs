@@ -1,5 +1,6 @@
 //! Failed task attempts of one stage attempt by failure class.
-//! // The number of rows is limited whatever the log contains, so that failures need no second pass over it.
+//!
+//! The number of rows is limited, so that failures need no second pass over the log.
 
 use foldhash::HashMap;
 

@@ -1,6 +1,6 @@
 //! Reads all events that are not task starts or task ends.
-//! // Sources of the keys: Spark's org.apache.spark.util.JsonProtocol, org.apache.spark.sql.execution.ui, and the
-//! progress
+//!
+//! Sources of the keys: Spark's org.apache.spark.util.JsonProtocol, org.apache.spark.sql.execution.ui, and the progress
 //! of streaming queries.
 
 mod application;

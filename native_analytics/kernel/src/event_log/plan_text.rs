@@ -1,4 +1,4 @@
-//! What Spark's text of a plan node says about it, without literals, which may hold users' data.
+//! Texts that describe a plan node without literals, because literals may hold users' data.
 //!
 //! Spark describes a node by a name, such as `Scan parquet db.orders`, by one line (`simpleString`) and, for scans of
 //! files, by metadata. All results have a maximum length.

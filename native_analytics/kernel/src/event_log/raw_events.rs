@@ -48,7 +48,7 @@ impl RawEvents {
 
 /// Byte ranges of the long lists of a TaskEnd. No fact needs them, and they are most of its bytes.
 fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineError> {
-    let mut places = Vec::new();
+    let mut ranges = Vec::new();
     let mut reader = Reader { line, at: start };
     reader.each_member(|value, key| {
         let list: &[u8] = match key {
@@ -57,7 +57,7 @@ fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineEr
             b"Task Executor Metrics" => {
                 let from = value.at;
                 value.skip()?;
-                places.push((from, value.at));
+                ranges.push((from, value.at));
                 return Ok(());
             }
             b"Task End Reason" => b"Accumulator Updates",
@@ -67,22 +67,22 @@ fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineEr
             if key == list {
                 let from = value.at;
                 value.skip()?;
-                places.push((from, value.at));
+                ranges.push((from, value.at));
             }
             Ok(())
         })
     })?;
-    Ok(places)
+    Ok(ranges)
 }
 
 /// Returns the line with `null` in place of these byte ranges.
-fn without(line: &[u8], start: usize, places: &[(usize, usize)]) -> Vec<u8> {
+fn without(line: &[u8], start: usize, ranges: &[(usize, usize)]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(line.len());
     let mut from = start;
-    for (cut, behind) in places {
-        kept.extend_from_slice(&line[from..*cut]);
+    for (start, end) in ranges {
+        kept.extend_from_slice(&line[from..*start]);
         kept.extend_from_slice(NOTHING);
-        from = *behind;
+        from = *end;
     }
     kept.extend_from_slice(&line[from..]);
     kept
@@ -96,7 +96,7 @@ mod tests {
         let mut raw_events = RawEvents::new(wanted.iter().map(|name| (*name).to_owned()).collect());
         raw_events
             .collect(line.as_bytes(), name.as_bytes())
-            .map_err(|fault| fault.to_string())?;
+            .map_err(|error| error.to_string())?;
         Ok(raw_events
             .take()
             .into_iter()

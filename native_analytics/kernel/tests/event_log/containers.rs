@@ -148,7 +148,7 @@ fn decompression_bomb_stops_at_the_limits() {
 
 #[test]
 fn block_with_a_wrong_length_is_an_error() {
-    let lies = [
+    let files = [
         [
             &b"LZ4Block\x25"[..],
             &[0xff, 0xff, 0xff, 0x03, 0xff, 0xff, 0xff, 0x03, 0, 0, 0, 0],
@@ -168,8 +168,8 @@ fn block_with_a_wrong_length_is_an_error() {
         .concat(),
         vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff, 0, 0, 0],
     ];
-    for lie in lies {
-        let file = &read(&lie).evidence.files[0];
+    for bytes in files {
+        let file = &read(&bytes).evidence.files[0];
         assert!(file.truncated && file.error.is_some(), "{file:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Decompresses a stream in chunks, with a thread that works ahead of the reader.
-//! // Blocks are independent: if the next chunk is not ready, the reader decompresses another one itself. Two threads
-//! thus
+//!
+//! Blocks are independent: if the next chunk is not ready, the reader decompresses another one itself. Two threads thus
 //! share reading and decompressing, whichever takes longer.
 
 use std::collections::BTreeMap;

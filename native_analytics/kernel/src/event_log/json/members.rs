@@ -120,8 +120,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The value at the reader's position as text: a string's content, a number or flag as written; none for null,
-    /// objects
-    /// and arrays.
+    /// objects and arrays.
     pub fn scalar_value(&mut self) -> Result<Option<String>, LineError> {
         Ok(self.borrowed_scalar()?.map(Cow::into_owned))
     }

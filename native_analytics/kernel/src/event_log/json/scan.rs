@@ -1,7 +1,7 @@
 //! Skips strings, objects and arrays without reading their values.
-//! // Only brackets of the skipped container's own kind are counted, so that objects inside an array cost nothing. The
-//! scan
-//! checks that brackets balance; it does not check the grammar.
+//!
+//! Only brackets of the skipped container's own kind are counted, so that objects inside an array cost nothing. The
+//! scan checks that brackets balance; it does not check the grammar.
 
 /// The index after the bracket that closes the container whose content starts at `at`.
 #[inline]

@@ -1,7 +1,7 @@
 //! Scans 64 bytes at a time on processors with AVX2.
-//! // This is the only module with unsafe code: unaligned loads from slices of a checked length, and calls of functions
-//! that
-//! need the processor's feature.
+//!
+//! This is the only module with unsafe code: unaligned loads from slices of a checked length, and calls of functions
+//! that need the processor's feature.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;

@@ -1,5 +1,6 @@
 //! Reads objects whose keys usually come in a known order.
-//! // A shape lists the keys in the order in which Spark writes them, so that the next key is found by one comparison.
+//!
+//! A shape lists the keys in the order in which Spark writes them, so that the next key is found by one comparison.
 //! If keys come in another order, or are unknown, the whole shape is searched.
 
 use crate::event_log::json::error::{self, LineError};
