@@ -1,7 +1,7 @@
-"""How long the detect job takes from the end of a window to the finding's record, and how many rows it takes a second.
+"""Measures the delay from the end of a window to the record of a finding, and the detect job's rows per second.
 
-``python -m tests.bench.bench_detect`` starts a broker of its own, needs a quiet machine, and takes about three minutes.
-A row is sent at the moment at which its window ends; the finding counts when a consumer has it.
+``python -m tests.bench.bench_detect`` starts its own broker, needs a quiet machine, and takes about three minutes.
+A row is sent when its window ends; a finding counts when a consumer receives it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 APPLICATIONS = 100
-# Stages that run at once in an application, whose rows of one window come one after the other.
-TOGETHER = 20
+# Stages that run at once in an application; their rows of one window are adjacent.
+ADJACENT_ROWS = 20
 ANSWER_SECONDS = 600
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--findings", type=int, default=100)
     parser.add_argument("--rows", nargs=2, type=int, default=[20_000, 60_000], metavar=("SHORT", "LONG"))
@@ -43,13 +43,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
         ensure_topics(bootstrap, "bench")
         job = DetectJob(bootstrap, "bench", Path(folder, "home"), [], free_port())
-        print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)
+        print(f"load before start {os.getloadavg()[0]:.1f}", flush=True)
         began = time.monotonic()
         job.start()
         print(f"start to first row {time.monotonic() - began:.1f} s, load {os.getloadavg()[0]:.1f}", flush=True)
         try:
             measure_latency(job, arguments.findings)
-            measure_rows(job, arguments.rows, "stage", TOGETHER)
+            measure_rows(job, arguments.rows, "stage", ADJACENT_ROWS)
             measure_rows(job, arguments.rows, "stage", 1)
             measure_rows(job, arguments.rows, "task", 1)
         finally:
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def measure_latency(job: DetectJob, count: int) -> None:
-    """One finding after the other, each of a job of its own."""
+    """Measure one finding after the other, each of its own job."""
     delays = []
     for number in range(count):
         name = f"latency-{number}"
@@ -72,41 +72,41 @@ def measure_latency(job: DetectJob, count: int) -> None:
     print(f"load {os.getloadavg()[0]:.1f})", flush=True)
 
 
-def measure_rows(job: DetectJob, counts: list[int], what: str, together: int) -> None:
-    """Rows of stages or tasks of many applications, a short and a long run: the difference has nothing that is once.
+def measure_rows(job: DetectJob, counts: list[int], what: str, adjacent: int) -> None:
+    """Measure rows of stages or tasks of many applications by the difference of a long and a short run.
 
-    ``together`` rows of one application and window stand one after the other.
+    ``adjacent`` rows of one application and window follow each other.
     """
     spent = []
     read = f'sparkfuse_live_rows_total{{view="{what}_live"}}'
     before = job.metric(read)
     for count in counts:
-        rows = list(quiet_rows(count, what, together))
+        rows = list(quiet_rows(count, what, adjacent))
         began, cpu = time.monotonic(), cpu_seconds(job)
         job.send(rows)
         before += count
         wait_for(lambda: job.metric(read) >= before, ANSWER_SECONDS, "all rows")  # noqa: B023
-        # What is sent now stands behind all of them in every step.
-        end = Run(f"end-{what}-{together}-{count}", 1, f"end-{what}-{together}-{count}")
+        # This application is processed after all rows in every step.
+        end = Run(f"end-{what}-{adjacent}-{count}", 1, f"end-{what}-{adjacent}-{count}")
         job.send([end.started(1), end.stage_started(1), end.task(now_ms(), 90_000)])
         wait_for(lambda: job.findings("task_stuck", end.job), ANSWER_SECONDS, "the last row")  # noqa: B023
         spent.append((time.monotonic() - began, cpu_seconds(job) - cpu))
     more = counts[1] - counts[0]
     wall, cpu = spent[1][0] - spent[0][0], spent[1][1] - spent[0][1]
-    print(f"a further {what} row, {together} together: {1e6 * cpu / more:.0f} us of CPU, ", end="")
+    print(f"each {what} row, {adjacent} adjacent: {1e6 * cpu / more:.0f} us of CPU, ", end="")
     print(f"{more / wall:.0f} rows/s, ", end="")
     print(f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-def quiet_rows(count: int, what: str, together: int) -> Iterator[LiveRow]:
-    """Rows of running stages or tasks that no rule minds, in the order of their windows."""
-    runs = [Run(f"{what}-{together}-{count}-{number}", now_ms(), f"rows-{number}") for number in range(APPLICATIONS)]
+def quiet_rows(count: int, what: str, adjacent: int) -> Iterator[LiveRow]:
+    """Return rows of running stages or tasks that match no rule, in the order of their windows."""
+    runs = [Run(f"{what}-{adjacent}-{count}-{number}", now_ms(), f"rows-{number}") for number in range(APPLICATIONS)]
     for run in runs:
         yield run.started(run.start_ms)
-        for stage_id in range(together):
+        for stage_id in range(adjacent):
             yield run.stage_started(run.start_ms, stage_id)
     for number in range(count):
-        turn, stage_id = divmod(number, together)
+        turn, stage_id = divmod(number, adjacent)
         window, application = divmod(turn, APPLICATIONS)
         run = runs[application]
         at = run.start_ms + window * WINDOW_MS
@@ -114,19 +114,19 @@ def quiet_rows(count: int, what: str, together: int) -> Iterator[LiveRow]:
 
 
 def cpu_seconds(job: DetectJob) -> float:
-    """CPU of the launcher, its JVM and what they started."""
+    """Return the CPU time of the launcher, its JVM and their children, in seconds."""
     launcher = psutil.Process(job.launcher())
     return sum(sum(each.cpu_times()[:2]) for each in [launcher, *launcher.children(recursive=True)])
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970."""
+    """Return milliseconds since epoch."""
     return time.time_ns() // 1_000_000
 
 
 @contextlib.contextmanager
 def broker(folder: Path) -> Iterator[str]:
-    """A broker of its own; yields its address."""
+    """Start a broker and yield its address."""
     layout = Layout.from_environment(folder / "kafka", Ports.free(), environment={})
     service = Broker(layout, ROOT / "build" / "kafka-libs").service()
     layout.logs.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def broker(folder: Path) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port on loopback that nothing listens on."""
+    """Return a free port on loopback."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

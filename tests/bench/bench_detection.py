@@ -1,8 +1,8 @@
-"""How well the rules find what is wrong in labelled real runs, offline and live.
+"""Measures recall and false alarms of the rules on labelled real runs, offline and live.
 
-``python -m tests.bench.bench_detection --rest`` judges the logs of tests/logs/detection by ``sparkfuse analyze``.
-``python -m tests.bench.bench_detection --live`` runs some of them again with the plugin against a whole stack.
-With ``--write`` the figures go to the section "Detection" of docs/benchmarks.md.
+``python -m tests.bench.bench_detection --offline`` evaluates the logs of tests/logs/detection with
+``sparkfuse analyze``; ``--live`` repeats some of the runs with the plugin against a whole stack.
+``--write`` writes the results to the sections "Detection offline" and "Detection live" of docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -23,90 +23,89 @@ from tests.logs.detection_labels import Expected, Label, Verdict, history, label
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
-REST, LIVE = "## Detection offline", "## Detection live"
+OFFLINE, LIVE = "## Detection offline", "## Detection live"
 
 
 def judge_offline(wanted: Sequence[Label]) -> list[Verdict]:
-    """The verdicts on labelled logs; those that share a history are judged by one command."""
+    """Return the verdicts on labelled logs; logs that share a history are evaluated by one command."""
     found: dict[str, Verdict] = {}
     for pattern in dict.fromkeys(label.history for label in wanted):
-        together = [label for label in wanted if label.history == pattern]
-        for label, analysis in zip(
-            together, analyzed([label.log for label in together], history(together[0])), strict=True
-        ):
+        group = [label for label in wanted if label.history == pattern]
+        for label, analysis in zip(group, analyzed([label.log for label in group], history(group[0])), strict=True):
             found[label.run] = verdict(label, of_analysis(analysis), stage_texts(label.log))
     return [found[label.run] for label in wanted]
 
 
 def analyzed(logs: Sequence[Path], earlier: Sequence[Path]) -> list[dict[str, Any]]:
-    """What ``sparkfuse analyze --json`` prints of the logs, in their order."""
+    """Return what ``sparkfuse analyze --json`` prints for the logs, in their order."""
     if not logs:
         return []
     command = [sys.executable, "-m", "sparkfuse.main", "analyze", "--json", "--fail-on", "never"]
     past = ["--history", *map(str, earlier)] if earlier else []
     done = subprocess.run([*command, *map(str, logs), *past], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"analyze ended with {done.returncode}: {done.stderr}")
+        raise SystemExit(f"analyze exited with code {done.returncode}: {done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @dataclass(frozen=True)
 class Score:
-    """Figures over some verdicts."""
+    """The results of some runs."""
 
     verdicts: Sequence[Verdict]
 
     @property
     def expected(self) -> list[Expected]:
-        """Everything that had to be found."""
+        """The expected findings."""
         return [each for one in self.verdicts for each in one.label.expect]
 
     @property
     def found(self) -> list[Expected]:
-        """What was."""
+        """The expected findings that were found."""
         return [each for one in self.verdicts for each in one.found]
 
     @property
     def false_alarms_per_100(self) -> float:
-        """Warnings and pages that no label has, for a hundred runs."""
+        """Warnings and critical findings that no label allows, per hundred runs."""
         return 100 * sum(len(one.false_alarms) for one in self.verdicts) / len(self.verdicts)
 
     @property
-    def loud(self) -> list[str]:
-        """Healthy runs about which something was said."""
+    def healthy_with_alarm(self) -> list[str]:
+        """Healthy runs with a false alarm."""
         return [one.label.run for one in self.verdicts if one.label.healthy and one.false_alarms]
 
     @property
     def healthy(self) -> int:
-        """How many runs are healthy."""
+        """The number of healthy runs."""
         return sum(one.label.healthy for one in self.verdicts)
 
 
 def recall_table(score: Score) -> str:
-    """A row a rule: how often it was to find something, and how often it did."""
+    """Return a table of the expected and the found findings of each rule."""
     names = sorted({str(" or ".join(each.rules)) for each in score.expected})
-    lines = ["| rule | to be found | found |", "| --- | --- | --- |"]
+    lines = ["| rule | expected | found |", "| --- | --- | --- |"]
     for name in names:
-        asked = sum(" or ".join(each.rules) == name for each in score.expected)
-        lines.append(f"| `{name}` | {asked} | {sum(' or '.join(each.rules) == name for each in score.found)} |")
+        expected = sum(" or ".join(each.rules) == name for each in score.expected)
+        lines.append(f"| `{name}` | {expected} | {sum(' or '.join(each.rules) == name for each in score.found)} |")
     return "\n".join(lines)
 
 
 def summary_table(score: Score) -> str:
-    """The figures over all runs."""
-    asked, found = len(score.expected), len(score.found)
+    """Return a table of the results over all runs."""
+    expected, found = len(score.expected), len(score.found)
+    recall = f"{found} of {expected}, {100 * found / max(1, expected):.0f} %"
     return "\n".join((
-        "| what | figure |",
+        "| measure | value |",
         "| --- | --- |",
-        f"| labelled runs, healthy ones of them | {len(score.verdicts)}, {score.healthy} |",
-        f"| recall: the right rule at the right stage | {found} of {asked}, {100 * found / max(1, asked):.0f} % |",
+        f"| labelled runs, of these healthy | {len(score.verdicts)}, {score.healthy} |",
+        f"| recall: the right rule at the right stage | {recall} |",
         f"| false alarms per 100 runs | {score.false_alarms_per_100:.1f} |",
-        f"| healthy runs with a warning or a page | {len(score.loud)} of {score.healthy} |",
+        f"| healthy runs with a warning or a page | {len(score.healthy_with_alarm)} of {score.healthy} |",
     ))  # fmt: skip
 
 
-def complaints(score: Score) -> list[str]:
-    """A sentence for each finding that is missing and each that should not be there."""
+def failures(score: Score) -> list[str]:
+    """Return a line for each missed finding and each false alarm."""
     found = []
     for one in score.verdicts:
         found += [f"- `{one.label.run}` ({one.label.about}): missed {each}." for each in one.missed]
@@ -117,18 +116,18 @@ def complaints(score: Score) -> list[str]:
 
 
 def text_of(score: Score) -> str:
-    """The tables, and what is not right."""
-    wrong = complaints(score) or ["Nothing was missed, and nothing was said that no label has."]
+    """Return the tables, and the missed findings and false alarms."""
+    wrong = failures(score) or ["No finding was missed, and there was no false alarm."]
     return "\n".join((summary_table(score), "", recall_table(score), "", *wrong))
 
 
-def rest(wanted: Sequence[Label]) -> str:
-    """Judge the logs and give the section's text."""
+def offline(wanted: Sequence[Label]) -> str:
+    """Evaluate the logs, and return the text of the section."""
     return text_of(Score(judge_offline(wanted)))
 
 
 def write(heading: str, lines: Sequence[str], text: str, document: Path = DOCUMENT) -> None:
-    """Put a section into the document, in the place of the one before."""
+    """Replace a section of the document, or append it."""
     section = "\n".join((heading, "", *lines, "", text))
     kept = document.read_text()
     pattern = re.compile(rf"^{heading}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -140,20 +139,22 @@ def write(heading: str, lines: Sequence[str], text: str, document: Path = DOCUME
 
 
 def main() -> None:
-    """Print the figures, and write them down when asked to."""
+    """Print the results, and write them to the document with ``--write``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rest", action="store_true", help="judge the committed logs")
-    parser.add_argument("--live", action="store_true", help="run a dozen of them against a whole stack (half an hour)")
+    parser.add_argument("--offline", action="store_true", help="evaluate the committed logs")
+    parser.add_argument(
+        "--live", action="store_true", help="repeat a dozen of them against a whole stack (half an hour)"
+    )
     parser.add_argument("--runs", nargs="*", default=[], help="only these runs")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()
     today, where = dt.datetime.now(dt.UTC).date().isoformat(), machine()
-    if options.rest or not options.live:
-        made = [label for label in labels() if label.log.exists()]
-        text = rest([label for label in made if not options.runs or label.run in options.runs])
+    if options.offline or not options.live:
+        recorded = [label for label in labels() if label.log.exists()]
+        text = offline([label for label in recorded if not options.runs or label.run in options.runs])
         print(text)
         if options.write:
-            write(REST, [*REST_LINES, f"`make bench-detection`, {today}."], text)
+            write(OFFLINE, [*OFFLINE_LINES, f"`make bench-detection`, {today}."], text)
     if options.live:
         from tests.bench.detection_live import live
 
@@ -163,10 +164,10 @@ def main() -> None:
             write(LIVE, [f"`make bench-detection ARGS=--live`, {today}, {where}.", *lines], text)
 
 
-REST_LINES = [
-    "Real runs of PySpark jobs whose pathologies, and the stages that have them, are known: `tests/logs/detection`.",
-    "All were made on two cores with nothing else to do but what a label says (load 1 to 4).",
-    "They are not unseen: `stage_slow` told of 15 lost seconds before two of them, which lost 13 and 14 s, made it 10.",
+OFFLINE_LINES = [
+    "Real runs of PySpark jobs whose problems, and the stages that have them, are known: `tests/logs/detection`.",
+    "All were recorded on two cores without other work, except where a label says so (load 1 to 4).",
+    "Rules were tuned on them: two runs that lost 13 and 14 s lowered `stage_slow` from 15 s to 10 s.",
 ]
 
 

@@ -1,12 +1,12 @@
-"""Some runs of the labelled corpus once more, with the plugin, against a whole stack: what is found, and how soon.
+"""Repeats runs of the labelled corpus with the plugin against a whole stack, and measures findings and delays.
 
-What is measured of a page, all by one machine's clock:
+The delays of a page, all by the clock of one machine:
 
-- `window`: the page's time at the webhook less the end of the window that has the evidence (`evidence_ms`);
-- `last fact`, `first fact`: less the time at which Kafka appended the last or the first fact of that application in
-  that window (`LogAppendTime`). The fact that made the rule hold is one of those, so the truth lies between the two.
+- `window`: from the end of the window with the evidence (`evidence_ms`) to the arrival at the webhook;
+- `last fact`, `first fact`: from the time at which Kafka appended the last or the first fact of the application in
+  that window (`LogAppendTime`). The fact that made the rule match is between them, and so is its delay.
 
-Every rule that may warn is made critical for this, because a warning waits 10 s in Alertmanager for company.
+Every rule that can warn is made critical for this, because Alertmanager holds a warning for 10 s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.supervisor import Supervisor
 from sparkfuse_alertmanager.receiver import Receiver
 from sparkfuse_contracts.generated.fact_pb2 import Fact
-from sparkfuse_contracts.generated.finding_pb2 import Finding as Told
+from sparkfuse_contracts.generated.finding_pb2 import Finding as PublishedFinding
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_rules.catalog import load_catalog
@@ -52,13 +52,13 @@ PREFIX = "sparkfuse"
 
 @dataclass
 class Facts:
-    """When Kafka had the facts of one application, rising, and when the one that ended it."""
+    """When Kafka appended the facts of one application, in ascending order, and its end. [ms]."""
 
     appended_ms: list[int] = field(default_factory=list)
     ended_ms: int | None = None
 
     def within(self, window_end_ms: int) -> Sequence[int]:
-        """The times of those in a window."""
+        """Return the times of the facts in a window."""
         first, last = (bisect_left(self.appended_ms, window_end_ms - WINDOW_MS),
                        bisect_right(self.appended_ms, window_end_ms))  # fmt: skip
         return self.appended_ms[first:last]
@@ -66,7 +66,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Page:
-    """One finding that reached the webhook, and how long that took. [ms]."""
+    """One finding that reached the webhook, with its delays. [ms]."""
 
     run: str
     rule: str
@@ -74,11 +74,11 @@ class Page:
     since_window_ms: int
     since_last_fact_ms: int
     since_first_fact_ms: int
-    while_it_ran: bool
+    while_running: bool
 
 
 def live(wanted: Sequence[str]) -> tuple[list[str], str]:
-    """Run them, and give lines about the measurement and the section's text."""
+    """Repeat the runs; return lines about the measurement, and the text of the section."""
     chosen = [name for name in LIVE if not wanted or name in wanted]
     with tempfile.TemporaryDirectory(prefix="sparkfuse-bench-") as folder:
         return _measured(Path(folder), [*HISTORY, *chosen] if _needs_history(chosen) else chosen)
@@ -90,7 +90,7 @@ def _needs_history(chosen: Sequence[str]) -> bool:
 
 def _measured(home: Path, names: Sequence[str]) -> tuple[list[str], str]:
     configuration = home / "sparkfuse.yaml"
-    configuration.write_text(everything_pages())
+    configuration.write_text(critical_rules())
     layout = Layout.from_environment(home / "stack", Ports.free(), {})
     events = {name: home / "events" / name for name in names}
     with (
@@ -100,36 +100,38 @@ def _measured(home: Path, names: Sequence[str]) -> tuple[list[str], str]:
         wrong = []
         for name in names:
             wrong += run(name, layout, events[name], up)
-            tend(up, SETTLE_SECONDS)
+            keep_running(up, SETTLE_SECONDS)
         facts, findings = read_topics(layout.kafka_bootstrap)
         deliveries = receiver.deliveries
     apps = {log_of(folder).name.removesuffix(".inprogress"): name for name, folder in events.items()}
     pages = list(_pages(apps, facts, findings, deliveries))
     by_run = {label.run: label for label in labels()}
     verdicts = [
-        verdict(by_run[name], _told(app, findings), stage_texts(log_of(events[name])))
+        verdict(by_run[name], _fired(app, findings), stage_texts(log_of(events[name])))
         for app, name in apps.items()
         if name in by_run
     ]
-    told = {name: _told(app, findings) for app, name in apps.items() if name in by_run}
-    text = "\n".join((text_of(Score(verdicts)), "", page_table(pages, by_run), "", *against_rest(told, events)))
+    findings_of = {name: _fired(app, findings) for app, name in apps.items() if name in by_run}
+    text = "\n".join(
+        (text_of(Score(verdicts)), "", page_table(pages, by_run), "", *compare_with_offline(findings_of, events))
+    )
     return [LINE.format(runs=len(names), window=WINDOW_MS // 1000), *wrong], text
 
 
 LINE = (
     "{runs} runs of Spark 3.5 with the plugin, one after the other, against `sparkfuse up` with windows of {window} s; "
-    "every rule that may warn was made critical."
+    "every rule that can warn was made critical."
 )
 
 
-def everything_pages() -> str:
-    """A sparkfuse.yaml in which whatever may warn is critical: those wait 1 s in Alertmanager, warnings 10 s."""
+def critical_rules() -> str:
+    """Return a sparkfuse.yaml that makes each rule critical that can warn: Alertmanager holds those for 1 s only."""
     rules = (rule.id for rule in load_catalog().values() if set(rule.severity) & {"warning", "critical"})
     return "rules:\n" + "".join(f"  {rule}: {{severity: {{critical: true}}}}\n" for rule in rules)
 
 
 def run(name: str, layout: Layout, events: Path, up: Supervisor) -> list[str]:
-    """Run one job of the corpus with the plugin, to its end; the answer is a sentence if that is not the usual one."""
+    """Run one job of the corpus with the plugin; return a sentence if it ended with an unexpected exit code."""
     of = RUNS[name]
     events.mkdir(parents=True)
     script, *arguments = program(name, of, layout.home)
@@ -154,19 +156,19 @@ def run(name: str, layout: Layout, events: Path, up: Supervisor) -> list[str]:
     if code is not None and bool(code) == of.fails:
         return []
     print(process.last_lines(30), flush=True)
-    return [f"`{name}` ended with {code}, which is not what it should."]
+    return [f"`{name}` ended with the unexpected exit code {code}."]
 
 
 def job_of(name: str) -> str:
-    """Runs that share a history are one job, each other is its own."""
+    """Return the job of a run: runs that share a history are one job."""
     return "daily_revenue" if RUNS[name].shape and name not in NO_HISTORY else name.replace("-", "_")
 
 
 NO_HISTORY = {label.run for label in labels() if label.history is None}
 
 
-def tend(up: Supervisor, seconds: float) -> None:
-    """Keep the stack going for so long: what the run's end has to say is told meanwhile."""
+def keep_running(up: Supervisor, seconds: float) -> None:
+    """Keep the stack running for some time, so that findings of the run's end are published."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         up.poll()
@@ -174,12 +176,12 @@ def tend(up: Supervisor, seconds: float) -> None:
 
 
 def print_event(name: str, event: str) -> None:
-    """What happens in the stack."""
+    """Print an event of the stack."""
     print(f"  {name}: {event}", flush=True)
 
 
-def read_topics(bootstrap: str) -> tuple[dict[str, Facts], list[Told]]:
-    """When Kafka had the facts of each application, and all records of findings as they were made."""
+def read_topics(bootstrap: str) -> tuple[dict[str, Facts], list[PublishedFinding]]:
+    """Return when Kafka appended the facts of each application, and all records of findings in their order."""
     facts: dict[str, Facts] = defaultdict(Facts)
     for appended_ms, value in read_topic(bootstrap, topic_name("facts", PREFIX)):
         fact = Fact.FromString(value)
@@ -188,12 +190,14 @@ def read_topics(bootstrap: str) -> tuple[dict[str, Facts], list[Told]]:
             facts[fact.app_id].ended_ms = appended_ms
     for each in facts.values():
         each.appended_ms.sort()
-    findings = [from_json(Told, value) for _, value in read_topic(bootstrap, topic_name("findings", PREFIX))]
+    findings = [
+        from_json(PublishedFinding, value) for _, value in read_topic(bootstrap, topic_name("findings", PREFIX))
+    ]
     return facts, sorted(findings, key=lambda each: each.updated_ms)
 
 
 def read_topic(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes]]:
-    """Everything in a topic: when the broker appended it, and what it is."""
+    """Return the records of a topic, each with the time at which the broker appended it."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": str(uuid.uuid4()), "enable.auto.commit": False, "log_level": 0,
          "isolation.level": "read_committed"}
@@ -211,31 +215,31 @@ def read_topic(bootstrap: str, topic: str) -> Iterator[tuple[int, bytes]]:
         consumer.close()
 
 
-def _told(app: str, findings: Sequence[Told]) -> list[Finding]:
-    """What fired about an application; severities as they are in the catalog do not matter to a label here."""
+def _fired(app: str, findings: Sequence[PublishedFinding]) -> list[Finding]:
+    """Return the findings that fired for an application."""
     found = {
-        (told.rule, each.severity, each.stage_id if each.HasField("stage_id") else None)
-        for told in findings
-        for each in told.runs
+        (finding.rule, each.severity, each.stage_id if each.HasField("stage_id") else None)
+        for finding in findings
+        for each in finding.runs
         if each.app_id == app and each.state == "firing"
     }
     return [Finding(*each) for each in sorted(found, key=str)]
 
 
-def against_rest(live_findings: Mapping[str, Sequence[Finding]], events: Mapping[str, Path]) -> list[str]:
-    """Lines on what the same runs give offline: their event logs, judged against those of the same history."""
+def compare_with_offline(live_findings: Mapping[str, Sequence[Finding]], events: Mapping[str, Path]) -> list[str]:
+    """Return lines that compare the live findings with those of the event logs, with the same history."""
     history = [log_of(events[name]) for name in HISTORY if name in events]
     same, lines = 0, []
     for earlier in (True, False):
         names = [name for name in live_findings if (job_of(name) == job_of("history-1")) == earlier]
         analyses = analyzed([log_of(events[name]) for name in names], history if earlier else [])
         for name, analysis in zip(names, analyses, strict=True):
-            rest, seen = _places(of_analysis(analysis)), _places(live_findings[name])
-            same += len(rest & seen)
-            lines += [f"- `{name}`: {place} only live." for place in sorted(seen - rest)]
-            lines += [f"- `{name}`: {place} only offline." for place in sorted(rest - seen)]
+            offline, live_places = _places(of_analysis(analysis)), _places(live_findings[name])
+            same += len(offline & live_places)
+            lines += [f"- `{name}`: {place} only live." for place in sorted(live_places - offline)]
+            lines += [f"- `{name}`: {place} only offline." for place in sorted(offline - live_places)]
     return [
-        f"Of the same runs offline, from their event logs: {same} findings at the same places as live, and:",
+        f"The same runs evaluated offline, from their event logs: {same} findings at the same places as live, and:",
         *lines,
     ]
 
@@ -245,65 +249,68 @@ def _places(findings: Sequence[Finding]) -> set[str]:
 
 
 def _pages(
-    apps: Mapping[str, str], facts: Mapping[str, Facts], findings: Sequence[Told], deliveries: Sequence[object]
+    apps: Mapping[str, str],
+    facts: Mapping[str, Facts],
+    findings: Sequence[PublishedFinding],
+    deliveries: Sequence[object],
 ) -> Iterator[Page]:
-    """The first page of each finding of each run."""
+    """Return the first page of each finding of each run."""
     seen: set[tuple[str, str]] = set()
-    for told in findings:
-        for each in told.runs:
-            key = (each.app_id, told.finding_id)
-            if told.state != "firing" or each.state != "firing" or each.app_id not in apps or key in seen:
+    for finding in findings:
+        for each in finding.runs:
+            key = (each.app_id, finding.finding_id)
+            if finding.state != "firing" or each.state != "firing" or each.app_id not in apps or key in seen:
                 continue
             seen.add(key)
-            arrived_ms = _arrived(told, deliveries)
-            window = facts[each.app_id].within(told.evidence_ms)
+            arrived_ms = _arrived(finding, deliveries)
+            window = facts[each.app_id].within(finding.evidence_ms)
             if arrived_ms is None:
                 continue
             ended_ms = facts[each.app_id].ended_ms
-            first, last = (window[0], window[-1]) if window else (told.evidence_ms, told.evidence_ms)
+            first, last = (window[0], window[-1]) if window else (finding.evidence_ms, finding.evidence_ms)
             yield Page(
-                apps[each.app_id], told.rule, each.severity, arrived_ms - told.evidence_ms, arrived_ms - last,
+                apps[each.app_id], finding.rule, each.severity, arrived_ms - finding.evidence_ms, arrived_ms - last,
                 arrived_ms - first, ended_ms is None or arrived_ms <= ended_ms,
             )  # fmt: skip
 
 
-def _arrived(told: Told, deliveries: Sequence[object]) -> int | None:
-    """When the webhook had the first notification of this firing."""
+def _arrived(finding: PublishedFinding, deliveries: Sequence[object]) -> int | None:
+    """Return when the webhook received the first notification of a firing finding."""
     for delivery in deliveries:
         received_ms: int = delivery.received_ms  # type: ignore[attr-defined]
         for alert in delivery.payload["alerts"]:  # type: ignore[attr-defined]
             names = alert["labels"]
-            same = (names["rule"], names["job_key"], names["scope"]) == (told.rule, told.job_key, told.scope)
-            if same and alert["status"] == "firing" and received_ms >= told.evidence_ms:
+            same = (names["rule"], names["job_key"], names["scope"]) == (finding.rule, finding.job_key, finding.scope)
+            if same and alert["status"] == "firing" and received_ms >= finding.evidence_ms:
                 return received_ms
     return None
 
 
 def page_table(pages: Sequence[Page], by_run: Mapping[str, Label]) -> str:
-    """A row a page, and the quantiles of those that were critical."""
-    lines = ["| run | page | while it ran | since the window | since its last fact | since its first fact |",
+    """Return a table of all pages, and the quantiles of the critical ones."""
+    lines = ["| run | page | while running | since the window | since its last fact | since its first fact |",
              "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     for page in pages:
         delays = (page.since_window_ms, page.since_last_fact_ms, page.since_first_fact_ms)
-        told = " | ".join(f"{delay / 1000:.1f} s" for delay in delays)
-        yes = "yes" if page.while_it_ran else "no"
-        lines.append(f"| `{page.run}` | `{page.rule}` ({page.severity}) | {yes} | {told} |")
+        row = " | ".join(f"{delay / 1000:.1f} s" for delay in delays)
+        yes = "yes" if page.while_running else "no"
+        lines.append(f"| `{page.run}` | `{page.rule}` ({page.severity}) | {yes} | {row} |")
     critical = [page for page in pages if page.severity == "critical"]
     if len(critical) > 1:
         lines += ["", "| critical pages, delay | p50 | p95 | slowest |", "| --- | --- | --- | --- |"]
         for title, delays_ms in (
             ("since the end of the window", [page.since_window_ms for page in critical]),
-            ("since Kafka had its last fact", [page.since_last_fact_ms for page in critical]),
-            ("since Kafka had its first fact", [page.since_first_fact_ms for page in critical]),
+            ("since its last fact", [page.since_last_fact_ms for page in critical]),
+            ("since its first fact", [page.since_first_fact_ms for page in critical]),
         ):
             ranks = statistics.quantiles(delays_ms, n=20, method="inclusive")
             figures = (statistics.median(delays_ms), ranks[-1], max(delays_ms))
             lines.append(f"| {title} | " + " | ".join(f"{figure / 1000:.1f} s" for figure in figures) + " |")
     unknown = sorted({page.run for page in pages} - set(by_run))
-    return "\n".join([*lines, *(f"- a page came of `{name}`, a run of the history." for name in unknown)])
+    return "\n".join([*lines, *(f"- a run of the history, `{name}`, had a page." for name in unknown)])
 
 
 def log_of(folder: Path) -> Path:
-    """The event log of a run; Spark names it after the application."""
+    """Return the event log of a run, which Spark names after the application."""
     (log,) = (path for path in folder.iterdir() if not path.name.startswith("."))
     return log

@@ -1,4 +1,4 @@
-"""The detect job as a process of its own between real topics: what a test sends it and what it says."""
+"""Runs the detect job as a process between real topics, for tests that send rows and read its output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANSWER_SECONDS = 90
 
 
 class DetectJob:
-    """Starts, kills and stops the job; sends it rows and reads what it wrote."""
+    """Starts, kills and stops the job; sends rows and reads its records."""
 
     def __init__(self, bootstrap: str, prefix: str, home: Path, arguments: Iterable[str], metrics_port: int) -> None:
         self.home = home
@@ -53,7 +53,7 @@ class DetectJob:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and wait until it reads records."""
+        """Start the job and wait until it reads records."""
         lock = self.home / "detect.lock"
         lock.unlink(missing_ok=True)
         self.home.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class DetectJob:
         wait_for(lambda: self._ended() or self.metric(read) > 0, START_SECONDS, "detect to read")
 
     def kill(self) -> None:
-        """End launcher and JVM as a dying machine does."""
+        """Kill launcher and JVM with SIGKILL."""
         assert self._process is not None
         java = self._jvm_of(self.home / "detect.lock")
         assert java
@@ -78,49 +78,49 @@ class DetectJob:
         wait_for(lambda: not alive(java), 60, "the JVM to be gone")
 
     def stop(self) -> int:
-        """End it in order; gives its exit code."""
+        """Stop the job with SIGTERM, and return its exit code."""
         assert self._process is not None
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
         return self._process.wait(120)
 
     def close(self) -> None:
-        """Stop it, if it runs, and leave the broker."""
+        """Stop the job if it runs, and close the consumer."""
         if self._process is not None and not self._ended():
             self.stop()
         self._consumer.close()
 
     def send(self, rows: Iterable[LiveRow]) -> None:
-        """Write rows as the windows job does."""
+        """Write rows to the topic live, as the windows job does."""
         for row in rows:
             self._producer.produce(f"{self._prefix}.live", row.SerializeToString(), key=row.app_id)
         assert self._producer.flush(30) == 0
 
     def send_junk(self, content: bytes) -> None:
-        """Write a record that is no row."""
+        """Write a record that is not a row."""
         self._producer.produce(f"{self._prefix}.live", content, partition=0)
         assert self._producer.flush(30) == 0
 
     def pass_time(self, at: int) -> None:
-        """Let every partition know that the windows have reached ``at``."""
+        """Advance the time of every partition to ``at`` with a tick."""
         for partition in range(topics()["live"].partitions):
             content = tick(at, partition).SerializeToString()
             self._producer.produce(f"{self._prefix}.live", content, partition=partition)
         assert self._producer.flush(30) == 0
 
     def findings(self, rule: str, job_key: str) -> list[Finding]:
-        """All records of the job's findings by a rule, in their order."""
+        """Return all records of a job's findings of a rule, in their order."""
         self._read()
         found = [from_json(Finding, record) for record in self._records["findings"]]
         return [each for each in found if (each.rule, each.job_key) == (rule, job_key)]
 
     def new_findings(self, seen: int) -> list[Finding]:
-        """The records of findings behind the first ``seen``, in their order."""
+        """Return the records of findings after the first ``seen``, in their order."""
         self._read()
         return [from_json(Finding, record) for record in self._records["findings"][seen:]]
 
     def baselines(self) -> list[Baseline]:
-        """All records of the topic baselines."""
+        """Return all records of the topic baselines."""
         self._read()
         return [from_json(Baseline, record) for record in self._records["baselines"]]
 
@@ -131,22 +131,22 @@ class DetectJob:
         return [name for name in found if name.app_id == app_id]
 
     def wait_for_finding(self, rule: str, job_key: str, holds: Callable[[Finding], bool], what: str) -> Finding:
-        """The first record of which ``holds`` is true."""
+        """Wait for the first record for which ``holds`` is true, and return it."""
 
-        def look() -> Finding | None:
+        def first() -> Finding | None:
             return next((each for each in self.findings(rule, job_key) if holds(each)), None)
 
-        found = wait_for(look, ANSWER_SECONDS, what)
+        found = wait_for(first, ANSWER_SECONDS, what)
         assert found is not None
         return found
 
     def metric(self, line: str) -> float:
-        """The value of one line of the metrics, 0 when it is not there."""
-        lines = wait_for(self._metrics_told, ANSWER_SECONDS, "the metrics").splitlines()
+        """Return the value of one line of the metrics, 0 if there is none."""
+        lines = wait_for(self._metrics_text, ANSWER_SECONDS, "the metrics").splitlines()
         return sum(float(each.rsplit(" ", 1)[1]) for each in lines if each.startswith(line + " "))
 
-    def _metrics_told(self) -> str:
-        """The metrics; empty while the process, whose Python steps run beside its server, is too busy to answer."""
+    def _metrics_text(self) -> str:
+        """Return the metrics; empty while the process is too busy to answer."""
         try:
             with urllib.request.urlopen(self._metrics, timeout=30) as answer:
                 return str(answer.read().decode())
@@ -154,7 +154,7 @@ class DetectJob:
             return ""
 
     def wait_for_checkpoint(self) -> None:
-        """Wait for a checkpoint that began after now."""
+        """Wait for a new checkpoint."""
         directory = checkpoint_directory(self.home, "detect")
         before = {path.name for path in directory.glob("*/chk-*")}
 
@@ -165,12 +165,12 @@ class DetectJob:
         wait_for(newer, ANSWER_SECONDS, "a new checkpoint")
 
     def launcher(self) -> int:
-        """Process id of the launcher."""
+        """Return the process id of the launcher."""
         assert self._process is not None
         return self._process.pid
 
     def output(self) -> str:
-        """What the process said."""
+        """Return the output of the process."""
         return (self.home / "output.log").read_text()
 
     def _ended(self) -> bool:

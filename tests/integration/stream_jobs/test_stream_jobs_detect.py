@@ -1,6 +1,6 @@
-"""The detect job over real Kafka and Flink's mini cluster, fed with the rows of scripted runs.
+"""The detect job over real Kafka and Flink's mini cluster, with the rows of scripted runs.
 
-The tests share one job and follow each other: each speaks of a job of its own, and the one with the kill comes last.
+The tests share one job and use different Spark jobs; the test with the kill comes last.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 MINUTE = 60_000
-# A rule that waits, beside those of the product, none of which does.
+# A rule with `for`, beside the built-in rules, none of which has one.
 TASK_WAITS = """
 summary: A task waits
 view: task_live
@@ -42,7 +42,7 @@ runbook: "1. Look at it."
 fuse: none
 cases: [{name: at once, given: {stalled_ms: 20000}, expect: warning}]
 """
-# A rule on hosts that lets go at once; that of the product keeps firing for minutes.
+# A rule on hosts that resolves at once; the built-in rule keeps firing for minutes.
 HOST_FAILS = """
 summary: A host fails
 view: host_live
@@ -67,19 +67,19 @@ def resolves(finding: Finding) -> bool:
 
 
 def now() -> int:
-    """The end of the window that runs."""
+    """Return the end of the current window."""
     return (int(time.time() * 1000) // WINDOW_MS + 1) * WINDOW_MS
 
 
 @pytest.fixture
 def once() -> str:
-    """A word of one try of one test: the job lives on, and a second try must not meet what the first one left."""
+    """Return a text that is unique to one try of a test, because the job and its state outlive a failed try."""
     return uuid.uuid4().hex[:8]
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The product's rules, one that waits and one that does not."""
+    """The built-in rules and two more."""
     folder = tmp_path_factory.mktemp("rules") / "catalog"
     shutil.copytree(asset("sparkfuse_rules", "catalog"), folder)
     (folder / "task_waits.yaml").write_text(TASK_WAITS)
@@ -102,8 +102,8 @@ def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catal
         job.close()
 
 
-def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(detect: DetectJob, once: str):
-    """Five runs of 20 s teach; a sixth of 60 s is found while it runs, and the finding ends with the run."""
+def test_slow_run_fires_and_resolves_with_its_end(detect: DetectJob, once: str):
+    """Five runs of 20 s are learned; a sixth of 60 s fires while it runs, and resolves with its end."""
     job = f"slow-{once}"
     start = now() - 20 * MINUTE
 
@@ -112,7 +112,7 @@ def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(dete
 
     for number in range(5):
         detect.send(Run(f"slow-{number}", start + number * MINUTE, job).whole(20_000))
-        wait_for(lambda count=number + 1: len(learned()) >= count, ANSWER_SECONDS, "the lesson of a run")
+        wait_for(lambda count=number + 1: len(learned()) >= count, ANSWER_SECONDS, "the sample of a run")
     run = Run("slow-5", start + 6 * MINUTE, job)
     rows = list(run.whole(60_000))
     detect.send(rows[:-2])
@@ -124,7 +124,7 @@ def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(dete
     assert firing.finding_id == finding_id("prod-eu", "orders", job, "stage_slow", firing.scope)
     assert firing.scope.startswith("stage:")
     assert (firing.severity, firing.cluster, firing.tenant, firing.completeness) == ("warning", "prod-eu", "orders", 1)
-    assert firing.started_ms == run.start_ms + 30_000  # the first window in which ten seconds are lost
+    assert firing.started_ms == run.start_ms + 30_000  # the first window with ten seconds lost
     assert (one.run_key, one.app_id, one.stage_id) == (run.run_key, "slow-5", 3)
     assert one.evidence["baseline_runs"] == "5"
     assert one.evidence["moved"] == "both"
@@ -134,17 +134,17 @@ def test_a_slow_run_is_found_against_five_healthy_ones_and_resolves_with_it(dete
     assert resolved.resolved_ms == rows[-1].window_end_ms
     assert resolved.started_ms == firing.started_ms
 
-    told = len({(each.state, each.started_ms) for each in detect.findings("stage_slow", job)})
+    before = len({(each.state, each.started_ms) for each in detect.findings("stage_slow", job)})
     detect.send(rows)
     detect.send(Run("slow-6", start + 8 * MINUTE, job).whole(20_000))
-    wait_for(lambda: len(learned()) >= 7, ANSWER_SECONDS, "the lesson of the run behind the replayed one")
+    wait_for(lambda: len(learned()) >= 7, ANSWER_SECONDS, "the sample of the run after the replayed one")
 
-    assert len({(each.state, each.started_ms) for each in detect.findings("stage_slow", job)}) == told
+    assert len({(each.state, each.started_ms) for each in detect.findings("stage_slow", job)}) == before
     assert [sample.run_key for sample in learned()[-1].samples].count(run.run_key) == 1
 
 
-def test_a_task_that_waits_is_pending_then_fires_and_resolves_when_its_rows_stop(detect: DetectJob, once: str):
-    """`for` counts the time of the windows; a task without rows for three of them is gone; junk is counted."""
+def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, once: str):
+    """`for` counts time in windows; a task without rows for three windows is gone; invalid records are counted."""
     job = f"waits-{once}"
     run, at = Run("waits-1", now() - 10 * MINUTE, job), now() - 9 * MINUTE
     detect.send([run.started(at), run.stage_started(at), run.task(at, 20_000), run.task(at + WINDOW_MS, 25_000)])
@@ -176,8 +176,8 @@ def test_a_task_that_waits_is_pending_then_fires_and_resolves_when_its_rows_stop
     assert detect.metric(junk) == 2
 
 
-def test_two_runs_of_one_job_are_one_finding_and_the_first_end_takes_only_its_part(detect: DetectJob, once: str):
-    """One alert for all runs: it resolves with the last of them."""
+def test_two_runs_of_one_job_are_one_finding(detect: DetectJob, once: str):
+    """The finding resolves with the last of its runs."""
     job = f"both-{once}"
     at = now() - 5 * MINUTE
     one, two = Run("both-1", at - MINUTE, job), Run("both-2", at - MINUTE, job)
@@ -202,8 +202,8 @@ def test_two_runs_of_one_job_are_one_finding_and_the_first_end_takes_only_its_pa
     assert last.resolved_ms == at + 2 * WINDOW_MS
 
 
-def test_a_whole_application_is_judged_by_its_earlier_runs_and_its_deadline(detect: DetectJob, once: str):
-    """Five runs of 20 s teach what the whole takes; the sixth runs for two minutes, one behind its deadline."""
+def test_application_is_judged_by_earlier_runs_and_deadline(detect: DetectJob, once: str):
+    """Five runs of 20 s are learned; the sixth runs for two minutes, one of them after its deadline."""
     job = f"whole-{once}"
     start = now() - 12 * MINUTE
 
@@ -213,7 +213,7 @@ def test_a_whole_application_is_judged_by_its_earlier_runs_and_its_deadline(dete
 
     for number in range(5):
         detect.send(Run(f"whole-{number}", start + number * MINUTE, job).whole_application(20_000))
-        wait_for(lambda count=number + 1: runs_learned() == count, ANSWER_SECONDS, "the lesson of a whole run")
+        wait_for(lambda count=number + 1: runs_learned() == count, ANSWER_SECONDS, "the sample of an application")
     run = Run("whole-5", start + 6 * MINUTE, job)
     at = run.start_ms + 2 * MINUTE
     detect.send([run.started(at, deadline="1min"), *(run.application(at + step * WINDOW_MS) for step in range(4))])
@@ -231,10 +231,8 @@ def test_a_whole_application_is_judged_by_its_earlier_runs_and_its_deadline(dete
     assert late.runs[0].evidence["deadline_left_ms"] == str(run.start_ms + MINUTE - late.evidence_ms)
 
 
-def test_what_goes_wrong_becomes_findings_that_the_end_of_the_application_does_not_swallow(
-    detect: DetectJob, once: str
-):
-    """Failed tasks, a lost executor and a failed job in the window in which the application ends; then a zombie."""
+def test_failures_at_the_end_of_an_application_are_found(detect: DetectJob, once: str):
+    """Tasks, an executor and a job fail in the window in which the application ends; then it becomes a zombie."""
     job = f"wrong-{once}"
     at = now() - 4 * MINUTE
     run = Run("wrong-1", at - MINUTE, job)
@@ -298,8 +296,8 @@ def test_names_of_queries_and_stages_are_published(detect: DetectJob, once: str)
     assert stage_now.updated_ms > stage.updated_ms
 
 
-def test_a_host_that_fails_several_applications_is_one_finding_of_the_host(detect: DetectJob):
-    """Three applications lose their executor on one host; no one of their jobs is to blame."""
+def test_host_that_fails_applications_is_one_finding(detect: DetectJob):
+    """Three applications lose an executor on one host; none of their jobs is the cause."""
     at = now() - MINUTE
     for number in range(3):
         run = Run(f"host-{number}", at - MINUTE, f"host_{number}")
@@ -315,23 +313,23 @@ def test_a_host_that_fails_several_applications_is_one_finding_of_the_host(detec
     assert evidence["application_ids"] == "host-0, host-1, host-2"
 
     detect.pass_time(at + 6 * WINDOW_MS)
-    resolved = detect.wait_for_finding("host_fails", "host node-9", resolves, "the host without news to be let go")
+    resolved = detect.wait_for_finding(
+        "host_fails", "host node-9", resolves, "the host without further problems to resolve"
+    )
 
     assert resolved.resolved_ms == at + 4 * WINDOW_MS
     assert detect.findings("node_bad", "host node-9")[-1].state == "firing"
 
 
-def test_the_jvm_keeps_no_more_arenas_than_its_memory_is_meant_for(detect: DetectJob):
-    """The allocator would hold on beside RocksDB's bound to what RocksDB gave back."""
+def test_jvm_has_two_malloc_arenas(detect: DetectJob):
+    """With more arenas the allocator would keep memory that RocksDB freed."""
     [jvm] = [each for each in psutil.Process(detect.launcher()).children(recursive=True) if each.name() == "java"]
 
     assert jvm.environ()["MALLOC_ARENA_MAX"] == "2"
 
 
-def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state_alone(
-    detect: DetectJob, catalog: Path, once: str
-):
-    """Kill -9 of launcher and JVM, a new rule file, and the job goes on from its checkpoint with the same finding."""
+def test_kill_and_new_rule_keep_the_finding(detect: DetectJob, catalog: Path, once: str):
+    """After kill -9, the job continues from its checkpoint with the same finding and the new rule."""
     job = f"killed-{once}"
     at = now()
     run = Run("killed-1", at - MINUTE, job)
@@ -340,16 +338,16 @@ def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state
     detect.wait_for_checkpoint()
     detect.kill()
     (catalog / "task_is_old.yaml").write_text(TASK_IS_OLD)
-    told = len(detect.findings("task_stuck", job))
+    count = len(detect.findings("task_stuck", job))
     detect.start()
     newer = at + EVIDENCE_EVERY_MS
     detect.send([run.task(end, 95_000) for end in range(at + WINDOW_MS, newer + WINDOW_MS, WINDOW_MS)])
     found = detect.wait_for_finding("task_is_old", job, lambda each: each.state == "firing", "the new rule")
 
-    def told_again() -> bool:
-        return any(each.evidence_ms == newer for each in detect.findings("task_stuck", job)[told:])
+    def published_again() -> bool:
+        return any(each.evidence_ms == newer for each in detect.findings("task_stuck", job)[count:])
 
-    wait_for(told_again, ANSWER_SECONDS, "the finding of before the kill to be told again with new evidence")
+    wait_for(published_again, ANSWER_SECONDS, "new evidence of the finding from before the kill")
     meanwhile = detect.findings("task_stuck", job)
     detect.send([run.ended(newer + WINDOW_MS)])
     detect.wait_for_finding("task_stuck", job, lambda each: each.state == "resolved", "the end of the run")
@@ -362,8 +360,8 @@ def test_a_kill_neither_resolves_nor_pages_again_and_a_new_rule_leaves_the_state
     assert detect.stop() == 0
 
 
-def test_a_rule_with_an_unknown_key_stops_the_start_with_one_sentence(tmp_path: Path):
-    """The start fails before Flink is loaded: file, key, the nearest known one, exit code 2, no trace."""
+def test_unknown_key_in_a_rule_prevents_the_start(tmp_path: Path):
+    """The process exits with code 2 before Flink starts, and names file, key and nearest valid key."""
     (tmp_path / "task_waits.yaml").write_text(TASK_WAITS.replace("for: 10s", "fro: 10s"))
     command = [sys.executable, "-m", "sparkfuse_stream_jobs.detect", "--catalog", str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=150, cwd=tmp_path, check=False)

@@ -1,4 +1,4 @@
-"""Baselines that others write, on a real topic: those from before the start, and those that come meanwhile."""
+"""Published baselines on a real topic: those from before the start, and those that are written later."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def lesson(job_key: str, run: str, learned_ms: int) -> Baseline:
     )  # fmt: skip
 
 
-def test_a_backfill_is_heard_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """Each baseline is told once, and again when it was written anew."""
+def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """Each baseline is returned once, and again after it was written again."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(kafka_bootstrap, topic_prefix)
 
@@ -51,8 +51,8 @@ def test_a_backfill_is_heard_while_the_job_runs(kafka_bootstrap: str, topic_pref
     assert [len(each.samples) for each in (known, heard, grown)] == [1, 2, 2]
 
 
-def test_what_was_written_from_here_is_not_read_again(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """Each end of an application writes as many baselines as it had stages, and reading one takes milliseconds."""
+def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str) -> None:
+    """Each end of an application writes as many baselines as it has stages, and reading one takes milliseconds."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(kafka_bootstrap, topic_prefix)
     ours, theirs = lesson("ours", "a", 10), lesson("theirs", "a", 10)
@@ -60,7 +60,7 @@ def test_what_was_written_from_here_is_not_read_again(kafka_bootstrap: str, topi
     try:
         seeds.add_own_record(to_json(ours))
         producer = Producer({"bootstrap.servers": kafka_bootstrap})
-        # One behind the other: where theirs was heard, ours was.
+        # One after the other: when theirs was read, ours was read before.
         for baseline in (ours, theirs):
             producer.produce(topic_name("baselines", topic_prefix), to_json(baseline), b"key", partition=0)
         producer.flush(60)

@@ -1,4 +1,4 @@
-"""What the JVM reads of an encoded row, on the real Flink: the rules' answers, the gate's, and the names of things."""
+"""The columns that the JVM decodes from a row, on real Flink: severities, prefilter, and names of subjects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def row_of(rule, case):
 
 @pytest.fixture(scope="module")
 def read(repository: Path):
-    """What Flink says of each case and of each example, in their order: severities, holds, app_key, kind, subject."""
+    """Flink's columns of each case and each example, in order: severities, holds, app_key, kind, subject."""
     from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
 
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -57,13 +57,13 @@ def read(repository: Path):
         "FROM encoded, LATERAL TABLE(decode_live_row(`row`))"
     )
     with tables.execute_sql(sql).collect() as answers:
-        told = {answer[0]: tuple(answer)[1:] for answer in answers}
-    assert len(told) == len(rows)
-    return [told[place] for place in range(len(rows))]
+        rows_by_place = {answer[0]: tuple(answer)[1:] for answer in answers}
+    assert len(rows_by_place) == len(rows)
+    return [rows_by_place[place] for place in range(len(rows))]
 
 
-def test_every_case_of_every_rule_answers_as_its_file_says_when_read_from_bytes(read):
-    """Absent is NULL and 0 is 0 on the way from the bytes into the rules' columns."""
+def test_every_case_of_every_rule_has_its_severity(read):
+    """Absent is NULL and 0 is 0 in the columns that are decoded from the bytes."""
     wrong = [
         f"{rule.id}: {case.name}: {read_severities(severities)}"
         for (rule, case), (severities, *_) in zip(CASES, read, strict=False)
@@ -73,8 +73,8 @@ def test_every_case_of_every_rule_answers_as_its_file_says_when_read_from_bytes(
     assert wrong == []
 
 
-def test_no_row_that_a_rule_holds_on_is_held_back(read):
-    """The gate in front of Python asks no less than the rules, and holds back something."""
+def test_no_row_that_a_rule_matches_is_dropped(read):
+    """The prefilter passes every row that a rule matches, and drops others."""
     filtered = [
         (f"{rule.id}: {case.name}", severities, holds)
         for (rule, case), (severities, holds, *_) in zip(CASES, read, strict=False)
@@ -85,9 +85,9 @@ def test_no_row_that_a_rule_holds_on_is_held_back(read):
     assert sum(not holds for _, _, holds in filtered) > 5
 
 
-def test_things_are_named_alike_in_the_jvm_and_in_python(read):
-    """The gates remember a thing by the name that the lifecycle has for it."""
-    told = [answer[2:] for answer in read[len(CASES) :]]
+def test_subjects_have_the_same_names_in_jvm_and_python(read):
+    """The prefilters store a subject by the name that the lifecycle uses."""
+    found = [answer[2:] for answer in read[len(CASES) :]]
     wanted = [
         (
             "\x1f".join((row.cluster, row.app_id, str(row.app_start_ms), str(row.app_attempt))),
@@ -97,11 +97,11 @@ def test_things_are_named_alike_in_the_jvm_and_in_python(read):
         for row in EXAMPLES
     ]
 
-    assert told == wanted
+    assert found == wanted
 
 
-def test_what_comes_together_of_a_key_travels_together_and_nothing_is_lost(repository: Path):
-    """Each content comes once, behind those of its key that came before it, and fewer records travel than came."""
+def test_batching_keeps_all_contents_in_order(repository: Path):
+    """Each content arrives once, in the order of its key, and in fewer records than were sent."""
     from pyflink.common import Configuration, Types
     from pyflink.datastream import DataStream, StreamExecutionEnvironment
     from pyflink.java_gateway import get_gateway
@@ -116,10 +116,12 @@ def test_what_comes_together_of_a_key_travels_together_and_nothing_is_lost(repos
     gather = get_gateway().jvm.io.sparkfuse.detect.BatchByKey()
     gathered = stream._j_data_stream.transform("gather", columns.get_java_type_info(), gather)
     with DataStream(gathered).execute_and_collect() as records:
-        came = [(record[0], bytes(byte & 0xFF for byte in record[1])) for record in records]  # Java's have a sign
-    told: dict[str, list[bytes]] = {}
-    for key, content in came:
-        told.setdefault(key, []).extend(split_record(content))
+        records_received = [
+            (record[0], bytes(byte & 0xFF for byte in record[1])) for record in records
+        ]  # Java's bytes are signed
+    received: dict[str, list[bytes]] = {}
+    for key, content in records_received:
+        received.setdefault(key, []).extend(split_record(content))
 
-    assert told == {key: [content for of, content in sent if of == key] for key in ("key-0", "key-1", "key-2")}
-    assert len(came) < len(sent)
+    assert received == {key: [content for of, content in sent if of == key] for key in ("key-0", "key-1", "key-2")}
+    assert len(records_received) < len(sent)

@@ -1,4 +1,4 @@
-"""Scripted rows of the topic live: one run of a job, told window by window as the windows job tells it."""
+"""Scripted rows of the topic live: one run of a job, window by window, as the windows job writes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCAN_AND_EXCHANGE = (
 
 
 class Run:
-    """The rows of one application attempt, numbered from 1. ``at`` is always the end of a window."""
+    """Creates the rows of one application attempt, numbered from 1. ``at`` is always the end of a window."""
 
     def __init__(self, app_id: str, start_ms: int, job: str = "nightly_orders", completeness: float = 1.0) -> None:
         self.app_id = app_id
@@ -61,7 +61,7 @@ class Run:
         return self.row("stage_started", at, stage_started=given)
 
     def stage(self, at: int, elapsed_ms: int, stage_id: int = 3, **more: object) -> LiveRow:
-        """A stage that runs; its CPU is seven times its wall time, as with eight slots."""
+        """Return the row of a running stage; its CPU time is seven times its elapsed time, as with eight slots."""
         given = {
             "stage_id": stage_id,
             "stage_attempt": 0,
@@ -105,7 +105,7 @@ class Run:
         return self.row("task_live", at, task=given)
 
     def application(self, at: int, **more: object) -> LiveRow:
-        """The application's own row; it runs, and its CPU is seven times its wall time."""
+        """Return the row of the running application; its CPU time is seven times its elapsed time."""
         elapsed_ms = at - self.start_ms
         given = {
             "name": self.job,
@@ -127,7 +127,7 @@ class Run:
         return self.application(at, **{**done, "running_tasks": 0, "finished_cpu_ms": 7 * wall_ms, **more})
 
     def failure(self, at: int, stage_id: int = 3, **more: object) -> LiveRow:
-        """Failed tasks of one stage with one cause."""
+        """Return a row of failed tasks of one stage with one cause."""
         given = {
             "stage_id": stage_id,
             "stage_attempt": 0,
@@ -152,7 +152,7 @@ class Run:
         return self.row("job_started", at, job_started=given)
 
     def job_ended(self, at: int, job_id: int = 1, reason: str | None = None) -> LiveRow:
-        """The end of a job: good without a ``reason``."""
+        """Return the end of a job, which succeeded if there is no ``reason``."""
         given = {"job_id": job_id, "completed_ms": at - 100, "succeeded": reason is None, "failure_reason": reason}
         return self.row("job_ended", at, job_ended=given)
 
@@ -164,19 +164,19 @@ class Run:
     def query_plan(
         self, at: int, execution: int = 5, version: int = 0, nodes: Sequence[tuple[str, int, str]] = SCAN_AND_EXCHANGE
     ) -> LiveRow:
-        """One version of the plan of a SQL execution; each node has a name, the number of its parent, and a detail."""
+        """Return a version of a plan; each node has a name, the number of its parent, and a detail."""
         names, parents, details = zip(*nodes, strict=True)
         given = {"sql_execution_id": execution, "plan_version": version, "node_names": names,
                  "node_parents": parents, "node_details": details}  # fmt: skip
         return self.row("sql_plan", at, sql_plan=given)
 
     def query(self, at: int, execution: int = 5, **more: object) -> LiveRow:
-        """The row of a SQL execution that runs."""
+        """Return the row of a running SQL execution."""
         given = {"query_id": execution, "root_query_id": execution, "status": "running", "description": "save orders"}
         return self.row("query_live", at, query={**given, **more})
 
     def query_ended(self, at: int, execution: int = 5, reason: str | None = None) -> LiveRow:
-        """The end of a SQL execution: good without a ``reason``."""
+        """Return the end of a SQL execution, which succeeded if there is no ``reason``."""
         given = {"sql_execution_id": execution, "ended_ms": at - 100, "failure_reason": reason}
         return self.row("sql_ended", at, sql_ended=given)
 
@@ -189,14 +189,14 @@ class Run:
         return self.row("executor_removed", at, executor_removed=given)
 
     def whole_application(self, wall_ms: int) -> Iterator[LiveRow]:
-        """A whole run with one stage and, before its end, the application's own row."""
+        """Return a whole run with one stage and, before its end, the row of the application."""
         *rows, ended = self.whole(wall_ms)
         done = self.application_done(ended.window_end_ms, wall_ms)
         done.row_seq, ended.row_seq = ended.row_seq, done.row_seq
         yield from [*rows, done, ended]
 
     def whole(self, wall_ms: int, **more: object) -> Iterator[LiveRow]:
-        """A whole run with one stage of ``wall_ms``, window by window, that ends well."""
+        """Return a whole successful run with one stage of ``wall_ms``, window by window."""
         at = _window_end(self.start_ms)
         yield self.started(at)
         yield self.stage_started(at)
@@ -210,7 +210,7 @@ class Run:
 
 
 def tick(at: int, clock: int = 0) -> LiveRow:
-    """The pipeline's own clock, which only moves the time."""
+    """Return a tick of the pipeline's clock, which only advances the time."""
     return LiveRow(view="tick", app_id=f"clock-{clock}", window_end_ms=at, tick={"sent_ms": at})
 
 
