@@ -1,1 +1,1 @@
-"""From findings to people: the sender to Alertmanager, the receiver that records deliveries, and their files."""
+"""Send findings to Alertmanager, and render the configuration of Alertmanager and Prometheus."""

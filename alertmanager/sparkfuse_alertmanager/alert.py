@@ -1,9 +1,9 @@
-"""A finding as Alertmanager's alert: pure, so that the same finding always makes the same alert.
+"""Convert findings to Alertmanager's alerts, with pure functions.
 
-An alert's identity is its labels. They hold what a finding keeps from run to run (job, rule, scope, cluster, tenant,
-its id) and its severity, because Alertmanager routes by labels only; everything that changes with a run, the
-application id first of all, is an annotation. A finding whose severity changed is therefore another alert, and
-``to_post`` says what has to become of the one that Alertmanager still holds.
+The labels of an alert are its identity. They contain what is the same in all runs of a job (job, rule, scope, cluster,
+tenant, finding id) and the severity, because Alertmanager routes by labels only. Everything that changes with a run,
+such as the application id, is an annotation. A finding whose severity changes is therefore a new alert, and
+``alerts_to_post`` resolves the old one.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from sparkfuse_alertmanager.causes import hosted
+from sparkfuse_alertmanager.catalog_inhibitions import rules_with_host_label
 from sparkfuse_alertmanager.text import address, label, plain
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 
-# Four times the interval in which findings come again: three may be lost before an alert ends by itself.
+# Four times the interval at which findings are repeated: three may be lost before an alert expires.
 FIRING_MS = 4 * 60_000
 SEVERITIES = ("critical", "warning", "info")
 STATES = ("firing", "resolved")
-# Characters of each annotation, in the order in which they may use up TOTAL: what comes last is left out first.
+# Largest number of characters of each annotation, in order of priority within TOTAL.
 ANNOTATION_LIMITS: Mapping[str, int] = {
     "summary": 200,
     "description": 1000,
@@ -38,15 +38,15 @@ ANNOTATION_LIMITS: Mapping[str, int] = {
 }
 TOTAL = 2500
 RUNS_SHOWN = 5
-# The dashboard of one running job, by the uid that dashboards/ gives it.
+# The uid of the dashboard of one running job, from dashboards/.
 DASHBOARD = "/d/sparkfuse-running-job"
 SHOWN_AFTER_MS = 5 * 60_000
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _RULE = re.compile(r"[a-z][a-z0-9_]{0,99}")
 
 
-class FindingRefused(ValueError):
-    """A finding lacks what an alert cannot do without; the text is the reason for its dead letter."""
+class InvalidFindingError(ValueError):
+    """A required field of a finding is absent or invalid; the message is the reason of its dead letter."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Alert:
 
     @property
     def finding_id(self) -> str:
-        """The finding that the alert speaks of."""
+        """The id of the alert's finding."""
         return self.labels.get("finding_id", "")
 
     def to_json(self) -> dict[str, Any]:
-        """The alert as ``POST /api/v2/alerts`` takes it."""
+        """Return the alert in the format of ``POST /api/v2/alerts``."""
         return {
             "labels": dict(self.labels),
             "annotations": dict(self.annotations),
@@ -76,7 +76,7 @@ class Alert:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Alert:
-        """Read an alert as ``GET /api/v2/alerts`` gives it."""
+        """Read an alert in the format of ``GET /api/v2/alerts``."""
         return cls(
             labels=dict(content["labels"]),
             annotations=dict(content["annotations"]),
@@ -87,10 +87,10 @@ class Alert:
 
 
 def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
-    """Make the alert that tells of ``finding`` at ``now_ms``.
+    """Return the alert of ``finding`` at ``now_ms``.
 
-    A firing alert ends FIRING_MS after the finding was made, so that it ends by itself when nobody says it again; a
-    clock that runs ahead is held to ours. Raises FindingRefused when a field that the labels need is absent or wrong.
+    A firing alert ends FIRING_MS after the finding's update, so that it expires if the finding is not repeated. Times
+    in the future are limited to ``now_ms``. Raises InvalidFindingError if a required field is absent or invalid.
     """
     _check(finding)
     updated_ms = min(finding.updated_ms, now_ms)
@@ -107,56 +107,56 @@ def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
 
 
 def expired(finding: Finding, now_ms: int) -> bool:
-    """Whether a finding is too old to be told: by then Alertmanager has ended its alert by itself."""
+    """Return whether a finding is too old to be sent, because Alertmanager has expired its alert."""
     return finding.updated_ms + FIRING_MS <= now_ms
 
 
-def to_post(told: Sequence[Alert], held: Iterable[Alert], now_ms: int) -> list[Alert]:
-    """What to post when ``told`` is to be said, one alert a finding, to an Alertmanager that holds ``held``.
+def alerts_to_post(alerts: Sequence[Alert], held: Iterable[Alert], now_ms: int) -> list[Alert]:
+    """Return what to post for ``alerts``, one per finding, to an Alertmanager that holds the alerts ``held``.
 
-    An alert that it holds for the same finding under other labels resolves now and says what it became. Only a
-    warning below a critical alert of its finding lives on as long as that: it is muted, Alertmanager never tells a
-    receiver that a muted alert resolved, and would then take the warning of the next run for one already told.
-    A resolved alert that it holds under other labels only is not posted: it would be news of something never told.
+    A held alert of the same finding with other labels is resolved, with its new severity as annotation. The exception
+    is a warning whose finding is now critical: it ends together with the critical alert. It is inhibited until then,
+    Alertmanager does not notify that an inhibited alert resolved, and the warning of the next run would not notify.
+    A resolved alert that is held with other labels only is not posted, because it was never notified.
     """
-    by_finding = {alert.finding_id: alert for alert in told}
-    theirs = [old for old in held if old.finding_id in by_finding]
-    same = {old.finding_id for old in theirs if old.labels == by_finding[old.finding_id].labels}
-    others = [old for old in theirs if old.labels != by_finding[old.finding_id].labels]
-    elsewhere = {old.finding_id for old in others} - same
-    said = [alert for alert in told if alert.ends_ms > now_ms or alert.finding_id not in elsewhere]
-    return said + [_superseded(old, by_finding[old.finding_id], now_ms) for old in others]
+    by_finding = {alert.finding_id: alert for alert in alerts}
+    of_same_finding = [old for old in held if old.finding_id in by_finding]
+    same = {old.finding_id for old in of_same_finding if old.labels == by_finding[old.finding_id].labels}
+    others = [old for old in of_same_finding if old.labels != by_finding[old.finding_id].labels]
+    only_other_labels = {old.finding_id for old in others} - same
+    current = [alert for alert in alerts if alert.ends_ms > now_ms or alert.finding_id not in only_other_labels]
+    return current + [_superseded(old, by_finding[old.finding_id], now_ms) for old in others]
 
 
 def _superseded(old: Alert, new: Alert, now_ms: int) -> Alert:
     firing = new.ends_ms > now_ms
-    muted = (old.labels.get("severity"), new.labels["severity"]) == ("warning", "critical")
+    inhibited = (old.labels.get("severity"), new.labels["severity"]) == ("warning", "critical")
     became = {"became": new.labels["severity"]} if firing else {}
-    ends_ms = new.ends_ms if muted else min(new.ends_ms, now_ms)
+    ends_ms = new.ends_ms if inhibited else min(new.ends_ms, now_ms)
     starts_ms = min(old.starts_ms, ends_ms)
     return replace(old, annotations={**old.annotations, **became}, starts_ms=starts_ms, ends_ms=ends_ms)
 
 
 def alert_name(rule: str) -> str:
-    """The rule's id as the name of its alert: ``stage_skew`` becomes ``SparkfuseStageSkew``."""
+    """Return the alert name of a rule: ``stage_skew`` becomes ``SparkfuseStageSkew``."""
     return "Sparkfuse" + "".join(word.capitalize() for word in rule.split("_"))
 
 
 def _check(finding: Finding) -> None:
     if not _ID.fullmatch(finding.finding_id):
-        raise FindingRefused("finding_id must be 1 to 64 letters, digits, '-' or '_'")
+        raise InvalidFindingError("finding_id must be 1 to 64 letters, digits, '-' or '_'")
     if not _RULE.fullmatch(finding.rule):
-        raise FindingRefused("rule must be the id of a rule: small letters, digits and '_'")
+        raise InvalidFindingError("rule must be the id of a rule: small letters, digits and '_'")
     if finding.severity not in SEVERITIES:
-        raise FindingRefused(f"severity must be one of {', '.join(SEVERITIES)}")
+        raise InvalidFindingError(f"severity must be one of {', '.join(SEVERITIES)}")
     if finding.state not in STATES:
-        raise FindingRefused(f"state must be one of {', '.join(STATES)}")
+        raise InvalidFindingError(f"state must be one of {', '.join(STATES)}")
     for name in ("updated_ms", "started_ms", "resolved_ms"):
-        # Alertmanager's clock library gives up after the year 9999, and an alert from before 1970 is a lie too.
+        # Alertmanager cannot represent times after the year 9999.
         if not 0 <= getattr(finding, name) < 253_370_764_800_000:
-            raise FindingRefused(f"{name} must be milliseconds since 1970")
+            raise InvalidFindingError(f"{name} must be milliseconds since 1970")
     if not finding.updated_ms:
-        raise FindingRefused("updated_ms is absent")
+        raise InvalidFindingError("updated_ms is absent")
 
 
 def _labels(finding: Finding) -> dict[str, str]:
@@ -170,9 +170,9 @@ def _labels(finding: Finding) -> dict[str, str]:
         "cluster": label(finding.cluster),
         "tenant": label(finding.tenant),
         "team": label(finding.team),
-        "host": label(_host(finding)) if finding.rule in hosted() else "",
+        "host": label(_host(finding)) if finding.rule in rules_with_host_label() else "",
     }
-    return {name: value for name, value in labels.items() if value}  # to Alertmanager an empty label is an absent one
+    return {name: value for name, value in labels.items() if value}  # an empty label is an absent one in Alertmanager
 
 
 def _host(finding: Finding) -> str:
@@ -193,16 +193,16 @@ def _annotations(finding: Finding, link: str) -> dict[str, str]:
         "evidence_time": _rfc3339(finding.evidence_ms) if finding.HasField("evidence_ms") else "",
         "evidence": ", ".join(f"{name}={value}" for name, value in sorted(run.evidence.items())),
     }
-    annotations, left = {}, TOTAL
+    annotations, remaining = {}, TOTAL
     for name, limit in ANNOTATION_LIMITS.items():
-        annotations[name] = plain(texts.get(name, ""), min(limit, left))
-        left -= len(annotations[name])
+        annotations[name] = plain(texts.get(name, ""), min(limit, remaining))
+        remaining -= len(annotations[name])
     annotations |= {"runbook_url": address(finding.runbook_url), "dashboard_url": link}
     return {name: text for name, text in annotations.items() if text}
 
 
 def _latest_run(finding: Finding) -> FindingRun:
-    """The run that the description speaks of: the latest that fires, else the latest."""
+    """Return the run that the description is about: the latest firing run, else the latest."""
     return max(finding.runs, key=lambda run: (run.state == "firing", run.started_ms), default=FindingRun())
 
 
@@ -225,7 +225,7 @@ def _applications(finding: Finding) -> str:
 
 
 def _dashboard_link(finding: Finding, dashboard_url: str) -> str:
-    """The dashboard of the latest run, from its start to now, or to a while after it resolved."""
+    """Return the dashboard link of the latest run, from its start to now or to five minutes after it resolved."""
     run = _latest_run(finding)
     values = {
         "var-app_id": plain(run.app_id, 100),

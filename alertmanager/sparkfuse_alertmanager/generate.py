@@ -1,4 +1,4 @@
-"""``python -m sparkfuse_alertmanager.generate``: writes the rules' inhibitions into the configuration, or compares."""
+"""``python -m sparkfuse_alertmanager.generate``: write the rules' inhibitions to the configuration, or compare."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sparkfuse_alertmanager.causes import known
+from sparkfuse_alertmanager.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_alertmanager.inhibition import inhibit_rules
 
 PATH = Path(__file__).parents[1] / "alertmanager.yml"
-BEGIN = "  # From here on: the key `inhibits` of rules/catalog, written by `make generate`.\n"
-END = "  # End of what is generated.\n"
+BEGIN = "  # Begin of the generated part: the key `inhibits` of rules/catalog, written by `make generate`.\n"
+END = "  # End of the generated part.\n"
 
 
-def made(configuration: str) -> str:
-    """The configuration with the inhibitions of the catalog between its two marks."""
+def with_inhibitions(configuration: str) -> str:
+    """Return the configuration with the inhibitions of the catalog between its two marker lines."""
     before, _, rest = configuration.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return before + BEGIN + "".join(_written(rule) for rule in inhibit_rules(known())) + END + after
+    return before + BEGIN + "".join(_written(rule) for rule in inhibit_rules(catalog_inhibitions())) + END + after
 
 
 def _written(rule: Mapping[str, Sequence[str]]) -> str:
@@ -32,17 +32,17 @@ def _written(rule: Mapping[str, Sequence[str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or compare; returns 0, or 1 for a difference."""
+    """Write or compare the file; return 0, or 1 for a difference."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_alertmanager.generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 when something would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the file would change")
     configuration = PATH.read_text(encoding="utf-8")
-    wanted = made(configuration)
-    if wanted == configuration:
+    expected = with_inhibitions(configuration)
+    if expected == configuration:
         return 0
     if parser.parse_args(arguments).check:
-        print("alertmanager/alertmanager.yml is not what `make generate` makes", file=sys.stderr)
+        print("alertmanager/alertmanager.yml is out of date; run `make generate`", file=sys.stderr)
         return 1
-    PATH.write_text(wanted, encoding="utf-8")
+    PATH.write_text(expected, encoding="utf-8")
     return 0
 
 

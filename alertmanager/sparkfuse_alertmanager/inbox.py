@@ -1,4 +1,4 @@
-"""The edge to Kafka: findings in, dead letters out, and offsets committed only when a batch is done with."""
+"""Read findings from Kafka and write dead letters; offsets are committed after a batch was processed."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ START_SECONDS = 10.0
 FLUSH_SECONDS = 10.0
 
 
-class BrokerMissing(OSError):
-    """The broker or a topic is not there at the start; the text is one sentence for who started us."""
+class BrokerUnavailableError(OSError):
+    """The broker or a topic is unavailable at start-up."""
 
 
-class LettersKept(OSError):
-    """The broker did not take the dead letters: try the batch again."""
+class DeadLetterError(OSError):
+    """The broker did not acknowledge the dead letters; retry the batch."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One record as it came."""
+    """One Kafka record."""
 
     value: bytes
     partition: int
@@ -40,66 +40,66 @@ class Record:
 
 
 class Inbox:
-    """The findings of this consumer group. Not for several threads."""
+    """The findings of this consumer group. It is not thread-safe."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        """Join the group. Raises BrokerMissing when the broker or a topic is not there."""
+        """Join the group. Raises BrokerUnavailableError if the broker or a topic is unavailable."""
         self.topic = topic_name(TOPIC, settings.topic_prefix)
         self._letters_topic = topic_name("dead-letters", settings.topic_prefix)
         self._metrics = metrics
-        # The client tells its errors to error_cb: told again on stderr, they would stand behind the one clear sentence.
+        # error_cb logs the errors of the client, so its own log is disabled.
         common = {"bootstrap.servers": settings.kafka_bootstrap, "error_cb": self._on_error, "log_level": 0}
         self._consumer = Consumer(
             common
             | {
                 "group.id": f"{settings.topic_prefix}.{COMPONENT}",
                 "enable.auto.commit": False,
-                # Without a position the oldest comes first: what is too old by then is counted and passed over.
+                # Without an offset start with the oldest finding; expired ones are counted and skipped.
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 100,
-                # After kill -9 the restarted sender waits this long for the place of the dead one: the broker's least.
+                # A killed sender blocks its partitions for this long; it is the smallest value that brokers allow.
                 "session.timeout.ms": 6000,
                 "heartbeat.interval.ms": 2000,
             }
         )
         self._producer = Producer(common | {"enable.idempotence": True, "partitioner": "murmur2_random"})
-        self._taken: list[Message] = []
+        self._batch: list[Message] = []
         self._require_topics(settings.kafka_bootstrap)
         self._consumer.subscribe([self.topic])
 
-    def take(self, seconds: float) -> list[Record]:
-        """Wait for findings at most this long; those that are there come together, at most BATCH."""
-        messages = self._consumer.consume(BATCH, seconds) if not self._taken else []
+    def poll(self, seconds: float) -> list[Record]:
+        """Return the available findings, at most BATCH; wait at most this long for the first."""
+        messages = self._consumer.consume(BATCH, seconds) if not self._batch else []
         for error in (message.error() for message in messages if message.error() is not None):
             self._on_error(error)
-        self._taken = [message for message in messages if message.error() is None]
-        self._metrics.read(len(self._taken))
-        return [Record(message.value() or b"", message.partition(), message.offset()) for message in self._taken]
+        self._batch = [message for message in messages if message.error() is None]
+        self._metrics.read(len(self._batch))
+        return [Record(message.value() or b"", message.partition(), message.offset()) for message in self._batch]
 
-    def done(self) -> None:
-        """The batch is dealt with: never give it again."""
-        ends = {message.partition(): message.offset() + 1 for message in self._taken}
-        self._taken = []
+    def commit(self) -> None:
+        """Commit the offsets of the batch."""
+        ends = {message.partition(): message.offset() + 1 for message in self._batch}
+        self._batch = []
         try:
             self._consumer.commit(offsets=self._positions(ends), asynchronous=False)
         except KafkaException as error:
-            # Another member has the partition, or the broker is away: it comes again, and saying it twice is harmless.
+            # Another member has the partition, or the broker is unavailable: reading the batch again is harmless.
             log.warning("offsets were not committed: %s", error)
 
-    def again(self) -> None:
-        """The batch is not dealt with: give it again with the next take."""
+    def rewind(self) -> None:
+        """Return the same batch again with the next poll."""
         starts: dict[int, int] = {}
-        for message in self._taken:
+        for message in self._batch:
             starts.setdefault(message.partition(), message.offset())
-        self._taken = []
+        self._batch = []
         for position in self._positions(starts):
             try:
                 self._consumer.seek(position)
             except KafkaException as error:
-                log.warning("partition %s is not ours any more: %s", position.partition, error)
+                log.warning("partition %s was reassigned: %s", position.partition, error)
 
-    def set_aside(self, records: Sequence[tuple[Record, str]]) -> None:
-        """Write dead letters with these reasons. Raises LettersKept when the broker does not take them."""
+    def write_dead_letters(self, records: Sequence[tuple[Record, str]]) -> None:
+        """Write dead letters with these reasons. Raises DeadLetterError if the broker does not acknowledge them."""
         failures: list[KafkaError] = []
 
         def delivered(error: KafkaError | None, _message: Message) -> None:
@@ -110,11 +110,13 @@ class Inbox:
             letter = to_json(self._letter(record, reason))
             self._producer.produce(self._letters_topic, letter, on_delivery=delivered)
         if self._producer.flush(FLUSH_SECONDS) or failures:
-            raise LettersKept(f"dead letters are not on the broker: {failures[0] if failures else 'no answer yet'}")
+            raise DeadLetterError(
+                f"the broker did not acknowledge dead letters: {failures[0] if failures else 'no answer'}"
+            )
         self._metrics.dead_letters(len(records))
 
     def close(self) -> None:
-        """Leave the group at once, so that another member need not wait for our session to end."""
+        """Leave the group, so that another member gets the partitions at once."""
         self._consumer.close()
 
     def _letter(self, record: Record, reason: str) -> DeadLetter:
@@ -136,11 +138,15 @@ class Inbox:
             present = self._consumer.list_topics(timeout=START_SECONDS).topics
         except KafkaException as error:
             self._consumer.close()
-            raise BrokerMissing(f"no Kafka broker answers at {bootstrap}: {error.args[0].str()}") from error
+            raise BrokerUnavailableError(
+                f"cannot reach a Kafka broker at {bootstrap}: {error.args[0].str()}"
+            ) from error
         missing = _missing(present, (self.topic, self._letters_topic))
         if missing:
             self._consumer.close()
-            raise BrokerMissing(f"the broker at {bootstrap} has no topic {missing}: `sparkfuse up` makes the topics")
+            raise BrokerUnavailableError(
+                f"the broker at {bootstrap} has no topic {missing}; `sparkfuse up` creates the topics"
+            )
 
     def _on_error(self, error: KafkaError) -> None:
         self._metrics.kafka_error()
@@ -148,5 +154,5 @@ class Inbox:
 
 
 def _missing(present: Iterable[str], wanted: Iterable[str]) -> str:
-    there = set(present)
-    return ", ".join(name for name in wanted if name not in there)
+    names = set(present)
+    return ", ".join(name for name in wanted if name not in names)

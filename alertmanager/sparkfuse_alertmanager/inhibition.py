@@ -1,7 +1,7 @@
-"""The rules' inhibitions in Alertmanager's configuration, and what becomes of an alert that ends while it is muted.
+"""Convert the rules' inhibitions to Alertmanager's configuration, and align the ends of inhibited alerts.
 
-Alertmanager never tells a receiver that a muted alert resolved, and would then take the one of the next run for one
-already told. So an alert that was told and ends under a cause lives on until the cause ends, and both resolve together.
+Alertmanager does not notify that an inhibited alert resolved, and then treats the alert of the next run as already
+notified. So an alert that resolves while it is inhibited ends together with its cause.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sparkfuse_alertmanager.alert import Alert
-from sparkfuse_alertmanager.causes import known
+from sparkfuse_alertmanager.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_rules.inhibition import Inhibition
 
-# Names the finding whose end an alert waits for.
+# The annotation with the finding whose end an alert waits for.
 WAITS_FOR = "waits_for"
 _RANK = {"critical": 2, "warning": 1}
 
 
 def inhibit_rules(found: Iterable[Inhibition]) -> Iterator[Mapping[str, Sequence[str]]]:
-    """As Alertmanager's configuration has them: a page silences all its symptoms, a warning only warnings.
+    """Return the inhibit rules of Alertmanager: a critical alert inhibits all its symptoms, a warning only warnings.
 
-    What speaks of a whole application says less than what names its stage, so only its page silences.
+    A finding about an application is less specific than one about a stage, so it inhibits only if it is critical.
     """
     for each in found:
         symptoms = f'rule=~"{"|".join(each.silences)}"'
@@ -32,28 +32,32 @@ def inhibit_rules(found: Iterable[Inhibition]) -> Iterator[Mapping[str, Sequence
         )
 
 
-def together(told: Sequence[Alert], related: Iterable[Alert], now_ms: int) -> list[Alert]:
-    """``told`` with the ends of symptoms moved to those of their causes; ``related`` are held alerts of such rules."""
-    news = {alert.finding_id: alert for alert in told}
-    others = {alert.finding_id: alert for alert in related if alert.finding_id not in news}
-    causes = [alert for alert in (*news.values(), *others.values()) if alert.ends_ms > now_ms]
-    said = [_waiting(alert, causes) if alert.ends_ms <= now_ms else alert for alert in told]
-    over = {alert.finding_id: alert.ends_ms for alert in told if alert.ends_ms <= now_ms}
-    waited = [(each, over.get(each.annotations.get(WAITS_FOR, ""))) for each in others.values()]
-    return said + [
-        replace(each, ends_ms=max(ends_ms, each.starts_ms)) for each, ends_ms in waited if ends_ms is not None
+def align_ends(alerts: Sequence[Alert], related: Iterable[Alert], now_ms: int) -> list[Alert]:
+    """Return ``alerts`` with the ends of inhibited symptoms moved to the ends of their causes.
+
+    ``related`` are the held alerts of rules that inhibit or are inhibited. Those that waited for a cause that has ended
+    are added to the result.
+    """
+    new = {alert.finding_id: alert for alert in alerts}
+    others = {alert.finding_id: alert for alert in related if alert.finding_id not in new}
+    causes = [alert for alert in (*new.values(), *others.values()) if alert.ends_ms > now_ms]
+    aligned = [_waiting(alert, causes) if alert.ends_ms <= now_ms else alert for alert in alerts]
+    ended = {alert.finding_id: alert.ends_ms for alert in alerts if alert.ends_ms <= now_ms}
+    waiting = [(each, ended.get(each.annotations.get(WAITS_FOR, ""))) for each in others.values()]
+    return aligned + [
+        replace(each, ends_ms=max(ends_ms, each.starts_ms)) for each, ends_ms in waiting if ends_ms is not None
     ]
 
 
 def _waiting(ended: Alert, causes: Sequence[Alert]) -> Alert:
-    above = [cause for cause in causes if _mutes(cause, ended)]
-    if not above:
+    inhibiting = [cause for cause in causes if _inhibits(cause, ended)]
+    if not inhibiting:
         return ended
-    last = max(above, key=lambda cause: cause.ends_ms)
+    last = max(inhibiting, key=lambda cause: cause.ends_ms)
     return replace(ended, annotations={**ended.annotations, WAITS_FOR: last.finding_id}, ends_ms=last.ends_ms)
 
 
-def _mutes(cause: Alert, symptom: Alert) -> bool:
+def _inhibits(cause: Alert, symptom: Alert) -> bool:
     rank = _RANK.get(cause.labels["severity"], 0)
     if rank < max(1, _RANK.get(symptom.labels["severity"], 0)):
         return False
@@ -62,7 +66,7 @@ def _mutes(cause: Alert, symptom: Alert) -> bool:
         and (rank == _RANK["critical"] or not each.only_pages)
         and symptom.labels["rule"] in each.silences
         and all(cause.labels.get(name) == symptom.labels.get(name) for name in each.equal)
-        for each in known()
+        for each in catalog_inhibitions()
     )
 
 

@@ -1,4 +1,4 @@
-"""The sender's metrics, under the names that the contract lists."""
+"""The metrics of the sender, with the names of the contract."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histo
 from sparkfuse_contracts import metric_names
 
 COMPONENT, TOPIC = "sender", "findings"
-# What became of a finding; each is shown from the start, so that the first one is an increase too.
+# The outcomes of a finding; each series exists from the start, so that the first increment is visible.
 OUTCOMES = ("sent", "replaced", "expired", "refused")
-# The promise is ten seconds from the window's end to the webhook.
+# The target is ten seconds from the end of the window to the webhook.
 DELAY_SECONDS = (0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 240)
 
 
 class Metrics:
-    """Counters, gauges and the delay of one sender."""
+    """The counters, gauges and the delay histogram of one sender."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         def counter(named: metric_names.Metric) -> Counter:
@@ -32,29 +32,29 @@ class Metrics:
             self._outcomes.labels(outcome)
 
     def read(self, records: int) -> None:
-        """Records that came from Kafka."""
+        """Count records read from Kafka."""
         self._records.inc(records)
 
     def dead_letters(self, records: int) -> None:
-        """Records that were set aside."""
+        """Count records written to the dead letters."""
         self._dead_letters.inc(records)
 
     def kafka_error(self) -> None:
-        """The Kafka client reported an error."""
+        """Count an error of the Kafka client."""
         self._kafka_errors.inc()
 
     def outcome(self, name: str, findings: int = 1) -> None:
-        """What became of findings: one of OUTCOMES."""
+        """Count findings with one of OUTCOMES."""
         self._outcomes.labels(name).inc(findings)
 
     def requested(self, peer: str, code: str) -> None:
-        """A peer answered with an HTTP status, or ``failed`` to answer."""
+        """Count a request to a peer by HTTP status, or ``failed`` without an answer."""
         self._requests.labels(peer, code).inc()
 
     def peer_up(self, peer: str, *, up: bool) -> None:
-        """Whether a peer took the last alerts."""
+        """Set whether a peer accepted the last alerts."""
         self._up.labels(peer).set(up)
 
     def delay(self, seconds: float) -> None:
-        """From the end of the evidence's window until a peer took the alert."""
+        """Observe the time from the end of the evidence's window until a peer accepted the alert."""
         self._delay.observe(max(0.0, seconds))

@@ -1,6 +1,6 @@
-"""The edge to Alertmanager: every peer is asked what it holds and is told everything, as its documentation demands.
+"""Post alerts to every Alertmanager peer, as the documentation of Alertmanager requires.
 
-Peers share notifications, not alerts, so a post to one of them or to a load balancer loses alerts when that one dies.
+Peers share notifications, not alerts, so a post to one peer or a load balancer loses alerts if that peer fails.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from urllib.parse import urlsplit
 
 import requests
 
-from sparkfuse_alertmanager.alert import Alert, to_post
-from sparkfuse_alertmanager.causes import concerned
-from sparkfuse_alertmanager.inhibition import together
+from sparkfuse_alertmanager.alert import Alert, alerts_to_post
+from sparkfuse_alertmanager.catalog_inhibitions import related_rules
+from sparkfuse_alertmanager.inhibition import align_ends
 from sparkfuse_alertmanager.metrics import Metrics
 
 log = logging.getLogger(__name__)
-# Seconds to connect and to wait for an answer: a peer that is cut off may hold up a batch by this much.
+# Seconds to connect and to wait for an answer: an unreachable peer delays a batch by this time.
 TIMEOUT = (1.0, 5.0)
-# Ids in one question, so that its address stays far below the limits of proxies.
-IDS_ASKED = 100
+# Ids in one request, so that its URL is far below the limits of proxies.
+IDS_PER_REQUEST = 100
 
 
-class PeerFailed(OSError):
-    """A peer did not take the alerts; it may do so later."""
+class PeerError(OSError):
+    """A peer did not accept the alerts; a retry may succeed."""
 
 
-class NobodyAccepted(OSError):
-    """No peer took the alerts: try again."""
+class NoPeerAcceptedError(OSError):
+    """No peer accepted the alerts; retry."""
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """An alert that Alertmanager will never take, and its reason."""
+class RejectedAlert:
+    """An alert that Alertmanager rejects permanently, and the reason."""
 
     finding_id: str
     reason: str
 
 
 class Peer:
-    """One Alertmanager. Its address may carry a user and a password; its name for logs and metrics does not."""
+    """One Alertmanager. Its URL may contain a user and password; its name for logs and metrics does not."""
 
     def __init__(self, url: str, metrics: Metrics) -> None:
         parts = urlsplit(url)
@@ -51,81 +51,84 @@ class Peer:
         self._alerts = f"{url.rstrip('/')}/api/v2/alerts"
         self._metrics = metrics
         self._session = requests.Session()
-        # Alertmanager is a neighbour: a proxy that is set for the outside world must not stand between.
+        # Do not use a proxy that is configured for external hosts.
         self._session.trust_env = False
         self._session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or True
         self._up = True
 
-    def tell(self, alerts: Sequence[Alert], now_ms: int) -> list[Refusal]:
-        """Post the alerts, and the end of those they supersede. Gives those that the peer refuses for good.
+    def send(self, alerts: Sequence[Alert], now_ms: int) -> list[RejectedAlert]:
+        """Post the alerts, and the ends of those that they supersede; return permanently rejected ones.
 
-        Raises PeerFailed when the peer cannot be reached or cannot take alerts now.
+        Raises PeerError if the peer cannot be reached or does not accept alerts now.
         """
         try:
-            refusals = self._post(self._with_held(alerts, now_ms))
+            rejected = self._post(self._with_held(alerts, now_ms))
         except requests.RequestException as error:
             self._metrics.requested(self.name, "failed")
-            self._now_up(up=False, why=str(error))
-            raise PeerFailed(f"{self.name}: {error}") from error
-        except PeerFailed as error:
-            self._now_up(up=False, why=str(error))
+            self._set_up(up=False, why=str(error))
+            raise PeerError(f"{self.name}: {error}") from error
+        except PeerError as error:
+            self._set_up(up=False, why=str(error))
             raise
-        self._now_up(up=True)
-        return refusals
+        self._set_up(up=True)
+        return rejected
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._session.close()
 
     def _with_held(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
         try:
-            together_told = together(alerts, self._related(alerts, now_ms), now_ms)
-            return to_post(together_told, self._held([alert.finding_id for alert in together_told]), now_ms)
-        except (PeerFailed, requests.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            # Telling comes first: what is superseded ends by itself within minutes, and the post finds out whether
-            # this is an Alertmanager at all.
-            log.warning("Alertmanager %s does not say what it holds: %s", self.name, error)
+            aligned = align_ends(alerts, self._related(alerts, now_ms), now_ms)
+            return alerts_to_post(aligned, self._held([alert.finding_id for alert in aligned]), now_ms)
+        except (PeerError, requests.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+            # Post anyway: superseded alerts expire within minutes, and the post fails if this is not an Alertmanager.
+            log.warning("cannot read the alerts of Alertmanager %s: %s", self.name, error)
             return list(alerts)
 
     def _held(self, finding_ids: Sequence[str]) -> Iterator[Alert]:
-        for start in range(0, len(finding_ids), IDS_ASKED):
-            wanted = "|".join(finding_ids[start : start + IDS_ASKED])  # an id has nothing that a pattern could read
+        for start in range(0, len(finding_ids), IDS_PER_REQUEST):
+            wanted = "|".join(
+                finding_ids[start : start + IDS_PER_REQUEST]
+            )  # ids contain no special characters of patterns
             answer = self._session.get(self._alerts, params={"filter": f'finding_id=~"{wanted}"'}, timeout=TIMEOUT)
             if not answer.ok:
-                raise PeerFailed(f"{self.name}: {_reason(answer)}")
+                raise PeerError(f"{self.name}: {_reason(answer)}")
             yield from (Alert.from_json(held) for held in answer.json())
 
     def _related(self, alerts: Sequence[Alert], now_ms: int) -> list[Alert]:
-        """What it holds of rules that silence or are silenced; asked only when such an alert ends."""
-        if not any(alert.ends_ms <= now_ms and alert.labels["rule"] in concerned() for alert in alerts):
+        """Return the held alerts of rules that inhibit or are inhibited, if such an alert ends."""
+        if not any(alert.ends_ms <= now_ms and alert.labels["rule"] in related_rules() for alert in alerts):
             return []
-        rules = "|".join(sorted(concerned()))
+        rules = "|".join(sorted(related_rules()))
         answer = self._session.get(self._alerts, params={"filter": f'rule=~"{rules}"'}, timeout=TIMEOUT)
         if not answer.ok:
-            raise PeerFailed(f"{self.name}: {_reason(answer)}")
+            raise PeerError(f"{self.name}: {_reason(answer)}")
         return [Alert.from_json(held) for held in answer.json()]
 
-    def _post(self, alerts: Sequence[Alert]) -> list[Refusal]:
+    def _post(self, alerts: Sequence[Alert]) -> list[RejectedAlert]:
         answer = self._session.post(self._alerts, json=[alert.to_json() for alert in alerts], timeout=TIMEOUT)
         self._metrics.requested(self.name, str(answer.status_code))
         if answer.ok:
             return []
         if answer.status_code != requests.codes.bad_request:
-            raise PeerFailed(f"{self.name}: {_reason(answer)}")
+            raise PeerError(f"{self.name}: {_reason(answer)}")
         if len(alerts) == 1:
-            return [Refusal(alerts[0].finding_id, f"Alertmanager refuses it: {_reason(answer)}")]
-        # One bad alert has the whole post answered with 400: find it, and let the others pass.
-        return [refusal for alert in alerts for refusal in self._post([alert])]
+            return [RejectedAlert(alerts[0].finding_id, f"Alertmanager rejected it: {_reason(answer)}")]
+        # One invalid alert makes the whole request fail with 400: post them one by one.
+        return [rejected for alert in alerts for rejected in self._post([alert])]
 
-    def _now_up(self, *, up: bool, why: str = "") -> None:
+    def _set_up(self, *, up: bool, why: str = "") -> None:
         self._metrics.peer_up(self.name, up=up)
         if up != self._up:
-            log.warning("Alertmanager %s %s", self.name, "takes alerts again" if up else f"takes no alerts: {why}")
+            log.warning(
+                "Alertmanager %s %s", self.name, "accepts alerts again" if up else f"does not accept alerts: {why}"
+            )
         self._up = up
 
 
 class Peers:
-    """All Alertmanagers, told at the same time."""
+    """All Alertmanager peers, which are sent alerts in parallel."""
 
     def __init__(self, urls: Sequence[str], metrics: Metrics) -> None:
         self._peers = [Peer(url, metrics) for url in urls]
@@ -136,28 +139,28 @@ class Peers:
         """Host and port of each peer."""
         return [peer.name for peer in self._peers]
 
-    def tell(self, alerts: Sequence[Alert], now_ms: int) -> list[Refusal]:
-        """Tell every peer; one that takes the alerts is enough. Gives those that a peer refuses for good.
+    def send(self, alerts: Sequence[Alert], now_ms: int) -> list[RejectedAlert]:
+        """Send the alerts to every peer and return permanently rejected ones; one accepting peer is enough.
 
-        The others hear them with the next re-send, a minute later. Raises NobodyAccepted.
+        Other peers receive them with the next repetition, a minute later. Raises NoPeerAcceptedError.
         """
         answers = list(self._threads.map(lambda peer: _answer(peer, alerts, now_ms), self._peers))
-        accepted = [answer for answer in answers if not isinstance(answer, PeerFailed)]
+        accepted = [answer for answer in answers if not isinstance(answer, PeerError)]
         if not accepted:
-            raise NobodyAccepted("; ".join(str(answer) for answer in answers))
-        return list({refusal.finding_id: refusal for answer in accepted for refusal in answer}.values())
+            raise NoPeerAcceptedError("; ".join(str(answer) for answer in answers))
+        return list({rejected.finding_id: rejected for answer in accepted for rejected in answer}.values())
 
     def close(self) -> None:
-        """Let go of threads and connections."""
+        """Stop the threads and close the connections."""
         self._threads.shutdown()
         for peer in self._peers:
             peer.close()
 
 
-def _answer(peer: Peer, alerts: Sequence[Alert], now_ms: int) -> list[Refusal] | PeerFailed:
+def _answer(peer: Peer, alerts: Sequence[Alert], now_ms: int) -> list[RejectedAlert] | PeerError:
     try:
-        return peer.tell(alerts, now_ms)
-    except PeerFailed as error:
+        return peer.send(alerts, now_ms)
+    except PeerError as error:
         return error
 
 

@@ -1,6 +1,6 @@
-"""How Alertmanager and Prometheus are started on this machine: the programs and their command lines.
+"""Build the command lines of Alertmanager and Prometheus for this machine.
 
-Nothing is started here; who supervises processes (`sparkfuse up`, the tests) runs the command lines.
+Nothing is started here: `sparkfuse up` and the tests run the command lines.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LOOPBACK = "127.0.0.1"
-# Debian's alertmanager reads its texts from this file of its package and does not start without it.
+# Debian's alertmanager needs this file of its package to start.
 DEBIAN_TEMPLATE = Path("/usr/share/prometheus/alertmanager/default.tmpl")
 
 
 class ProgramMissingError(FileNotFoundError):
-    """A program is not installed; the text says how to get it."""
+    """A program is not installed; the message names the package."""
 
 
 def alertmanager_command(
     configuration: Path, storage: Path, port: int, cluster_port: int | None = None, peers: Sequence[str] = ()
 ) -> list[str]:
-    """The command line of an Alertmanager on loopback that keeps its silences in ``storage``.
+    """Return the command line of an Alertmanager on loopback that stores its silences in ``storage``.
 
-    Without ``cluster_port`` it stands alone; with it, it joins ``peers`` (``host:cluster_port``).
+    With ``cluster_port`` it joins ``peers`` (``host:cluster_port``); without it, it runs alone.
     It is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
     """
     storage.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def alertmanager_command(
         f"--config.file={configuration}",
         f"--storage.path={storage}",
         f"--web.listen-address={LOOPBACK}:{port}",
-        # Links in messages: the machine's own name, the default, often cannot be resolved.
+        # For links in messages: the default, the machine's own name, often cannot be resolved.
         f"--web.external-url=http://{LOOPBACK}:{port}",
         f"--cluster.listen-address={f'{LOOPBACK}:{cluster_port}' if cluster_port else ''}",
         *(f"--cluster.peer={peer}" for peer in peers),
@@ -41,7 +41,7 @@ def alertmanager_command(
 
 
 def prometheus_command(configuration: Path, storage: Path, port: int) -> list[str]:
-    """The command line of a Prometheus on loopback that keeps its series in ``storage``, at most 512 MB of them.
+    """Return the command line of a Prometheus on loopback that stores at most 512 MB of series in ``storage``.
 
     It is ready when ``GET /-/ready`` answers. Raises ProgramMissingError.
     """
@@ -54,14 +54,14 @@ def prometheus_command(configuration: Path, storage: Path, port: int) -> list[st
         "--storage.tsdb.retention.size=512MB",
         f"--web.listen-address={LOOPBACK}:{port}",
         f"--web.external-url=http://{LOOPBACK}:{port}",
-        # An alert that was posted before Alertmanager was known is lost until it is posted again; the default is 1 m.
+        # An alert posted before Alertmanager is discovered is lost until it is posted again; the default is 1 m.
         "--rules.alert.resend-delay=15s",
         "--log.level=warn",
     ]
 
 
 def _alertmanager() -> str:
-    # Debian's name comes first: `alertmanager` may be anything.
+    # Debian's name first, because `alertmanager` may be another program.
     program = _program(("prometheus-alertmanager", "alertmanager"), "prometheus-alertmanager")
     if Path(program).name == "prometheus-alertmanager" and not DEBIAN_TEMPLATE.is_file():
         raise ProgramMissingError(
@@ -78,5 +78,5 @@ def _program(names: Sequence[str], package: str) -> str:
             return path
     raise ProgramMissingError(
         f"{names[-1]} is not installed: run `apt-get install {package}`, "
-        f"or put the program of its release on PATH as {' or '.join(names)}"
+        f"or put the program on PATH as {' or '.join(names)}"
     )

@@ -1,9 +1,9 @@
-"""A webhook that records what Alertmanager delivers, with the time of each delivery.
+"""A webhook that records the notifications of Alertmanager, with the time of each delivery.
 
-The demonstration and the tests read it in their own process (``with Receiver() as receiver``); a team may run it beside
-a new installation to see what would reach people: ``python -m sparkfuse_alertmanager.receiver --port 19095``.
-It answers Alertmanager's webhook format at ``/webhook``, Slack's incoming webhook at ``/slack``, PagerDuty's events at
-``/pager``, the dead man's switch at ``/heartbeat``, and gives what it recorded at ``GET /deliveries?after=<number>``.
+The demo and the tests use it in their own process (``with Receiver() as receiver``). A team can run it next to a new
+installation to see all notifications: ``python -m sparkfuse_alertmanager.receiver --port 19095``.
+It accepts Alertmanager's webhook format at ``/webhook``, Slack's incoming webhook at ``/slack``, PagerDuty's events at
+``/pager`` and the dead man's switch at ``/heartbeat``. ``GET /deliveries?after=<number>`` returns the recorded ones.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from urllib.parse import parse_qs, urlsplit
 
 log = logging.getLogger(__name__)
 WEBHOOK, SLACK, PAGER, HEARTBEAT = PATHS = ("/webhook", "/slack", "/pager", "/heartbeat")
-KEPT = 10_000
+MOST_DELIVERIES = 10_000
 LARGEST_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """One post that arrived. ``received_ms`` is this machine's clock, in milliseconds since 1970-01-01 UTC."""
+    """One received notification. ``received_ms`` is in milliseconds since 1970-01-01 UTC."""
 
     number: int
     received_ms: int
@@ -41,57 +41,57 @@ class Delivery:
 
 
 class Receiver:
-    """An HTTP server on loopback that keeps the last KEPT deliveries. Port 0 takes a free one."""
+    """An HTTP server on loopback that stores the last MOST_DELIVERIES deliveries. Port 0 selects a free port."""
 
     def __init__(self, port: int = 0, host: str = "127.0.0.1") -> None:
-        self._kept: deque[Delivery] = deque(maxlen=KEPT)
+        self._deliveries: deque[Delivery] = deque(maxlen=MOST_DELIVERIES)
         self._lock = threading.Lock()
         self._count = 0
-        self._refusals: deque[int] = deque()
+        self._failures: deque[int] = deque()
         self._server = _Server((host, port), _Handler, self)
         self._thread = threading.Thread(target=self._server.serve_forever, name="sparkfuse-receiver", daemon=True)
         self.address = f"http://{host}:{self._server.server_address[1]}"
 
     @property
     def url(self) -> str:
-        """Where Alertmanager posts its webhook format."""
+        """The address for Alertmanager's webhook format."""
         return self.address + WEBHOOK
 
     @property
     def slack_url(self) -> str:
-        """Where Alertmanager posts as if to Slack's incoming webhook."""
+        """The address that replaces Slack's incoming webhook."""
         return self.address + SLACK
 
     @property
     def heartbeat_url(self) -> str:
-        """Where the dead man's switch is told that all is well."""
+        """The address of the dead man's switch."""
         return self.address + HEARTBEAT
 
     @property
     def deliveries(self) -> list[Delivery]:
-        """What arrived in webhook format, oldest first."""
+        """The deliveries in webhook format, oldest first."""
         return self.received(WEBHOOK)
 
     def received(self, path: str) -> list[Delivery]:
-        """What arrived at one path, oldest first."""
+        """Return the deliveries at one path, oldest first."""
         return [delivery for delivery in self.after(-1) if delivery.path == path]
 
     def after(self, number: int) -> list[Delivery]:
-        """What arrived after the delivery of that number, at any path; numbers begin at 0 and have no gaps."""
+        """Return the deliveries after that number, at any path; numbers start at 0 and have no gaps."""
         with self._lock:
-            return [delivery for delivery in self._kept if delivery.number > number]
+            return [delivery for delivery in self._deliveries if delivery.number > number]
 
-    def refuse(self, statuses: Iterable[int]) -> None:
-        """Answer the next posts with these HTTP statuses, recording nothing: how a receiver fails."""
+    def fail_next(self, statuses: Iterable[int]) -> None:
+        """Answer the next posts with these HTTP statuses and do not record them, to simulate a failing receiver."""
         with self._lock:
-            self._refusals.extend(statuses)
+            self._failures.extend(statuses)
 
     def record(self, path: str, payload: dict[str, Any]) -> int:
-        """Keep a delivery, or refuse it when told to. Gives the HTTP status to answer with."""
+        """Record a delivery, or fail if ``fail_next`` was called; return the HTTP status of the answer."""
         with self._lock:
-            if self._refusals:
-                return self._refusals.popleft()
-            self._kept.append(Delivery(self._count, time.time_ns() // 1_000_000, path, payload))
+            if self._failures:
+                return self._failures.popleft()
+            self._deliveries.append(Delivery(self._count, time.time_ns() // 1_000_000, path, payload))
             self._count += 1
         return HTTPStatus.OK
 
@@ -118,14 +118,14 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    timeout = 30  # seconds of silence after which a connection is given up
+    timeout = 30  # seconds without data after which a connection is closed
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > LARGEST_BYTES:
             self.close_connection = True
-            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"give a Content-Length of at most 16 MiB\n")
+            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"Content-Length must be at most 16 MiB\n")
             return
         body = self.rfile.read(int(length))
         if self.path not in PATHS:
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run until SIGTERM or Ctrl-C, printing each delivery as one line of JSON."""
+    """Run until SIGTERM or Ctrl-C and print each delivery as one line of JSON."""
     parser = argparse.ArgumentParser(prog="sparkfuse_alertmanager.receiver", description=__doc__.splitlines()[0])
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     parser.add_argument("--port", type=int, default=19095, help="port to listen on (default %(default)s)")

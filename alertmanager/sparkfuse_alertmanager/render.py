@@ -1,7 +1,7 @@
-"""Alertmanager's and Prometheus's configuration for one machine, made from the room's own valid files.
+"""Render the configuration of Alertmanager and Prometheus for one machine.
 
-`alertmanager.yml` and `prometheus.yml` are the only sources; here their addresses become this machine's, and receivers
-that it has no address or key for are left out. Run `python -m sparkfuse_alertmanager.render --help` for the command.
+`alertmanager.yml` and `prometheus.yml` are the sources. Their addresses are replaced by those of this machine, and
+receivers without an address or key are removed. `python -m sparkfuse_alertmanager.render --help` shows the command.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from urllib.parse import urlsplit
 import yaml
 
 from sparkfuse_contracts.assets import asset
+from sparkfuse_rules.runbooks import pipeline_runbook_url
 
 PACKAGE = "sparkfuse_alertmanager"
 
 
-class DestinationRefused(ValueError):
-    """An address or a file for notifications cannot be used; the text says which and what would be right."""
+class DestinationError(ValueError):
+    """An address or file for notifications is invalid; the message names it and a valid value."""
 
 
 @dataclass(frozen=True)
 class Destinations:
-    """Where notifications go. What is None has no receiver.
+    """The destinations of notifications; None means that there is no such receiver.
 
-    The addresses of Slack and the pager are secrets, so they are given as files that Alertmanager reads by itself.
+    The address of Slack and the key of the pager are secrets, so they are files that Alertmanager reads.
     """
 
     webhook_url: str | None = None
@@ -50,17 +51,17 @@ class Destinations:
         )
 
     def check(self) -> None:
-        """Raise DestinationRefused for the first value that Alertmanager could not use."""
+        """Raise DestinationError for the first invalid value."""
         for name, url in (("webhook", self.webhook_url), ("heartbeat", self.heartbeat_url)):
             if url is not None and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
-                raise DestinationRefused(f"the {name} address {url!r} must be like http://host:port/path")
+                raise DestinationError(f"the {name} address {url!r} must be like http://host:port/path")
         for name, path in (("Slack's address", self.slack_url_file), ("the pager's key", self.pager_key_file)):
             if path is not None and not path.is_file():
-                raise DestinationRefused(f"the file with {name}, {path}, is not there")
+                raise DestinationError(f"the file with {name} does not exist: {path}")
 
 
 def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
-    """Write ``folder/alertmanager.yml`` for these destinations, and give its path. Raises DestinationRefused."""
+    """Write ``folder/alertmanager.yml`` for these destinations and return its path. Raises DestinationError."""
     destinations.check()
     content = yaml.safe_load(asset(PACKAGE, "alertmanager.yml").read_text())
     content["templates"] = [str(asset(PACKAGE, "templates").resolve() / "*.tmpl")]
@@ -70,28 +71,44 @@ def write_alertmanager(folder: Path, destinations: Destinations) -> Path:
         _fill(receiver, "slack_configs", "api_url_file", _absolute(destinations.slack_url_file))
         _fill(receiver, "pagerduty_configs", "routing_key_file", _absolute(destinations.pager_key_file))
         for pager in receiver.get("pagerduty_configs", []):
-            del pager["url"]  # the stand-in's: with a key it is the pager's own
+            del pager["url"]  # the demo receiver; without it, Alertmanager uses PagerDuty's address
     return _write(folder / "alertmanager.yml", content)
 
 
 def write_prometheus(
-    folder: Path, processes: Mapping[str, str], alertmanagers: Sequence[str], rules: Sequence[Path] = ()
+    folder: Path,
+    processes: Mapping[str, str],
+    alertmanagers: Sequence[str],
+    rules: Sequence[Path] = (),
+    runbook_url: str | None = None,
 ) -> Path:
-    """Write ``folder/prometheus.yml`` and its targets, and give its path.
+    """Write ``folder/prometheus.yml`` and its targets and return its path.
 
     Args:
-        folder: where the files go; it is made.
-        processes: ``host:port`` of each process's metrics, by the process's name.
-        alertmanagers: ``host:port`` or address of each Alertmanager.
-        rules: rule files to use instead of the room's own.
+        folder: the folder of the files; it is created.
+        processes: ``host:port`` of each process's metrics, by process name.
+        alertmanagers: ``host:port`` or URL of each Alertmanager.
+        rules: rule files to use instead of the built-in ones.
+        runbook_url: address where the folder ``docs`` is published; default: the one in the rule files.
     """
     content = yaml.safe_load(asset(PACKAGE, "prometheus.yml").read_text())
     chosen = list(rules) or [asset(PACKAGE, "prometheus_rules", Path(name).name) for name in content["rule_files"]]
+    if runbook_url is not None:
+        chosen = [_with_runbooks(path, folder, runbook_url) for path in chosen]
     content["rule_files"] = [str(path.resolve()) for path in chosen]
     targets = [{"targets": [address], "labels": {"process": name}} for name, address in processes.items()]
     _write(folder / "targets" / "processes.yml", targets)
     _write(folder / "targets" / "alertmanagers.yml", [{"targets": [_host_and_port(url) for url in alertmanagers]}])
     return _write(folder / "prometheus.yml", content)
+
+
+def _with_runbooks(rules: Path, folder: Path, base: str) -> Path:
+    """Write a copy of a rule file whose runbook links start with ``base``, and return its path."""
+    content = yaml.safe_load(rules.read_text())
+    for rule in (rule for group in content["groups"] for rule in group["rules"]):
+        if "runbook_url" in rule.get("annotations", {}):
+            rule["annotations"]["runbook_url"] = pipeline_runbook_url(base, rule["alert"])
+    return _write(folder / "prometheus_rules" / rules.name, content)
 
 
 def _fill(receiver: dict[str, Any], kind: str, key: str, value: str | None) -> None:
@@ -112,7 +129,7 @@ def _host_and_port(url: str) -> str:
 
 
 class _NoAliases(yaml.SafeDumper):
-    """Writes shared parts out in full: a person who reads the file should not follow references."""
+    """Writes shared parts in full instead of YAML references."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
@@ -127,15 +144,15 @@ def _write(path: Path, content: Any) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write both configurations into a folder and print their paths."""
+    """Write both configurations to a folder and print their paths."""
     given = _parser().parse_args(arguments)
     processes = dict(pair.split("=", 1) for pair in given.process if "=" in pair)
     if len(processes) != len(given.process):
-        print("--process takes NAME=HOST:PORT, each name once", file=sys.stderr)
+        print("--process must be NAME=HOST:PORT, each name once", file=sys.stderr)
         return 2
     try:
         print(write_alertmanager(given.folder, _destinations(given)))
-    except DestinationRefused as error:
+    except DestinationError as error:
         print(error, file=sys.stderr)
         return 2
     print(write_prometheus(given.folder, processes, given.alertmanager))
@@ -147,13 +164,17 @@ def _destinations(given: argparse.Namespace) -> Destinations:
 
 
 def _parser() -> argparse.ArgumentParser:
-    known = Destinations.from_environment(os.environ)
+    defaults = Destinations.from_environment(os.environ)
     parser = argparse.ArgumentParser(prog="sparkfuse_alertmanager.render", description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="folder to write alertmanager.yml, prometheus.yml and targets into")
-    parser.add_argument("--webhook-url", default=known.webhook_url, help="or SPARKFUSE_WEBHOOK_URL")
-    parser.add_argument("--heartbeat-url", default=known.heartbeat_url, help="or SPARKFUSE_HEARTBEAT_URL")
-    parser.add_argument("--slack-url-file", type=Path, default=known.slack_url_file, help="or SPARKFUSE_SLACK_URL_FILE")
-    parser.add_argument("--pager-key-file", type=Path, default=known.pager_key_file, help="or SPARKFUSE_PAGER_KEY_FILE")
+    parser.add_argument("folder", type=Path, help="folder for alertmanager.yml, prometheus.yml and targets")
+    parser.add_argument("--webhook-url", default=defaults.webhook_url, help="or SPARKFUSE_WEBHOOK_URL")
+    parser.add_argument("--heartbeat-url", default=defaults.heartbeat_url, help="or SPARKFUSE_HEARTBEAT_URL")
+    parser.add_argument(
+        "--slack-url-file", type=Path, default=defaults.slack_url_file, help="or SPARKFUSE_SLACK_URL_FILE"
+    )
+    parser.add_argument(
+        "--pager-key-file", type=Path, default=defaults.pager_key_file, help="or SPARKFUSE_PAGER_KEY_FILE"
+    )
     parser.add_argument("--process", action="append", default=[], metavar="NAME=HOST:PORT", help="may be repeated")
     parser.add_argument("--alertmanager", action="append", default=[], metavar="HOST:PORT", help="may be repeated")
     return parser

@@ -1,8 +1,8 @@
-"""The sender: findings from Kafka to every Alertmanager peer, effectively once for people.
+"""The sender: read findings from Kafka and send them to every Alertmanager peer.
 
-It keeps no state. Detection says each firing finding again every minute and a resolved one for five, Alertmanager
-merges alerts of the same labels, and offsets are committed only after a peer has taken the batch; so a crash at any
-point repeats a post, which nobody sees, and loses nothing.
+It has no state. Detection repeats a firing finding every minute and a resolved one for five minutes, Alertmanager
+merges alerts with the same labels, and offsets are committed after a peer accepted the batch. So a crash at any point
+repeats a post without a second notification, and loses nothing.
 """
 
 from __future__ import annotations
@@ -19,61 +19,61 @@ from prometheus_client import start_http_server
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, stop_when_event_set, wait_random_exponential
 from tenacity.nap import sleep_using_event
 
-from sparkfuse_alertmanager.alert import Alert, FindingRefused, alert_of, expired
-from sparkfuse_alertmanager.inbox import BrokerMissing, Inbox, LettersKept, Record
+from sparkfuse_alertmanager.alert import Alert, InvalidFindingError, alert_of, expired
+from sparkfuse_alertmanager.inbox import BrokerUnavailableError, DeadLetterError, Inbox, Record
 from sparkfuse_alertmanager.metrics import Metrics
-from sparkfuse_alertmanager.peers import NobodyAccepted, Peers, Refusal
+from sparkfuse_alertmanager.peers import NoPeerAcceptedError, Peers, RejectedAlert
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.wire import RecordError, from_json
 
 log = logging.getLogger(__name__)
-TAKE_SECONDS = 0.5
-# A batch is tried this long, then taken from Kafka anew: newer findings replace older ones, and what is told too late
-# is passed over, so that a long absence of Alertmanager ends with what is true then.
+POLL_SECONDS = 0.5
+# A batch is retried for this time and then read from Kafka again with newer findings, which replace older ones. So the
+# current state is sent after a long outage of Alertmanager.
 TRY_SECONDS = 30.0
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.2, 5.0
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What to tell of some records: the last word on each finding, and the records that are none."""
+    """The alerts of some records: the latest state of each finding, and the invalid records."""
 
     alerts: tuple[Alert, ...]
     records: dict[str, Record]
     evidence_ms: tuple[int, ...]
-    refused: tuple[tuple[Record, str], ...]
+    invalid: tuple[tuple[Record, str], ...]
     replaced: int
     expired: int
 
 
-def sort_out(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Batch:
-    """Make alerts of records: a later record of a finding replaces an earlier one, and old ones are passed over."""
+def make_batch(records: Iterable[Record], now_ms: int, dashboard_url: str) -> Batch:
+    """Convert records to alerts: a later record of a finding replaces an earlier one, and expired ones are skipped."""
     latest: dict[str, tuple[Record, Finding, Alert]] = {}
-    refused: list[tuple[Record, str]] = []
+    invalid: list[tuple[Record, str]] = []
     replaced = 0
     for record in records:
         try:
             finding = from_json(Finding, record.value)
             alert = alert_of(finding, now_ms, dashboard_url)
-        except (RecordError, FindingRefused) as error:
-            refused.append((record, str(error)))
+        except (RecordError, InvalidFindingError) as error:
+            invalid.append((record, str(error)))
             continue
         replaced += alert.finding_id in latest
         latest[alert.finding_id] = (record, finding, alert)
-    told = [entry for entry in latest.values() if not expired(entry[1], now_ms)]
+    current = [entry for entry in latest.values() if not expired(entry[1], now_ms)]
     return Batch(
-        alerts=tuple(alert for _, _, alert in told),
-        records={alert.finding_id: record for record, _, alert in told},
-        evidence_ms=tuple(finding.evidence_ms for _, finding, _ in told if _measures_delay(finding)),
-        refused=tuple(refused),
+        alerts=tuple(alert for _, _, alert in current),
+        records={alert.finding_id: record for record, _, alert in current},
+        evidence_ms=tuple(finding.evidence_ms for _, finding, _ in current if _measures_delay(finding)),
+        invalid=tuple(invalid),
         replaced=replaced,
-        expired=len(latest) - len(told),
+        expired=len(latest) - len(current),
     )
 
 
 class Sender:
-    """Takes findings and tells them until it is stopped."""
+    """Reads findings and sends them until it is stopped."""
 
     def __init__(self, inbox: Inbox, peers: Peers, metrics: Metrics, stop: threading.Event, dashboard_url: str) -> None:
         self._inbox = inbox
@@ -82,7 +82,7 @@ class Sender:
         self._stop = stop
         self._dashboard_url = dashboard_url
         self._retrying = Retrying(
-            retry=retry_if_exception_type((NobodyAccepted, LettersKept)),
+            retry=retry_if_exception_type((NoPeerAcceptedError, DeadLetterError)),
             wait=wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=LONGEST_WAIT_SECONDS),
             stop=stop_after_delay(TRY_SECONDS) | stop_when_event_set(stop),
             sleep=sleep_using_event(stop),
@@ -90,32 +90,32 @@ class Sender:
         )
 
     def run(self, clock: Callable[[], int]) -> None:
-        """Tell findings until the stop is asked for; ``clock`` gives milliseconds since 1970-01-01 UTC."""
+        """Send findings until the stop event is set; ``clock`` returns milliseconds since 1970-01-01 UTC."""
         while not self._stop.is_set():
-            records = self._inbox.take(TAKE_SECONDS)
+            records = self._inbox.poll(POLL_SECONDS)
             if records:
-                self._deal_with(records, clock)
+                self._process(records, clock)
 
-    def _deal_with(self, records: Sequence[Record], clock: Callable[[], int]) -> None:
+    def _process(self, records: Sequence[Record], clock: Callable[[], int]) -> None:
         try:
-            batch = self._retrying(self._tell, records, clock)
-        except (NobodyAccepted, LettersKept) as error:
-            log.warning("%d findings wait: %s", len(records), error)
-            self._inbox.again()
+            batch = self._retrying(self._send, records, clock)
+        except (NoPeerAcceptedError, DeadLetterError) as error:
+            log.warning("%d findings are waiting: %s", len(records), error)
+            self._inbox.rewind()
             return
-        self._inbox.done()
+        self._inbox.commit()
         self._metrics.outcome("replaced", batch.replaced)
         self._metrics.outcome("expired", batch.expired)
 
-    def _tell(self, records: Sequence[Record], clock: Callable[[], int]) -> Batch:
+    def _send(self, records: Sequence[Record], clock: Callable[[], int]) -> Batch:
         now_ms = clock()
-        batch = sort_out(records, now_ms, self._dashboard_url)
-        refusals = self._peers.tell(batch.alerts, now_ms) if batch.alerts else []
-        refused = [*batch.refused, *_records_of(refusals, batch)]
-        if refused:
-            self._inbox.set_aside(refused)
-        self._metrics.outcome("sent", len(batch.alerts) - len(refusals))
-        self._metrics.outcome("refused", len(refused))
+        batch = make_batch(records, now_ms, self._dashboard_url)
+        rejected = self._peers.send(batch.alerts, now_ms) if batch.alerts else []
+        invalid = [*batch.invalid, *_records_of(rejected, batch)]
+        if invalid:
+            self._inbox.write_dead_letters(invalid)
+        self._metrics.outcome("sent", len(batch.alerts) - len(rejected))
+        self._metrics.outcome("refused", len(invalid))
         for evidence_ms in batch.evidence_ms:
             self._metrics.delay((clock() - evidence_ms) / 1000)
         return batch
@@ -125,12 +125,12 @@ def _measures_delay(finding: Finding) -> bool:
     return finding.state == "firing" and finding.HasField("evidence_ms")
 
 
-def _records_of(refusals: Iterable[Refusal], batch: Batch) -> list[tuple[Record, str]]:
-    return [(batch.records[refusal.finding_id], refusal.reason) for refusal in refusals]
+def _records_of(rejected: Iterable[RejectedAlert], batch: Batch) -> list[tuple[Record, str]]:
+    return [(batch.records[each.finding_id], each.reason) for each in rejected]
 
 
 def main() -> int:
-    """Run until SIGTERM or Ctrl-C. Gives the exit code: 2 for settings, 3 for a broker or a port that is missing."""
+    """Run until SIGTERM or Ctrl-C; return 2 for an invalid setting, 3 for an unavailable broker or port."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -141,7 +141,7 @@ def main() -> int:
     except SettingError as error:
         print(error, file=sys.stderr)
         return 2
-    except BrokerMissing as error:
+    except BrokerUnavailableError as error:
         print(error, file=sys.stderr)
         return 3
 
@@ -153,7 +153,7 @@ def _serve(settings: Settings, stop: threading.Event) -> int:
     try:
         if settings.metrics_port and not _metrics_served(settings.metrics_port, settings.metrics_address):
             return 3
-        log.info("telling the findings of %s to %s", inbox.topic, ", ".join(peers.names))
+        log.info("sending the findings of %s to %s", inbox.topic, ", ".join(peers.names))
         Sender(inbox, peers, metrics, stop, settings.dashboard_url).run(lambda: time.time_ns() // 1_000_000)
     finally:
         inbox.close()
@@ -165,7 +165,7 @@ def _metrics_served(port: int, address: str) -> bool:
     try:
         start_http_server(port, addr=address)
     except OSError as error:
-        print(f"SPARKFUSE_METRICS_PORT={port} cannot be used: {error.strerror}", file=sys.stderr)
+        print(f"cannot listen on SPARKFUSE_METRICS_PORT={port}: {error.strerror}", file=sys.stderr)
         return False
     return True
 

@@ -1,7 +1,6 @@
-"""Text from users' jobs made fit for alerts: what a person reads, of bounded length, without hidden marks.
+"""Clean text from users' jobs for alerts: bounded length, one line, no hidden characters, no secrets.
 
-Escaping belongs to the place that writes for Slack (templates/slack.tmpl), because a pager or a webhook would show
-``&lt;`` to its reader. Here goes what no place may show.
+Markup is escaped in the template for Slack (templates/slack.tmpl), because a pager or a webhook would show ``&lt;``.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 
 from sparkfuse_rules.knowledge.scrubbing import scrub
 
-# C0 and C1 controls, marks that turn the direction of text or hide it, line and paragraph separators, tags, surrogates.
+# C0 and C1 controls, directional and invisible characters, line and paragraph separators, tags, surrogates.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
@@ -23,18 +22,18 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"|\\^`{}]+")
 
 
 def plain(text: str, limit: int) -> str:
-    """The text without hidden marks and secrets, in one line, ``limit`` characters at most; a cut shows an ellipsis.
+    """Return the text in one line without hidden characters and secrets, truncated to ``limit`` with an ellipsis.
 
-    Collectors take secrets out too; here is the last gate before people's screens.
+    Collectors remove secrets too; this is the last check before a notification.
     """
     line = scrub(_SPACES.sub(" ", _HIDDEN.sub("", text)).strip())
     return line if len(line) <= limit else (line[: limit - 1] + "…")[: max(limit, 0)]
 
 
 def label(text: str, limit: int = 200) -> str:
-    """The text as a label value: plain, and without ``< > &``, since labels are shown by templates of others too.
+    """Return the text as a label value, also without ``< > &``, because templates of others may not escape labels.
 
-    A longer text keeps its beginning and gets a hash of the whole, so that two long names stay two.
+    A longer text is truncated and gets a hash of the whole, so that different names stay different.
     """
     line = _MARKUP.sub("_", plain(text, len(text) + 1))
     if len(line) <= limit:
@@ -43,7 +42,7 @@ def label(text: str, limit: int = 200) -> str:
 
 
 def address(text: str, limit: int = 1000) -> str:
-    """The text if it is an http or https address that no reader can take for markup, else nothing."""
+    """Return the text if it is an http or https address without markup, else an empty text."""
     if len(text) > limit or not _ADDRESS.fullmatch(text) or _HIDDEN.search(text):
         return ""
     try:

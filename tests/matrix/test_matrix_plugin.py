@@ -60,7 +60,9 @@ def test_guarantee_08_one_jar_tells_all_of_a_job(run_job, facts, topics, kafka_b
 
 
 @pytest.mark.timeout(600)
-def test_guarantee_07_a_file_switches_it_off_while_a_job_runs(run_job, facts, topics, kafka_bootstrap, tmp_path, version):
+def test_guarantee_07_a_file_switches_it_off_while_a_job_runs(
+    run_job, facts, topics, kafka_bootstrap, tmp_path, version
+):
     """In local mode; the job goes on and ends right."""
     flag, switch = tmp_path / "flag", tmp_path / "off"
     job = run_job(

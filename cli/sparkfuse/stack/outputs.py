@@ -11,7 +11,7 @@ from sparkfuse.stack.layout import LOOPBACK, Layout, require_free
 from sparkfuse.stack.process import Service
 from sparkfuse.stack.services import http_answers
 from sparkfuse_alertmanager.processes import ProgramMissingError, alertmanager_command, prometheus_command
-from sparkfuse_alertmanager.render import DestinationRefused, Destinations, write_alertmanager, write_prometheus
+from sparkfuse_alertmanager.render import DestinationError, Destinations, write_alertmanager, write_prometheus
 from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
 
 
@@ -29,7 +29,7 @@ def alertmanager(layout: Layout, webhook_url: str) -> Service:
         command = alertmanager_command(configuration, folder / "data", layout.ports.alertmanager)
     except ProgramMissingError as missing:
         raise StartError(str(missing)) from missing
-    except DestinationRefused as refused:
+    except DestinationError as refused:
         raise StartError(str(refused), USAGE) from refused
     ready = f"http://{LOOPBACK}:{layout.ports.alertmanager}/-/ready"
     return Service("alertmanager", command, ready=lambda: http_answers(ready))
@@ -54,7 +54,9 @@ def prometheus(layout: Layout, *, ships: bool = False) -> Service:
     }
     addresses = {name: f"{LOOPBACK}:{port}" for name, port in metrics.items()}
     try:
-        configuration = write_prometheus(folder, addresses, layout.alertmanager_urls.split(","))
+        alertmanagers = layout.alertmanager_urls.split(",")
+        runbooks = os.environ.get("SPARKFUSE_RUNBOOK_URL")
+        configuration = write_prometheus(folder, addresses, alertmanagers, runbook_url=runbooks)
         command = prometheus_command(configuration, folder / "data", ports.prometheus)
     except ProgramMissingError as missing:
         raise StartError(str(missing)) from missing

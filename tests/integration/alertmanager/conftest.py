@@ -1,4 +1,4 @@
-"""The real Alertmanager, Prometheus and sender of one test, each on free ports and ended with it."""
+"""Run the real Alertmanager, Prometheus and sender for one test, each on free ports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answers(url: str) -> bool:
 
 @dataclass
 class Part:
-    """One process under test: its log is the test's failure message."""
+    """One process under test; its log is the failure message of the test."""
 
     name: str
     command: list[str]
@@ -43,7 +43,7 @@ class Part:
     process: subprocess.Popen | None = None
 
     def start(self) -> Part:
-        """Start it and wait until it answers."""
+        """Start the process and wait until it answers."""
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command, stdout=log, stderr=log, env={**os.environ, **self.environment}, start_new_session=True
@@ -52,14 +52,14 @@ class Part:
         return self
 
     def kill(self, number: int = signal.SIGKILL) -> int:
-        """End it with a signal and give its exit code."""
+        """Send a signal and return the exit code."""
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(60)
 
     def log(self) -> str:
-        """What it wrote so far."""
+        """Return the log of the process."""
         return self.log_file.read_text()
 
     def _ready(self) -> bool:
@@ -70,7 +70,7 @@ class Part:
 
 @pytest.fixture
 def part(tmp_path) -> Iterator[Callable[..., Part]]:
-    """A function that describes a process; whatever of them runs at the end of the test is ended."""
+    """Return a function that creates a process; running processes are killed at the end of the test."""
     parts: list[Part] = []
 
     def describe(name: str, command: list[str], ready_url: str, environment: dict[str, str] | None = None) -> Part:
@@ -91,7 +91,7 @@ def receiver() -> Iterator[Receiver]:
 
 @dataclass(frozen=True)
 class Alertmanager:
-    """A running Alertmanager with the room's own configuration."""
+    """A running Alertmanager with the configuration of Sparkfuse."""
 
     part: Part
     url: str
@@ -99,7 +99,7 @@ class Alertmanager:
 
 @pytest.fixture
 def alertmanager(part, receiver, free_port, tmp_path) -> Alertmanager:
-    """Alertmanager, delivering to the receiver as webhook, as Slack and as dead man's switch."""
+    """Start an Alertmanager that notifies the receiver as webhook, Slack and dead man's switch."""
     slack = tmp_path / "slack_url"
     slack.write_text(receiver.slack_url)
     destinations = Destinations(receiver.url, slack, None, receiver.heartbeat_url)
@@ -111,17 +111,17 @@ def alertmanager(part, receiver, free_port, tmp_path) -> Alertmanager:
 
 @dataclass(frozen=True)
 class Findings:
-    """The topics of this test: what detection would write."""
+    """The topic of findings of this test."""
 
     prefix: str
     producer: Producer
 
-    def say(self, *findings: Finding) -> None:
-        """Write findings in this order and as one batch, so that the sender takes them together."""
-        self.say_bytes(*(to_json(finding) for finding in findings))
+    def publish(self, *findings: Finding) -> None:
+        """Write findings in this order and as one batch, so that the sender reads them together."""
+        self.publish_bytes(*(to_json(finding) for finding in findings))
 
-    def say_bytes(self, *values: bytes) -> None:
-        """Write records in this order, whatever they hold."""
+    def publish_bytes(self, *values: bytes) -> None:
+        """Write any records in this order."""
         for value in values:
             self.producer.produce(f"{self.prefix}.findings", value, key=b"same partition, so one order")
         assert self.producer.flush(60) == 0
@@ -135,7 +135,7 @@ def findings(kafka_bootstrap, topic_prefix) -> Findings:
 
 @pytest.fixture
 def sender(part, findings, kafka_bootstrap, free_port) -> Callable[..., Part]:
-    """A function that starts the sender for some Alertmanagers; it is ready when its metrics answer."""
+    """Return a function that starts the sender for some Alertmanagers and waits for its metrics."""
 
     def start(*urls: str) -> Part:
         port = free_port()

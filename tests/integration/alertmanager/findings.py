@@ -1,4 +1,4 @@
-"""Findings as detection says them, and notifications in words that compare well."""
+"""Findings as detection publishes them, and short summaries of notifications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def now_ms() -> int:
 
 
 def finding(scope: str = "stage:1", app_id: str = "app-1", **fields) -> Finding:
-    """A finding as detection says it now."""
+    """Return a finding as detection would publish it now."""
     base = {
         "finding_id": f"id-{fields.get('rule', 'stage_skew')}-{scope.replace(':', '-')}",
         "rule": "stage_skew",
@@ -36,8 +36,8 @@ def finding(scope: str = "stage:1", app_id: str = "app-1", **fields) -> Finding:
     return Finding(**merged, runs=[run])
 
 
-def told(deliveries: list[Delivery]) -> list[tuple[str, ...]]:
-    """Each delivery as its alerts: severity, scope and status, in order."""
+def summarize(deliveries: list[Delivery]) -> list[tuple[str, ...]]:
+    """Return severity, scope and status of the alerts of each delivery."""
     return [
         tuple(
             sorted(

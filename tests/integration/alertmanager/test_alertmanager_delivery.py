@@ -1,4 +1,4 @@
-"""From a finding on Kafka to a notification: the real broker, sender and Alertmanager, with the room's own files."""
+"""From a finding in Kafka to a notification, with the real broker, sender and Alertmanager."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from confluent_kafka import Consumer
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.wire import from_json
-from tests.integration.alertmanager.findings import finding, told
+from tests.integration.alertmanager.findings import finding, summarize
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(600)
 
 DEAD_PEER = "http://127.0.0.1:9"
-NEWS_SECONDS = 120
-"""Alertmanager speaks within 20 s, and a killed sender's place is free after 6 s; a busy machine adds its own."""
+# Alertmanager notifies within 20 s and a killed sender is replaced after 6 s; a busy machine needs longer.
+NOTIFICATION_SECONDS = 120
 
 
-def test_a_finding_is_told_once_whatever_is_repeated(alertmanager, receiver, findings, sender):
-    """Two stages of a job are one message though each is said three times by two runs; its end is one message too.
+def test_repeated_finding_is_notified_once(alertmanager, receiver, findings, sender):
+    """Two stages of a job are one notification although two runs repeat each finding; so is their end.
 
-    A peer that is away does not matter, and the sender may be killed: what it says again, nobody hears again.
+    An unavailable peer or a killed sender causes no second notification.
     """
     running = sender(DEAD_PEER, alertmanager.url)
     for app_id in ("app-1", "app-1", "app-2"):
-        findings.say(finding("stage:1", app_id), finding("stage:2", app_id))
-    wait_for(lambda: receiver.deliveries, NEWS_SECONDS, "the first notification")
+        findings.publish(finding("stage:1", app_id), finding("stage:2", app_id))
+    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the first notification")
     assert running.kill(signal.SIGKILL) == -signal.SIGKILL
     sender(DEAD_PEER, alertmanager.url)
-    findings.say(finding("stage:1", "app-2"), finding("stage:2", "app-2", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 1, NEWS_SECONDS, "the notification that one stage is over")
-    findings.say(finding("stage:1", "app-2", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 2, NEWS_SECONDS, "the notification that all is over")
+    findings.publish(finding("stage:1", "app-2"), finding("stage:2", "app-2", state="resolved"))
+    wait_for(lambda: len(receiver.deliveries) > 1, NOTIFICATION_SECONDS, "the notification that one stage is over")
+    findings.publish(finding("stage:1", "app-2", state="resolved"))
+    wait_for(lambda: len(receiver.deliveries) > 2, NOTIFICATION_SECONDS, "the notification that all is over")
 
-    assert told(receiver.deliveries) == [
+    assert summarize(receiver.deliveries) == [
         ("critical stage:1 firing", "critical stage:2 firing"),
         ("critical stage:1 firing", "critical stage:2 resolved"),
         ("critical stage:1 resolved",),
@@ -50,12 +50,14 @@ def test_a_finding_is_told_once_whatever_is_repeated(alertmanager, receiver, fin
     assert first in {"app-1", "app-2"}
 
 
-def test_slack_shows_what_users_wrote_as_text(alertmanager, receiver, findings, sender):
-    """Names and descriptions that are commands to Slack arrive as plain text, with links of ours only."""
+def test_slack_shows_user_text_without_markup(alertmanager, receiver, findings, sender):
+    """Names and descriptions with Slack commands arrive as plain text, and all links are ours."""
     sender(alertmanager.url)
-    nasty = "<!channel> & <https://evil|x>\u202e\x07"
-    findings.say(finding(job_key=nasty, summary=nasty, description=nasty, app_id=nasty, runbook_url="https://evil|x>"))
-    wait_for(lambda: receiver.received("/slack"), NEWS_SECONDS, "the message to Slack")
+    hostile = "<!channel> & <https://evil|x>\u202e\x07"
+    findings.publish(
+        finding(job_key=hostile, summary=hostile, description=hostile, app_id=hostile, runbook_url="https://evil|x>")
+    )
+    wait_for(lambda: receiver.received("/slack"), NOTIFICATION_SECONDS, "the message to Slack")
 
     [delivery] = receiver.received("/slack")
     [message] = delivery.payload["attachments"]
@@ -67,70 +69,82 @@ def test_slack_shows_what_users_wrote_as_text(alertmanager, receiver, findings, 
     assert (message["color"], message["footer"]) == ("danger", "Sparkfuse")
 
 
-def test_alertmanager_may_lose_all_it_knows(alertmanager, receiver, findings, sender, tmp_path):
-    """Killed and restarted empty, Alertmanager has every firing alert back with the next word of detection.
+def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings, sender, tmp_path):
+    """An Alertmanager that lost its state has every firing alert after the next repetition.
 
-    What was found while it was away is told when it is back, without being found again.
+    Findings of the outage are notified afterwards.
     """
     running = sender(alertmanager.url)
-    findings.say(finding("stage:1"))
-    wait_for(lambda: receiver.deliveries, NEWS_SECONDS, "the notification before the kill")
+    findings.publish(finding("stage:1"))
+    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the notification before the kill")
     alertmanager.part.kill(signal.SIGKILL)
     shutil.rmtree(tmp_path / "alertmanager")
-    findings.say(finding("stage:2", rule="stage_spill"))
-    wait_for(lambda: "takes no alerts" in running.log(), NEWS_SECONDS, "the sender to see that Alertmanager is away")
+    findings.publish(finding("stage:2", rule="stage_spill"))
+    wait_for(
+        lambda: "does not accept alerts" in running.log(),
+        NOTIFICATION_SECONDS,
+        "the sender to see that Alertmanager is away",
+    )
     alertmanager.part.start()
-    findings.say(finding("stage:1"))
-    wait_for(lambda: len(receiver.deliveries) > 2, NEWS_SECONDS, "both notifications after the restart")
+    findings.publish(finding("stage:1"))
+    wait_for(lambda: len(receiver.deliveries) > 2, NOTIFICATION_SECONDS, "both notifications after the restart")
 
-    assert sorted(told(receiver.deliveries[1:])) == [("critical stage:1 firing",), ("critical stage:2 firing",)]
+    assert sorted(summarize(receiver.deliveries[1:])) == [("critical stage:1 firing",), ("critical stage:2 firing",)]
     assert running.kill(signal.SIGTERM) == 0
 
 
-def test_a_severity_that_changes_leaves_nothing_firing(alertmanager, receiver, findings, sender):
-    """A finding that gets worse is told as critical, and both alerts end with it, so the next run's warning is heard.
+def test_changed_severity_leaves_no_alert_firing(alertmanager, receiver, findings, sender):
+    """A finding that becomes critical is notified, and both alerts end with it.
 
-    One that gets better ends as critical and is told as warning, by two groups of Alertmanager in either order.
+    A finding that becomes a warning resolves as critical and is notified as warning.
     """
     sender(alertmanager.url)
-    better = finding("stage:9", rule="stage_slow")
-    findings.say(finding(severity="warning"), better)
-    wait_for(lambda: len(receiver.deliveries) > 1, NEWS_SECONDS, "the warning, and the critical one of another rule")
-    findings.say(finding(severity="critical"))
-    findings.say(finding("stage:9", rule="stage_slow", severity="warning"))
-    wait_for(lambda: len(receiver.deliveries) > 4, NEWS_SECONDS, "critical beside warning, and warning after critical")
-    findings.say(finding(severity="critical", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 6, NEWS_SECONDS, "the end of both severities")
-    findings.say(finding(severity="warning", app_id="app-next"))
-    wait_for(lambda: len(receiver.deliveries) > 7, NEWS_SECONDS, "the warning of the next run")
+    better_finding = finding("stage:9", rule="stage_slow")
+    findings.publish(finding(severity="warning"), better_finding)
+    wait_for(
+        lambda: len(receiver.deliveries) > 1, NOTIFICATION_SECONDS, "the warning, and the critical one of another rule"
+    )
+    findings.publish(finding(severity="critical"))
+    findings.publish(finding("stage:9", rule="stage_slow", severity="warning"))
+    wait_for(
+        lambda: len(receiver.deliveries) > 4,
+        NOTIFICATION_SECONDS,
+        "critical beside warning, and warning after critical",
+    )
+    findings.publish(finding(severity="critical", state="resolved"))
+    wait_for(lambda: len(receiver.deliveries) > 6, NOTIFICATION_SECONDS, "the end of both severities")
+    findings.publish(finding(severity="warning", app_id="app-next"))
+    wait_for(lambda: len(receiver.deliveries) > 7, NOTIFICATION_SECONDS, "the warning of the next run")
 
-    history = [each for (each,) in told(receiver.deliveries)]
-    better_told = [each for each in history if "stage:9" in each]
-    assert better_told[0] == "critical stage:9 firing"
-    assert sorted(better_told[1:]) == ["critical stage:9 resolved", "warning stage:9 firing"]
+    history = [each for (each,) in summarize(receiver.deliveries)]
+    better = [each for each in history if "stage:9" in each]
+    assert better[0] == "critical stage:9 firing"
+    assert sorted(better[1:]) == ["critical stage:9 resolved", "warning stage:9 firing"]
     worse = [each for each in history if "stage:1" in each]
     assert worse[:2] == ["warning stage:1 firing", "critical stage:1 firing"]
     assert sorted(worse[2:4]) == ["critical stage:1 resolved", "warning stage:1 resolved"]
     assert worse[4:] == ["warning stage:1 firing"]
 
 
-def test_one_cause_is_one_page(alertmanager, receiver, findings, sender):
-    """A skewed stage is slow: only the skew is told. A symptom that was told before ends with its cause.
+def test_symptoms_of_a_cause_are_not_notified(alertmanager, receiver, findings, sender):
+    """A skewed stage is slow: only the skew is notified, and an earlier symptom ends with it.
 
-    The next run's symptom is heard again.
+    The symptom of the next run is notified again.
     """
     sender(alertmanager.url)
     slow = {"rule": "stage_slow", "severity": "warning"}
     skew = {"rule": "stage_skew", "severity": "warning"}
-    findings.say(finding("stage:1", **slow))
-    wait_for(lambda: receiver.deliveries, NEWS_SECONDS, "the symptom that came first")
-    findings.say(finding("stage:1", **skew), finding("stage:2", **skew))
-    wait_for(lambda: len(receiver.deliveries) > 1, NEWS_SECONDS, "the cause, for two stages")
-    findings.say(finding("stage:1", state="resolved", **slow), finding("stage:2", **slow))
-    findings.say(finding("stage:1", state="resolved", **skew), finding("stage:2", **skew))
-    wait_for(lambda: len(receiver.deliveries) > 3, NEWS_SECONDS, "the end of cause and symptom of the first stage")
-    findings.say(finding("stage:1", app_id="app-next", **slow))
-    wait_for(lambda: len(receiver.deliveries) > 4, NEWS_SECONDS, "the symptom of the next run")
+    findings.publish(finding("stage:1", **slow))
+    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the symptom that came first")
+    findings.publish(finding("stage:1", **skew), finding("stage:2", **skew))
+    wait_for(lambda: len(receiver.deliveries) > 1, NOTIFICATION_SECONDS, "the cause, for two stages")
+    findings.publish(finding("stage:1", state="resolved", **slow), finding("stage:2", **slow))
+    findings.publish(finding("stage:1", state="resolved", **skew), finding("stage:2", **skew))
+    wait_for(
+        lambda: len(receiver.deliveries) > 3, NOTIFICATION_SECONDS, "the end of cause and symptom of the first stage"
+    )
+    findings.publish(finding("stage:1", app_id="app-next", **slow))
+    wait_for(lambda: len(receiver.deliveries) > 4, NOTIFICATION_SECONDS, "the symptom of the next run")
 
     history = [f"{each['labels']['rule']} {scope}" for each, scope in _alerts(receiver.deliveries)]
     assert history[0] == "stage_slow stage:1 firing"
@@ -145,12 +159,12 @@ def _alerts(deliveries: list) -> list:
     return [(alert, f"{alert['labels']['scope']} {alert['status']}") for alert in each_alert]
 
 
-def test_junk_is_set_aside(alertmanager, receiver, findings, sender, kafka_bootstrap):
-    """A record that is no finding is on the dead letters with reason and origin, counted, and stops nobody."""
+def test_invalid_record_becomes_a_dead_letter(alertmanager, receiver, findings, sender, kafka_bootstrap):
+    """It is stored with reason and origin, counted, and does not stop the sender."""
     running = sender(alertmanager.url)
-    findings.say_bytes(b"\xff not a finding")
-    findings.say(finding())
-    wait_for(lambda: receiver.deliveries, NEWS_SECONDS, "the notification behind the junk")
+    findings.publish_bytes(b"\xff not a finding")
+    findings.publish(finding())
+    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the notification behind the junk")
 
     letter = from_json(DeadLetter, _first_value(kafka_bootstrap, f"{findings.prefix}.dead-letters"))
     assert (letter.component, letter.topic) == ("sender", f"{findings.prefix}.findings")
@@ -160,12 +174,12 @@ def test_junk_is_set_aside(alertmanager, receiver, findings, sender, kafka_boots
     counted = 'sparkfuse_dead_letters_total{component="sender",topic="findings"} 1.0'
     assert counted in exposed.decode()
     checked = subprocess.run(["promtool", "check", "metrics"], input=exposed, capture_output=True, check=False)
-    complaints = [line for line in checked.stderr.decode().splitlines() if line.startswith("sparkfuse")]
-    assert complaints == []
+    problems = [line for line in checked.stderr.decode().splitlines() if line.startswith("sparkfuse")]
+    assert problems == []
 
 
-def test_a_start_that_cannot_work_says_why(findings, kafka_bootstrap):
-    """A setting that is wrong is exit code 2, a topic that is missing 3, each with one sentence and no trace."""
+def test_failed_start_prints_one_sentence(findings, kafka_bootstrap):
+    """An invalid setting has exit code 2, a missing topic 3, each with one sentence and no traceback."""
     wrong = _start(SPARKFUSE_ALERTMANAGER_URLS="nowhere")
     missing = _start(SPARKFUSE_KAFKA_BOOTSTRAP=kafka_bootstrap, SPARKFUSE_TOPIC_PREFIX="nobody")
 

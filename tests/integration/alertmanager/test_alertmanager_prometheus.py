@@ -1,4 +1,4 @@
-"""The pipeline's own alerts: the real Prometheus scrapes the real sender and pages through the real Alertmanager."""
+"""The alerts about the pipeline, with the real Prometheus, sender and Alertmanager."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from sparkfuse_alertmanager.render import write_prometheus
 from tests.waiting import wait_for
 
 
-def test_prometheus_pages_about_the_pipeline(alertmanager, receiver, findings, sender, part, free_port, tmp_path):
-    """A dead letter at the sender becomes a page by the shipped rules, and the dead man's switch reports meanwhile."""
+def test_prometheus_alerts_about_the_pipeline(alertmanager, receiver, findings, sender, part, free_port, tmp_path):
+    """A dead letter of the sender is notified by the shipped rules, and the dead man's switch reports meanwhile."""
     running = sender(alertmanager.url)
     port, folder = free_port(), tmp_path / "prometheus"
     processes = {"sender": urlsplit(running.ready_url).netloc}
     configuration = write_prometheus(folder, processes, [alertmanager.url])
     url = f"http://127.0.0.1:{port}"
     part("prometheus", prometheus_command(configuration, folder / "data", port), f"{url}/-/ready").start()
-    findings.say_bytes(b"junk")
+    findings.publish_bytes(b"junk")
     wait_for(lambda: receiver.deliveries, 120, "the page about the dead letter")
     beats = wait_for(lambda: receiver.received("/heartbeat"), 120, "the dead man's switch")
 
     [delivery] = receiver.deliveries
     [page] = delivery.payload["alerts"]
     assert (page["labels"]["alertname"], page["labels"]["component"]) == ("SparkfuseDeadLetters", "sender")
-    assert page["annotations"]["description"].startswith("sender set aside about 1 records of")
+    assert page["annotations"]["description"].startswith("sender wrote about 1 records of")
     assert [beat.payload["commonLabels"]["alertname"] for beat in beats][:1] == ["SparkfuseWatchdog"]
     wait_for(lambda: health_of_targets(url) == {("sparkfuse", "up"), ("alertmanager", "up")}, 60, "both targets")
 

@@ -1,3 +1,5 @@
+"""Converting findings to alerts."""
+
 from dataclasses import replace
 
 import pytest
@@ -9,11 +11,11 @@ from sparkfuse_alertmanager.alert import (
     FIRING_MS,
     TOTAL,
     Alert,
-    FindingRefused,
+    InvalidFindingError,
     alert_name,
     alert_of,
+    alerts_to_post,
     expired,
-    to_post,
 )
 from sparkfuse_contracts.examples import examples
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
@@ -41,14 +43,14 @@ def alert(**fields) -> Alert:
     return alert_of(finding(**fields), NOW_MS, DASHBOARDS)
 
 
-def test_a_real_finding_becomes_this_alert():
-    """The contract's example of a firing finding is told in exactly these words."""
-    told = alert_of(examples("Finding")["firing"], 1_795_226_461_000, DASHBOARDS).to_json()
+def test_example_finding_gives_the_expected_alert():
+    """The firing example of the contract has exactly these labels and annotations."""
+    actual = alert_of(examples("Finding")["firing"], 1_795_226_461_000, DASHBOARDS).to_json()
 
     link = (
         "https://grafana.example/d/sparkfuse-running-job?var-app_id=app-20261121020000-0042&from=1795226400000&to=now"
     )
-    assert told == {
+    assert actual == {
         "labels": {
             "alertname": "SparkfuseTaskStuck",
             "rule": "task_stuck",
@@ -81,23 +83,23 @@ def test_a_real_finding_becomes_this_alert():
 
 
 @pytest.mark.parametrize("case", sorted(examples("Finding")))
-def test_every_example_makes_an_alert(case):
-    """Each finding that the contract shows can be told, and comes back from Alertmanager as it went."""
-    made = alert_of(examples("Finding")[case], NOW_MS, DASHBOARDS)
+def test_every_example_gives_an_alert(case):
+    """Each example of the contract is converted and read back unchanged."""
+    original = alert_of(examples("Finding")[case], NOW_MS, DASHBOARDS)
 
-    assert Alert.from_json(made.to_json()) == made
+    assert Alert.from_json(original.to_json()) == original
 
 
 @pytest.mark.parametrize(
     ("rule", "name"), [("task_stuck", "SparkfuseTaskStuck"), ("stage_slow_2", "SparkfuseStageSlow2")]
 )
-def test_alerts_are_named_after_rules(rule, name):
-    """An alert's name is its rule's id in CamelCase behind our prefix."""
+def test_alert_name_is_derived_from_the_rule(rule, name):
+    """The name is the id of the rule in camel case with the prefix Sparkfuse."""
     assert alert_name(rule) == name
 
 
-def test_two_runs_of_a_job_are_one_alert():
-    """What changes from run to run is not in the labels, so the next run's finding is the same alert."""
+def test_two_runs_of_a_job_have_the_same_labels():
+    """What changes from run to run is not in the labels."""
     first = alert(runs=[FindingRun(app_id="app-1", run_key="r1", stage_id=3, state="firing", started_ms=1)])
     second = alert(runs=[FindingRun(app_id="app-2", run_key="r2", stage_id=8, state="firing", started_ms=2)])
 
@@ -105,23 +107,23 @@ def test_two_runs_of_a_job_are_one_alert():
     assert first.annotations["app_id"] != second.annotations["app_id"]
 
 
-def test_the_latest_run_that_fires_speaks():
-    """With many runs the newest firing one is described, and a bounded number of applications named, newest first."""
+def test_annotations_describe_the_latest_firing_run():
+    """At most five applications are listed, newest first."""
     runs = [
         FindingRun(app_id=f"app-{number}", run_key=f"r{number}", started_ms=number, state="firing")
         for number in range(8)
     ]
     runs.append(FindingRun(app_id="app-8", run_key="r8", started_ms=8, state="resolved"))
-    told = alert(runs=runs).annotations
+    annotations = alert(runs=runs).annotations
 
-    assert told["run"] == "r7"
-    assert told["app_id"] == "app-8, app-7, app-6, app-5, app-4 and 4 more"
+    assert annotations["run"] == "r7"
+    assert annotations["app_id"] == "app-8, app-7, app-6, app-5, app-4 and 4 more"
 
 
 @pytest.mark.parametrize(
     ("fields", "starts_ms", "ends_ms"),
     [
-        pytest.param({}, NOW_MS - 5000, NOW_MS - 1000 + FIRING_MS, id="firing ends four minutes after it was said"),
+        pytest.param({}, NOW_MS - 5000, NOW_MS - 1000 + FIRING_MS, id="firing ends four minutes after its update"),
         pytest.param(
             {"state": "resolved", "resolved_ms": NOW_MS - 2000}, NOW_MS - 5000, NOW_MS - 2000, id="resolved ends then"
         ),
@@ -130,21 +132,21 @@ def test_the_latest_run_that_fires_speaks():
             {"state": "resolved", "resolved_ms": NOW_MS + 3_600_000, "started_ms": NOW_MS + 3_500_000},
             NOW_MS,
             NOW_MS,
-            id="resolved by a clock ahead is over",
+            id="resolved by a clock in the future",
         ),
         pytest.param({"started_ms": 0}, NOW_MS - 1000, NOW_MS - 1000 + FIRING_MS, id="start unknown"),
     ],
 )
-def test_times_of_an_alert(fields, starts_ms, ends_ms):
-    """A firing alert ends by itself when nobody says it again; no clock makes it outlive that or end too soon."""
-    told = alert(**fields)
+def test_alert_has_start_and_end(fields, starts_ms, ends_ms):
+    """A firing alert expires without repetition; clocks in the future do not change that."""
+    actual = alert(**fields)
 
-    assert (told.starts_ms, told.ends_ms) == (starts_ms, ends_ms)
+    assert (actual.starts_ms, actual.ends_ms) == (starts_ms, ends_ms)
 
 
 @pytest.mark.parametrize(("age_ms", "too_old"), [(FIRING_MS - 1, False), (FIRING_MS, True), (-3_600_000, False)])
-def test_old_findings_expire(age_ms, too_old):
-    """A finding is too old to be told exactly when Alertmanager would have ended it."""
+def test_old_finding_is_expired(age_ms, too_old):
+    """A finding is expired when Alertmanager has ended its alert."""
     assert expired(finding(updated_ms=NOW_MS - age_ms), NOW_MS) == too_old
 
 
@@ -163,32 +165,32 @@ def test_old_findings_expire(age_ms, too_old):
         {"resolved_ms": 2**62},
     ],
 )
-def test_findings_without_identity_are_refused(fields):
-    """What an alert cannot do without is asked for by name, so that the dead letter says what was wrong."""
-    with pytest.raises(FindingRefused) as refusal:
+def test_invalid_finding_is_rejected(fields):
+    """The error names the invalid field."""
+    with pytest.raises(InvalidFindingError) as error:
         alert(**fields)
 
-    assert next(iter(fields)) in str(refusal.value)
+    assert next(iter(fields)) in str(error.value)
 
 
 ODD = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=3000)
 
 
 @given(summary=ODD, description=ODD, job_key=ODD.filter(bool), scope=ODD, app_id=ODD, value=ODD, url=ODD)
-def test_no_text_breaks_or_bloats_an_alert(summary, description, job_key, scope, app_id, value, url):
-    """Whatever jobs are called: bounded labels without markup, bounded annotations, http links or none."""
+def test_any_text_gives_a_bounded_alert(summary, description, job_key, scope, app_id, value, url):
+    """Labels have no markup, all texts are bounded, and links are http links."""
     runs = [FindingRun(app_id=app_id, run_key=value, evidence={"stack": value, "note": description}, state="firing")]
-    told = alert(
+    actual = alert(
         summary=summary, description=description, job_key=job_key, scope=scope, runbook_url=url, tenant=value, runs=runs
     )
 
-    assert not any(mark in text for text in told.labels.values() for mark in "<>&\n\x00\u202e")
-    assert max(map(len, told.labels.values())) <= 200
-    texts = {name: text for name, text in told.annotations.items() if name in ANNOTATION_LIMITS}
+    assert not any(mark in text for text in actual.labels.values() for mark in "<>&\n\x00\u202e")
+    assert max(map(len, actual.labels.values())) <= 200
+    texts = {name: text for name, text in actual.annotations.items() if name in ANNOTATION_LIMITS}
     assert all(len(text) <= ANNOTATION_LIMITS[name] for name, text in texts.items())
     assert sum(map(len, texts.values())) <= TOTAL
-    assert told.annotations.get("runbook_url", "http").startswith("http")
-    assert len(str(told.to_json()).encode()) < 32_000
+    assert actual.annotations.get("runbook_url", "http").startswith("http")
+    assert len(str(actual.to_json()).encode()) < 32_000
 
 
 WARNING, CRITICAL, INFO = (alert(severity=severity) for severity in ("warning", "critical", "info"))
@@ -197,26 +199,36 @@ CRITICAL_OVER = alert(severity="critical", state="resolved", resolved_ms=NOW_MS 
 
 
 @pytest.mark.parametrize(
-    ("told", "held", "ends"),
+    ("new", "held", "ends"),
     [
         pytest.param(WARNING, [], {"warning": "later"}, id="nothing held"),
-        pytest.param(WARNING, [WARNING], {"warning": "later"}, id="the same held: said again"),
-        pytest.param(CRITICAL, [WARNING], {"critical": "later", "warning": "later"}, id="worse: warning stays, muted"),
-        pytest.param(CRITICAL, [INFO], {"critical": "later", "info": "now"}, id="worse: what is not muted ends"),
+        pytest.param(WARNING, [WARNING], {"warning": "later"}, id="the same held: repeated"),
+        pytest.param(
+            CRITICAL, [WARNING], {"critical": "later", "warning": "later"}, id="worse: warning stays, inhibited"
+        ),
+        pytest.param(
+            CRITICAL, [INFO], {"critical": "later", "info": "now"}, id="worse: info is not inhibited and ends"
+        ),
         pytest.param(WARNING, [CRITICAL], {"warning": "later", "critical": "now"}, id="better: critical ends"),
-        pytest.param(CRITICAL_OVER, [CRITICAL, WARNING], {"critical": "now", "warning": "now"}, id="over: both end"),
-        pytest.param(OVER, [CRITICAL], {"critical": "now"}, id="over as another severity: only what was told ends"),
-        pytest.param(OVER, [], {"warning": "now"}, id="over and none held: the end is said all the same"),
-        pytest.param(WARNING, [replace(CRITICAL, labels={"finding_id": "other"})], {"warning": "later"}, id="stranger"),
+        pytest.param(
+            CRITICAL_OVER, [CRITICAL, WARNING], {"critical": "now", "warning": "now"}, id="resolved: both end"
+        ),
+        pytest.param(
+            OVER, [CRITICAL], {"critical": "now"}, id="resolved with another severity: only the held one ends"
+        ),
+        pytest.param(OVER, [], {"warning": "now"}, id="resolved and none held: the end is posted"),
+        pytest.param(
+            WARNING, [replace(CRITICAL, labels={"finding_id": "other"})], {"warning": "later"}, id="another finding"
+        ),
     ],
 )
-def test_one_alert_of_a_finding_is_left(told, held, ends):
-    """Whatever severity a finding had before, no other alert of it is left firing, and none is invented."""
-    posted = to_post([told], held, NOW_MS)
+def test_changed_severity_leaves_one_alert(new, held, ends):
+    """No other alert of the finding keeps firing, and none is added."""
+    posted = alerts_to_post([new], held, NOW_MS)
 
     assert {each.labels["severity"]: "later" if each.ends_ms > NOW_MS else "now" for each in posted} == ends
 
 
-def test_findings_are_small_on_the_wire():
-    """The tests' finding is one that the wire format takes."""
+def test_finding_can_be_serialized():
+    """The finding of these tests is valid JSON of the contract."""
     assert to_json(finding()).startswith(b'{"finding_id":')

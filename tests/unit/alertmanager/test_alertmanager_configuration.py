@@ -1,3 +1,5 @@
+"""The configuration of Alertmanager and Prometheus."""
+
 import re
 import subprocess
 import sys
@@ -8,14 +10,14 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
 from sparkfuse_alertmanager.metrics import Metrics
-from sparkfuse_alertmanager.render import DestinationRefused, Destinations, write_alertmanager, write_prometheus
+from sparkfuse_alertmanager.render import DestinationError, Destinations, write_alertmanager, write_prometheus
 from sparkfuse_contracts import metric_names
 from sparkfuse_contracts.settings import DEFAULTS
 from sparkfuse_rules.runbooks import pipeline_runbook_url
 
 
 @pytest.fixture
-def room(repository) -> Path:
+def folder(repository) -> Path:
     return repository / "alertmanager"
 
 
@@ -42,15 +44,15 @@ def check(*command: object) -> str:
     return done.stdout
 
 
-def test_alertmanager_takes_the_configuration(room, rendered):
-    """The file as it stands, as compose mounts it, and what a machine gets of it are valid, templates included."""
-    for file in (room / "alertmanager.yml", rendered):
+def test_alertmanager_accepts_the_configuration(folder, rendered):
+    """The file of the repository and the rendered file are valid, templates included."""
+    for file in (folder / "alertmanager.yml", rendered):
         assert "SUCCESS" in check("amtool", "check-config", file)
 
 
-def test_every_route_and_receiver_is_reached(room, rendered):
-    """No route is shadowed by another and no receiver is left over: amtool does not see that, amlint does."""
-    for file in (room / "alertmanager.yml", rendered):
+def test_every_route_and_receiver_is_used(folder, rendered):
+    """The linter amlint finds shadowed routes and unused receivers, which amtool does not."""
+    for file in (folder / "alertmanager.yml", rendered):
         assert "ERROR" not in check(Path(sys.executable).with_name("amlint"), "check", file)
 
 
@@ -66,32 +68,32 @@ def test_every_route_and_receiver_is_reached(room, rendered):
         ({"alertname": "SomebodyElses"}, "team"),
     ],
 )
-def test_who_is_told(room, labels, receiver):
-    """Critical findings page, others reach the team, the dead man's switch reaches nobody but its watcher."""
+def test_labels_are_routed_to_a_receiver(folder, labels, receiver):
+    """Critical findings page, others reach the team, the watchdog only the heartbeat."""
     given = [f"{name}={value}" for name, value in labels.items()]
-    told = check("amtool", "config", "routes", "test", f"--config.file={room / 'alertmanager.yml'}", *given)
+    routed = check("amtool", "config", "routes", "test", f"--config.file={folder / 'alertmanager.yml'}", *given)
 
-    assert told.split() == [receiver]
+    assert routed.split() == [receiver]
 
 
-def test_critical_waits_a_second_at_most(room):
-    """A critical finding waits for company for one second; no group changes slower than the shortest finding lasts."""
-    tree = yaml.safe_load((room / "alertmanager.yml").read_text())["route"]
+def test_critical_findings_wait_one_second(folder):
+    """The group interval of other findings is below their shortest duration."""
+    tree = yaml.safe_load((folder / "alertmanager.yml").read_text())["route"]
     pager = next(route for route in tree["routes"] if route["receiver"] == "pager")
 
     assert (pager["group_wait"], pager["group_interval"], tree["group_interval"]) == ("1s", "1s", "10s")
 
 
-def test_a_machine_without_slack_has_no_slack(tmp_path):
-    """Receivers that a machine has no address for are left out, so that Alertmanager does not fail on each alert."""
-    made = yaml.safe_load(write_alertmanager(tmp_path, Destinations("http://127.0.0.1:1/webhook")).read_text())
+def test_receivers_without_address_are_removed(tmp_path):
+    """Otherwise Alertmanager would fail on each notification."""
+    rendered = yaml.safe_load(write_alertmanager(tmp_path, Destinations("http://127.0.0.1:1/webhook")).read_text())
 
-    kinds = {receiver["name"]: sorted(set(receiver) - {"name"}) for receiver in made["receivers"]}
+    kinds = {receiver["name"]: sorted(set(receiver) - {"name"}) for receiver in rendered["receivers"]}
     assert kinds == {"team": ["webhook_configs"], "pager": ["webhook_configs"], "heartbeat": []}
 
 
 @pytest.mark.parametrize(
-    ("destinations", "named"),
+    ("destinations", "name"),
     [
         (Destinations("ftp://host/"), "ftp://host/"),
         (Destinations("http://"), "webhook"),
@@ -100,42 +102,42 @@ def test_a_machine_without_slack_has_no_slack(tmp_path):
         (Destinations(pager_key_file=Path("/not/there")), "pager"),
     ],
 )
-def test_useless_destinations_are_refused(tmp_path, destinations, named):
-    """An address that cannot be used is said before anything starts, by name and value."""
-    with pytest.raises(DestinationRefused) as refusal:
+def test_invalid_destination_is_rejected(tmp_path, destinations, name):
+    """The error names the destination and its value."""
+    with pytest.raises(DestinationError) as error:
         write_alertmanager(tmp_path, destinations)
 
-    assert named in str(refusal.value)
+    assert name in str(error.value)
 
 
-def test_prometheus_takes_the_configuration(room, tmp_path):
-    """The file as it stands and what a machine gets of it are valid, rules and target files included."""
-    made = write_prometheus(tmp_path, {"sender": "127.0.0.1:19104"}, ["http://user:secret@127.0.0.1:19093"])
+def test_prometheus_accepts_the_configuration(folder, tmp_path):
+    """The file of the repository and the rendered file are valid, rules and targets included."""
+    configuration = write_prometheus(tmp_path, {"sender": "127.0.0.1:19104"}, ["http://user:secret@127.0.0.1:19093"])
 
-    for file in (room / "prometheus.yml", made):
+    for file in (folder / "prometheus.yml", configuration):
         assert "SUCCESS" in check("promtool", "check", "config", file)
     targets = yaml.safe_load((tmp_path / "targets" / "alertmanagers.yml").read_text())
     assert targets == [{"targets": ["127.0.0.1:19093"]}]
 
 
-def test_pipeline_rules_do_what_they_say(room):
-    """Promtool's cases hold: each alert fires, does not fire just below, and resolves."""
-    cases = room / "prometheus_rules" / "pipeline_test.yml"
+def test_pipeline_rules_pass_their_promtool_tests(folder):
+    """Each alert fires, does not fire just below its threshold, and resolves."""
+    cases = folder / "prometheus_rules" / "pipeline_test.yml"
 
     assert "SUCCESS" in check("promtool", "test", "rules", cases)
 
 
-def _alerts(room: Path) -> list[dict]:
-    groups = yaml.safe_load((room / "prometheus_rules" / "pipeline.yml").read_text())["groups"]
+def _alerts(folder: Path) -> list[dict]:
+    groups = yaml.safe_load((folder / "prometheus_rules" / "pipeline.yml").read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
-def test_pipeline_alerts_are_complete(room, repository):
-    """Each alert has a severity, both texts, cases for firing and not, and a runbook section under its own name."""
+def test_pipeline_alerts_are_complete(folder, repository):
+    """Each alert has a severity, texts, promtool cases and a section in the runbook."""
     runbook = (repository / "docs" / "runbooks" / "pipeline.md").read_text()
-    cases = yaml.safe_load((room / "prometheus_rules" / "pipeline_test.yml").read_text())["tests"]
+    cases = yaml.safe_load((folder / "prometheus_rules" / "pipeline_test.yml").read_text())["tests"]
     outcomes = {(each["alertname"], bool(each["exp_alerts"])) for case in cases for each in case["alert_rule_test"]}
-    for alert in _alerts(room):
+    for alert in _alerts(folder):
         name = alert["alert"]
 
         assert set(alert["annotations"]) == {"summary", "description", "runbook_url"}
@@ -147,16 +149,16 @@ def test_pipeline_alerts_are_complete(room, repository):
         assert (name, False) in outcomes or name == "SparkfuseWatchdog"
 
 
-def test_pipeline_alerts_read_metrics_that_exist(room):
-    """No rule waits for a metric that the contract does not list."""
-    used = {name for alert in _alerts(room) for name in re.findall(r"sparkfuse_\w+", alert["expr"])}
+def test_pipeline_alerts_use_existing_metrics(folder):
+    """All metrics of the expressions are listed in the contract."""
+    used = {name for alert in _alerts(folder) for name in re.findall(r"sparkfuse_\w+", alert["expr"])}
 
     assert used
     assert used <= set(metric_names.ALL)
 
 
-def test_the_senders_metrics_follow_the_conventions():
-    """Promtool finds nothing to say about names, units and help of what the sender exposes."""
+def test_sender_metrics_follow_conventions():
+    """Promtool reports no problem with names, units and help texts."""
     registry = CollectorRegistry()
     metrics = Metrics(registry)
     metrics.peer_up("127.0.0.1:9093", up=True)

@@ -1,3 +1,5 @@
+"""The receiver of notifications and the programs."""
+
 import pytest
 import requests
 
@@ -5,8 +7,8 @@ from sparkfuse_alertmanager.processes import ProgramMissingError, alertmanager_c
 from sparkfuse_alertmanager.receiver import Receiver
 
 
-def test_what_arrives_is_recorded_in_order():
-    """Deliveries keep their order, path and time, and are told apart from those at other paths."""
+def test_deliveries_are_recorded_in_order():
+    """Each delivery has its number, path and time."""
     with Receiver() as receiver:
         for url, number in ((receiver.url, 1), (receiver.slack_url, 2), (receiver.url, 3), (receiver.heartbeat_url, 4)):
             assert requests.post(url, json={"number": number}, timeout=60).ok
@@ -17,10 +19,10 @@ def test_what_arrives_is_recorded_in_order():
     assert receiver.deliveries[0].received_ms <= receiver.deliveries[1].received_ms
 
 
-def test_failures_are_played_on_demand():
-    """A receiver told to refuse answers so and records nothing, then takes deliveries again."""
+def test_receiver_can_simulate_failures():
+    """Failed deliveries are not recorded; later ones are."""
     with Receiver() as receiver:
-        receiver.refuse([503, 500])
+        receiver.fail_next([503, 500])
         statuses = [requests.post(receiver.url, json={}, timeout=60).status_code for _ in range(3)]
 
     assert statuses == [503, 500, 200]
@@ -36,8 +38,8 @@ def test_failures_are_played_on_demand():
         ("/elsewhere", b"{}", 404),
     ],
 )
-def test_junk_is_answered_and_not_recorded(path, body, status):
-    """What is no delivery is refused with a word, and the server lives on."""
+def test_invalid_post_is_rejected(path, body, status):
+    """It is answered with an error and not recorded."""
     with Receiver() as receiver:
         answer = requests.post(receiver.address + path, data=body, timeout=60)
 
@@ -45,8 +47,8 @@ def test_junk_is_answered_and_not_recorded(path, body, status):
         assert requests.post(receiver.url, json={}, timeout=60).ok
 
 
-def test_a_missing_program_is_said_with_the_way_to_get_it(monkeypatch, tmp_path):
-    """Without Alertmanager or Prometheus there is one sentence that says what to install."""
+def test_missing_program_names_its_package(monkeypatch, tmp_path):
+    """The error says which package to install."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ProgramMissingError, match="apt-get install prometheus-alertmanager`"):
         alertmanager_command(tmp_path / "a.yml", tmp_path / "a", 1)

@@ -1,3 +1,5 @@
+"""Cleaning text from jobs."""
+
 import unicodedata
 
 import pytest
@@ -21,32 +23,32 @@ from sparkfuse_alertmanager.text import address, label, plain
         pytest.param("", "", id="empty"),
     ],
 )
-def test_plain_text_has_nothing_hidden(given_text, shown):
-    """What a person reads is what stands there: one line, no control, direction or invisible marks."""
+def test_hidden_characters_are_removed(given_text, shown):
+    """The text is one line without control, directional or invisible characters."""
     assert plain(given_text, 100) == shown
 
 
 @given(st.text(alphabet=st.characters()), st.integers(min_value=0, max_value=50))
 def test_plain_text_is_bounded(text, limit):
-    """No text is longer than its limit, whatever it holds, and none holds a control character."""
+    """No text exceeds its limit or has a control character."""
     shown = plain(text, limit)
 
     assert len(shown) <= limit
     assert not any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in shown)
 
 
-def test_a_cut_shows():
-    """A text that was cut says so by its last character."""
+def test_truncated_text_ends_with_an_ellipsis():
+    """The last character shows that the text was truncated."""
     assert plain("0123456789", 5) == "0123…"
 
 
-def test_labels_hold_no_markup():
-    """Other people's templates show labels unescaped, so a label cannot hold a command to Slack."""
+def test_labels_have_no_markup():
+    """Templates of others may show labels without escaping."""
     assert label("orders <!channel> & co") == "orders _!channel_ _ co"
 
 
-def test_long_labels_stay_apart():
-    """Two long names that differ only at their end are two labels of at most 200 characters."""
+def test_long_labels_stay_different():
+    """Two long names that differ at their end are two labels of at most 200 characters."""
     one, two = label("x" * 300 + "1"), label("x" * 300 + "2")
 
     assert one != two
@@ -68,13 +70,13 @@ def test_long_labels_stay_apart():
         ("", False),
     ],
 )
-def test_addresses_are_addresses(text, accepted):
-    """A link is http or https, has a host, and nothing that a reader could take for markup; else there is no link."""
+def test_only_plain_http_addresses_are_links(text, accepted):
+    """A link has a host and no markup; any other text is no link."""
     assert address(text) == (text if accepted else "")
 
 
-def test_no_secret_passes_the_last_gate():
-    """Also one that hides its name with a mark of no width."""
+def test_secrets_are_removed():
+    """Also if an invisible character splits the name of the secret."""
     assert plain("cannot open jdbc:x?pass\u200bword=hunter2&y=1 as https://me:pw@db/x", 200) == (
         "cannot open jdbc:x?password=***&y=1 as https://***@db/x"
     )

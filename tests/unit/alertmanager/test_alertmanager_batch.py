@@ -1,5 +1,7 @@
+"""Converting records to a batch of alerts."""
+
 from sparkfuse_alertmanager.inbox import Record
-from sparkfuse_alertmanager.sender import sort_out
+from sparkfuse_alertmanager.sender import make_batch
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.wire import to_json
 
@@ -19,9 +21,9 @@ def record(offset: int, **fields) -> Record:
     return Record(to_json(Finding(**(base | fields))), 0, offset)
 
 
-def test_the_last_word_on_a_finding_counts():
-    """A backlog of one finding is one alert, the newest, so that catching up does not page about the past."""
-    batch = sort_out([record(0), record(1, severity="critical"), record(2, finding_id="f2")], NOW_MS, "")
+def test_latest_record_of_a_finding_is_used():
+    """A backlog of one finding is one alert, so that old states are not notified."""
+    batch = make_batch([record(0), record(1, severity="critical"), record(2, finding_id="f2")], NOW_MS, "")
 
     assert [(alert.finding_id, alert.labels["severity"]) for alert in batch.alerts] == [
         ("f1", "critical"),
@@ -30,9 +32,9 @@ def test_the_last_word_on_a_finding_counts():
     assert (batch.replaced, batch.expired) == (1, 0)
 
 
-def test_old_findings_are_passed_over():
-    """Records that Alertmanager would have ended by now are counted, not told; an old one never outlives a newer."""
-    batch = sort_out(
+def test_expired_findings_are_skipped_and_counted():
+    """An expired record never replaces a newer one."""
+    batch = make_batch(
         [record(0, updated_ms=NOW_MS - 300_000), record(1, finding_id="f2", updated_ms=NOW_MS - 300_000), record(2)],
         NOW_MS,
         "",
@@ -42,9 +44,9 @@ def test_old_findings_are_passed_over():
     assert (batch.replaced, batch.expired) == (1, 1)
 
 
-def test_junk_is_set_aside_with_its_reason():
-    """Bytes, JSON of something else and findings without identity become dead letters; the others pass."""
-    junk = [
+def test_invalid_records_become_dead_letters():
+    """Invalid bytes, other JSON and invalid findings have a reason; valid records are sent."""
+    invalid = [
         Record(b"", 0, 0),
         Record(b"\xff\xfe", 0, 1),
         Record(b"[]", 0, 2),
@@ -54,15 +56,15 @@ def test_junk_is_set_aside_with_its_reason():
         Record(b'{"runs": [' + b"[" * 5000, 0, 6),
         record(7, state="pending"),
     ]
-    batch = sort_out([*junk, record(8)], NOW_MS, "")
+    batch = make_batch([*invalid, record(8)], NOW_MS, "")
 
-    assert [each.offset for each, _reason in batch.refused] == list(range(8))
-    assert all(reason for _each, reason in batch.refused)
+    assert [each.offset for each, _reason in batch.invalid] == list(range(8))
+    assert all(reason for _each, reason in batch.invalid)
     assert [alert.finding_id for alert in batch.alerts] == ["f1"]
 
 
-def test_only_firing_evidence_measures_delay():
-    """The delay is from the evidence's window to Alertmanager; what resolved minutes later would spoil it."""
-    batch = sort_out([record(0), record(1, finding_id="f2", state="resolved", resolved_ms=NOW_MS)], NOW_MS, "")
+def test_only_firing_findings_measure_the_delay():
+    """A finding that resolved minutes later would distort it."""
+    batch = make_batch([record(0), record(1, finding_id="f2", state="resolved", resolved_ms=NOW_MS)], NOW_MS, "")
 
     assert batch.evidence_ms == (NOW_MS - 2000,)
