@@ -28,11 +28,12 @@ class Failures:
 
     @property
     def rows(self) -> list[Row]:
-        """One row for each of the first classes of each stage attempt."""
+        """Rows for the classes of each stage attempt, by first failure; of too many classes the first by name."""
         return [
             {"stage_id": stage, "stage_attempt": attempt, **_row(name, failed)}
             for (stage, attempt), classes in sorted(self._failed.items())
-            for name, failed in list(classes.items())[:MAX_CLASSES]
+            for name, failed in classes.items()
+            if name in sorted(classes)[:MAX_CLASSES]
         ]
 
 
@@ -40,7 +41,7 @@ def _row(name: str, failed: list[tuple[Event, Row]]) -> Row:
     event, last = failed[-1]
     block = ("Task End Reason", "Block Manager Address")
     tasks = collections.Counter(row["task_index"] for _, row in failed if row["task_index"] is not None)
-    counted = dict(list(tasks.items())[:MAX_TASKS])
+    counted = dict(sorted(tasks.items())[:MAX_TASKS])
     return {
         "failure_class": name,
         "failure_reason": last["failure_reason"],

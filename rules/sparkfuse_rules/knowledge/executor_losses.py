@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sparkfuse_contracts.generated.executor_exit_codes import MOST_CHARS, PATTERN
 from sparkfuse_rules.knowledge.failures import BENIGN, Failure, classify
 
 # The time for which a loss counts as recent.
 WINDOW_MS = 600_000
 # More losses within that time exceed every threshold anyway.
 MOST_REMEMBERED = 1_000
-_EXIT_CODE = re.compile(r"(?i)exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? ?(-?\d+)")
+_EXIT_CODE = re.compile(PATTERN, re.ASCII)
 # Spark ends the application before its executors; the clocks of driver and executor may differ.
 CLOCK_SLACK_MS = 1_000
 # Failures that the end of an application never causes, but that may end an application.
@@ -101,6 +102,6 @@ def classify_removal(reason: str | None, exit_code: int | None) -> Failure:
 
 
 def exit_code_of(reason: str | None) -> int | None:
-    """Return the exit code in the text, or None."""
-    found = _EXIT_CODE.search(reason or "")
+    """Return the exit code that Spark's reason names, or None (cases: contracts/shared/executor_exit_codes.yaml)."""
+    found = _EXIT_CODE.search((reason or "")[:MOST_CHARS])
     return int(found[1]) if found else None

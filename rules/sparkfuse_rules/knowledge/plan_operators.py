@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-LONGEST = 400
-MOST_CHARS = 20_000
+from sparkfuse_contracts.generated.plan_conditions import MOST_CHARS, MOST_TEXT_CHARS, WORDS
+
 _PART = re.compile(r"[A-Za-z0-9_]+|[<=>]+")
 _COLUMN = re.compile(r"#[0-9]")
-_WORDS = frozenset({
-    "AND", "Cross", "FullOuter", "IN", "INSET", "Inner", "LeftAnti", "LeftOuter", "LeftSemi", "LIKE", "NOT", "OR",
-    "RightOuter", "isnotnull",
-})  # fmt: skip
+_WORDS = frozenset(WORDS)
 # ArrowEvalPython, BatchEvalPython, MapInPandas, MapInArrow, FlatMapGroupsInPandas, FlatMapCoGroupsInArrow,
 # AggregateInPandas, ArrowAggregatePython, WindowInPandas, ArrowWindowPython, PythonUDTF and similar: the names of
 # Spark's nodes that start Python workers (org.apache.spark.sql.execution.python).
@@ -33,9 +30,9 @@ def condition(text: str) -> str:
     and the kernel (sql.rs) compute the same text.
     """
     found = ""
-    for part in _PART.finditer(text, 0, MOST_CHARS):
+    for part in _PART.finditer(text, 0, MOST_TEXT_CHARS):
         included = part[0][0] in "<=>" or part[0] in _WORDS or _COLUMN.match(text, part.end())
-        if included and len(found) + len(part[0]) < LONGEST:
+        if included and len(found) + len(part[0]) < MOST_CHARS:
             found += f" {part[0]}" if found else part[0]
     return found
 

@@ -15,7 +15,7 @@ from itertools import islice
 MOST_NODES = 20_000
 MOST_NAME_CHARS = 200
 # Of cached data only this many operators are compared with a stage's, because cached plans may hold each other.
-MOST_CACHED_NODES = 200
+MOST_CACHED_NODES = 64
 _CODEGEN = re.compile(r"WholeStageCodegen(?: \([0-9]+\))?")
 # Nodes that hold other nodes and do nothing themselves, or nothing that a name should mention.
 _SILENT = frozenset({

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparkfuse_rules.knowledge.plan_operators import LONGEST, condition, has_condition
+from sparkfuse_rules.knowledge.plan_operators import MOST_CHARS, condition, has_condition
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_changed_column_or_type_changes_condition(one: str):
 
 def test_condition_length_is_bounded():
     """For any number of columns."""
-    assert len(condition(" AND ".join(f"(column{number}#{number} = 1)" for number in range(1000)))) <= LONGEST
+    assert len(condition(" AND ".join(f"(column{number}#{number} = 1)" for number in range(1000)))) <= MOST_CHARS
 
 
 @pytest.mark.parametrize(

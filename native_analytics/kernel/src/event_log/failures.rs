@@ -1,19 +1,22 @@
 //! Failed task attempts of one stage attempt by failure class.
 //!
-//! The number of rows is limited, so that failures need no second pass over the log.
+//! The number of rows is limited, so that failures need no second pass over the log. If there are too many classes or
+//! tasks, the first in alphabetical or numerical order are kept, as in the windows job: the result does not depend on
+//! the order of the failures, and a kept class counts all its failures.
 
-use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 use crate::event_log::json::row::Row;
 use crate::event_log::json::text::text;
 use crate::event_log::task_columns::{failure_class, failure_reason};
 use crate::event_log::task_events::*;
+use crate::shared::failure_limits;
 
 /// Most failure classes of one stage attempt. Failures of further classes are only counted.
-pub const MAX_CLASSES: usize = 32;
-/// Most hosts and tasks that are counted separately within a class; the live view has the same limits.
-const MAX_HOSTS: usize = 32;
-const MAX_TASKS: usize = 1_000;
+pub const MAX_CLASSES: usize = failure_limits::MOST_CLASSES;
+/// Most hosts and tasks that are counted separately within a class.
+const MAX_HOSTS: usize = failure_limits::MOST_HOSTS;
+const MAX_TASKS: usize = failure_limits::MOST_TASKS;
 const NO_CLASS: &str = "UnknownReason";
 
 /// Failed attempts of one class. Texts and places are those of the last attempt in the log.
@@ -27,8 +30,8 @@ pub struct Failure {
     pub executor_id: Option<String>,
     pub host: Option<String>,
     hosts: Vec<String>,
-    /// By task index: the order in which the task first failed, and its failed attempts.
-    tasks: HashMap<i64, (usize, i64)>,
+    /// Failed attempts by task index.
+    tasks: BTreeMap<i64, i64>,
 }
 
 /// The classes of one stage attempt, in the order of their first failure.
@@ -42,22 +45,25 @@ impl Failures {
         &self.rows
     }
 
-    /// Adds a failed attempt. Returns the bytes of memory that it added, or none if it exceeded the limits.
+    /// Adds a failed attempt. Returns the bytes of memory that it added, and the failed attempts that exceed the limits.
     #[cold]
-    pub fn add(&mut self, row: &Row, line: &[u8]) -> Option<usize> {
+    pub fn add(&mut self, row: &Row, line: &[u8]) -> (usize, u64) {
         let class = failure_class(row, line).map_or_else(|| NO_CLASS.to_owned(), text);
-        let place = self.place(class)?;
+        let (place, evicted) = self.place(class);
+        let Some(place) = place else { return (0, 1) };
         let ours = &mut self.rows[place];
         let before = ours.bytes();
         ours.add(row, line);
-        Some(ours.bytes().saturating_sub(before))
+        (ours.bytes().saturating_sub(before), evicted)
     }
 
-    /// Adds the failures of a later part of the log. Returns the number of failed attempts that exceeded the limits.
+    /// Adds the failures of a later part of the log. Returns the number of failed attempts that exceed the limits.
     pub fn append(&mut self, later: Failures) -> u64 {
         let mut left_out = 0;
         for failure in later.rows {
-            match self.place(failure.class.clone()) {
+            let (place, evicted) = self.place(failure.class.clone());
+            left_out += evicted;
+            match place {
                 Some(place) => self.rows[place].append(failure),
                 None => left_out += failure.failed as u64,
             }
@@ -65,18 +71,24 @@ impl Failures {
         left_out
     }
 
-    fn place(&mut self, class: String) -> Option<usize> {
+    /// Returns the row of a class, or none if the class has no row, and the failed attempts of a class that it replaces.
+    fn place(&mut self, class: String) -> (Option<usize>, u64) {
         if let Some(place) = self.rows.iter().position(|known| known.class == class) {
-            return Some(place);
+            return (Some(place), 0);
         }
+        let mut evicted = 0;
         if self.rows.len() == MAX_CLASSES {
-            return None;
+            let last = (0..MAX_CLASSES).max_by(|&one, &other| self.rows[one].class.cmp(&self.rows[other].class));
+            match last.filter(|&last| class < self.rows[last].class) {
+                Some(last) => evicted = self.rows.remove(last).failed as u64,
+                None => return (None, 0),
+            }
         }
         self.rows.push(Failure {
             class,
             ..Failure::default()
         });
-        Some(self.rows.len() - 1)
+        (Some(self.rows.len() - 1), evicted)
     }
 }
 
@@ -93,7 +105,7 @@ impl Failure {
 
     /// Largest number of failed attempts of one task.
     pub fn attempts_max(&self) -> i64 {
-        self.tasks.values().map(|(_, attempts)| *attempts).max().unwrap_or(0)
+        self.tasks.values().copied().max().unwrap_or(0)
     }
 
     fn add(&mut self, row: &Row, line: &[u8]) {
@@ -118,15 +130,9 @@ impl Failure {
         self.executor_id = later.executor_id;
         self.host = later.host;
         later.hosts.into_iter().for_each(|host| self.meet(host));
-        let mut tasks: Vec<(usize, i64, i64)> = later
-            .tasks
-            .into_iter()
-            .map(|(index, (place, attempts))| (place, index, attempts))
-            .collect();
-        tasks.sort_unstable();
-        tasks
-            .into_iter()
-            .for_each(|(_, index, attempts)| self.count(index, attempts));
+        for (index, attempts) in later.tasks {
+            self.count(index, attempts);
+        }
     }
 
     fn meet(&mut self, host: String) {
@@ -136,13 +142,9 @@ impl Failure {
     }
 
     fn count(&mut self, index: i64, attempts: i64) {
-        let place = self.tasks.len();
-        match self.tasks.get_mut(&index) {
-            Some((_, known)) => *known += attempts,
-            None if place < MAX_TASKS => {
-                self.tasks.insert(index, (place, attempts));
-            }
-            None => {}
+        *self.tasks.entry(index).or_default() += attempts;
+        if self.tasks.len() > MAX_TASKS {
+            self.tasks.pop_last();
         }
     }
 
@@ -159,5 +161,48 @@ impl Failure {
             size_of::<Failure>() + self.class.len()
         };
         own + texts.map(|text| text.len() + 24).sum::<usize>() + 32 * self.tasks.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, Failures};
+    use crate::shared::failure_limits::CASES;
+
+    fn failures(classes: &[&str]) -> Failures {
+        let mut found = Failures::default();
+        for class in classes {
+            let one = Failure {
+                class: (*class).to_owned(),
+                failed: 1,
+                ..Failure::default()
+            };
+            found.append(Failures { rows: vec![one] });
+        }
+        found
+    }
+
+    #[test]
+    fn the_shared_cases_keep_their_classes() {
+        for case in CASES {
+            let mut kept: Vec<_> = failures(case.failures).rows.into_iter().map(|row| row.class).collect();
+            kept.sort();
+            assert_eq!(kept, case.kept, "{}", case.name);
+        }
+    }
+
+    #[test]
+    fn each_failure_is_counted_once() {
+        for case in CASES {
+            for parts in 1..4 {
+                let mut whole = Failures::default();
+                let mut left_out = 0;
+                for part in case.failures.chunks(case.failures.len().div_ceil(parts)) {
+                    left_out += part.iter().map(|class| whole.append(failures(&[class]))).sum::<u64>();
+                }
+                let kept: i64 = whole.rows().iter().map(|row| row.failed).sum();
+                assert_eq!(kept as u64 + left_out, case.failures.len() as u64, "{}", case.name);
+            }
+        }
     }
 }

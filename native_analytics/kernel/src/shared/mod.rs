@@ -2,6 +2,61 @@
 #![allow(dead_code)]
 
 #[rustfmt::skip]
+pub mod executor_exit_codes {
+    pub const PATTERN: &str = "(?i)\\bexit(?:ed)?(?: +with)?(?: +exit)?[ _]?(?:code|status|value)(?: +is)? *[:=(]? *(-?[0-9]{1,9})\\b";
+    pub const MOST_CHARS: usize = 4096;
+
+    #[cfg(test)]
+    pub struct Case {
+        pub name: &'static str,
+        pub reason: &'static str,
+        pub exit_code: Option<i64>,
+        pub failure: Option<&'static str>,
+    }
+    #[cfg(test)]
+    pub const CASES: &[Case] = &[
+        Case { name: "Spark and a signal", reason: "Unknown executor exit code (137) (died from signal 9?)", exit_code: Some(137), failure: Some("process_killed") },
+        Case { name: "Spark", reason: "Unknown executor exit code (56)", exit_code: Some(56), failure: Some("heartbeat_lost") },
+        Case { name: "standalone", reason: "Command exited with code 1", exit_code: Some(1), failure: None },
+        Case { name: "local", reason: "Unable to create executor due to null. exit code 137", exit_code: Some(137), failure: None },
+        Case { name: "YARN", reason: "Container from a bad node: container_e1_000003 on host: h2. Exit status: 143. Diagnostics: x", exit_code: Some(143), failure: None },
+        Case { name: "YARN with a negative code", reason: "Container marked as failed: container_1. Exit status: -104. Diagnostics: 4.5 GB of 4 GB", exit_code: Some(-104), failure: None },
+        Case { name: "YARN kill", reason: "Container killed on request. Exit code is 137", exit_code: Some(137), failure: None },
+        Case { name: "Kubernetes", reason: "The executor with id 3 exited with exit code 137(SIGKILL, possible container OOM).", exit_code: Some(137), failure: None },
+        Case { name: "the first of two codes", reason: "The executor with id 7 exited with exit code 52(OutOfMemory). exit code: 0", exit_code: Some(52), failure: None },
+        Case { name: "one word", reason: "Executor finished with exitCode 255", exit_code: Some(255), failure: None },
+        Case { name: "underscore", reason: "finished: exit_status=9", exit_code: Some(9), failure: None },
+        Case { name: "heartbeat", reason: "Executor heartbeat timed out after 126000 ms", exit_code: None, failure: None },
+        Case { name: "connection", reason: "Remote RPC client disassociated", exit_code: None, failure: None },
+        Case { name: "worker", reason: "worker lost: 10.0.0.5:7078", exit_code: None, failure: None },
+        Case { name: "deleted", reason: "The executor with id 4 was deleted by a user or the framework.", exit_code: None, failure: None },
+        Case { name: "no number", reason: "exit code unknown", exit_code: None, failure: None },
+        Case { name: "too long a number", reason: "exit code 12345678901", exit_code: None, failure: None },
+    ];
+}
+
+#[rustfmt::skip]
+pub mod failure_limits {
+    pub const MOST_CLASSES: usize = 32;
+    pub const MOST_HOSTS: usize = 32;
+    pub const MOST_TASKS: usize = 1000;
+
+    #[cfg(test)]
+    pub struct Case {
+        pub name: &'static str,
+        pub failures: &'static [&'static str],
+        pub kept: &'static [&'static str],
+    }
+    #[cfg(test)]
+    pub const CASES: &[Case] = &[
+        Case { name: "few classes", failures: &["b", "a", "b"], kept: &["a", "b"] },
+        Case { name: "too many classes in ascending order", failures: &["E00", "E01", "E02", "E03", "E04", "E05", "E06", "E07", "E08", "E09", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18", "E19", "E20", "E21", "E22", "E23", "E24", "E25", "E26", "E27", "E28", "E29", "E30", "E31", "E32", "E33", "E34", "E35", "E36", "E37", "E38", "E39"], kept: &["E00", "E01", "E02", "E03", "E04", "E05", "E06", "E07", "E08", "E09", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18", "E19", "E20", "E21", "E22", "E23", "E24", "E25", "E26", "E27", "E28", "E29", "E30", "E31"] },
+        Case { name: "too many classes in descending order", failures: &["E39", "E38", "E37", "E36", "E35", "E34", "E33", "E32", "E31", "E30", "E29", "E28", "E27", "E26", "E25", "E24", "E23", "E22", "E21", "E20", "E19", "E18", "E17", "E16", "E15", "E14", "E13", "E12", "E11", "E10", "E09", "E08", "E07", "E06", "E05", "E04", "E03", "E02", "E01", "E00"], kept: &["E00", "E01", "E02", "E03", "E04", "E05", "E06", "E07", "E08", "E09", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18", "E19", "E20", "E21", "E22", "E23", "E24", "E25", "E26", "E27", "E28", "E29", "E30", "E31"] },
+        Case { name: "too many classes in another order, some again", failures: &["E20", "E21", "E22", "E23", "E24", "E25", "E26", "E27", "E28", "E29", "E30", "E31", "E32", "E33", "E34", "E35", "E36", "E37", "E38", "E39", "E00", "E01", "E02", "E03", "E04", "E05", "E06", "E07", "E08", "E09", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18", "E19", "E39", "E00", "E39"], kept: &["E00", "E01", "E02", "E03", "E04", "E05", "E06", "E07", "E08", "E09", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18", "E19", "E20", "E21", "E22", "E23", "E24", "E25", "E26", "E27", "E28", "E29", "E30", "E31"] },
+    ];
+}
+
+#[rustfmt::skip]
 pub mod framework_frames {
     pub const MOST_CHARS: usize = 200;
     pub const MOST_FRAMES: usize = 200;
@@ -66,5 +121,55 @@ pub mod framework_frames {
         Case { name: "reflection of Java 21", short: Some("count at DirectMethodHandleAccessor.java:103"), long: "", call_site: None },
         Case { name: "folders may hold secrets", short: Some("collect at /data/password=hunter2/orders.py:3"), long: "", call_site: Some("collect at orders.py:3") },
         Case { name: "Windows path", short: Some("collect at C:\\jobs\\orders.py:7"), long: "", call_site: Some("collect at orders.py:7") },
+    ];
+}
+
+#[rustfmt::skip]
+pub mod limits {
+    pub const MOST_STAGES: usize = 4096;
+    pub const MOST_METRICS: usize = 4096;
+}
+
+#[rustfmt::skip]
+pub mod plan_conditions {
+    pub const MOST_CHARS: usize = 400;
+    pub const MOST_TEXT_CHARS: usize = 20000;
+    pub const WORDS: [&str; 14] = [
+        "AND",
+        "Cross",
+        "FullOuter",
+        "IN",
+        "INSET",
+        "Inner",
+        "LIKE",
+        "LeftAnti",
+        "LeftOuter",
+        "LeftSemi",
+        "NOT",
+        "OR",
+        "RightOuter",
+        "isnotnull",
+    ];
+
+    #[cfg(test)]
+    pub struct Case {
+        pub name: &'static str,
+        pub text: &'static str,
+        pub condition: &'static str,
+    }
+    #[cfg(test)]
+    pub const CASES: &[Case] = &[
+        Case { name: "join", text: "SortMergeJoin [l_orderkey#47L], [o_orderkey#123L], Inner", condition: "l_orderkey o_orderkey Inner" },
+        Case { name: "number", text: "Filter (isnotnull(key#186L) AND (key#186L = 7))", condition: "isnotnull key AND key =" },
+        Case { name: "text", text: "Filter (name#3 = secret42)", condition: "name =" },
+        Case { name: "set", text: "Filter id#1L INSET 1, 2, 3", condition: "id INSET" },
+        Case { name: "range", text: "Filter ((a#1 >= 10) AND NOT (b#2 <=> null))", condition: "a >= AND NOT b <=>" },
+        Case { name: "like", text: "Filter (name#3 LIKE %a%)", condition: "name LIKE" },
+        Case { name: "join with a condition", text: "BroadcastNestedLoopJoin BuildRight, LeftOuter, (a#1 > b#2)", condition: "LeftOuter a > b" },
+        Case { name: "letters of other languages end a word", text: "Filter (größe#3 = 1)", condition: "e =" },
+        Case { name: "no condition", text: "CartesianProduct", condition: "" },
+        Case { name: "date", text: "Filter (isnotnull(day#5) AND (day#5 = 2024-05-01))", condition: "isnotnull day AND day =" },
+        Case { name: "word of a literal", text: "Filter (name#12 = AND secret)", condition: "name = AND" },
+        Case { name: "marks of a literal", text: "Filter (note#3 = straße <b>)", condition: "note = < >" },
     ];
 }

@@ -58,11 +58,12 @@ impl Decoder {
         if outcome == Outcome::Failed {
             // Failures are limited: an invalid log may have any number of stages and any length of texts.
             let has_room = self.tables.bytes <= self.options.limits.table_bytes;
-            let added = has_room.then(|| self.tables.stage(key).failures.add(row, line));
-            match added.flatten() {
-                Some(bytes) => self.tables.bytes += bytes,
-                None => self.evidence.left_out += 1,
-            }
+            let (bytes, left_out) = match has_room {
+                true => self.tables.stage(key).failures.add(row, line),
+                false => (0, 1),
+            };
+            self.tables.bytes += bytes;
+            self.evidence.left_out += left_out;
         }
         if let Some(task) = row.number(TASK_ID) {
             self.evidence.end_task(task);

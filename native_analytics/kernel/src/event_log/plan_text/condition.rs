@@ -1,24 +1,6 @@
 //! The condition of a filter or join without its literals. It is part of a stage's fingerprint.
 
-/// Longest condition in bytes; the plugin has the same limit, so that a stage has one fingerprint live and offline.
-const MAX_CONDITION_BYTES: usize = 400;
-const MAX_TEXT_BYTES: usize = 20_000;
-const WORDS: [&str; 14] = [
-    "AND",
-    "Cross",
-    "FullOuter",
-    "IN",
-    "INSET",
-    "Inner",
-    "LeftAnti",
-    "LeftOuter",
-    "LeftSemi",
-    "LIKE",
-    "NOT",
-    "OR",
-    "RightOuter",
-    "isnotnull",
-];
+use crate::shared::plan_conditions::{MOST_CHARS, MOST_TEXT_CHARS, WORDS};
 
 /// Whether a node of this name filters or joins rows by a condition.
 pub fn has_condition(node: &str) -> bool {
@@ -27,7 +9,7 @@ pub fn has_condition(node: &str) -> bool {
 
 /// Returns the columns, comparisons and join type of a filter or join, in their order.
 pub fn condition(text: &str) -> String {
-    let bytes = &text.as_bytes()[..text.len().min(MAX_TEXT_BYTES)];
+    let bytes = &text.as_bytes()[..text.len().min(MOST_TEXT_CHARS)];
     let mut found = String::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -42,7 +24,7 @@ pub fn condition(text: &str) -> String {
             Kind::Comparison => true,
             Kind::Other => false,
         };
-        if is_kept && found.len() + at - from < MAX_CONDITION_BYTES {
+        if is_kept && found.len() + at - from < MOST_CHARS {
             if !found.is_empty() {
                 found.push(' ');
             }
@@ -64,5 +46,18 @@ fn kind_of(byte: u8) -> Kind {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Kind::Word,
         b'<' | b'=' | b'>' => Kind::Comparison,
         _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::condition;
+    use crate::shared::plan_conditions::CASES;
+
+    #[test]
+    fn conditions_match_the_shared_cases() {
+        for case in CASES {
+            assert_eq!(condition(case.text), case.condition, "{}", case.name);
+        }
     }
 }

@@ -2,6 +2,7 @@ package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.JobEnded;
 import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.spark.facts.SecretScrubber;
 import java.util.Arrays;
 import java.util.List;
@@ -14,7 +15,7 @@ import org.apache.spark.scheduler.StageInfo;
 
 /** Copies Spark's events about jobs. */
 final class JobFacts {
-  static final int MAX_STAGES = 4_096;
+  static final int MAX_STAGES = Limits.MOST_STAGES;
   private static final int MAX_TAGS = 64;
   private static final int MAX_TAG_CHARS = 256;
 

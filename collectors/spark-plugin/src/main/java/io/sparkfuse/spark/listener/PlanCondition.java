@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.listener;
 
-import java.util.Arrays;
+import io.sparkfuse.contracts.PlanConditions;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -8,32 +8,16 @@ import java.util.regex.Pattern;
 
 /**
  * Extracts the condition of a filter or join without literals: columns, comparison operators and
- * the join type, in their order. The readers of event logs extract the same.
+ * the join type, in their order.
+ *
+ * <p>The words and cases are in contracts/shared/plan_conditions.yaml; the readers of event logs
+ * extract the same.
  */
 final class PlanCondition {
-  static final int MAX_CONDITION_CHARS = 400;
-
-  /** Limits the time of the callback; Spark truncates most of these texts to a similar length. */
-  private static final int MAX_CHARS = 20_000;
+  static final int MAX_CONDITION_CHARS = PlanConditions.MOST_CHARS;
 
   private static final Pattern PART = Pattern.compile("[A-Za-z0-9_]+|[<=>]+");
-  private static final Set<String> WORDS =
-      new HashSet<>(
-          Arrays.asList(
-              "AND",
-              "Cross",
-              "FullOuter",
-              "IN",
-              "INSET",
-              "Inner",
-              "LeftAnti",
-              "LeftOuter",
-              "LeftSemi",
-              "LIKE",
-              "NOT",
-              "OR",
-              "RightOuter",
-              "isnotnull"));
+  private static final Set<String> WORDS = new HashSet<>(PlanConditions.WORDS);
 
   private PlanCondition() {}
 
@@ -43,7 +27,7 @@ final class PlanCondition {
       return name;
     }
     String text = String.valueOf(ScalaAccess.text(node, "simpleString"));
-    String condition = of(text.substring(0, Math.min(text.length(), MAX_CHARS)));
+    String condition = of(text.substring(0, Math.min(text.length(), PlanConditions.MOST_TEXT_CHARS)));
     return condition.isEmpty() ? name : name + " " + condition;
   }
 

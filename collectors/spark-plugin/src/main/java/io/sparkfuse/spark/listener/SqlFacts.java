@@ -1,6 +1,7 @@
 package io.sparkfuse.spark.listener;
 
 import io.sparkfuse.contracts.Fact;
+import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.contracts.SqlEnded;
 import io.sparkfuse.contracts.SqlMetrics;
 import io.sparkfuse.contracts.SqlPlan;
@@ -18,7 +19,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 final class SqlFacts {
   static final String PREFIX = "org.apache.spark.sql.execution.ui.SparkListener";
 
-  private static final int MAX_UPDATED_METRICS = 4_096;
+  private static final int MAX_UPDATED_METRICS = Limits.MOST_METRICS;
 
   private final SqlRegistry registry;
   private final FactRecorder recorder;

@@ -1,5 +1,6 @@
 package io.sparkfuse.spark.listener;
 
+import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.contracts.SqlMetrics;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -17,9 +18,9 @@ import scala.Tuple2;
  */
 final class SqlRegistry {
   static final int MAX_EXECUTIONS = 500;
-  static final int MAX_METRICS = 4_096;
+  static final int MAX_METRICS = Limits.MOST_METRICS;
   static final int MAX_METRICS_IN_ALL = 50_000;
-  private static final int MAX_STAGES = 4_096;
+  private static final int MAX_STAGES = Limits.MOST_STAGES;
 
   /** One running query. */
   static final class Execution {

@@ -3,24 +3,23 @@ package io.sparkfuse.spark.listener;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class PlanConditionTest {
-  /** The cases of test_rules_plan_conditions.py: both must say the same. */
+  static Stream<Map<String, Object>> cases() throws Exception {
+    return SharedCases.of("generated/shared/plan_conditions.json");
+  }
+
   @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "Filter (isnotnull(day#5) AND (day#5 = 2024-05-01)) | isnotnull day AND day =",
-        "Filter (name#12 = AND secret) | name = AND",
-        "Filter (amount#7L >= 12.50) | amount >=",
-        "SortMergeJoin [customer_id#1L], [customer_id#20L], LeftOuter | customer_id customer_id LeftOuter",
-        "Filter (note#3 = straße <b>) | note = < >",
-      })
-  void columnsComparisonsAndKindsStayAndLiteralsGo(String text, String expected) {
-    assertEquals(expected, PlanCondition.of(text));
+  @MethodSource("cases")
+  void sharedCaseHasItsCondition(Map<String, Object> test) {
+    String condition = PlanCondition.of((String) test.get("text"));
+
+    assertEquals(test.get("condition"), condition, (String) test.get("name"));
   }
 
   @Test

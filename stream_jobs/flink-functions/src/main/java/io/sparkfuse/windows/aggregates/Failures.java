@@ -1,6 +1,7 @@
 package io.sparkfuse.windows.aggregates;
 
 import com.google.protobuf.ByteString;
+import io.sparkfuse.contracts.FailureLimits;
 import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.windows.wire.FailedTasks;
 import io.sparkfuse.windows.wire.FailuresOfClass;
@@ -13,11 +14,14 @@ import java.util.TreeSet;
  * <p>If there are too many classes, hosts or tasks, the first ones by name or index are kept. A
  * dropped one stays beyond the limit, so each kept one is counted from its first attempt, in any
  * order of arrival and of merging.
+ *
+ * <p>The kernel keeps the same classes offline; the limits and cases are in
+ * contracts/shared/failure_limits.yaml.
  */
 public final class Failures {
-  static final int MAX_CLASSES = 8;
-  static final int MAX_HOSTS = 32;
-  static final int MAX_TASKS = 1_000;
+  static final int MAX_CLASSES = FailureLimits.MOST_CLASSES;
+  static final int MAX_HOSTS = FailureLimits.MOST_HOSTS;
+  static final int MAX_TASKS = FailureLimits.MOST_TASKS;
   static final int MAX_TEXT_BYTES = 2_048;
 
   /** Spark's name for a failure without a class. */

@@ -2,6 +2,7 @@ package io.sparkfuse.windows.application;
 
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import io.sparkfuse.contracts.JobStarted;
+import io.sparkfuse.contracts.Limits;
 import io.sparkfuse.contracts.QueryLive;
 import io.sparkfuse.contracts.SqlEnded;
 import io.sparkfuse.contracts.SqlStarted;
@@ -35,7 +36,7 @@ final class ApplicationQueries {
   static final int MAX_STAGE_IDS = 256;
 
   /** Stages whose query is known from the start of their job only. */
-  static final int MAX_JOB_STAGES = 4_096;
+  static final int MAX_JOB_STAGES = Limits.MOST_STAGES;
 
   /** For this long after the end of a query, facts about its stages can still arrive. [ms] */
   static final long GRACE_MS = 120_000;

@@ -10,10 +10,14 @@ import io.sparkfuse.contracts.TaskEnded;
 import io.sparkfuse.windows.wire.FailedTasks;
 import io.sparkfuse.windows.wire.FailuresOfClass;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.junit.jupiter.api.Test;
 
 class FailuresTest {
@@ -64,7 +68,7 @@ class FailuresTest {
     List<byte[]> ends = new ArrayList<>();
     for (int attempt = 0; attempt < 6_000; attempt++) {
       TaskEnded.Builder end =
-          failed("Class" + attempt % 12, attempt % 2_400, attempt / 100)
+          failed("Class" + attempt % 40, attempt % 2_400, attempt / 100)
               .setHost("host-" + attempt % 100)
               .setFailureReason("é".repeat(attempt % 3 * 2_000));
       ends.add(Fact.newBuilder().setTaskEnded(end).build().toByteArray());
@@ -85,9 +89,28 @@ class FailuresTest {
     }
     assertEquals(Failures.MAX_CLASSES, expected.getClassesCount());
     for (FailuresOfClass one : expected.getClassesList()) {
-      assertEquals(500, one.getFailedTasks(), "counted from the first attempt on");
+      assertEquals(150, one.getFailedTasks(), "counted from the first attempt on");
       assertTrue(one.getHostsCount() <= Failures.MAX_HOSTS);
       assertTrue(one.getTaskIndexesCount() <= Failures.MAX_TASKS);
+    }
+  }
+
+  /** The windows job keeps the same failure classes as the kernel does offline. */
+  @Test
+  @SuppressWarnings("unchecked")
+  void keepsTheClassesOfTheSharedCases() throws Exception {
+    byte[] json =
+        Files.readAllBytes(Path.of("../../contracts/generated/shared/failure_limits.json"));
+    Map<String, Object> shared = new ObjectMapper().readValue(json, Map.class);
+    for (Map<String, Object> test : (List<Map<String, Object>>) shared.get("cases")) {
+      Failures failures = new Failures();
+      for (String failureClass : (List<String>) test.get("failures")) {
+        failures.add(failed(failureClass, 1, 1).build());
+      }
+      List<String> kept =
+          failures.save().getClassesList().stream().map(FailuresOfClass::getFailureClass).toList();
+
+      assertEquals(test.get("kept"), kept, (String) test.get("name"));
     }
   }
 

@@ -1,0 +1,4 @@
+"""Generated from contracts/shared/limits.yaml; do not edit."""
+
+MOST_STAGES = 4096
+MOST_METRICS = 4096
