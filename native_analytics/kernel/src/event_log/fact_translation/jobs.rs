@@ -9,7 +9,7 @@ use crate::event_log::fact_translation::line::{EventError, WholeNumber, parse_fl
 use crate::event_log::fact_translation::record::PendingFact;
 use crate::event_log::fact_translation::texts::Texts;
 
-const MAX_STAGES: usize = 4_096;
+const MAX_STAGES: usize = crate::shared::limits::MOST_STAGES;
 const MAX_TAGS: usize = 64;
 const MAX_TAG_CHARS: usize = 256;
 

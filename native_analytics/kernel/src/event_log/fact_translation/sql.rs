@@ -22,9 +22,9 @@ const MAX_CHARS: usize = 60_000;
 const MAX_DETAIL_CHARS: usize = 30_000;
 const MAX_VISITS: usize = 20_000;
 const MAX_EXECUTIONS: usize = 500;
-const MAX_VALUES: usize = 4_096;
+const MAX_VALUES: usize = crate::shared::limits::MOST_METRICS;
 const MAX_TOTAL_VALUES: usize = 50_000;
-const MAX_STAGES: usize = 4_096;
+const MAX_STAGES: usize = crate::shared::limits::MOST_STAGES;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
