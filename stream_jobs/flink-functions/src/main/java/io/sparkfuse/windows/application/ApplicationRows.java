@@ -97,8 +97,8 @@ final class ApplicationRows {
     for (ExecutorLive row : application.executorRows(samples, pauses, startMs, windowEndMs)) {
       add("executor_live").setExecutor(row);
     }
-    stages();
-    failures();
+    addStages();
+    addFailures();
     for (QueryLive row : application.queryRows(windowEndMs)) {
       add("query_live").setQuery(row);
     }
@@ -106,7 +106,7 @@ final class ApplicationRows {
       add("app_live").setApplication(application.row(startMs, windowEndMs));
     }
     forward(ENDS);
-    tick();
+    addTick();
     return numbered();
   }
 
@@ -138,7 +138,7 @@ final class ApplicationRows {
     add(factField.getName()).setField(rowField, fact.getField(factField));
   }
 
-  private void stages() {
+  private void addStages() {
     stages.sort(
         Comparator.comparingInt((StageUpdate update) -> update.getStage().getStageId())
             .thenComparingInt(update -> update.getStage().getStageAttempt()));
@@ -153,14 +153,14 @@ final class ApplicationRows {
     }
   }
 
-  private void failures() {
+  private void addFailures() {
     for (StageUpdate update : stages) {
       update.getFailuresList().forEach(failure -> add("failure_live").setFailure(failure));
     }
   }
 
   /** Forwards only the last tick of the window, which is enough to close later windows. */
-  private void tick() {
+  private void addTick() {
     facts.stream()
         .filter(Fact::hasTick)
         .max(Comparator.comparingLong(fact -> fact.getTick().getSentMs()))

@@ -32,12 +32,12 @@ final class StageRows {
   }
 
   StageUpdate update() {
-    times();
-    running();
-    quantiles();
-    totals();
-    biggest();
-    slowest();
+    setTimes();
+    setRunning();
+    setQuantiles();
+    setTotals();
+    setBiggest();
+    setSlowest();
     StageUpdate.Builder update =
         StageUpdate.newBuilder()
             .setStage(row)
@@ -59,7 +59,7 @@ final class StageRows {
     return row.hasCompletedMs() ? row.getCompletedMs() : window.endMs();
   }
 
-  private void times() {
+  private void setTimes() {
     if (row.hasSubmittedMs()) {
       row.setElapsedMs(Math.max(0, nowMs() - row.getSubmittedMs()));
     }
@@ -69,7 +69,7 @@ final class StageRows {
     }
   }
 
-  private void running() {
+  private void setRunning() {
     TaskProgress.Builder sum = TaskProgress.newBuilder();
     long ageMax = -1;
     long stalledMax = -1;
@@ -122,7 +122,7 @@ final class StageRows {
     return Math.max(0, window.endMs() - task.getLaunchedMs());
   }
 
-  private void quantiles() {
+  private void setQuantiles() {
     if (!stage.durations.isEmpty()) {
       row.setDurationP50Ms(stage.durations.getValueAtQuantile(0.5));
       row.setDurationP95Ms(stage.durations.getValueAtQuantile(0.95));
@@ -133,7 +133,7 @@ final class StageRows {
     }
   }
 
-  private void totals() {
+  private void setTotals() {
     row.setDiskSpilledBytes(row.getFinishedDiskSpilledBytes() + row.getRunningDiskSpilledBytes())
         .setMemorySpilledBytes(
             row.getFinishedMemorySpilledBytes() + row.getRunningMemorySpilledBytes())
@@ -149,7 +149,7 @@ final class StageRows {
                 + row.getRunningShuffleReadRecords());
   }
 
-  private void biggest() {
+  private void setBiggest() {
     BiggestTask biggest = stage.biggest;
     for (RunningTask task : stage.tasks.running()) {
       if (task.hasProgress()) {
@@ -177,7 +177,7 @@ final class StageRows {
   }
 
   /** Running tasks count only until the stage ends, because later they no longer delay it. */
-  private void slowest() {
+  private void setSlowest() {
     SlowestTask slowest = stage.slowest;
     RunningTask oldest = stage.hasEnded() ? null : oldest();
     if (oldest != null) {
