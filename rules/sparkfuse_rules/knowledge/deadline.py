@@ -29,7 +29,7 @@ _DURATION = re.compile(
 
 
 class DeadlineError(ValueError):
-    """The setting is not a valid deadline; the message tells the job's owner the valid forms."""
+    """The setting is not a valid deadline; the message has the valid forms for the job's owner."""
 
 
 def deadline_ms(text: str, started_ms: int) -> int:

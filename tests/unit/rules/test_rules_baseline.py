@@ -199,11 +199,11 @@ def test_few_operator_rows_keep_running_work_known():
     assert expect(read, 10**9, 10**6, NOW, running=True).work_known
 
 
-@pytest.mark.parametrize(("told", "measure"), [(4, "none"), (5, "rows")])
-def test_measure_is_used_from_five_runs_on(told, measure):
+@pytest.mark.parametrize(("count", "measure"), [(4, "none"), (5, "rows")])
+def test_measure_is_used_from_five_runs_on(count, measure):
     """Runs without a measure, older or without input, use the other measures."""
-    made = tuple(replace(each, work_bytes=0, work_records=0) for each in QUIET_RUNS)
-    some = (*made[told:], *(replace(each, operator_rows=10**9) for each in made[:told]))
+    without_input = tuple(replace(each, work_bytes=0, work_records=0) for each in QUIET_RUNS)
+    some = (*without_input[count:], *(replace(each, operator_rows=10**9) for each in without_input[:count]))
 
     assert expect(some, 0, 0, NOW, operator_rows=10**9).work_measure == measure
 

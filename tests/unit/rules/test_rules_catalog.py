@@ -62,7 +62,7 @@ def test_valid_file_is_loaded(folder):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         pytest.param({"sevirity": "x"}, ["slow_thing.yaml", "'sevirity'", "did you mean 'severity'"], id="key"),
         pytest.param({"when": "elapsed >= :bar"}, ["when", "column 'elapsed'", "'elapsed_ms'"], id="column"),
@@ -101,13 +101,13 @@ def test_valid_file_is_loaded(folder):
         pytest.param(fuse(needs=[]), ["must list the conditions that the hook checks"], id="no needs"),
     ],
 )  # fmt: skip
-def test_error_names_file_and_nearest_name(folder, change, said):
+def test_error_names_file_and_nearest_name(folder, change, expected):
     """An invalid rule is an error of one sentence that names the file, the key and a valid value."""
     message = refusal(folder({**GOOD, **change}))
 
     assert message.startswith("slow_thing.yaml")
     assert "\n" not in message
-    for part in said:
+    for part in expected:
         assert part in message
 
 
@@ -195,7 +195,7 @@ def test_rule_may_be_enabled_for_some_jobs_only(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("jobs: [{job: 'a*', rules: {slow_thin: {}}}]", ["jobs[0].rules.slow_thin", "'slow_thing'"]),
         ("jobs: [{job: 'a*', rules: {slow_thing: {params: {bart: 1}}}}]", ["jobs[0]", "'bar'"]),
@@ -204,19 +204,19 @@ def test_rule_may_be_enabled_for_some_jobs_only(folder, tmp_path):
         ("jobs: {a: 1}", ["jobs", "list"]),
     ],
 )
-def test_invalid_job_overrides_are_rejected(folder, tmp_path, text, said):
+def test_invalid_job_overrides_are_rejected(folder, tmp_path, text, expected):
     """The error names the place in the file."""
     (tmp_path / "conf").mkdir()
     configuration = tmp_path / "conf" / "sparkfuse.yaml"
     configuration.write_text(text)
     message = refusal(folder(GOOD), configuration)
 
-    for part in said:
+    for part in expected:
         assert part in message
 
 
 @pytest.mark.parametrize(
-    ("overrides", "said"),
+    ("overrides", "expected"),
     [
         ({"slow_thin": {}}, ["rules.slow_thin", "'slow_thing'"]),
         ({"slow_thing": {"param": {}}}, ["'params'"]),
@@ -227,11 +227,11 @@ def test_invalid_job_overrides_are_rejected(folder, tmp_path, text, said):
         ({"slow_thing": {"fuse": {"mode": "active"}}}, ["'act'"]),
     ],
 )
-def test_invalid_overrides_are_rejected(folder, overrides, said):
+def test_invalid_overrides_are_rejected(folder, overrides, expected):
     """An override without effect is an error."""
     message = refusal(folder(GOOD), overrides)
 
-    for part in said:
+    for part in expected:
         assert part in message
 
 

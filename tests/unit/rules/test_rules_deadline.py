@@ -18,7 +18,7 @@ def at(moment: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("text", "expected"),
     [
         ("06:30 Europe/Berlin", "2026-11-21T05:30:00+00:00"),
         ("06:30Z", "2026-11-21T06:30:00+00:00"),
@@ -41,57 +41,60 @@ def at(moment: str) -> int:
         ("pt0.5h", "2026-11-21T02:30:00+00:00"),
     ],
 )
-def test_valid_forms_give_a_deadline(said: str, expected: str):
+def test_valid_forms_give_a_deadline(text: str, expected: str):
     """A time of day is the first one after the start; a duration counts from the start."""
-    assert deadline_ms(said, at(START)) == at(expected)
+    assert deadline_ms(text, at(START)) == at(expected)
 
 
 @pytest.mark.parametrize(
-    "start, said, expected",
+    "start, text, expected",
     [
         pytest.param(
             "2026-03-29T00:30:00+00:00",
             "02:30 Europe/Berlin",
             "2026-03-29T01:30:00+00:00",
-            id="left out",
+            id="hour that does not exist",
         ),
         pytest.param(
             "2026-10-25T00:45:00+00:00",
             "02:30 Europe/Berlin",
             "2026-10-25T01:30:00+00:00",
-            id="comes twice",
+            id="hour that exists twice",
         ),
         pytest.param(
-            "2026-10-24T12:00:00+00:00", "06:30 Europe/Berlin", "2026-10-25T05:30:00+00:00", id="winter time by then"
+            "2026-10-24T12:00:00+00:00",
+            "06:30 Europe/Berlin",
+            "2026-10-25T05:30:00+00:00",
+            id="winter time at the deadline",
         ),
     ],
 )
-def test_daylight_saving_time_is_respected(start: str, said: str, expected: str):
+def test_daylight_saving_time_is_respected(start: str, text: str, expected: str):
     """The wall clock of the time zone counts, not 24 hours."""
-    assert deadline_ms(said, at(start)) == at(expected)
+    assert deadline_ms(text, at(start)) == at(expected)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     ["06:30", "2026-11-21T06:30", "tomorrow", "25:00Z", "06:61Z", "06:30 Europe/Atlantis", "06:30 ../../etc/passwd",
      "06:30 Europe", "2", "P", "PT", "-2h", "2h later", "2026-02-30T00:00Z", "x" * 10_000, "06:30Z\n!", "٣h",
      "99999999999999999999h", "06:30+99:00"],
 )  # fmt: skip
-def test_invalid_text_is_rejected_with_valid_forms(said: str):
+def test_invalid_text_is_rejected_with_valid_forms(text: str):
     """The error contains the value and examples of valid ones."""
     with pytest.raises(DeadlineError, match=r"spark\.sparkfuse\.deadline=.* is ignored: it must") as refused:
-        deadline_ms(said, at(START))
+        deadline_ms(text, at(START))
 
     assert "06:30 Europe/Berlin" in str(refused.value) or "after the application's start" in str(refused.value)
     assert len(str(refused.value)) < 500
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("said", ["2000-01-01T00:00Z", "0h", "367d", "2026-11-21T02:00Z"])
-def test_past_or_distant_deadline_is_rejected(said: str):
+@pytest.mark.parametrize("text", ["2000-01-01T00:00Z", "0h", "367d", "2026-11-21T02:00Z"])
+def test_past_or_distant_deadline_is_rejected(text: str):
     """A deadline must be after the start and within a year."""
     with pytest.raises(DeadlineError, match="must be after the application's start"):
-        deadline_ms(said, at(START))
+        deadline_ms(text, at(START))
 
 
 @given(st.integers(0, 23), st.integers(0, 59), st.integers(0, 4_000_000_000_000))
@@ -104,9 +107,9 @@ def test_time_of_day_is_within_a_day_of_the_start(hour: int, minute: int, start:
 
 
 @given(st.text(max_size=60), st.integers(-(2**63), 2**63))
-def test_any_text_gives_a_deadline_or_an_error(said: str, start: int):
+def test_any_text_gives_a_deadline_or_an_error(text: str, start: int):
     """No text and no start raise any other error."""
     try:
-        assert deadline_ms(said, start) > start
+        assert deadline_ms(text, start) > start
     except DeadlineError as refused:
         assert "spark.sparkfuse.deadline" in str(refused)  # noqa: PT017

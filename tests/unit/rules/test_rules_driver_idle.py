@@ -15,20 +15,20 @@ from sparkfuse_rules.knowledge.robust import MAX_MS
 from sparkfuse_rules.knowledge.sample_messages import message_of, sample_of
 from sparkfuse_rules.knowledge.training_samples import application_sample, driver_idle_columns
 
-# Two healthy runs differ by this much anyway.
+# The smallest difference of two healthy runs.
 LEAST = math.log(1.15)
 MINUTE = 60_000
 runs = st.lists(
-    st.tuples(st.integers(1_000, 10_000_000), st.floats(0, 1)).map(lambda told: (told[0], int(told[0] * told[1]))),
+    st.tuples(st.integers(1_000, 10_000_000), st.floats(0, 1)).map(lambda run: (run[0], int(run[0] * run[1]))),
     min_size=5, max_size=50,
 )  # fmt: skip
 
 
-def bound(told: list[tuple[int, int]], elapsed_ms: int, between_ms: int) -> int:
+def bound(times: list[tuple[int, int]], elapsed_ms: int, between_ms: int) -> int:
     """Return the p95 of the time without a job."""
-    waits = fit_driver_idle(told, LEAST)
-    assert waits is not None
-    return waits.bound_ms(elapsed_ms, between_ms)
+    model = fit_driver_idle(times, LEAST)
+    assert model is not None
+    return model.bound_ms(elapsed_ms, between_ms)
 
 
 def sample(run: int, elapsed_ms: int, between_ms: int | None) -> Sample:
@@ -39,51 +39,51 @@ def usual(seed: int, count: int = 20) -> list[tuple[int, int]]:
     """Return runs with some ten minutes of jobs and two minutes of idle time, each with 10 % of noise."""
     chance = random.Random(seed)
     rests = [int(10 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
-    waits = [int(2 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
-    return [(rest + wait, wait) for rest, wait in zip(rests, waits, strict=True)]
+    idle = [int(2 * MINUTE * chance.uniform(0.9, 1.1)) for _ in range(count)]
+    return [(rest + wait, wait) for rest, wait in zip(rests, idle, strict=True)]
 
 
 @given(runs, st.integers(1_000, 10_000_000), st.randoms(use_true_random=False))
-def test_order_of_runs_does_not_matter(told: list[tuple[int, int]], rest: int, chance: random.Random):
-    shuffled = list(told)
+def test_order_of_runs_does_not_matter(times: list[tuple[int, int]], rest: int, chance: random.Random):
+    shuffled = list(times)
     chance.shuffle(shuffled)
 
-    assert bound(told, rest, 0) == bound(shuffled, rest, 0)
+    assert bound(times, rest, 0) == bound(shuffled, rest, 0)
 
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
-def test_bound_rises_with_the_time_of_jobs(told: list[tuple[int, int]], one: int, other: int):
+def test_bound_rises_with_the_time_of_jobs(times: list[tuple[int, int]], one: int, other: int):
     """Busy hosts and more rows make both parts longer."""
-    assert bound(told, min(one, other), 0) <= bound(told, max(one, other), 0)
+    assert bound(times, min(one, other), 0) <= bound(times, max(one, other), 0)
 
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
-def test_idle_time_does_not_raise_its_own_bound(told: list[tuple[int, int]], rest: int, between: int):
-    assert bound(told, rest + between, between) == bound(told, rest, 0)
+def test_idle_time_does_not_raise_its_own_bound(times: list[tuple[int, int]], rest: int, between: int):
+    assert bound(times, rest + between, between) == bound(times, rest, 0)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_thirty_percent_outliers_do_not_move_the_bound(seed: int):
-    told = usual(seed)
-    lying = [(elapsed + 60 * MINUTE, between + 60 * MINUTE) for elapsed, between in told[:6]] + told[6:]
+    times = usual(seed)
+    with_outliers = [(elapsed + 60 * MINUTE, between + 60 * MINUTE) for elapsed, between in times[:6]] + times[6:]
 
-    assert bound(lying, 12 * MINUTE, 2 * MINUTE) <= 1.5 * bound(told, 12 * MINUTE, 2 * MINUTE)
+    assert bound(with_outliers, 12 * MINUTE, 2 * MINUTE) <= 1.5 * bound(times, 12 * MINUTE, 2 * MINUTE)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_healthy_runs_stay_below_the_bound(seed: int):
     """Alone, on a host that is 3.5 times slower, and with three times the rows."""
-    told = usual(seed)
+    times = usual(seed)
     for jobs, driver in ((1.0, 1.0), (3.5, 3.5), (3.0, 1.5), (0.33, 1.0)):
         rest, between = int(10 * MINUTE * jobs), int(2 * MINUTE * driver)
-        assert between <= bound(told, rest + between, between)
+        assert between <= bound(times, rest + between, between)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_half_more_idle_time_exceeds_the_bound(seed: int):
-    told, between = usual(seed), 7 * MINUTE
+    times, between = usual(seed), 7 * MINUTE
 
-    assert between > 2 * bound(told, 10 * MINUTE + between, between)
+    assert between > 2 * bound(times, 10 * MINUTE + between, between)
 
 
 def test_running_application_uses_the_usual_job_time():
@@ -93,25 +93,25 @@ def test_running_application_uses_the_usual_job_time():
 
 def test_differences_of_seconds_are_ignored():
     """Half a second more planning is ten times as much if there was hardly any."""
-    told = [(5_000, 10)] * 10
+    times = [(5_000, 10)] * 10
 
-    assert 500 < bound(told, 5_500, 500) < 5_000
+    assert 500 < bound(times, 5_500, 500) < 5_000
 
 
 @pytest.mark.parametrize("between", [-(2**63), -2_000, -1, 10**9, 2**63 - 1])
 def test_impossible_times_are_clamped(between: int):
     """Clocks may be changed; the other runs count as before."""
-    told, odd = usual(1), (12 * MINUTE, between)
+    times, odd = usual(1), (12 * MINUTE, between)
 
-    assert 0 <= bound([*told, odd], 12 * MINUTE, 2 * MINUTE) < 2 * bound(told, 12 * MINUTE, 2 * MINUTE)
+    assert 0 <= bound([*times, odd], 12 * MINUTE, 2 * MINUTE) < 2 * bound(times, 12 * MINUTE, 2 * MINUTE)
     assert bound([(-1, between)] * 5, 0, 0) >= 0
 
 
 def test_bound_fits_its_column():
     """Sessions of seconds or hours give a finite bound."""
-    told = [(3_600_000, 0), (3_600_000, 0), (20_000, 19_000), (43_200_000, 43_199_000), (43_200_000, 43_199_000)]
+    times = [(3_600_000, 0), (3_600_000, 0), (20_000, 19_000), (43_200_000, 43_199_000), (43_200_000, 43_199_000)]
 
-    assert bound(told, 43_200_000, 0) <= MAX_MS
+    assert bound(times, 43_200_000, 0) <= MAX_MS
 
 
 def test_five_runs_with_the_time_are_required():
@@ -130,9 +130,9 @@ def test_five_runs_with_the_time_are_required():
 
 
 def test_application_sample_stores_the_time():
-    told = {"status": "succeeded", "elapsed_ms": 60_000, "between_jobs_ms": 5_000}
-    taught = application_sample("run-1", 1.0, told, 7)
+    times = {"status": "succeeded", "elapsed_ms": 60_000, "between_jobs_ms": 5_000}
+    stored = application_sample("run-1", 1.0, times, 7)
 
-    assert taught is not None
-    assert taught.between_jobs_ms == 5_000
-    assert sample_of(message_of(taught)) == taught
+    assert stored is not None
+    assert stored.between_jobs_ms == 5_000
+    assert sample_of(message_of(stored)) == stored

@@ -52,11 +52,11 @@ FETCH = (
     ("text", "cause"),
     [
         pytest.param(JAVA, "java.io.IOException: No space left on device", id="the innermost of a chain"),
-        pytest.param(SPARK_2, "java.lang.RuntimeException: got a 3, failing", id="Spark 2 writes the task otherwise"),
+        pytest.param(SPARK_2, "java.lang.RuntimeException: got a 3, failing", id="Spark 2 format"),
         pytest.param(
             SPARK_2.replace(", executor driver", ""),
             "java.lang.RuntimeException: got a 3, failing",
-            id="and Spark 1 again otherwise",
+            id="Spark 1 format",
         ),
         pytest.param(PYTHON, "ValueError: could not convert string to float: 'n/a'", id="python"),
         pytest.param(CHAINED, "KeyError: 'k'", id="the first of chained tracebacks"),
@@ -72,7 +72,7 @@ FETCH = (
         pytest.param(
             "Traceback (most recent call last):\n  File cut here",
             "Traceback (most recent call last): File cut here",
-            id="cut",
+            id="truncated",
         ),
         pytest.param("  \n ", None, id="blank"),
         pytest.param(None, None, id="no text"),

@@ -35,11 +35,11 @@ TASK = {
     [
         pytest.param({}, HostProblem("h1", "node_lost", failing=True), id="infrastructure"),
         pytest.param(
-            {"failure": "disk_full"}, HostProblem("h1", "disk_full", failing=True, storage=True), id="its disk"
+            {"failure": "disk_full"}, HostProblem("h1", "disk_full", failing=True, storage=True), id="disk of the host"
         ),
-        pytest.param({"failure_kind": "user_code"}, None, id="the job's own"),
-        pytest.param({"failure_kind": "configuration"}, None, id="its memory"),
-        pytest.param({"failure_kind": "benign"}, None, id="asked to leave"),
+        pytest.param({"failure_kind": "user_code"}, None, id="user code"),
+        pytest.param({"failure_kind": "configuration"}, None, id="memory of the job"),
+        pytest.param({"failure_kind": "benign"}, None, id="removed on request"),
         pytest.param(
             {
                 "failure_kind": "unknown",
@@ -47,9 +47,9 @@ TASK = {
                 "failure_reason": "IOException: Input/output error",
             },
             HostProblem("h1", "storage_error", storage=True),
-            id="a read error that nobody knows better",
+            id="unclassified read error",
         ),
-        pytest.param({"host": None}, None, id="nowhere"),
+        pytest.param({"host": None}, None, id="no host"),
     ],
 )
 def test_failed_tasks_indicate_a_host_problem(change, expected):
@@ -76,7 +76,7 @@ def test_lost_executor_indicates_a_host_problem(kind, counts):
         pytest.param({"slowest_task_lost_ms": 29_999}, False, id="no more than a cold start costs"),
         pytest.param({"slowest_task_lost_share": 0.249}, False, id="a small share"),
         pytest.param({"succeeded_tasks": 2}, False, id="no median yet"),
-        pytest.param({"slowest_task_host": None}, False, id="nowhere"),
+        pytest.param({"slowest_task_host": None}, False, id="no host"),
     ],
 )
 def test_slow_task_with_usual_data_indicates_a_host(change, counts):
@@ -89,10 +89,10 @@ def test_slow_task_with_usual_data_indicates_a_host(change, counts):
     [
         pytest.param({}, True, id="reads a file"),
         pytest.param({"stack": "org.apache.hadoop.hdfs.DFSInputStream.read"}, True, id="reads HDFS"),
-        pytest.param({"stack": "com.shop.Client.get\njava.net.SocketInputStream.read"}, False, id="asks a service"),
+        pytest.param({"stack": "com.shop.Client.get\njava.net.SocketInputStream.read"}, False, id="calls a service"),
         pytest.param({"stack": None}, False, id="no stack"),
-        pytest.param({"stalled_ms": 59_999}, False, id="not for long"),
-        pytest.param({"activity": "busy"}, False, id="it computes"),
+        pytest.param({"stalled_ms": 59_999}, False, id="too short"),
+        pytest.param({"activity": "busy"}, False, id="uses CPU"),
     ],
 )
 def test_stalled_storage_call_indicates_storage(change, counts):

@@ -36,10 +36,10 @@ OPERATOR = {
             "databricks-job-42",
             id="databricks cluster of a job run",
         ),
-        pytest.param(OPERATOR, "x", "etl/orders", id="spark operator without the time of its start"),
+        pytest.param(OPERATOR, "x", "etl/orders", id="spark operator without the start time"),
         pytest.param({}, "daily_sales_2024-05-01", "daily_sales", id="name"),
-        pytest.param({"spark.sparkfuse.job": "  "}, "daily", "daily", id="an empty key says nothing"),
-        pytest.param({}, None, "unnamed", id="nothing at all"),
+        pytest.param({"spark.sparkfuse.job": "  "}, "daily", "daily", id="empty key"),
+        pytest.param({}, None, "unnamed", id="nothing set"),
         pytest.param({}, "2024-05-01", "unnamed", id="only a date"),
     ],
 )

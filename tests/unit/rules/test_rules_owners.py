@@ -43,7 +43,7 @@ def test_owners_are_optional(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "expected"),
     [
         ("{job: a}", "needs job, and owner or team"),
         ("{team: a}", "needs job, and owner or team"),
@@ -52,11 +52,11 @@ def test_owners_are_optional(tmp_path):
         ("orders", "must be a mapping"),
     ],
 )
-def test_invalid_entry_is_rejected_with_its_place(tmp_path, entry, said):
+def test_invalid_entry_is_rejected_with_its_place(tmp_path, entry, expected):
     """The error names file, section and number."""
     path = tmp_path / "sparkfuse.yaml"
     path.write_text(f"owners:\n  - {entry}\n")
 
     with pytest.raises(RuleError, match=r"sparkfuse.yaml: owners\[0\]") as refused:
         read_owners(path)
-    assert said in str(refused.value)
+    assert expected in str(refused.value)

@@ -11,7 +11,7 @@ from sparkfuse_rules.knowledge.plan_operators import MOST_CHARS, condition, has_
         pytest.param(
             "Filter (isnotnull(day#5) AND (day#5 = 2024-05-01))", "isnotnull day AND day =", id="date literal"
         ),
-        pytest.param("Filter (name#12 = AND secret)", "name = AND", id="a literal's words"),
+        pytest.param("Filter (name#12 = AND secret)", "name = AND", id="words of a literal"),
         pytest.param("Filter (amount#7L >= 12.50)", "amount >=", id="number literal"),
         pytest.param(
             "SortMergeJoin [customer_id#1L], [customer_id#20L], LeftOuter",

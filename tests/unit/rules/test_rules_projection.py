@@ -31,16 +31,16 @@ def test_remaining_tasks_run_in_whole_waves():
 @pytest.mark.parametrize(
     ("change", "remaining"),
     [
-        pytest.param({"status": "succeeded"}, None, id="over"),
+        pytest.param({"status": "succeeded"}, None, id="ended"),
         pytest.param({"succeeded_tasks": 32}, None, id="two waves: half of them cold"),
         pytest.param({"succeeded_tasks": 33}, Remaining(10 * 4_000, 10 * 6_000), id="the third wave"),
-        pytest.param({"succeeded_tasks": 0, "duration_p50_ms": None}, None, id="nothing ended"),
-        pytest.param({"running_tasks": 0, "finished_duration_ms": 0}, None, id="no slot is known"),
-        pytest.param({"num_tasks": 134}, Remaining(0, 0), id="the last ones run"),
-        pytest.param({"num_tasks": 100}, Remaining(0, 0), id="more than there are"),
-        pytest.param({"duration_p95_ms": None}, Remaining(20_000, 20_000), id="no slow pace is known"),
-        pytest.param({"duration_p50_ms": math.inf}, None, id="no number"),
-        # 150 s of tasks in 10 s: 15 ran at once, though the window ended when only one was seen to run.
+        pytest.param({"succeeded_tasks": 0, "duration_p50_ms": None}, None, id="no finished task"),
+        pytest.param({"running_tasks": 0, "finished_duration_ms": 0}, None, id="slots unknown"),
+        pytest.param({"num_tasks": 134}, Remaining(0, 0), id="last tasks running"),
+        pytest.param({"num_tasks": 100}, Remaining(0, 0), id="more running than tasks"),
+        pytest.param({"duration_p95_ms": None}, Remaining(20_000, 20_000), id="p95 unknown"),
+        pytest.param({"duration_p50_ms": math.inf}, None, id="not a number"),
+        # 150 s of tasks in 10 s: 15 ran at the same time, although only one ran at the end of the window.
         pytest.param(
             {"running_tasks": 1, "finished_duration_ms": 150_000},
             Remaining(6 * 4_000, 6 * 6_000),

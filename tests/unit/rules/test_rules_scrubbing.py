@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sparkfuse_rules.knowledge.failures import classify
 from sparkfuse_rules.knowledge.scrubbing import MOST_BYTES, MOST_CHARS, MOST_SEARCHED, scrub, scrub_query, shortened
 
-# The same cases that SecretScrubberTest runs: two scrubbers, one answer.
+# The cases that SecretScrubberTest runs too, so that both scrubbers give the same result.
 CASES = json.loads((Path(__file__).parents[3] / "rules" / "scrubbing_cases.json").read_text())
 LENGTHS = (MOST_BYTES, 2 * MOST_BYTES, 1_000_000)
 

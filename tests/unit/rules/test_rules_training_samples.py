@@ -27,17 +27,17 @@ LEARNED = Sample("run", 5, 900, 700, 10, 2, 100)
 
 
 @pytest.mark.parametrize(
-    ("change", "completeness", "taught"),
+    ("change", "completeness", "expected"),
     [
-        pytest.param({}, 0.99, LEARNED, id="ended well, with 99 of 100 tasks"),
+        pytest.param({}, 0.99, LEARNED, id="succeeded with 99 of 100 tasks"),
         pytest.param({"succeeded_tasks": 98}, 1.0, None, id="tasks are missing"),
         pytest.param({}, 0.98, None, id="facts are missing"),
-        pytest.param({"operator_rows_max": 7}, 1.0, LEARNED, id="rows count only where nothing was read"),
+        pytest.param({"operator_rows_max": 7}, 1.0, LEARNED, id="rows count only without input"),
         pytest.param(
             {"work_bytes": 0, "work_records": 0, "operator_rows_max": 7},
             1.0,
             replace(LEARNED, work_bytes=0, work_records=0, operator_rows=7),
-            id="nothing was read, so its rows are its work",
+            id="no input, so rows are the work",
         ),
         pytest.param({"stage_attempt": 1}, 1.0, None, id="a later attempt runs a part of the tasks"),
         pytest.param({"status": "failed"}, 1.0, None, id="failed"),
@@ -45,9 +45,9 @@ LEARNED = Sample("run", 5, 900, 700, 10, 2, 100)
         pytest.param({"elapsed_ms": None}, 1.0, None, id="no duration"),
     ],
 )
-def test_stage_sample_requires_a_complete_success(change, completeness, taught):
+def test_stage_sample_requires_a_complete_success(change, completeness, expected):
     """Only a successful first attempt with complete evidence is a sample."""
-    assert stage_sample("run", completeness, {**STAGE, **change}, learned_ms=5) == taught
+    assert stage_sample("run", completeness, {**STAGE, **change}, learned_ms=5) == expected
 
 
 def test_application_sample_requires_success():

@@ -16,14 +16,16 @@ amounts = st.none() | st.integers(min_value=0, max_value=2**62)
 @pytest.mark.parametrize(
     ("stage", "measures"),
     [
-        pytest.param({"work_bytes": 9, "work_records": 5, "operator_rows_max": 8}, {BYTES, RECORDS}, id="read"),
+        pytest.param(
+            {"work_bytes": 9, "work_records": 5, "operator_rows_max": 8}, {BYTES, RECORDS}, id="bytes and records"
+        ),
         pytest.param({"work_bytes": 9, "work_records": 0, "operator_rows_max": 8}, {BYTES}, id="bytes only"),
         pytest.param({"work_bytes": 0, "work_records": 5, "operator_rows_max": 8}, {RECORDS}, id="records only"),
         pytest.param({"work_bytes": 0, "work_records": 0, "operator_rows_max": 8}, {ROWS}, id="nothing read"),
-        pytest.param({"operator_rows_max": 8}, {ROWS}, id="reads not told"),
+        pytest.param({"operator_rows_max": 8}, {ROWS}, id="input not reported"),
         pytest.param({"work_bytes": 0, "work_records": 0}, set(), id="no SQL plan"),
         pytest.param({"work_bytes": 0, "work_records": 0, "operator_rows_max": 0}, set(), id="no rows"),
-        pytest.param({}, set(), id="nothing told"),
+        pytest.param({}, set(), id="nothing reported"),
     ],
 )
 def test_stage_work_is_input_or_operator_rows(stage, measures):
@@ -48,9 +50,9 @@ def test_application_with_input_only_has_no_rows():
 @given(amounts, amounts, amounts)
 def test_stage_with_input_has_no_operator_rows(read, records, rows):
     """For any numbers, rows count only if nothing was read."""
-    told = operator_rows({"work_bytes": read, "work_records": records, "operator_rows_max": rows})
+    actual = operator_rows({"work_bytes": read, "work_records": records, "operator_rows_max": rows})
 
-    assert told == (None if read or records or not rows else rows)
+    assert actual == (None if read or records or not rows else rows)
 
 
 @given(amounts, amounts, amounts, amounts)
