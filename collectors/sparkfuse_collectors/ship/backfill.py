@@ -121,6 +121,8 @@ class Backfill:
             return
         for row in result.rows:
             batch.add("history", result.app_id.encode(), row)
+        for name in result.names:
+            batch.add("names", result.app_id.encode(), name)
         position = self._position(result)
         batch.add("positions", record_key("positions", position), to_json(position))
         summary.sent += 1

@@ -53,6 +53,10 @@ class HistoryResult(Protocol):
         """Serialized HistoryRow messages."""
 
     @property
+    def names(self) -> Sequence[bytes]:
+        """Serialized DisplayName messages of its queries and stages."""
+
+    @property
     def failure(self) -> str:
         """One sentence if the log could not be read, else empty."""
 
@@ -265,6 +269,8 @@ class ShippingLoop:
                 continue  # renamed, deleted or unmounted: still due, and requested when the log appears again
             for row in result.rows:
                 batch.add("history", result.app_id.encode(), row)
+            for name in result.names:
+                batch.add("names", result.app_id.encode(), name)
             self.metrics.history.inc(len(result.rows))
             tail.history_sent()
             if not result.baselines_updated:

@@ -48,7 +48,7 @@ def make_signal(
             for each in signal_conditions(rule)
         ],
         # The hook appends the period when it shows the sentence.
-        evidence=evidence(rule, match).rstrip("."),
+        evidence=evidence(rule, match, confirmation).rstrip("."),
         finding_id=confirmation.finding.finding_id,
         issued_ms=now_ms,
         expires_ms=now_ms + SIGNAL_LIFE_MS,
@@ -96,9 +96,10 @@ def make_action(
     return action
 
 
-def evidence(rule: Rule, match: RuleMatch) -> str:
-    """Return the rule's description with the values of the match."""
-    return render(rule.description, match.row)
+def evidence(rule: Rule, match: RuleMatch, confirmation: Confirmation) -> str:
+    """Return the rule's description with the values of the match and the stage name that detection found."""
+    stage_name = confirmation.run.stage_name or str(match.scope.stage_id)
+    return render(rule.description, {**match.row, "stage_name": stage_name})
 
 
 def override_hint(rule: Rule) -> str:

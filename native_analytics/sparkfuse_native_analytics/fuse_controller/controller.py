@@ -144,7 +144,7 @@ class FuseController:
 
     def _act(self, match: RuleMatch, confirmation: Confirmation, mode: str, environment: Environment) -> None:
         rule, now_ms = match.rule, environment.now_ms()
-        intent = Decision(WOULD_ACT, "none", evidence(rule, match))
+        intent = Decision(WOULD_ACT, "none", evidence(rule, match, confirmation))
         if mode == SHADOW:
             self._write(match, confirmation, mode, intent, None, environment)
             return

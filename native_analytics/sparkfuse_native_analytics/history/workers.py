@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -21,7 +22,8 @@ SUBMITTED_PER_WORKER = 2
 class HistoryResult:
     """The result of reading one log.
 
-    ``rows`` are serialized HistoryRow messages, ``samples`` serialized Baseline messages with one sample each.
+    ``rows`` are serialized HistoryRow messages, ``names`` serialized DisplayName messages, and ``samples`` serialized
+    Baseline messages with one sample each.
     ``failure`` is the reason in one sentence if the log could not be read. ``ended`` is false if the log has no end of
     the application. ``baselines_updated`` is false if its samples could not be added to the baselines.
     """
@@ -30,6 +32,7 @@ class HistoryResult:
     app_id: str = ""
     rows: tuple[bytes, ...] = ()
     samples: tuple[bytes, ...] = ()
+    names: tuple[bytes, ...] = ()
     failure: str = ""
     ended: bool = True
     baselines_updated: bool = True
@@ -40,7 +43,7 @@ def read_history(name: str, path: str, cluster: str, tenant: str) -> HistoryResu
     from sparkfuse_kernel.event_logs.find import find_logs
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
     from sparkfuse_native_analytics.offline.application import read_application
-    from sparkfuse_native_analytics.offline.history_rows import baseline_messages, history_rows
+    from sparkfuse_native_analytics.offline.history_rows import baseline_messages, display_name_messages, history_rows
 
     try:
         logs = find_logs(path).logs
@@ -53,7 +56,9 @@ def read_history(name: str, path: str, cluster: str, tenant: str) -> HistoryResu
     if not rows:
         return HistoryResult(name, failure=f"{path}: has no application id or no start time")
     samples = tuple(sample.SerializeToString() for sample in baseline_messages(application, cluster, tenant))
-    return HistoryResult(name, application.app_id or "", rows, samples, ended=application.ended_ms is not None)
+    now_ms = time.time_ns() // 1_000_000
+    names = tuple(each.SerializeToString() for each in display_name_messages(application, cluster, tenant, now_ms))
+    return HistoryResult(name, application.app_id or "", rows, samples, names, ended=application.ended_ms is not None)
 
 
 class HistoryWorkers:

@@ -8,6 +8,7 @@ from typing import Any
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.history_pb2 import HistoryRow
 from sparkfuse_contracts.generated.live_pb2 import AppLive, StageLive
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.earlier_runs import training_samples
 from sparkfuse_rules.knowledge.sample_messages import message_of
@@ -33,6 +34,47 @@ def history_rows(application: Application, cluster: str, tenant: str) -> Iterato
             row = _envelope(application, cluster, tenant, completeness)
             row.stage.CopyFrom(StageLive(**_columns(columns, StageLive)))
             yield row
+
+
+def display_name_messages(application: Application, cluster: str, tenant: str, now_ms: int) -> Iterator[DisplayName]:
+    """Yield the display names of all queries and stages, as the detect job writes them live."""
+    if application.app_id is None or application.started_ms is None:
+        return
+    common: dict[str, Any] = {
+        "cluster": cluster,
+        "tenant": tenant,
+        "app_id": application.app_id,
+        "app_attempt": application.attempt_number,
+        "app_start_ms": application.started_ms,
+        "job_key": application.job_key,
+        "updated_ms": now_ms,
+    }
+    sites = {row["sql_execution_id"]: row.get("call_site") for row in application.tables["sql_executions"].to_pylist()}
+    for query_id, name in sorted(application.names.queries.items()):
+        yield DisplayName(
+            **common,
+            kind="query",
+            query_id=query_id,
+            name=name.name,
+            title=name.title,
+            sources=name.sources,
+            sink=name.sink,
+            call_site=sites.get(query_id),
+        )
+    rows = zip(application.keys, application.fingerprints, application.call_sites, strict=True)
+    stages = {stage_id: (fingerprint, site) for (stage_id, _), fingerprint, site in rows}
+    for stage_id, (fingerprint, site) in stages.items():
+        if stage_id in _INT32:
+            yield DisplayName(
+                **common,
+                kind="stage",
+                query_id=application.names.query_of(stage_id),
+                stage_id=stage_id,
+                name=application.names.stages[stage_id].name,
+                title=application.names.stages[stage_id].title,
+                call_site=site,
+                stage_fingerprint=fingerprint,
+            )
 
 
 def baseline_messages(application: Application, cluster: str, tenant: str) -> Iterator[Baseline]:

@@ -32,6 +32,7 @@ class Answer:
     name: str
     app_id: str = "app"
     rows: tuple[bytes, ...] = (b"row",)
+    names: tuple[bytes, ...] = ()
     failure: str = ""
     baselines_updated: bool = True
 

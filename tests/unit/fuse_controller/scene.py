@@ -32,7 +32,7 @@ def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, **stage):
 def finding(app_id="app-1", now_ms=NOW_MS, job_key="orders", severity="critical", completeness=1.0, state="firing"):
     """The finding that detection emits for that row."""
     run = FindingRun(run_key=app_id, app_id=app_id, app_attempt=0, app_start_ms=START_MS, stage_id=3, stage_attempt=0,
-                     state=state, severity=severity)  # fmt: skip
+                     state=state, severity=severity, stage_name="q0: sort orders")  # fmt: skip
     return Finding(
         finding_id=f"finding-{app_id}", rule=RULE, severity=severity, state=state, job_key=job_key, cluster="prod",
         updated_ms=now_ms, completeness=completeness, runs=[run],

@@ -28,7 +28,8 @@ def test_runaway_stage_gets_one_signal(world, make_controller, show):
     ]
     assert signal.generation == NOW_MS
     assert signal.expires_ms - signal.issued_ms == 120_000
-    assert "has spilled 55.9 GiB" in signal.evidence
+    assert "q0: sort orders" in signal.evidence
+    assert "55.9 GiB" in signal.evidence
     assert "spark.sparkfuse.fuse.hold" in signal.override_hint
     assert {action.signal_id for action in world.actions} == {signal.signal_id}
 

@@ -9,14 +9,15 @@ import pytest
 
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import view_specs
+from sparkfuse_contracts.generated import analysis_pb2
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_kernel.event_logs.log import UnreadableLogError
-from sparkfuse_native_analytics.offline import analysis
+from sparkfuse_native_analytics.offline import analysis, analysis_types
 from sparkfuse_native_analytics.offline.analysis import analyze, worst_severity
 from sparkfuse_native_analytics.offline.application import read_application, read_applications, read_tasks
 from sparkfuse_native_analytics.offline.application_row import between_jobs_ms
 from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns, training_samples
-from sparkfuse_native_analytics.offline.history_rows import history_rows
+from sparkfuse_native_analytics.offline.history_rows import display_name_messages, history_rows
 from sparkfuse_rules.compiled import rules_offline
 from tests.unit.native_analytics.event_log_lines import START_MS, Run, Stage, Task, counted, even, nightly
 
@@ -377,3 +378,26 @@ def test_tasks_of_requested_stages_are_read(read):
     application = read(Run([Stage(0, even(10, 4)), Stage(1, even(20, 3))]))
 
     assert read_tasks(application, [(1, 0)])["stage_id"].to_pylist() == [1, 1, 1]
+
+
+def test_display_names_of_history_are_those_of_the_analysis():
+    """A backfill writes the names that `sparkfuse analyze` shows, one record per query and stage."""
+    (log,) = find_logs(str(Path(__file__).parents[2] / "logs" / "detection" / "cross-join.zstd")).logs
+    application = read_application(log)
+    analysed = analyze(application, RULES)
+    names = list(display_name_messages(application, "prod", "team", 5))
+
+    queries = [(each.query_id, each.name, each.call_site) for each in names if each.kind == "query"]
+    stages = {each.stage_id: each.name for each in names if each.kind == "stage"}
+
+    assert queries == [(each["query_id"], each["name"], each["call_site"] or "") for each in analysed["queries"]]
+    assert stages == {each["stage_id"]: each["stage_name"] for each in analysed["stages"]}
+    assert {each.stage_fingerprint for each in names if each.kind == "stage"} == set(application.fingerprints)
+
+
+def test_analysis_types_match_the_contract():
+    """The TypedDicts of the analysis have the fields of contracts/documents/analysis.proto."""
+    for message in analysis_pb2.DESCRIPTOR.message_types_by_name.values():
+        typed = getattr(analysis_types, message.name)
+
+        assert set(typed.__annotations__) == {each.name for each in message.fields}
