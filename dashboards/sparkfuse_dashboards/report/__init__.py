@@ -1,4 +1,4 @@
-"""The HTML report: one file that opens without a network, made from the analysis of one application."""
+"""The HTML report of one application: one file that opens without a network."""
 
 from sparkfuse_dashboards.report.stages import worst_stages
 from sparkfuse_dashboards.report.write import write_report

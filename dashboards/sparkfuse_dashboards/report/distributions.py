@@ -1,4 +1,4 @@
-"""How the tasks of one stage spread over time and bytes: counts in bins, a summary, and single points."""
+"""Distributions of the tasks of one stage over time and bytes: bins, a summary, and single points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkfuse_dashboards.report.limits import MAX_POINTS
-from sparkfuse_dashboards.report.stages import Key, Stage, label
+from sparkfuse_dashboards.report.stages import Key, Stage, label, stage_name
 from sparkfuse_dashboards.report.text import clean, count, number, size, span
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ Numbers = NDArray[np.float64]
 
 
 def distribution(stage: Stage, tasks: pa.Table | None) -> dict[str, Any]:
-    """What the page shows of one stage.
+    """Return what the page shows of one stage.
 
     Args:
-        stage: a row of the analysis; its summaries are shown as they are.
-        tasks: its rows of the task table (`only`), or None: then there are no charts.
+        stage: a stage of the analysis with its summaries.
+        tasks: its rows of the task table (`only`); without them there are no charts.
     """
     found: dict[str, Any] = {
         "label": label(stage),
-        "name": clean(stage.get("name")) or "without a name",
+        "name": stage_name(stage),
         "summaries": [_summary(title, stage.get(name) or {}, shown) for name, title, shown in _SUMMARIES],
         "durations": [],
         "bytes": [],
@@ -59,7 +59,7 @@ def distribution(stage: Stage, tasks: pa.Table | None) -> dict[str, Any]:
 
 
 def only(tasks: pa.Table, of: Key) -> pa.Table:
-    """The rows of one stage attempt."""
+    """Return the rows of one stage attempt."""
     import pyarrow.compute as pc
 
     wanted = pc.and_(pc.equal(tasks.column("stage_id"), of[0]), pc.equal(tasks.column("stage_attempt"), of[1]))

@@ -1,4 +1,4 @@
-"""What the report stands on: what was read, what is missing, and what therefore cannot be known."""
+"""Prepares the evidence for the page: what was read, what is missing, and the resulting limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkfuse_dashboards.report.text import clean, count, number, size, whole
 
 
 def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts about the reading, the sentences that limit what the page may claim, and lists of the particulars."""
+    """Return facts about reading the log, sentences on its limits, and lists of files, lines and events."""
     evidence: Mapping[str, Any] = analysis.get("evidence") or {}
     lines = list(evidence.get("malformed_lines") or ())
     kinds = sorted((evidence.get("events_by_kind") or {}).items(), key=lambda each: -whole(each[1]))
@@ -22,10 +22,10 @@ def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
             ("Codecs", ", ".join(clean(each) for each in evidence.get("codecs") or ()) or "none"),
             ("Events", count(evidence.get("events"))),
             ("Malformed lines", count(_malformed(evidence))),
-            ("Tasks that started and have no end", count(evidence.get("unfinished_tasks"))),
-            ("Task ends beyond the first of one task", count(evidence.get("duplicate_task_ends"))),
-            ("Details that had no room", count(evidence.get("left_out"))),
-            ("Values that should be numbers and are none", count(evidence.get("odd_values"))),
+            ("Tasks without an end", count(evidence.get("unfinished_tasks"))),
+            ("Duplicate task ends", count(evidence.get("duplicate_task_ends"))),
+            ("Details dropped to limit memory", count(evidence.get("left_out"))),
+            ("Invalid numbers", count(evidence.get("odd_values"))),
         ],
         "undecidable": [(clean(each.get("rule")), clean(each.get("reason"))) for each in _undecidable(analysis)],
         "limits": list(_limits(analysis, evidence)),
@@ -43,23 +43,23 @@ def shown_evidence(analysis: Mapping[str, Any]) -> dict[str, Any]:
 
 def _limits(analysis: Mapping[str, Any], evidence: Mapping[str, Any]) -> Iterator[str]:
     if not whole(evidence.get("events")):
-        yield "The log holds no event, so nothing is known of the application."
+        yield "The log has no event, so nothing is known about the application."
         return
     sentences = (
         (not evidence.get("complete"),
-         "The log has no end of the application: what came after its last line is not known."),
+         "The log has no end of the application; everything after its last line is unknown."),
         (evidence.get("truncated"),
-         "The log is torn: its last line or its last block is not whole, and what followed is lost."),
-        (evidence.get("missing_files"), "Files of the log are not there: what they held is missing."),
+         "The log is truncated: its last line or block is incomplete, and everything after it is missing."),
+        (evidence.get("missing_files"), "Files of the log are missing, so sums are too low."),
         (any(each.get("error") for each in evidence.get("files") or ()),
-         "A file of the log could not be read to its end: what follows there is missing."),
-        (_malformed(evidence), "Lines that are no events were passed over; what they told is missing from the sums."),
-        (whole(evidence.get("unfinished_tasks")), "Tasks without an end are in no sum and no distribution."),
+         "A file of the log could not be read to its end, so sums are too low."),
+        (_malformed(evidence), "Lines without a valid event were skipped, so sums may be too low."),
+        (whole(evidence.get("unfinished_tasks")), "Tasks without an end are not part of sums and distributions."),
         (whole(evidence.get("duplicate_task_ends")),
-         "Some tasks ended more than once; each end counts, as Spark's own history does it."),
+         "Some tasks have more than one end; each end counts, as in Spark's History Server."),
         (whole(evidence.get("left_out")),
-         "Details of plans, accumulators and memory had no room; those tables are not whole."),
-        (whole(evidence.get("odd_values")), "Values that should be numbers are none; each was taken as absent."),
+         "Details of plans, accumulators and memory were dropped to limit memory; those tables are incomplete."),
+        (whole(evidence.get("odd_values")), "Invalid numbers count as absent."),
     )  # fmt: skip
     yield from (sentence for holds, sentence in sentences if holds)
     yield from _limits_of_metrics(analysis.get("stages") or ())
@@ -69,24 +69,27 @@ def _limits_of_metrics(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     tasks = sum(whole(each.get("tasks")) for each in stages)
     silent = sum(whole(each.get("without_metrics")) for each in stages)
     if not tasks:
-        yield "No task ended, so costs, distributions, spill and garbage collection are not known."
+        yield "No task finished, so costs, distributions, spill and garbage collection are unknown."
     elif silent >= tasks:
-        yield "No task carries metrics, so bytes, spill and garbage collection are not known; times are the log's."
+        yield "No task has metrics, so bytes, spill and garbage collection are unknown; times come from the log."
     elif silent:
-        yield f"{count(silent)} of {count(tasks)} task ends carry no metrics, as failed ones often do; sums lack them."
+        yield (
+            f"{count(silent)} of {count(tasks)} task ends have no metrics, which is common for failed tasks; "
+            "sums do not contain them."
+        )
 
 
 def _file(file: Mapping[str, Any] | str) -> tuple[str, str]:
-    """A file and how it was read; one that is told by its name alone is missing."""
+    """Return a file and details about reading it; a file given only by its name is missing."""
     if isinstance(file, str):
         return clean(file), "missing"
-    told = [clean(file.get("codec")), f"{size(file.get('bytes'))}, {size(file.get('plain_bytes'))} unpacked"]
-    told += ["torn" if file.get("truncated") else "", clean(file.get("error"))]
-    return clean(file.get("name")), ", ".join(each for each in told if each)
+    details = [clean(file.get("codec")), f"{size(file.get('bytes'))}, {size(file.get('plain_bytes'))} unpacked"]
+    details += ["truncated" if file.get("truncated") else "", clean(file.get("error"))]
+    return clean(file.get("name")), ", ".join(each for each in details if each)
 
 
 def _malformed(evidence: Mapping[str, Any]) -> int:
-    """All of them; the list holds the first thousand."""
+    """Return the number of malformed lines; the list has only the first thousand."""
     return max(whole(evidence.get("malformed")), len(evidence.get("malformed_lines") or ()))
 
 
@@ -95,6 +98,6 @@ def _undecidable(analysis: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _completeness(evidence: Mapping[str, Any]) -> str:
-    """Rounded down, so that 100 % means all of it."""
+    """Format the completeness, rounded down so that 100 % means complete."""
     found = number(evidence.get("completeness"))
     return "unknown" if found is None else f"{int(found * 1000) / 10:g} %"

@@ -1,4 +1,4 @@
-"""What went wrong, with its evidence, and what to do about it: the runbook of the rule."""
+"""Prepares findings for the page, with their evidence and the steps of the runbook."""
 
 from __future__ import annotations
 
@@ -32,17 +32,23 @@ def shown_findings(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def steps(runbook: str) -> list[list[tuple[bool, str]]]:
-    """The numbered steps of a runbook; each is a list of (is code, text)."""
+    """Return the numbered steps of a runbook; each is a list of (is code, text)."""
     found: list[str] = []
     for line in runbook.strip().splitlines():
         if _STEP.match(line) or not found:
             found.append(_STEP.sub("", line, count=1).strip())
         else:
             found[-1] += " " + line.strip()
+    found = [_without_introduction(step) for step in found]
     return [
         [(bool(place % 2), part) for place, part in enumerate(_CODE.split(step)) if part]
         for step in found
     ]  # fmt: skip
+
+
+def _without_introduction(step: str) -> str:
+    """Remove a last sentence that only introduces a statement, which the report does not contain."""
+    return step.rpartition(". ")[0] + "." if step.endswith(":") and ". " in step else step
 
 
 def _by_cause(findings: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
@@ -83,7 +89,10 @@ def _where(finding: Mapping[str, Any]) -> str:
     stage_id, attempt = number(finding.get("stage_id")), number(finding.get("stage_attempt"))
     places = []
     if stage_id is not None:
-        places.append(f"stage {stage_id:.0f}" + (f", attempt {attempt:.0f}" if attempt else ""))
+        name = clean(finding.get("stage_name"))
+        places.append(
+            f"stage {stage_id:.0f}" + (f", attempt {attempt:.0f}" if attempt else "") + (f" ({name})" if name else "")
+        )
     if finding.get("executor_id") not in {None, ""}:
         places.append(f"executor {clean(finding['executor_id'])}")
     if stage_id is None and (job_id := number(finding.get("job_id"))) is not None:

@@ -1,4 +1,4 @@
-"""The page: what each part shows is made elsewhere, here it becomes one file with a policy that it keeps to itself."""
+"""Renders the page as one file with a content security policy that allows only its own scripts and style."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SOURCE_MAP = "//# sourceMappingURL="
 
 
 def page(content: Mapping[str, Any], charts: Mapping[str, Any]) -> str:
-    """The report's HTML.
+    """Return the HTML of the report.
 
     Args:
-        content: what the template shows; every text in it is escaped there.
+        content: the values of the template; the template escapes all texts.
         charts: Vega specifications by the name of their place on the page.
 
-    The policy allows the scripts and the style of this page by their hashes and nothing else: no address, no code from
-    text, no attribute with style or script. What slipped through the escaping would still not run.
+    The policy allows the scripts and the style of this page by their hashes and nothing else: no other address, no
+    code from text, no style or script attributes. Markup that escaping missed would not run either.
     """
     style, scripts = _text(asset("sparkfuse_dashboards", "report", "page.css")), _scripts()
     return _template().render(
@@ -66,14 +66,14 @@ def _scripts() -> tuple[str, ...]:
 
 
 def interpreter(module: str) -> str:
-    """Vega's expression interpreter as a script: it comes as a module, and a page without a network imports none.
+    """Return Vega's expression interpreter as a script: it is published as a module, which a local page cannot import.
 
     Raises:
-        ValueError: another version came with other imports.
+        ValueError: the version of the file has other imports or exports than expected.
     """
     body, source_map, _ = module.partition(_SOURCE_MAP)
     if module.count(_IMPORT) != 1 or module.count(_EXPORT) != 1 or not source_map:
-        raise ValueError("vega-interpreter.js has other imports or exports than those that are known")
+        raise ValueError("vega-interpreter.js has other imports or exports than expected")
     inside = body.replace(_IMPORT, _IMPORT.replace("import", "const").replace("from 'vega-util'", "= vega"))
     return "{\n" + inside.replace(_EXPORT, "vega.expressionInterpreter = expression;") + "}\n"
 

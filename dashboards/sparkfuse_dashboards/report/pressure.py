@@ -1,4 +1,4 @@
-"""Memory under pressure: stages that spilled to disk, and stages whose tasks waited for garbage collection."""
+"""Memory pressure: stages that spilled to disk, and stages with much garbage collection."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkfuse_dashboards.report.limits import MAX_PRESSURE_STAGES
-from sparkfuse_dashboards.report.stages import Stage, gc_share, key, label
-from sparkfuse_dashboards.report.text import clean, number, share, size, span
+from sparkfuse_dashboards.report.stages import Stage, gc_share, key, label, stage_name
+from sparkfuse_dashboards.report.text import number, share, size, span
 
 _LEAST_GC_MS = 100
-"""Below a tenth of a second of collection a share says nothing."""
+"""Below 0.1 s of garbage collection, its share is not meaningful."""
 
 
 def pressure(stages: Sequence[Stage]) -> dict[str, Any]:
-    """Bars and table rows of the stages that spilled most, and of those with the largest share of collection."""
+    """Return bars and table rows of the stages with the most spill and the largest share of garbage collection."""
     spilled = [each for each in stages if (number(each.get("disk_spilled_bytes")) or 0) > 0]
     spilled.sort(key=lambda each: (-(number(each.get("disk_spilled_bytes")) or 0), key(each)))
     collected = [each for each in stages if (number(each.get("gc_ms")) or 0) >= _LEAST_GC_MS and gc_share(each)]
@@ -24,13 +24,13 @@ def pressure(stages: Sequence[Stage]) -> dict[str, Any]:
             _bar(each, number(each.get("disk_spilled_bytes")) or 0, _spilled(each)) for each in _few(spilled)
         ],
         "spill_rows": [
-            (label(each), clean(each.get("name")), size(each.get("disk_spilled_bytes")),
+            (label(each), stage_name(each), size(each.get("disk_spilled_bytes")),
              size(each.get("memory_spilled_bytes")))
             for each in _few(spilled)
         ],
         "gc_bars": [_bar(each, gc_share(each) or 0, _collected(each)) for each in _few(collected)],
         "gc_rows": [
-            (label(each), clean(each.get("name")), share(each.get("gc_ms"), each.get("run_ms")),
+            (label(each), stage_name(each), share(each.get("gc_ms"), each.get("run_ms")),
              span(each.get("gc_ms")))
             for each in _few(collected)
         ],

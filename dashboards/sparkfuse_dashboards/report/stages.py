@@ -1,4 +1,4 @@
-"""Which stages cost most, and what the tables say of each."""
+"""Selects the most expensive stages and prepares their table rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SEVERITIES = {"critical": 0, "warning": 1}
 
 
 def worst_stages(analysis: Mapping[str, Any], limit: int = MAX_WORST_STAGES) -> list[Key]:
-    """(stage_id, stage_attempt) of the stages whose tasks the report draws, so that a reader can ask for these only.
+    """Return (stage_id, stage_attempt) of the stages whose tasks the report draws, at most ``limit``.
 
-    Those with findings come first (critical, warning, info), then those that cost most; at most ``limit``.
+    Stages with findings come first (critical, warning, info), then the most expensive ones.
     """
     stages = {key(stage): stage for stage in analysis.get("stages") or ()}
     findings = sorted(analysis.get("findings") or (), key=lambda each: _SEVERITIES.get(each.get("severity"), 2))
@@ -26,36 +26,36 @@ def worst_stages(analysis: Mapping[str, Any], limit: int = MAX_WORST_STAGES) -> 
 
 
 def key(of: Mapping[str, Any]) -> Key:
-    """Stage id and attempt; an attempt that is not told is the first."""
+    """Return stage id and attempt; an absent attempt counts as the first."""
     return whole(of.get("stage_id")), whole(of.get("stage_attempt"))
 
 
 def elapsed_ms(stage: Stage) -> float | None:
-    """From submission to completion; None when the log holds only one of them or puts them the wrong way round."""
+    """Return the time from submission to completion in ms; None if one is absent or they are in the wrong order."""
     submitted, completed = number(stage.get("submitted_ms")), number(stage.get("completed_ms"))
     return completed - submitted if submitted is not None and completed is not None and completed >= submitted else None
 
 
 def cost_ms(stage: Stage) -> float:
-    """What the stage took of the executors' task slots: the wall time of its tasks, or what they say they ran."""
+    """Return the time in ms that tasks of the stage occupied task slots: their wall time, or else their run time."""
     wall = number((stage.get("wall_ms") or {}).get("sum"))
     return max(wall or 0, number(stage.get("run_ms")) or 0)
 
 
 def by_costs(stages: Iterable[Stage]) -> list[Stage]:
-    """The stages, the costliest first; of two alike the one that took longer, then the earlier one."""
+    """Sort stages: the most expensive first, then the longest, then by id."""
     return sorted(stages, key=lambda each: (-cost_ms(each), -(elapsed_ms(each) or 0), key(each)))
 
 
 def work_bytes(stage: Stage) -> float:
-    """Bytes that the stage read: input and shuffle."""
+    """Return the bytes that the stage read: input and shuffle."""
     return (number(stage.get("input_bytes")) or 0) + (number(stage.get("shuffle_read_bytes")) or 0)
 
 
 def table(stages: Sequence[Stage], start_ms: float | None, limit: int = MAX_TABLE_STAGES) -> dict[str, Any]:
-    """Rows for the table of stages, the costliest first, and how many were left out.
+    """Return rows for the table of stages, the most expensive first, and the number of omitted stages.
 
-    ``start_ms`` is the moment from which the timeline counts. Each cell is (text, number to sort by).
+    ``start_ms`` is the start of the timeline. Each cell is (text, number to sort by).
     """
     ordered = by_costs(stages)
     total = sum(cost_ms(each) for each in stages)
@@ -63,24 +63,29 @@ def table(stages: Sequence[Stage], start_ms: float | None, limit: int = MAX_TABL
 
 
 def label(stage: Stage) -> str:
-    """Stage 7, and its attempt when it is not the first."""
+    """Return the stage id, and its attempt unless it is the first."""
     stage_id, attempt = key(stage)
     return f"stage {stage_id}" + (f", attempt {attempt}" if attempt else "")
+
+
+def stage_name(stage: Stage) -> str:
+    """Return the display name of the stage."""
+    return clean(stage.get("stage_name")) or "unnamed"
 
 
 def _row(stage: Stage, total_ms: float, start_ms: float | None) -> dict[str, Any]:
     wall = stage.get("wall_ms") or {}
     failed = whole(stage.get("failed"))
     submitted = number(stage.get("submitted_ms"))
-    began = submitted - start_ms if submitted is not None and start_ms is not None else None
+    started = submitted - start_ms if submitted is not None and start_ms is not None else None
     return {
         "label": label(stage),
-        "name": clean(stage.get("name")) or "without a name",
-        "description": clean(stage.get("job_description")),
+        "name": stage_name(stage),
+        "description": clean(stage.get("job_description")) or clean(stage.get("stage_title")),
         "status": clean(stage.get("status")) or "unknown",
         "failure": clean(stage.get("failure_reason")),
         "cells": [
-            (span(began), began or 0),
+            (span(started), started or 0),
             (span(elapsed_ms(stage)), elapsed_ms(stage) or 0),
             (span(cost_ms(stage)), cost_ms(stage)),
             (share(cost_ms(stage), total_ms), cost_ms(stage)),
@@ -97,6 +102,6 @@ def _row(stage: Stage, total_ms: float, start_ms: float | None) -> dict[str, Any
 
 
 def gc_share(stage: Stage) -> float | None:
-    """Part of the tasks' run time that garbage collection took; None when no task told."""
+    """Return the share of the tasks' run time spent in garbage collection; None if no task reported it."""
     collected, ran = number(stage.get("gc_ms")), number(stage.get("run_ms"))
     return None if collected is None or not ran else collected / ran

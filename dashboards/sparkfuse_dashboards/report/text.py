@@ -1,6 +1,6 @@
-"""Text and numbers of a log, made fit for a page: whatever a log holds, nothing of it is markup, script or endless.
+"""Makes text and numbers of a log safe for a page: no markup, no script, limited length.
 
-Escaping itself is the template's (autoescape) and `script_json`'s; this file takes out what no escaping mends.
+The template (autoescape) and `script_json` escape; this module removes what escaping cannot fix.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LARGEST = 2**63
 
 
 def clean(value: object, longest: int = MAX_TEXT) -> str:
-    """A text of the log for a person: no control or formatting characters, no halves of characters, not endless.
+    """Return a text without control, formatting and surrogate characters, cut to ``longest`` with an ellipsis.
 
-    Right-to-left overrides and zero-width characters (Unicode category Cf) could make one name look like another.
+    Right-to-left marks and zero-width characters (Unicode category Cf) could make one name look like another.
     """
     text = "" if value is None else str(value)
     cut = text[:longest]
@@ -31,12 +31,12 @@ def clean(value: object, longest: int = MAX_TEXT) -> str:
 
 
 def clean_lines(value: object, longest: int = 5000) -> str:
-    """The same for a text of several lines: its line breaks stay."""
+    """As `clean`, but line breaks are kept."""
     return "\n".join(clean(line, longest) for line in str(value or "")[:longest].split("\n"))
 
 
 def number(value: object) -> float | None:
-    """A finite number within 63 bits, or None: what a hostile log calls a number may be text, NaN or 10^400."""
+    """Return a finite number within 63 bits, or None: a corrupt log can have text, NaN or 10^400 instead."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, float) and not math.isfinite(value):
@@ -45,37 +45,37 @@ def number(value: object) -> float | None:
 
 
 def whole(value: object) -> int:
-    """A count: what is none counts as 0."""
+    """Return a count; anything that is not a number counts as 0."""
     found = number(value)
     return 0 if found is None else int(found)
 
 
 def size(value: object) -> str:
-    """Bytes for people."""
+    """Format bytes."""
     found = number(value)
     return UNKNOWN if found is None else readable_bytes(found)
 
 
 def span(value: object) -> str:
-    """Milliseconds for people."""
+    """Format a duration in ms."""
     found = number(value)
     return UNKNOWN if found is None else readable_duration(found)
 
 
 def count(value: object) -> str:
-    """A count for people, with thin spaces between thousands."""
+    """Format a count with thin spaces between thousands."""
     found = number(value)
     return UNKNOWN if found is None else f"{int(found):,}".replace(",", "\u202f")
 
 
 def share(part: object, of: object) -> str:
-    """A part of a whole in percent; unknown when there is no whole."""
+    """Format a part of a whole as a percentage; unknown if the whole is absent or 0."""
     some, all_of_it = number(part), number(of)
     return UNKNOWN if some is None or not all_of_it else f"{100 * some / all_of_it:.1f} %"
 
 
 def moment(value: object) -> str:
-    """A time since the epoch in ms, in UTC: a report is read in other zones than it was made in."""
+    """Format ms since the epoch in UTC, because a report can be read in another time zone."""
     found = number(value)
     if found is None:
         return UNKNOWN
@@ -86,10 +86,10 @@ def moment(value: object) -> str:
 
 
 def script_json(document: Mapping[str, Any]) -> str:
-    """JSON that may stand inside a script element: it cannot end it, begin a comment, or break an old parser's line.
+    """Return JSON that is safe inside a script element: it cannot end the element or start a comment.
 
     Raises:
-        ValueError: a number in it is not finite; `number` lets none through.
+        ValueError: a number is not finite; `number` never returns one.
     """
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":

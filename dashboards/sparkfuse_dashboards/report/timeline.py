@@ -1,4 +1,4 @@
-"""When what ran: bars for executors, jobs and stages, packed into few lines."""
+"""Builds the timeline: bars for executors, jobs and stages, packed into few lines."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ _BAD = {"JobFailed", "failed", "FAILED"}
 
 @dataclass(frozen=True)
 class Bar:
-    """One thing that lasted, in ms since the epoch; ``told_end`` is False when the log holds no end of it."""
+    """One bar, in ms since the epoch; ``has_end`` is False if the log has no end of it."""
 
     name: str
     tip: str
     start: float
     end: float
     status: str
-    told_end: bool = True
+    has_end: bool = True
 
 
 @dataclass(frozen=True)
 class Window:
-    """The time that the charts show, in ms since the epoch."""
+    """The period that the charts show, in ms since the epoch."""
 
     start: float
     end: float
 
     @property
     def length_ms(self) -> float:
-        """How long it is; never 0, so that a scale over it is one."""
+        """The length in ms; at least 1, so that a scale over it is valid."""
         return max(self.end - self.start, 1)
 
     def holds(self, bar: Bar) -> bool:
-        """Whether some of the bar can be seen."""
+        """Whether a part of the bar is visible."""
         return bar.start <= self.end and bar.end >= self.start
 
 
 def window(analysis: Mapping[str, Any]) -> Window | None:
-    """The application's time; where the log does not tell it, that of its jobs, stages and executors.
+    """Return the period of the application; without its start and end, that of its jobs, stages and executors.
 
-    A broken clock in one event must not shrink the rest of the run to a point: what the application says of itself
-    wins. None when nothing has a time.
+    The application's own times take precedence, so that one event with a wrong clock does not shrink the rest of the
+    run to a point. None if nothing has a time.
     """
     application = analysis.get("application") or {}
-    told = [
+    times = [
         number(each.get(name))
         for kind, names in (
             ("jobs", ("submitted_ms", "completed_ms")),
@@ -61,7 +61,7 @@ def window(analysis: Mapping[str, Any]) -> Window | None:
         for each in analysis.get(kind) or ()
         for name in names
     ]
-    known = [at for at in told if at is not None and at > 0]
+    known = [at for at in times if at is not None and at > 0]
     started, ended = number(application.get("started_ms")), number(application.get("ended_ms"))
     start = started or min(known, default=None)
     if start is None:
@@ -71,7 +71,7 @@ def window(analysis: Mapping[str, Any]) -> Window | None:
 
 
 def rows(analysis: Mapping[str, Any], shown: Window) -> dict[str, Any]:
-    """Bars for the chart with their line, the lines' labels from top to bottom, and sentences on what is left out."""
+    """Return bars with their line, the labels of the lines from top to bottom, and sentences on omitted bars."""
     bars: list[dict[str, Any]] = []
     labels: list[str] = []
     left_out: list[str] = []
@@ -93,7 +93,7 @@ def rows(analysis: Mapping[str, Any], shown: Window) -> dict[str, Any]:
 
 
 def pack(bars: Iterable[Bar], most: int = MAX_LANES) -> list[list[Bar]]:
-    """Put bars into lines so that none covers another; what finds no room in ``most`` lines is left out."""
+    """Distribute bars to at most ``most`` lines without overlap; the rest is omitted."""
     lanes: list[list[Bar]] = []
     for bar in sorted(bars, key=lambda each: (each.start, each.end)):
         lane = next((each for each in lanes if each[-1].end <= bar.start), None)
@@ -105,11 +105,11 @@ def pack(bars: Iterable[Bar], most: int = MAX_LANES) -> list[list[Bar]]:
 
 
 def alive(executors: Sequence[Mapping[str, Any]], shown: Window) -> list[dict[str, float]]:
-    """How many executors there were: seconds since the start of the window, and the count from then on."""
+    """Return the number of executors over time, as steps of seconds since the start of the window and count."""
     changes: dict[float, int] = {}
     for bar in executor_bars({"executors": executors}, shown):
         changes[max(bar.start, shown.start)] = changes.get(max(bar.start, shown.start), 0) + 1
-        if bar.told_end:
+        if bar.has_end:
             changes[bar.end] = changes.get(bar.end, 0) - 1
     steps, now = [{"at": 0.0, "count": 0.0}], 0
     for at in sorted(changes):
@@ -120,7 +120,7 @@ def alive(executors: Sequence[Mapping[str, Any]], shown: Window) -> list[dict[st
 
 
 def executor_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
-    """Executors by when they were there; the driver of a local run is one."""
+    """Yield executors by their lifetime; the driver of a local run is one."""
     for each in analysis.get("executors") or ():
         name = f"executor {clean(each.get('executor_id'), 40)}"
         yield from _bar(
@@ -129,7 +129,7 @@ def executor_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
 
 
 def job_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
-    """Jobs by when they ran."""
+    """Yield jobs by their time."""
     for each in analysis.get("jobs") or ():
         name, more = f"job {clean(each.get('job_id'), 20)}", clean(each.get("description"), 80)
         yield from _bar(
@@ -138,9 +138,9 @@ def job_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
 
 
 def stage_bars(analysis: Mapping[str, Any], shown: Window) -> Iterator[Bar]:
-    """Stage attempts by when they ran."""
+    """Yield stage attempts by their time."""
     for each in analysis.get("stages") or ():
-        more, status = clean(each.get("name"), 80), _status(each.get("status"))
+        more, status = clean(each.get("stage_name"), 80), _status(each.get("status"))
         yield from _bar(label(each), more, each.get("submitted_ms"), each.get("completed_ms"), status, shown)
 
 
@@ -148,10 +148,10 @@ def _bar(name: str, more: str, started: object, ended: object, status: str, show
     start, end = number(started), number(ended)
     if start is None:
         return
-    told = end is not None and end >= start
-    until = end if end is not None and told else max(shown.end, start)
-    length = span(until - start) if told else "no end in the log"
-    yield Bar(name, f"{name}: {more or 'no description'} ({length}, {status})", start, until, status, told)
+    ended_later = end is not None and end >= start
+    until = end if end is not None and ended_later else max(shown.end, start)
+    length = span(until - start) if ended_later else "no end in the log"
+    yield Bar(name, f"{name}: {more or 'no description'} ({length}, {status})", start, until, status, ended_later)
 
 
 def _status(word: object) -> str:
@@ -159,7 +159,7 @@ def _status(word: object) -> str:
 
 
 def _drawn(bar: Bar, row: int, kind: str, shown: Window) -> dict[str, Any]:
-    """Seconds since the window's start, cut to it: beyond lies nothing that the chart could show."""
+    """Convert a bar to seconds since the start of the window, limited to the window."""
     start, end = max(bar.start, shown.start), min(bar.end, shown.end)
     return {
         "row": row,
@@ -173,7 +173,7 @@ def _drawn(bar: Bar, row: int, kind: str, shown: Window) -> dict[str, Any]:
 
 
 def _thinned(steps: list[dict[str, float]]) -> list[dict[str, float]]:
-    """At most some thousand points: of each stretch the first, the highest and the last stay, so no peak is lost."""
+    """Reduce the number of points: the first, highest and last point of each section remain, so no peak is lost."""
     stretch = -(-len(steps) // MAX_BARS)
     if stretch <= 1:
         return steps

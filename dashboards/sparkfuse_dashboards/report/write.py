@@ -1,4 +1,4 @@
-"""From an analysis to a file."""
+"""Writes an analysis as an HTML file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sparkfuse_dashboards.report.findings import shown_findings
 from sparkfuse_dashboards.report.limits import MAX_EXECUTOR_ROWS, MAX_JOB_ROWS, MAX_POINTS
 from sparkfuse_dashboards.report.page import page
 from sparkfuse_dashboards.report.pressure import pressure
+from sparkfuse_dashboards.report.queries import shown_queries
 from sparkfuse_dashboards.report.stages import key, table, worst_stages
 from sparkfuse_dashboards.report.text import clean, moment, number, span
 
@@ -24,9 +25,10 @@ def write_report(analysis: Mapping[str, Any], tasks: pa.Table | None, path: Path
     """Write the report as one HTML file that opens without a network.
 
     Args:
-        analysis: the JSON object of `sparkfuse analyze --json`; what is absent in it is shown as unknown.
-        tasks: rows of the kernel's task table, at least those of `worst_stages(analysis)`; None: no distributions.
-        path: the file; what is there is replaced.
+        analysis: the JSON object of `sparkfuse analyze --json`; absent values are shown as unknown.
+        tasks: rows of the kernel's task table, at least those of `worst_stages(analysis)`; without them there are no
+            distributions.
+        path: the file; an existing one is replaced.
 
     Raises:
         OSError: the file cannot be written.
@@ -35,12 +37,13 @@ def write_report(analysis: Mapping[str, Any], tasks: pa.Table | None, path: Path
 
 
 def report_html(analysis: Mapping[str, Any], tasks: pa.Table | None) -> str:
-    """The report's text; see `write_report`."""
+    """Return the HTML of the report; see `write_report`."""
     stages = list(analysis.get("stages") or ())
     shown = timeline.window(analysis)
     content: dict[str, Any] = {
         "application": _application(analysis),
         "findings": shown_findings(list(analysis.get("findings") or ())),
+        "queries": shown_queries(analysis),
         "stages": table(stages, shown.start if shown else None),
         "stages_total": len(stages),
         "pressure": pressure(stages),
@@ -69,9 +72,9 @@ def _application(analysis: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _expected(application: Mapping[str, Any]) -> str:
-    """What earlier runs let expect; empty without history."""
+    """Return the expected duration; empty without earlier runs."""
     runs = number(application.get("baseline_runs"))
-    return f"{span(application.get('expected_ms'))} after {runs:.0f} runs" if runs else ""
+    return f"{span(application.get('expected_ms'))} from {runs:.0f} earlier runs" if runs else ""
 
 
 def _worst(analysis: Mapping[str, Any], tasks: pa.Table | None) -> list[dict[str, Any]]:
@@ -119,19 +122,21 @@ def _job(job: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _charts(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The specifications of what has something to draw, by the name of its place."""
+    """Return the chart specifications that have data, by the name of their place on the page."""
     found: dict[str, Any] = {}
     for place, stage in enumerate(content["worst"]):
         if stage["durations"]:
             found[f"durations-{place}"] = charts.histogram(stage["durations"], "wall time", of_bytes=False)
         if any(each["to"] > 0 for each in stage["bytes"]):
             found[f"bytes-{place}"] = charts.histogram(stage["bytes"], "bytes read", of_bytes=True)
-        # Where no task read anything all points would stand on one line, and the first chart tells their times.
+        # If no task read anything, all points are on one line, and the first chart shows their times.
         if any(each["bytes"] > 0 for each in stage["points"]):
             found[f"points-{place}"] = charts.points(stage["points"])
-    pressed = content["pressure"]
-    if pressed["spill_bars"]:
-        found["spill"] = charts.ranking(pressed["spill_bars"], "Bytes spilled to disk", of_bytes=True)
-    if pressed["gc_bars"]:
-        found["gc"] = charts.ranking(pressed["gc_bars"], "Garbage collection, share of run time", of_bytes=False)
+    pressure_content = content["pressure"]
+    if pressure_content["spill_bars"]:
+        found["spill"] = charts.ranking(pressure_content["spill_bars"], "Bytes spilled to disk", of_bytes=True)
+    if pressure_content["gc_bars"]:
+        found["gc"] = charts.ranking(
+            pressure_content["gc_bars"], "Garbage collection, share of run time", of_bytes=False
+        )
     return found

@@ -1,4 +1,4 @@
-"""The report without a browser: what it says, what it leaves out, and what of a hostile log gets into the file."""
+"""The HTML report without a browser: its content, its limits, and its safety against hostile logs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from sparkfuse_dashboards.report.write import report_html
 from tests.unit.dashboards import report_scenario
 
 MEGABYTE = 1_000_000
-# A machine that others use too is slow now and then; that says nothing of what is held here.
+# No deadline: a busy machine can be slow.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def test_the_vendored_files_are_those_that_were_published(repository) -> None:
-    """Each file has the sum that the list beside it names, so nobody changes one by hand."""
+def test_vendored_files_have_published_checksums(repository) -> None:
+    """Each vendored file has the checksum in the list beside it, so manual changes are detected."""
     folder = repository / "dashboards" / "vendor"
     named = re.findall(r"^\| `([^`]+)` .* `([0-9a-f]{64})` \|$", (folder / "README.md").read_text(), re.MULTILINE)
 
@@ -38,8 +38,8 @@ def test_the_vendored_files_are_those_that_were_published(repository) -> None:
     assert {path.name for path in folder.glob("*.js")} == {name for name, _ in named}
 
 
-def test_the_contract_s_examples_make_a_report_that_shows_what_they_say() -> None:
-    """What `--json` prints is what the report reads: names, findings with runbook and evidence, files, broken lines."""
+def test_report_contains_the_texts_of_the_examples() -> None:
+    """The report shows names, findings with evidence, files and malformed lines of each example analysis."""
     folder = asset("sparkfuse_contracts", "examples", "analysis")
     for analysis in (json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))):
         html = report_html(analysis, None)
@@ -50,11 +50,11 @@ def test_the_contract_s_examples_make_a_report_that_shows_what_they_say() -> Non
         told += [rule["rule"] for rule in analysis["not_decidable"]]
 
         assert [text for text in told if str(escape(text)) not in html] == []
-        assert "The finding came without a runbook" not in html
+        assert "The finding has no runbook" not in html
 
 
-def test_a_symptom_stands_below_its_cause_and_says_so() -> None:
-    """Also where a worse finding has other causes; what one rule finds often is told once, with its number."""
+def test_symptom_is_listed_below_its_cause() -> None:
+    """A symptom follows its cause even if another finding is worse; several matches of a rule are shown once."""
     cause = report_scenario.finding(1, "warning", summary="An executor was lost", count=40)
     symptom = report_scenario.finding(2, "warning", summary="The stage is run again", inhibited_by="executor_lost")
     worst = report_scenario.finding(3, "critical", summary="The stage spills")
@@ -65,20 +65,20 @@ def test_a_symptom_stands_below_its_cause_and_says_so() -> None:
     ]
 
     assert places == sorted(places)
-    assert html.count("A symptom of <bdi>executor_lost</bdi>, which stands above.") == 1
-    assert html.count("The worst of its kind here: the rule holds 39 more times.") == 1
+    assert html.count("A symptom of <bdi>executor_lost</bdi>, which is listed above.") == 1
+    assert html.count("The worst match is shown; the rule matches 39 more times.") == 1
 
 
-def test_each_report_passes_the_licences_on() -> None:
-    """Vega's and D3's licences want their notices in every copy, and each report is one."""
+def test_report_contains_licences() -> None:
+    """The licences of Vega and D3 require their notices in each copy, and each report is a copy."""
     html = report_html(report_scenario.empty(), None)
 
     assert "University of Washington Interactive Data Lab" in html
     assert "Mike Bostock" in html
 
 
-def test_findings_come_first_the_worst_on_top_with_what_to_do() -> None:
-    """A reader meets the critical finding and its runbook before anything else."""
+def test_worst_finding_and_its_runbook_come_first() -> None:
+    """The critical finding and its runbook precede everything else."""
     analysis = report_scenario.ordinary()
     analysis["findings"] = [report_scenario.finding(0, "info"), report_scenario.finding(1, "critical", summary="Worst")]
     html = report_html(analysis, None)
@@ -90,8 +90,8 @@ def test_findings_come_first_the_worst_on_top_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("name", ["ordinary", "hostile", "empty", "without_metrics"])
-def test_the_policy_allows_the_page_s_own_scripts_and_style_and_nothing_else(name) -> None:
-    """Every script and style of the page is allowed by its hash; there is no address and no 'unsafe' word."""
+def test_policy_allows_only_own_scripts_and_style(name) -> None:
+    """The policy lists each script and style by its hash, and neither an address nor an 'unsafe' keyword."""
     html = report_html(getattr(report_scenario, name)(), None)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1].replace("&#39;", "'")
     code = re.findall(r"<script>(.*?)</script>", html, re.DOTALL) + re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
@@ -103,8 +103,8 @@ def test_the_policy_allows_the_page_s_own_scripts_and_style_and_nothing_else(nam
     assert policy.startswith("default-src 'none'")
 
 
-def test_nothing_hostile_becomes_markup() -> None:
-    """A log whose every text ends scripts and opens images adds no element to the page and no sign that hides."""
+def test_hostile_text_does_not_become_markup() -> None:
+    """A log whose texts contain markup adds no element and no invisible character to the page."""
     calm, wild = (report_html(getattr(report_scenario, name)(), None) for name in ("ordinary", "hostile"))
 
     assert wild.count("</script>") == calm.count("</script>") == 4
@@ -151,14 +151,14 @@ def test_a_huge_run_fits_a_small_file_and_the_page_says_what_it_leaves_out(tmp_p
     assert "9700 more stages are not shown" in text
     assert "150 more findings are not shown" in text
     assert "of 2000 jobs are not drawn" in text
-    assert "of 125000 task ends are drawn as points" in text
+    assert "of 125000 task attempts are drawn as points" in text
 
 
 def test_an_empty_log_claims_nothing() -> None:
     """No chart, no cost, and a sentence that says why."""
     html = report_html(report_scenario.empty(), None)
 
-    assert "The log holds no event, so nothing is known of the application." in html
+    assert "The log has no event, so nothing is known about the application." in html
     assert '<script type="application/json" id="charts">{}</script>' in html
 
 
@@ -173,7 +173,7 @@ def test_without_metrics_the_page_says_so() -> None:
     html = report_html(analysis, report_scenario.tasks([(0, 0)], 16, measured=False))
     charts = json.loads(re.search(r'id="charts">(.*?)</script>', html, re.DOTALL)[1])
 
-    assert "No task carries metrics" in html
+    assert "No task has metrics" in html
     assert {name for name in charts if name.endswith("-0")} == {"durations-0"}
 
 
@@ -249,3 +249,16 @@ def test_another_interpreter_is_refused() -> None:
     """A new version with other imports fails here and not in the reader's browser."""
     with pytest.raises(ValueError):
         interpreter("import { other } from 'vega-util';")
+
+
+def test_queries_come_after_findings_with_their_stages() -> None:
+    """Each query is shown with its name, call site and sources, and lists its stages by display name."""
+    folder = asset("sparkfuse_contracts", "examples", "analysis")
+    analysis = json.loads((folder / "query_call_site.json").read_text())
+    html = report_html(analysis, None)
+    section = html[html.index('id="queries"') : html.index('id="timeline"')]
+    (query,) = analysis["queries"]
+    names = [each["stage_name"] for each in analysis["stages"] if each["sql_execution_id"] == query["query_id"]]
+
+    assert html.index('id="findings"') < html.index('id="queries"') < html.index('id="stages"')
+    assert [text for text in (query["name"], query["call_site"], *names) if str(escape(text)) not in section] == []
