@@ -110,7 +110,7 @@ def test_views_say_type_unit_and_tags() -> None:
     }  # fmt: skip
     assert list(columns.VIEWS["stage_live"]) == [field.name for field in StageLive.DESCRIPTOR.fields]
     assert columns.VIEWS["stage_live"]["duration_p95_ms"] == columns.Column(
-        "duration_p95_ms", "double", "ms", "95th percentile of the duration of tasks that ended well.", ("sketch",)
+        "duration_p95_ms", "double", "ms", "95th percentile of the duration of succeeded tasks.", ("sketch",)
     )
     assert columns.view_specs()["app_live"].row == "application"
     assert {"app_id", "window_end_ms", "completeness"} <= set(columns.envelope())
