@@ -1,4 +1,4 @@
-"""`sparkfuse rules backtest`: what the rules would have said of the runs that the store knows."""
+"""`sparkfuse rules backtest`: evaluates the rules on the runs in the store."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 _SINCE = re.compile(r"(\d{1,6})(m|h|d|w)")
 _UNIT_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 _COUNTS = ("runs", "judged", "critical", "warning", "info", "silenced", "stages", "stopped")
-_HEADINGS = ["judged", "critical", "warning", "info", "per 100 runs", "silenced", "stages", "would stop"]
+_HEADINGS = ["evaluated", "critical", "warning", "info", "per 100 runs", "suppressed", "stages", "would stop"]
 
 
 def run_backtest(known: Catalog, since: str, only: Sequence[str], job: str, home: Path, as_json: bool) -> None:
-    """Ask the store, and print what it says.
+    """Evaluate the rules on the store and print the result.
 
     Raises:
-        StartError: the time or a rule is unknown, no store answers, or it is empty or of an older version.
+        StartError: the time or a rule is not valid, or the store does not answer, has no tables, or has older tables.
     """
     from sparkfuse_native_analytics.backtest import StoreOlderError, backtest
 
     if unknown := [name for name in only if name not in known]:
-        raise StartError(f"there is no rule {unknown[0]!r}; there are: {', '.join(known)}", USAGE)
+        raise StartError(f"there is no rule {unknown[0]!r}; the rules are: {', '.join(known)}", USAGE)
     until_ms = int(time.time() * 1000)
     since_ms = until_ms - _duration_ms(since)
     try:
@@ -51,7 +51,7 @@ def run_backtest(known: Catalog, since: str, only: Sequence[str], job: str, home
 
 
 def as_document(found: Backtest) -> dict[str, Any]:
-    """What `--json` prints; docs/backtest.md says what the keys are."""
+    """Return the JSON document; docs/backtest.md describes its keys."""
     return {
         "since_ms": found.since_ms,
         "until_ms": found.until_ms,
@@ -73,28 +73,30 @@ def _rule(result: RuleResult) -> dict[str, Any]:
 
 
 def _counts(result: JobResult) -> dict[str, Any]:
-    told = dataclasses.asdict(result)
-    return {**{name: told[name] for name in _COUNTS}, "per_100_runs": result.per_100_runs}
+    counts = dataclasses.asdict(result)
+    return {**{name: counts[name] for name in _COUNTS}, "per_100_runs": result.per_100_runs}
 
 
 def _show(found: Backtest, by_job: bool) -> None:
     typer.echo(
-        f"{found.runs} runs of {found.jobs} jobs that started from {moment(found.since_ms)} to {moment(found.until_ms)}"
+        f"{found.runs} runs of {found.jobs} jobs, started between {moment(found.since_ms)} and {moment(found.until_ms)}"
     )
     if not found.runs:
-        typer.echo("Nothing can be said without a run that ended: `sparkfuse backfill` brings runs from event logs.")
+        typer.echo("The store has no ended run of that time; `sparkfuse backfill` adds runs from event logs.")
         return
     decided = [rule for rule in found.rules if rule.not_decidable is None]
     if decided:
         print_table(
-            "What would have been told", ["rule", *_HEADINGS], [_cells(rule.rule, rule.total()) for rule in decided]
+            "Runs in which each rule would have fired",
+            ["rule", *_HEADINGS],
+            [_cells(rule.rule, rule.total()) for rule in decided],
         )
     if by_job:
         for rule in decided:
             print_table(rule.rule, ["job", *_HEADINGS], [_cells(job.job_key, job) for job in rule.jobs])
     undecided = [(rule.rule, rule.not_decidable) for rule in found.rules if rule.not_decidable is not None]
     if undecided:
-        print_table("Not decidable in history, which is not fine", ["rule", "why"], undecided)
+        print_table("Rules that history cannot evaluate; their result is unknown", ["rule", "reason"], undecided)
 
 
 def _cells(name: str, result: JobResult) -> tuple[Any, ...]:
@@ -114,5 +116,5 @@ def _cells(name: str, result: JobResult) -> tuple[Any, ...]:
 def _duration_ms(text: str) -> int:
     found = _SINCE.fullmatch(text.strip())
     if not found:
-        raise StartError(f"--since must be a time like 12h, 30d or 8w, is {text!r}", USAGE)
+        raise StartError(f"--since must be a duration such as 12h, 30d or 8w, is {text!r}", USAGE)
     return int(found[1]) * _UNIT_MS[found[2]]

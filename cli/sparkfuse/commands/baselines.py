@@ -1,4 +1,4 @@
-"""`sparkfuse baselines`: what is known of each stage of a job, and what is expected of its next run and why."""
+"""`sparkfuse baselines`: training samples of each stage of a job, and the expected duration of its next run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from sparkfuse_rules.knowledge.explanation import Explanation
 
 MOST = 10_000
-commands = typer.Typer(help="What is known of the stages of jobs, and what is expected of them.")
-Name = Annotated[str, typer.Argument(help="The job, as `sparkfuse runs` names it.")]
-Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Expect for this much input and shuffle, in bytes.")]
-Records = Annotated[int | None, typer.Option("--records", min=1, help="Expect for this many records.")]
-Rows = Annotated[int | None, typer.Option("--rows", min=1, help="Expect for so many rows made, where nothing is read.")]
+commands = typer.Typer(help="Show baselines of jobs and the durations expected from them.")
+Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`.")]
+Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Input and shuffle bytes of the next run.")]
+Records = Annotated[int | None, typer.Option("--records", min=1, help="Input and shuffle records of the next run.")]
+Rows = Annotated[
+    int | None, typer.Option("--rows", min=1, help="Operator rows of the next run, for stages that read nothing.")
+]
 
 
 @commands.callback(invoke_without_command=True)
 def list_(
     context: typer.Context, home: Home = DEFAULT_HOME, job: Job = "", limit: Limit = 200, as_json: Json = False
 ) -> None:
-    """List what is known of each stage from its earlier runs."""
+    """List the baseline of each stage."""
     if context.invoked_subcommand:
         return
     found = _known(home, job, limit)
@@ -39,7 +41,7 @@ def list_(
         return
     print_table(
         "Baselines",
-        ["job", "stage", "fingerprint", "runs", "shortest", "longest", "updated", "new level"],
+        ["job", "stage", "fingerprint", "runs", "shortest", "longest", "updated", "level changed"],
         [
             (
                 each.job_key,
@@ -65,17 +67,17 @@ def show(
     operator_rows: Rows = None,
     as_json: Json = False,
 ) -> None:
-    """Show what the next run of a job is expected to take, stage by stage, and what that rests on."""
+    """Show the expected duration of the next run of a job, stage by stage, and its basis."""
     known = _known(home, job, MOST)
     if not known:
-        raise StartError(f"nothing is known of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
+        raise StartError(f"there is no baseline of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
     explained = [(each, _explained(each, work_bytes, work_records, operator_rows)) for each in known]
     if as_json:
         print_json([_document(each, explanation) for each, explanation in explained])
         return
     print_table(
-        f"Expected of the next run of {job}",
-        ["stage", "expected", "19 in 20 below", "CPU", "runs", "not counted", "why"],
+        f"Expected duration of the next run of {job}",
+        ["stage", "expected", "p95", "CPU", "runs", "ignored", "basis"],
         [_row(each, explanation) for each, explanation in explained],
     )
 
@@ -86,8 +88,8 @@ def _known(home: Path, job: str, limit: int) -> Sequence[Baseline]:
     return ask(home, lambda client: queries.baselines(client, limit, job_key=job or None))
 
 
-def _explained(baseline: Baseline, *asked: int | None) -> Explanation:
-    """What is expected for the bytes, records and rows that were asked for; for the usual ones where none was."""
+def _explained(baseline: Baseline, *work: int | None) -> Explanation:
+    """Return the expectation for the given bytes, records and rows; for the usual work if none is given."""
     from sparkfuse_rules.knowledge.baseline_model import Sample
     from sparkfuse_rules.knowledge.explanation import explain
     from sparkfuse_rules.knowledge.work import Work
@@ -107,7 +109,7 @@ def _explained(baseline: Baseline, *asked: int | None) -> Explanation:
         )
         for each in baseline.samples
     ]
-    return explain(samples, time.time_ns() // 1_000_000, Work(*asked) if any(asked) else None)
+    return explain(samples, time.time_ns() // 1_000_000, Work(*work) if any(work) else None)
 
 
 def _document(baseline: Baseline, explanation: Explanation) -> dict[str, Any]:
@@ -129,14 +131,16 @@ def _row(baseline: Baseline, explanation: Explanation) -> tuple[Any, ...]:
 
 
 def _sentences(explanation: Explanation) -> list[str]:
-    said = []
+    sentences = []
     for growth in explanation.growth:
         usual, least, most = (
             size(each) if growth.measure == "bytes" else f"{each:,} {growth.measure}"
             for each in (growth.usual, growth.smallest, growth.largest)
         )
-        said.append(f"usually {usual} ({least} to {most}), twice as much takes {growth.doubled:.1f} times as long")
-    said = said or ["no measure of its work is known, so the bounds are twice as wide"]
+        sentences.append(
+            f"usual work {usual} ({least} to {most}); twice the work takes {growth.doubled:.1f} times as long"
+        )
+    sentences = sentences or ["its work is not measured, so the bounds are twice as wide"]
     if explanation.between_p95_ms is not None:
-        said.append(f"19 in 20 drivers are without a job for less than {duration(explanation.between_p95_ms)}")
-    return said
+        sentences.append(f"p95 of the time without a job: {duration(explanation.between_p95_ms)}")
+    return sentences

@@ -124,7 +124,7 @@ def test_how_many_are_asked_at_once_changes_nothing(client: Client, tmp_path: Pa
 
 
 def test_counts_are_of_runs_by_job(client: Client, tmp_path: Path):
-    """How many could be judged, how many of 100 would have been told of, on how many stages."""
+    """The output has the evaluated runs, matches per 100 runs, and matching stages."""
     keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))
     found = backtest(client, RULES, 0, FOREVER, only=["stage_slow", "stage_skew"])
     by_rule = {rule.rule: {job.job_key: job for job in rule.jobs} for rule in found.rules}

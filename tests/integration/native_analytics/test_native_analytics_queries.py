@@ -152,7 +152,7 @@ def test_what_is_expected_is_shown(filled: Client, module_settings: Settings, mo
     made = next(each for each in json.loads(rows.output) if each["fingerprint"] == "5b7c0d9e21f64a83")
     assert (made["expected"]["work_measure"], made["growth"][0]["measure"]) == ("rows", "rows")
     assert made["expected"]["expected_ms"] == pytest.approx(3 * 60_250, rel=0.02)
-    assert "nothing is known of a job 'nobody'" in str(stranger.exception)
+    assert "there is no baseline of a job 'nobody'" in str(stranger.exception)
 
 
 def test_a_store_without_tables_says_so(settings: Settings) -> None:
