@@ -157,7 +157,7 @@ impl Decoder {
     /// Returns the rows since the last call. The evidence covers everything since the start.
     pub fn take(&mut self, wants_tasks: bool, wants_starts: bool) -> LogTables {
         self.flush();
-        let kept = TaskBatches {
+        let task_batches = TaskBatches {
             ends: std::mem::take(&mut self.task_batches),
             starts: std::mem::take(&mut self.task_start_batches),
         };
@@ -175,7 +175,7 @@ impl Decoder {
         };
         let evidence = EvidenceSummary::of(&mut log.evidence);
         self.evidence = std::mem::take(&mut log.evidence);
-        LogTables::with_report(log, kept, wants_tasks, wants_starts, evidence)
+        LogTables::with_evidence(log, task_batches, wants_tasks, wants_starts, evidence)
     }
 
     /// The offset where a later decoder can continue: that of the first line that was not read.

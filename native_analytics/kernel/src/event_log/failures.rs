@@ -49,7 +49,7 @@ impl Failures {
     #[cold]
     pub fn add(&mut self, row: &Row, line: &[u8]) -> (usize, u64) {
         let class = failure_class(row, line).map_or_else(|| NO_CLASS.to_owned(), text);
-        let (place, evicted) = self.place(class);
+        let (place, evicted) = self.class_index(class);
         let Some(place) = place else { return (0, 1) };
         let ours = &mut self.rows[place];
         let before = ours.bytes();
@@ -61,7 +61,7 @@ impl Failures {
     pub fn append(&mut self, later: Failures) -> u64 {
         let mut left_out = 0;
         for failure in later.rows {
-            let (place, evicted) = self.place(failure.class.clone());
+            let (place, evicted) = self.class_index(failure.class.clone());
             left_out += evicted;
             match place {
                 Some(place) => self.rows[place].append(failure),
@@ -72,7 +72,7 @@ impl Failures {
     }
 
     /// Returns the row of a class, or none if the class has no row, and the failed attempts of a class that it replaces.
-    fn place(&mut self, class: String) -> (Option<usize>, u64) {
+    fn class_index(&mut self, class: String) -> (Option<usize>, u64) {
         if let Some(place) = self.rows.iter().position(|known| known.class == class) {
             return (Some(place), 0);
         }
@@ -117,9 +117,9 @@ impl Failure {
         let (executor_id, block_host) = (row.text(line, FETCH_EXECUTOR_ID), row.text(line, FETCH_HOST));
         self.executor_id = executor_id.or(row.text(line, EXECUTOR_ID)).map(text);
         self.host = block_host.map(text).or_else(|| host.clone());
-        host.into_iter().for_each(|host| self.meet(host));
+        host.into_iter().for_each(|host| self.add_host(host));
         if let Some(index) = self.task_index {
-            self.count(index, 1);
+            self.add_attempts(index, 1);
         }
     }
 
@@ -129,19 +129,19 @@ impl Failure {
         self.task_index = later.task_index;
         self.executor_id = later.executor_id;
         self.host = later.host;
-        later.hosts.into_iter().for_each(|host| self.meet(host));
+        later.hosts.into_iter().for_each(|host| self.add_host(host));
         for (index, attempts) in later.tasks {
-            self.count(index, attempts);
+            self.add_attempts(index, attempts);
         }
     }
 
-    fn meet(&mut self, host: String) {
+    fn add_host(&mut self, host: String) {
         if self.hosts.len() < MAX_HOSTS && !self.hosts.contains(&host) {
             self.hosts.push(host);
         }
     }
 
-    fn count(&mut self, index: i64, attempts: i64) {
+    fn add_attempts(&mut self, index: i64, attempts: i64) {
         *self.tasks.entry(index).or_default() += attempts;
         if self.tasks.len() > MAX_TASKS {
             self.tasks.pop_last();

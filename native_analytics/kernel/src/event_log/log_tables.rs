@@ -72,24 +72,27 @@ pub struct LogTables {
 }
 
 impl LogTables {
-    pub fn of(mut log: Log, kept: TaskBatches, wants_tasks: bool, wants_starts: bool) -> LogTables {
+    pub fn of(mut log: Log, task_batches: TaskBatches, wants_tasks: bool, wants_starts: bool) -> LogTables {
         let evidence = EvidenceSummary::of(&mut log.evidence);
-        LogTables::with_report(log, kept, wants_tasks, wants_starts, evidence)
+        LogTables::with_evidence(log, task_batches, wants_tasks, wants_starts, evidence)
     }
 
-    pub fn with_report(
+    pub fn with_evidence(
         mut log: Log,
-        kept: TaskBatches,
+        task_batches: TaskBatches,
         wants_tasks: bool,
         wants_starts: bool,
         evidence: EvidenceSummary,
     ) -> LogTables {
         let mut tables = small_tables(&mut log.tables);
         if wants_tasks {
-            tables.push(("tasks", task_table(TaskColumns::schema_of_ends(), kept.ends)));
+            tables.push(("tasks", task_table(TaskColumns::schema_of_ends(), task_batches.ends)));
         }
         if wants_starts {
-            tables.push(("task_starts", task_table(TaskColumns::schema_of_starts(), kept.starts)));
+            tables.push((
+                "task_starts",
+                task_table(TaskColumns::schema_of_starts(), task_batches.starts),
+            ));
         }
         LogTables { tables, evidence }
     }

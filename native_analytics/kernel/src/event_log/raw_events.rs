@@ -26,11 +26,11 @@ impl RawEvents {
         let mut reader = Reader { line, at: start };
         reader.skip_line()?;
         if let Some(place) = self.wanted.iter().position(|wanted| wanted.as_bytes() == name) {
-            let kept = match name {
+            let output = match name {
                 b"TaskEnd" => without(line, start, &task_details(line, start)?),
                 _ => line[start..reader.at].to_vec(),
             };
-            self.lines.push((place, kept));
+            self.lines.push((place, output));
         }
         Ok(())
     }
@@ -77,15 +77,15 @@ fn task_details(line: &[u8], start: usize) -> Result<Vec<(usize, usize)>, LineEr
 
 /// Returns the line with `null` in place of these byte ranges.
 fn without(line: &[u8], start: usize, ranges: &[(usize, usize)]) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(line.len());
+    let mut output = Vec::with_capacity(line.len());
     let mut from = start;
     for (start, end) in ranges {
-        kept.extend_from_slice(&line[from..*start]);
-        kept.extend_from_slice(NOTHING);
+        output.extend_from_slice(&line[from..*start]);
+        output.extend_from_slice(NOTHING);
         from = *end;
     }
-    kept.extend_from_slice(&line[from..]);
-    kept
+    output.extend_from_slice(&line[from..]);
+    output
 }
 
 #[cfg(test)]
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn long_lists_of_a_task_end_are_removed() {
         let line = r#"{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Info":{"Task ID":3,"Accumulables":[{"ID":1,"Value":"]"}]},"Task Executor Metrics":{"a":1},"Task Metrics":{"JVM GC Time":2,"Updated Blocks":[]}}"#;
-        let kept = r#"{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Info":{"Task ID":3,"Accumulables":null},"Task Executor Metrics":null,"Task Metrics":{"JVM GC Time":2,"Updated Blocks":null}}"#;
+        let shortened = r#"{"Event":"SparkListenerTaskEnd","Stage ID":1,"Task Info":{"Task ID":3,"Accumulables":null},"Task Executor Metrics":null,"Task Metrics":{"JVM GC Time":2,"Updated Blocks":null}}"#;
         assert_eq!(
             raw_events(&["TaskEnd"], "TaskEnd", line),
-            Ok(vec![format!("TaskEnd {kept}")])
+            Ok(vec![format!("TaskEnd {shortened}")])
         );
     }
 

@@ -325,9 +325,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn summary_of(values: &[i64]) -> Summary {
-        let mut kept = Values::default();
-        values.iter().for_each(|value| kept.push(*value));
-        kept.summary()
+        let mut distribution = Values::default();
+        values.iter().for_each(|value| distribution.push(*value));
+        distribution.summary()
     }
 
     #[test]
@@ -348,12 +348,12 @@ mod tests {
         #[test]
         fn summary_equals_that_of_sorted_values(values in prop::collection::vec(prop_oneof![0i64..50, any::<i64>()], 1..200), cut in 0usize..200) {
             let (first, second) = values.split_at(cut.min(values.len()));
-            let mut kept = Values::default();
-            first.iter().for_each(|value| kept.push(*value));
+            let mut distribution = Values::default();
+            first.iter().for_each(|value| distribution.push(*value));
             let mut later = Values::default();
             second.iter().for_each(|value| later.push(*value));
-            kept.append(later);
-            let found = kept.summary();
+            distribution.append(later);
+            let found = distribution.summary();
             let mut sorted = values.clone();
             sorted.sort_unstable();
             let n = sorted.len();

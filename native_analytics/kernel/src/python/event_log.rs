@@ -118,9 +118,9 @@ fn catch_panics<T>(work: impl FnOnce() -> io::Result<T>) -> PyResult<T> {
 }
 
 fn read_tables(sources: Vec<Source>, options: &Arc<Options>, threads: usize) -> io::Result<LogTables> {
-    let mut kept = TaskBatches::default();
-    let log = read_log(sources, options, threads, &mut kept)?;
-    Ok(LogTables::of(log, kept, options.tasks, options.task_starts))
+    let mut task_batches = TaskBatches::default();
+    let log = read_log(sources, options, threads, &mut task_batches)?;
+    Ok(LogTables::of(log, task_batches, options.tasks, options.task_starts))
 }
 
 #[pyfunction]

@@ -55,9 +55,9 @@ pub fn read_with_options(bytes: &[u8], options: Options) -> LogTables {
 /// With two threads, one decompresses while the other one reads.
 pub fn read_with_threads(bytes: &[u8], options: Options, threads: usize) -> LogTables {
     let source = Source::Reader("log".to_owned(), Box::new(Cursor::new(bytes.to_vec())));
-    let mut kept = TaskBatches::default();
-    let log = read_log(vec![source], &Arc::new(options), threads, &mut kept).unwrap();
-    LogTables::of(log, kept, true, true)
+    let mut task_batches = TaskBatches::default();
+    let log = read_log(vec![source], &Arc::new(options), threads, &mut task_batches).unwrap();
+    LogTables::of(log, task_batches, true, true)
 }
 
 pub fn read(bytes: &[u8]) -> LogTables {

@@ -53,15 +53,15 @@ fn splits_are_merged_to_one_log() {
     std::fs::write(&path, &text).unwrap();
     let logs: Vec<LogTables> = [1, 2, 5]
         .map(|threads| {
-            let mut kept = TaskBatches::default();
+            let mut task_batches = TaskBatches::default();
             let log = read_log(
                 vec![Source::Path(path.clone())],
                 &Arc::new(options()),
                 threads,
-                &mut kept,
+                &mut task_batches,
             )
             .unwrap();
-            LogTables::of(log, kept, false, false)
+            LogTables::of(log, task_batches, false, false)
         })
         .into();
     std::fs::remove_file(&path).unwrap();

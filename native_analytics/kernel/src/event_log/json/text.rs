@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn long_text_is_cut_at_a_character() {
         let long = "\u{e9}".repeat(MAX_TEXT_BYTES);
-        let kept = text(long.as_bytes());
-        assert_eq!(kept.len(), MAX_TEXT_BYTES);
+        let cut = text(long.as_bytes());
+        assert_eq!(cut.len(), MAX_TEXT_BYTES);
     }
 }

@@ -17,8 +17,8 @@ use crate::python::event_log::request::{LogFile, parse_options};
 /// Iterates over logs in their order while threads read them in parallel.
 #[pyclass(module = "sparkfuse_kernel")]
 pub struct EventLogs {
-    arrived: Mutex<mpsc::Receiver<(usize, PyResult<LogTables>)>>,
-    waiting: BTreeMap<usize, PyResult<LogTables>>,
+    receiver: Mutex<mpsc::Receiver<(usize, PyResult<LogTables>)>>,
+    pending: BTreeMap<usize, PyResult<LogTables>>,
     next: usize,
     count: usize,
 }
@@ -33,13 +33,13 @@ impl EventLogs {
         if self.next == self.count {
             return Ok(None);
         }
-        while !self.waiting.contains_key(&self.next) {
-            let arrived = &self.arrived;
-            let one = py.detach(|| arrived.lock().unwrap_or_else(PoisonError::into_inner).recv());
-            let (place, log) = one.map_err(|_| PyRuntimeError::new_err("a reading thread failed"))?;
-            self.waiting.insert(place, log);
+        while !self.pending.contains_key(&self.next) {
+            let receiver = &self.receiver;
+            let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv());
+            let (index, log) = received.map_err(|_| PyRuntimeError::new_err("a reading thread failed"))?;
+            self.pending.insert(index, log);
         }
-        let log = self.waiting.remove(&self.next);
+        let log = self.pending.remove(&self.next);
         // The position also advances after an error, so that the next call returns the next log.
         self.next += 1;
         log.transpose()?.map(|log| EventLog::new(py, log)).transpose()
@@ -59,27 +59,27 @@ pub fn read_event_logs(
     let options = parse_options(&tables, &environment, limits, None, batch_rows)?;
     let count = logs.len();
     let threads = threads.clamp(1, count.max(1));
-    let inner = if count >= threads { 1 } else { threads };
+    let threads_per_log = if count >= threads { 1 } else { threads };
     let logs: Arc<Vec<Mutex<Option<Vec<Source>>>>> = Arc::new(
         logs.into_iter()
             .map(|files| Mutex::new(Some(files.into_iter().map(Source::from).collect())))
             .collect(),
     );
-    let taken = Arc::new(AtomicUsize::new(0));
-    let (done, arrived) = mpsc::sync_channel(threads * 4);
+    let next_log = Arc::new(AtomicUsize::new(0));
+    let (results, receiver) = mpsc::sync_channel(threads * 4);
     for _ in 0..threads {
-        let (logs, taken, done, options) = (logs.clone(), taken.clone(), done.clone(), options.clone());
+        let (logs, next_log, results, options) = (logs.clone(), next_log.clone(), results.clone(), options.clone());
         thread::spawn(move || {
             loop {
-                let place = taken.fetch_add(1, Ordering::Relaxed);
-                let Some(log) = logs.get(place) else { return };
+                let index = next_log.fetch_add(1, Ordering::Relaxed);
+                let Some(log) = logs.get(index) else { return };
                 let sources = log
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .take()
                     .unwrap_or_default();
-                if done
-                    .send((place, catch_panics(|| read_tables(sources, &options, inner))))
+                if results
+                    .send((index, catch_panics(|| read_tables(sources, &options, threads_per_log))))
                     .is_err()
                 {
                     return;
@@ -88,8 +88,8 @@ pub fn read_event_logs(
         });
     }
     Ok(EventLogs {
-        arrived: Mutex::new(arrived),
-        waiting: BTreeMap::new(),
+        receiver: Mutex::new(receiver),
+        pending: BTreeMap::new(),
         next: 0,
         count,
     })

@@ -55,8 +55,8 @@ impl RecordBatchReader for TaskRowReader {
 /// A log whose task rows are streamed with limited memory while it is read.
 #[pyclass(module = "sparkfuse_kernel")]
 pub struct EventLogStream {
-    taken: Mutex<Option<TaskRowReader>>,
-    reading: Mutex<Option<thread::JoinHandle<PyResult<Log>>>>,
+    rows: Mutex<Option<TaskRowReader>>,
+    reader: Mutex<Option<thread::JoinHandle<PyResult<Log>>>>,
 }
 
 #[pymethods]
@@ -69,18 +69,18 @@ impl EventLogStream {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, pyo3::types::PyCapsule>> {
         let _ = requested_schema;
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let taken = taken.ok_or_else(|| PyValueError::new_err("the stream of task rows was already opened"))?;
-        capsule(py, Box::new(taken))
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let rows = rows.ok_or_else(|| PyValueError::new_err("the stream of task rows was already opened"))?;
+        capsule(py, Box::new(rows))
     }
 
     /// Returns all other tables after the log was read. Task rows that were not consumed are dropped.
     fn finish(&self, py: Python<'_>) -> PyResult<EventLog> {
-        drop(self.taken.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let reading = reading.ok_or_else(|| PyValueError::new_err("finish() was already called"))?;
-        let log = py.detach(|| reading.join());
-        let log = log.map_err(|_| PyRuntimeError::new_err("the reading thread failed"))??;
+        drop(self.rows.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = reader.ok_or_else(|| PyValueError::new_err("finish() was already called"))?;
+        let log = py.detach(|| reader.join());
+        let log = log.map_err(|_| PyRuntimeError::new_err("the reader thread failed"))??;
         EventLog::new(py, LogTables::of(log, TaskBatches::default(), false, false))
     }
 }
@@ -98,15 +98,15 @@ pub fn open_event_log(
     let options = parse_options(&["tasks".to_owned()], &environment, limits, tasks_of, batch_rows)?;
     let sources: Vec<Source> = files.into_iter().map(Source::from).collect();
     let (sender, batches) = mpsc::sync_channel(BATCHES_AHEAD);
-    let reading = thread::spawn(move || {
+    let reader = thread::spawn(move || {
         let mut channel = TaskRowSender { batches: sender };
         catch_panics(|| read_log(sources, &options, threads, &mut channel))
     });
     Ok(EventLogStream {
-        taken: Mutex::new(Some(TaskRowReader {
+        rows: Mutex::new(Some(TaskRowReader {
             schema: TaskColumns::schema_of_ends(),
             batches,
         })),
-        reading: Mutex::new(Some(reading)),
+        reader: Mutex::new(Some(reader)),
     })
 }
