@@ -29,7 +29,10 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Must-do 9: real listener, queue, sender and Kafka client, and a broker that never answers. */
+/**
+ * Guarantee 09, with the real listener, queue, sender and Kafka client, and a broker that never
+ * answers.
+ */
 class BoundedMemoryTest {
   private static final long DRIVER_BYTES = 32L << 20;
   private static final long EXECUTOR_BYTES = 16L << 20;
@@ -37,7 +40,7 @@ class BoundedMemoryTest {
       new Application("c", "t", "application_1700000000000_0001", 1, 1_700_000_000_000L);
 
   @Test
-  void guarantee_09_aTenthOfALargeApplicationStaysBoundedWithASilentBroker() throws Exception {
+  void guarantee_09_memoryIsBoundedWithSilentBroker() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       driver(hole.address(), 10_000, 100_000);
     }
@@ -45,7 +48,7 @@ class BoundedMemoryTest {
 
   @Test
   @Tag("long")
-  void guarantee_09_aLargeApplicationStaysBoundedWithASilentBroker() throws Exception {
+  void guarantee_09_memoryOfLargeApplicationIsBounded() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       driver(hole.address(), 100_000, 1_000_000);
     }
@@ -53,7 +56,7 @@ class BoundedMemoryTest {
 
   @Test
   @Tag("long")
-  void guarantee_09_aLargeApplicationStaysBoundedWhenConnectionsAreDropped() throws Exception {
+  void guarantee_09_memoryIsBoundedIfConnectionsAreDropped() throws Exception {
     try (UnresponsiveBroker hole = UnresponsiveBroker.droppingConnections()) {
       driver(hole.address(), 100_000, 1_000_000);
     }
@@ -61,7 +64,8 @@ class BoundedMemoryTest {
 
   private static void driver(String broker, int stages, int tasks) throws Exception {
     SparkEvents events = new SparkEvents();
-    events.stage(-1, 10, 0, event -> {}); // Spark's classes are not the plugin's memory
+    events.stage(
+        -1, 10, 0, event -> {}); // // loads Spark's classes, which are not the plugin's memory
     SparkConf conf = new SparkConf(false).set("spark.sparkfuse.kafka.bootstrap", broker);
     DriverDependencies dependencies = new DriverDependencies();
     PluginSettings settings = dependencies.settings(conf);
@@ -91,7 +95,7 @@ class BoundedMemoryTest {
     int each = tasks / stages;
     for (int stage = 0; stage < stages; stage++) {
       events.stage(stage, each, (long) stage * each, e -> listener.onEvent((SparkListenerEvent) e));
-      while (queue.waiting() > 4_000) { // the sender gets its share of the machine
+      while (queue.waiting() > 4_000) { // // gives the sender CPU time
         Thread.sleep(1);
       }
       if (stage % (stages / 10) == stages / 10 - 1) {
@@ -112,7 +116,7 @@ class BoundedMemoryTest {
     sender.finish(1_000);
   }
 
-  /** What is held when nothing of a test before is left. */
+  /** Returns the used heap after the threads of the previous test have ended. */
   private static long quietHeap() {
     TestPlugin.await("the threads of the test before to end", () -> !anyOfOurs());
     RetainedHeap.openClassPath();
@@ -124,7 +128,7 @@ class BoundedMemoryTest {
         .anyMatch(thread -> thread.getName().contains("sparkfuse-"));
   }
 
-  /** What waits, was left out or dropped, or lies in the client. */
+  /** Counts the facts that wait, were left out, were dropped, or are in the client. */
   private static long accountedFor(FactQueue queue, Sender sender) {
     return sender.waiting()
         + queue.leftOut()
@@ -134,7 +138,7 @@ class BoundedMemoryTest {
   }
 
   @Test
-  void guarantee_09_anExecutorWhoseDriverAndBrokerAreSilentStaysBounded() throws Exception {
+  void guarantee_09_executorMemoryIsBoundedWithSilentDriver() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     try (UnresponsiveBroker hole = UnresponsiveBroker.silent()) {
       SparkConf conf =

@@ -31,11 +31,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 import scala.Option;
 
 /**
- * Must-do 1, on a real Spark: whatever is thrown in whatever entry of the plugin, the job's result
- * is right, the context lives, and the loss is counted.
+ * Guarantee 01, on a real Spark: for any error in any entry point of the plugin, the job's result
+ * is right, the context stays alive, and the loss is counted.
  */
 class ErrorGuaranteesTest {
-  /** Like ThreadDeath, which newer JVMs have taken away. */
+  /** Replaces ThreadDeath, which newer JVMs have removed. */
   static final class EndOfThread extends Error {}
 
   static Stream<Supplier<Throwable>> throwables() {
@@ -90,7 +90,7 @@ class ErrorGuaranteesTest {
     throw (T) any;
   }
 
-  /** Throws wherever the driver's side calls it, once it is open. */
+  /** Throws in every call of the driver plugin after its start. */
   private static final class HostileDriver extends DriverDependencies {
     final Supplier<Throwable> make;
     final Set<Fact.KindCase> kinds = ConcurrentHashMap.newKeySet();
@@ -119,7 +119,7 @@ class ErrorGuaranteesTest {
 
     @Override
     Application application(PluginSettings settings, SparkContext context, String appId) {
-      // Without it nothing would be sent; that it throws is a test of its own.
+      // // Without an application nothing would be sent; another test covers an error here.
       registered.incrementAndGet();
       return super.application(settings, context, appId);
     }
@@ -193,8 +193,7 @@ class ErrorGuaranteesTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
-  void guarantee_01_thrownInEveryCallbackTheJobDoesNotFeelItAndItIsCounted(
-      Supplier<Throwable> make) {
+  void guarantee_01_errorsInCallbacksAreCountedAndJobSucceeds(Supplier<Throwable> make) {
     HostileDriver driver = new HostileDriver(make);
     HostileExecutor executor = new HostileExecutor(make);
     try (JavaSparkContext spark = TestPlugin.spark(driver, executor)) {
@@ -239,7 +238,7 @@ class ErrorGuaranteesTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
-  void guarantee_01_thrownWhileItStartsTheJobRunsUnwatched(Supplier<Throwable> make) {
+  void guarantee_01_jobRunsIfPluginFailsToStart(Supplier<Throwable> make) {
     DriverDependencies driver =
         new DriverDependencies() {
           @Override
@@ -261,7 +260,7 @@ class ErrorGuaranteesTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("throwables")
-  void guarantee_01_thrownWhileItIsRegisteredTheJobRunsUnwatched(Supplier<Throwable> make) {
+  void guarantee_01_jobRunsIfRegistrationFails(Supplier<Throwable> make) {
     DriverDependencies driver =
         new DriverDependencies() {
           @Override

@@ -34,12 +34,12 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Points of the must-do list that show on a real Spark in one JVM. */
+/** Guarantees that can be tested on a real Spark in one JVM. */
 class GuaranteesTest {
   private final TestPlugin.Memory memory = new TestPlugin.Memory();
 
   @Test
-  void guarantee_02_aSinkThatHangsForEverHoldsNoCallbackAndNoStopUp() {
+  void guarantee_02_hangingSinkBlocksNeitherCallbacksNorStop() {
     CountDownLatch never = new CountDownLatch(1);
     DriverDependencies dependencies =
         new DriverDependencies() {
@@ -64,7 +64,7 @@ class GuaranteesTest {
         };
     try (JavaSparkContext spark = TestPlugin.spark(dependencies, new ExecutorDependencies())) {
       TestPlugin.assertJobIsRight(spark);
-      // Spark waits here until every listener has seen every event.
+      // // Spark waits here until every listener has received every event.
       TestPlugin.await("all events to be seen", () -> seenAll(spark));
     }
     never.countDown();
@@ -80,7 +80,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_03_itsQueueIsItsOwnAndWhatSparkDropsFromItIsTold() {
+  void guarantee_03_eventsDroppedBySparkAreReported() {
     CountDownLatch go = new CountDownLatch(1);
     AtomicInteger seenByOthers = new AtomicInteger();
     DriverDependencies dependencies =
@@ -134,7 +134,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_04_itsThreadsAreDaemonsByItsNameAndGoWithTheContext() {
+  void guarantee_04_threadsAreNamedDaemonsAndEndWithContext() {
     Set<Thread> before = threads();
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -173,7 +173,7 @@ class GuaranteesTest {
   }
 
   private static Set<String> ours(Set<Thread> before) {
-    // Spark names the thread of a listener queue after the queue.
+    // // Spark names the thread of a listener queue after the queue.
     return threads().stream()
         .filter(thread -> !before.contains(thread))
         .map(Thread::getName)
@@ -182,7 +182,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_06_callbacksOverTheirBudgetAreHeardAndTriedAgain() {
+  void guarantee_06_slowCallbacksOpenProtectionThenProbe() {
     List<Integer> numbers = Collections.nCopies(1_500, 1);
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -206,7 +206,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_07_aFileSwitchesItOffAndOnWhileTheJobRuns(@TempDir Path folder) throws Exception {
+  void guarantee_07_switchFileTurnsCollectorOffAndOn(@TempDir Path folder) throws Exception {
     Path file = folder.resolve("off");
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -236,7 +236,7 @@ class GuaranteesTest {
     assertEquals(1, memory.of(KindCase.APPLICATION_ENDED).size());
     List<Long> numbers = reservedNumbers();
     assertEquals(
-        memory.health().getPassedOver() - 5, // five starts of tasks on the other lane
+        memory.health().getPassedOver() - 5, // // five task starts in the other lane
         numbers.get(numbers.size() - 1) + 1 - numbers.size(),
         "what was passed over is a hole");
   }
@@ -249,7 +249,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_07_switchedOffAtTheStartItDoesNothingAtAll() {
+  void guarantee_07_disabledPluginDoesNothing() {
     Set<Thread> before = threads();
     try (JavaSparkContext spark =
         TestPlugin.spark(
@@ -262,7 +262,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_07_noSettingCanKeepAJobFromStarting() {
+  void guarantee_07_invalidSettingsDoNotPreventStart() {
     String[] keys = {
       "kafka.bootstrap",
       "kafka.configFile",
@@ -303,7 +303,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_10_anExecutorThatCannotSpeakHoldsNoTaskUp() {
+  void guarantee_10_silentExecutorDoesNotBlockTasks() {
     CountDownLatch never = new CountDownLatch(1);
     ExecutorDependencies dependencies =
         new ExecutorDependencies() {
@@ -340,7 +340,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_11_aFailureOfMegabytesIsCutAndScrubbed() {
+  void guarantee_11_hugeFailureTextIsCutAndScrubbed() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       boolean failed = false;
       try {
@@ -366,7 +366,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_12_whatIsToldTwiceIsOneEvent() {
+  void guarantee_12_repeatedEventHasSameId() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       TestPlugin.assertJobIsRight(spark);
       spark.sc().listenerBus().post(new SparkListenerApplicationEnd(17));
@@ -378,7 +378,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_13_itSaysThatItLivesWhileTheJobDoesNothing() {
+  void guarantee_13_healthIsReportedWhileJobIsIdle() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       TestPlugin.await(
           "three signs of life", () -> memory.of(KindCase.COLLECTOR_HEALTH).size() >= 3);
@@ -391,7 +391,7 @@ class GuaranteesTest {
   }
 
   @Test
-  void guarantee_02_everyFactOfAJobArrivesOnceAndInOrder() {
+  void guarantee_02_factsArriveOnceAndInOrder() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
       TestPlugin.assertJobIsRight(spark);
     }

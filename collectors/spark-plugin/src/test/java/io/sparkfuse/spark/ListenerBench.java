@@ -26,10 +26,11 @@ import org.apache.spark.scheduler.TaskLocality;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a callback costs, with Spark's own events and the queue's own bounds; asserts nothing.
+ * Measures the cost of a callback, with Spark's own events and the real limits of the queue;
+ * asserts nothing.
  *
- * <p>{@code mvn -q -o test -Dtest=ListenerBench -Dbench.tasks=100000}: a cold JVM, as an
- * application has, so the first calls run interpreted and count.
+ * <p>{@code mvn -q -o test -Dtest=ListenerBench -Dbench.tasks=100000}: the JVM is cold, as in an
+ * application, so the first interpreted calls count.
  */
 class ListenerBench {
   private static final int TASKS = Integer.getInteger("bench.tasks", 100_000);
@@ -131,7 +132,7 @@ class ListenerBench {
         queue.dropped(Lane.BULK) + queue.dropped(Lane.RESERVED));
   }
 
-  /** A broker that takes everything at once. */
+  /** A broker that accepts every record at once. */
   private static RecordSink everything(DeliveryCounters deliveries) {
     return new RecordSink() {
       @Override

@@ -4,11 +4,11 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
 
-/** What is really held on the heap. */
+/** Measures the used heap. */
 final class RetainedHeap {
   private RetainedHeap() {}
 
-  /** Bytes that are still in use after collections stopped to find garbage. */
+  /** Returns the bytes in use after repeated collections. */
   static long retained() {
     long before = Long.MAX_VALUE;
     long now = used();
@@ -19,15 +19,18 @@ final class RetainedHeap {
     return Math.min(before, now);
   }
 
-  /** Lets the class path be read to its end: the tables of its jars are not the plugin's memory. */
+  /**
+   * Reads the class path to its end, so that the tables of its jars do not count as memory of the
+   * plugin.
+   */
   static void openClassPath() {
     try {
       Class.forName("no.such.Class");
-    } catch (ClassNotFoundException sought) { // in all of the jars
+    } catch (ClassNotFoundException sought) { // // searched in all jars
     }
   }
 
-  /** As it was when the collection ended: other threads fill the heap again at once. */
+  /** Returns the use at the end of a collection, because other threads allocate at once. */
   private static long used() {
     System.gc();
     long used = 0;

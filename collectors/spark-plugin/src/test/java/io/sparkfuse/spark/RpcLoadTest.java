@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A thousand executors that speak to one driver by Spark's plugin endpoint, each with a sample and
- * eight tasks' progress in a batch.
+ * A thousand executors call one driver through Spark's plugin RPC, each with a sample and the
+ * progress of eight tasks.
  */
 class RpcLoadTest {
   private static final int EXECUTORS = 1_000;
@@ -36,7 +36,7 @@ class RpcLoadTest {
   private static final AtomicLong FORWARDED = new AtomicLong();
   private static volatile PluginContext executorContext;
 
-  /** The driver's side as it is, and an executor's side that only keeps its way to the driver. */
+  /** The real driver plugin, and an executor plugin that only keeps its context. */
   public static final class LoadedPlugin implements SparkPlugin {
     @Override
     public DriverPlugin driverPlugin() {
@@ -105,7 +105,7 @@ class RpcLoadTest {
   }
 
   @Test
-  void aThousandExecutorsAreHeardByOneDriver() throws Exception {
+  void driverReceivesBatchesOfThousandExecutors() throws Exception {
     try (JavaSparkContext spark = spark()) {
       Application application = new Application("c", "t", spark.sc().applicationId(), 0, 1);
       FactEncoder encoder = new FactEncoder("executor-test");
@@ -119,10 +119,10 @@ class RpcLoadTest {
     }
   }
 
-  /** Prints how many batches a second the endpoint takes at most, and what one costs. */
+  /** Prints the maximum number of batches per second and the CPU time of one. */
   @Test
   @Tag("long")
-  void howMuchTheDriverCanHear() throws Exception {
+  void maximumRateOfBatches() throws Exception {
     OperatingSystemMXBean system =
         (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     try (JavaSparkContext spark = spark()) {

@@ -18,12 +18,12 @@ import org.apache.spark.scheduler.TaskLocality;
 import scala.collection.Seq;
 import scala.collection.Seq$;
 
-/** The events that Spark sends of a large application, as Spark's own classes. */
+/** Creates the events of a large application with Spark's own classes. */
 final class SparkEvents {
   private final Random random = new Random(11);
   private final long startMs = System.currentTimeMillis();
 
-  /** Job, stage, its tasks, and their ends, handed over one by one. */
+  /** Passes on the events of a job with one stage and its tasks, one by one. */
   void stage(int stage, int tasks, long firstTask, java.util.function.Consumer<Object> out) {
     StageInfo info = info(stage, tasks);
     @SuppressWarnings("unchecked")

@@ -19,8 +19,8 @@ import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.SparkPlugin;
 
 /**
- * The plugin's two sides on a real Spark, made of dependencies that a test chose: Spark makes the
- * object by its name, so the dependencies stand in static fields.
+ * The plugin on a real Spark with dependencies that a test provides. Spark creates the plugin by
+ * its class name, so the dependencies are static fields.
  */
 public final class TestPlugin implements SparkPlugin {
   private static volatile DriverDependencies driverDependencies;
@@ -36,7 +36,7 @@ public final class TestPlugin implements SparkPlugin {
     return new SparkfuseExecutorPlugin(executorDependencies);
   }
 
-  /** A Spark in this JVM that is watched by a plugin of these dependencies. */
+  /** Starts a Spark in this JVM with a plugin that uses these dependencies. */
   static JavaSparkContext spark(
       DriverDependencies driver, ExecutorDependencies executor, String... settings) {
     driverDependencies = driver;
@@ -57,7 +57,7 @@ public final class TestPlugin implements SparkPlugin {
     return new JavaSparkContext(conf);
   }
 
-  /** A job of two stages and five tasks whose result is known. */
+  /** Runs a job of two stages and five tasks and checks its result. */
   static void assertJobIsRight(JavaSparkContext spark) {
     int sum =
         spark
@@ -71,7 +71,7 @@ public final class TestPlugin implements SparkPlugin {
     }
   }
 
-  /** A job of one task that fails: its action says why, and the context lives. */
+  /** Runs a job whose task fails; checks its exception and that the context stays alive. */
   static void assertJobFailsByItself(JavaSparkContext spark) {
     try {
       spark
@@ -89,7 +89,7 @@ public final class TestPlugin implements SparkPlugin {
     }
   }
 
-  /** Keeps what was sent. */
+  /** Collects the facts that are sent. */
   static final class Memory {
     private final List<Fact> facts = Collections.synchronizedList(new ArrayList<>());
 
@@ -113,7 +113,7 @@ public final class TestPlugin implements SparkPlugin {
       };
     }
 
-    /** Takes everything and keeps nothing. */
+    /** Returns a sink that accepts and discards every record. */
     RecordSink openAndForget(DeliveryCounters deliveries) {
       return new RecordSink() {
         @Override
@@ -139,7 +139,7 @@ public final class TestPlugin implements SparkPlugin {
           .collect(Collectors.toList());
     }
 
-    /** How the driver's collector stood last. */
+    /** Returns the latest health of the driver's collector. */
     CollectorHealth health() {
       List<Fact> all = of(Fact.KindCase.COLLECTOR_HEALTH);
       return all.isEmpty()
@@ -157,7 +157,7 @@ public final class TestPlugin implements SparkPlugin {
     }
   }
 
-  /** Waits for a condition with a deadline far away. */
+  /** Waits for a condition for at most one minute. */
   static void await(String what, BooleanSupplier condition) {
     long untilNs = System.nanoTime() + 60_000_000_000L;
     while (!condition.getAsBoolean()) {

@@ -8,7 +8,7 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A broker's address at which nobody ever answers. */
+/** The address of a broker that never answers. */
 final class UnresponsiveBroker implements Closeable {
   private final ServerSocket listener;
   private final List<Socket> filling = new ArrayList<>();
@@ -17,12 +17,12 @@ final class UnresponsiveBroker implements Closeable {
     listener = new ServerSocket(0, backlog, InetAddress.getByName("127.0.0.1"));
   }
 
-  /** Connections are made, and what is sent is never read. */
+  /** Accepts connections and never reads from them. */
   static UnresponsiveBroker silent() throws IOException {
     return new UnresponsiveBroker(50);
   }
 
-  /** The line of those who wait to be accepted is full, so the system drops their first packet. */
+  /** Fills the accept queue, so that the system drops the first packet of each connection. */
   static UnresponsiveBroker droppingConnections() throws IOException {
     UnresponsiveBroker hole = new UnresponsiveBroker(1);
     while (hole.fillsOneMore()) {}

@@ -20,7 +20,7 @@ class StageRegistryTest {
   private final StageRegistry registry = new StageRegistry(() -> nowMs);
 
   @BeforeEach
-  void oneRunningStageOfTwoJobs() {
+  void countersOfRunningStageOfTwoJobs() {
     registry.jobStarted(JobStarted.newBuilder().setJobId(4).addStageIds(3).build());
     registry.jobStarted(JobStarted.newBuilder().setJobId(5).addStageIds(3).addStageIds(6).build());
     registry.stageStarted(
@@ -28,7 +28,7 @@ class StageRegistryTest {
             .setStageId(3)
             .setStageAttempt(1)
             .setNumTasks(9)
-            .setSubmittedMs(1_700_000_000_000L) // of the machine's clock, which may jump
+            .setSubmittedMs(1_700_000_000_000L) // // a change of the system time
             .build());
     start(11);
     start(12);
@@ -63,11 +63,11 @@ class StageRegistryTest {
   }
 
   @Test
-  void endedAndRunningTasksAreNeverCountedTwice() {
+  void tasksAreCountedOnce() {
     progress(11, 100);
     progress(12, 10);
     end(11, "success", 150);
-    progress(11, 140); // late, after its end
+    progress(11, 140); // // after the end of its stage
     nowMs = 61_000;
     Map<String, Long> columns = registry.columns(3, 1);
 
@@ -82,7 +82,7 @@ class StageRegistryTest {
   }
 
   @Test
-  void sinceFinishCountsFromTheSubmissionUntilATaskEnds() {
+  void sinceFinishStartsAtSubmission() {
     nowMs = 5_000;
     assertEquals(4_000, registry.columns(3, 1).get("since_finish_ms"));
     end(11, "success", 0);
@@ -92,7 +92,7 @@ class StageRegistryTest {
   }
 
   @Test
-  void aStageThatDoesNotRunHasNoCounters() {
+  void stageThatIsNotRunningHasNoCounters() {
     assertEquals(Collections.emptyMap(), registry.columns(3, 0));
     registry.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
     assertEquals(Collections.emptyMap(), registry.columns(3, 1));
@@ -101,7 +101,7 @@ class StageRegistryTest {
   }
 
   @Test
-  void jobsOfAStageAreTheRunningOnes() {
+  void onlyRunningJobsOfStageAreReturned() {
     assertEquals(Arrays.asList(4, 5), registry.jobsOf(3));
     registry.jobEnded(JobEnded.newBuilder().setJobId(4).setSucceeded(true).build());
     assertEquals(5, registry.firstJob(3));
@@ -109,7 +109,7 @@ class StageRegistryTest {
   }
 
   @Test
-  void anEndedStageIsForgottenWithItsLastTask() {
+  void endedStageIsForgottenAfterItsLastTask() {
     registry.stageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1).build());
     end(11, "success", 0);
     assertEquals(Arrays.asList(12L), registry.runningTasks());
@@ -119,7 +119,7 @@ class StageRegistryTest {
   }
 
   @Test
-  void beyondTheBoundRunningTasksAreCountedAndTheirEndsToo() {
+  void runningTasksBeyondLimitAreCounted() {
     for (long task = 100; task < 100 + StageRegistry.MAX_RUNNING; task++) {
       start(task);
     }
@@ -135,7 +135,7 @@ class StageRegistryTest {
   }
 
   @Test
-  void manyStagesAndJobsThatNeverEndAreForgottenOldestFirst() {
+  void oldestStagesAndJobsAreForgottenFirst() {
     for (int i = 10; i < 10 + 2 * StageRegistry.MAX_STAGES; i++) {
       registry.stageStarted(StageStarted.newBuilder().setStageId(i).setStageAttempt(0).build());
     }

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 class ApplicationTest {
   @Test
-  void attemptsAreNumbersWhateverTheClusterManagerCallsThem() {
+  void attemptNumberIsParsedForEachClusterManager() {
     assertEquals(0, Application.attemptNumber(null));
     assertEquals(2, Application.attemptNumber("2"));
     assertEquals(2, Application.attemptNumber("appattempt_1700_0004_000002"));
@@ -15,10 +15,10 @@ class ApplicationTest {
   }
 
   @Test
-  void anExecutorReadsWhatItsDriverTells() {
-    Application told = new Application("prod", "team", "app-1", 3, 17);
+  void executorParsesLineOfDriver() {
+    Application parsed = new Application("prod", "team", "app-1", 3, 17);
 
-    assertEquals(told.toLine(), Application.ofLine(told.toLine()).toLine());
+    assertEquals(parsed.toLine(), Application.ofLine(parsed.toLine()).toLine());
     assertNull(Application.ofLine(""));
     assertNull(Application.ofLine(null));
   }

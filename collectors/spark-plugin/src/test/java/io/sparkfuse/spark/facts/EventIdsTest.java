@@ -47,7 +47,7 @@ class EventIdsTest {
   }
 
   @Test
-  void theIdIsTheDocumentedHash() throws Exception {
+  void idIsTheDocumentedHash() throws Exception {
     Fact.Builder fact =
         envelope().setStageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1));
     byte[] digest =
@@ -61,7 +61,7 @@ class EventIdsTest {
   }
 
   @Test
-  void theSameTaskMayEndTwice() {
+  void secondEndOfTaskHasItsOwnId() {
     EventIds ids = new EventIds();
 
     assertNotEquals(
@@ -70,7 +70,7 @@ class EventIdsTest {
   }
 
   @Test
-  void whoSawItDoesNotMatter() {
+  void idDoesNotDependOnCollector() {
     Fact.Builder seenByAnother = taskEnd("success", "", 10).setCollector("shipper").setSeq(99);
 
     assertEquals(new EventIds().of(taskEnd("success", "", 10)), new EventIds().of(seenByAnother));
@@ -131,7 +131,7 @@ class EventIdsTest {
 
   @ParameterizedTest
   @MethodSource("documentedKeys")
-  void theKeyOfEachKindIsTheDocumentedOne(String key, Fact.Builder fact) {
+  void keyOfEachKindIsTheDocumentedOne(String key, Fact.Builder fact) {
     assertEquals("prod|local-17|1700|2|" + key, EventIds.key(fact));
   }
 }

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every field of every kind that carries a text of the user's. */
+/** Every text field of every kind that can contain the user's text. */
 class FactScrubberTest {
   private static final String TEXT = "jdbc:postgresql://me:hunter2@db/x?password=hunter2";
 
@@ -90,7 +90,7 @@ class FactScrubberTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("texts")
-  void noSecretPassesTheGate(String where, Fact.Builder fact) {
+  void secretsAreRemovedFromAllTextFields(String where, Fact.Builder fact) {
     FactScrubber.scrub(fact);
 
     assertFalse(fact.toString().contains("hunter2"), fact.toString());

@@ -27,7 +27,7 @@ class FactTruncatorTest {
   }
 
   @Test
-  void anOrdinaryFactIsNotTouched() throws Exception {
+  void smallFactIsUnchanged() throws Exception {
     Fact fact = encoded(Fact.newBuilder().setTaskEnded(TaskEnded.newBuilder().setTaskId(9)));
 
     assertEquals(9, fact.getTaskEnded().getTaskId());
@@ -35,7 +35,7 @@ class FactTruncatorTest {
   }
 
   @Test
-  void aTextOfAnyLengthIsCutAndTheEnvelopeStays() throws Exception {
+  void longTextIsCutAndEnvelopeIsKept() throws Exception {
     TaskEnded.Builder task = TaskEnded.newBuilder().setTaskId(9).setFailureClass(wide(3_000_000));
     Fact fact = encoded(Fact.newBuilder().setTaskEnded(task));
 
@@ -47,7 +47,7 @@ class FactTruncatorTest {
   }
 
   @Test
-  void listsThatGoTogetherKeepOneLength() throws Exception {
+  void parallelListsKeepEqualLength() throws Exception {
     SqlPlan.Builder plan = SqlPlan.newBuilder().setSqlExecutionId(4);
     for (int i = 0; i < 100_000; i++) {
       plan.addNodeNames("node " + i).addNodeParents(i - 1);
@@ -59,7 +59,7 @@ class FactTruncatorTest {
   }
 
   @Test
-  void aMapIsCutToo() throws Exception {
+  void longMapIsCut() throws Exception {
     ApplicationStarted.Builder application = ApplicationStarted.newBuilder().setName("a");
     for (int i = 0; i < 50_000; i++) {
       application.putConfiguration("spark.executor." + i, wide(500));

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class SecretScrubberTest {
-  /** The same cases that test_rules_scrubbing.py runs: two scrubbers, one answer. */
+  /** The cases of test_rules_scrubbing.py: both scrubbers give the same result. */
   private static final Path CASES = Paths.get("..", "..", "rules", "scrubbing_cases.json");
 
   private static final int[] LENGTHS = {2_048, 4_096, 1_000_000};
@@ -58,15 +58,15 @@ class SecretScrubberTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("secrets")
-  void secretsDoNotGetOut(String name, String text, String kept) {
+  void secretsAreRemoved(String name, String text, String kept) {
     assertEquals(kept, SecretScrubber.scrub(text));
     assertEquals(kept, SecretScrubber.scrub(kept));
   }
 
-  /** Behind a key that takes all the room that is looked at, so that the cut's end is kept. */
+  /** Puts a secret at the end of the searched text, after a key that fills the rest. */
   @ParameterizedTest(name = "{0}")
   @MethodSource("unended")
-  void whatACutLeftWithoutItsEndDoesNotGetOut(String name, String text, String kept) {
+  void secretThatWasCutIsRemoved(String name, String text, String kept) {
     String begin = "-----BEGIN PRIVATE KEY-----";
     String end = "-----END PRIVATE KEY-----\n" + text;
     int room = SecretScrubber.MAX_CHARS - begin.length() - end.length();
@@ -77,9 +77,9 @@ class SecretScrubberTest {
         "***\n" + kept, SecretScrubber.scrub(SecretScrubber.cut(whole + "hunter2 and more")));
   }
 
-  /** Frames that fall out leave room for half an address, which does not look as if it was cut. */
+  /** Dropped frames leave room for half an address, which does not look like cut text. */
   @Test
-  void whatIsTooFarBehindEndsWithAWholeWord() {
+  void searchedTextEndsWithWholeWord() {
     String frames = String.join("", Collections.nCopies(3_440, "\tat a.B(C.scala:1)\n"));
     String address = "to https://me:hunter2";
     int room = 65_536 - frames.length() - address.length() - 1;
@@ -92,21 +92,24 @@ class SecretScrubberTest {
 
   @ParameterizedTest
   @MethodSource("ordinary")
-  void ordinaryTextStaysAsItIs(String text) {
+  void ordinaryTextIsUnchanged(String text) {
     assertEquals(text, SecretScrubber.scrub(text));
   }
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("queries")
-  void queriesLoseTheirLiterals(String name, String text, String kept) {
+  void literalsOfQueriesAreRemoved(String name, String text, String kept) {
     assertEquals(kept, SecretScrubber.scrubQuery(text));
     assertEquals(kept, SecretScrubber.scrubQuery(kept));
   }
 
-  /** Neither much time nor a deep stack: the threads of a driver may have small ones. */
+  /**
+   * A hostile text needs neither much time nor a deep stack, because threads of a driver may have
+   * small stacks.
+   */
   @ParameterizedTest(name = "{0}")
   @MethodSource("hostile")
-  void aHostileTextComesToAnEnd(String name, String unit) throws InterruptedException {
+  void hostileTextIsScrubbedInBoundedTime(String name, String unit) throws InterruptedException {
     boolean[] ended = {false};
     Runnable scrubsAll =
         () -> {
@@ -130,7 +133,7 @@ class SecretScrubberTest {
   }
 
   @Test
-  void aCutDoesNotPartASecretFromWhatTellsIt() {
+  void textIsScrubbedBeforeItIsShortened() {
     String text = "connect to https://hunter2hunter2hunter2hunter2hunter2@db.example/orders";
     for (int chars = 20; chars < 70; chars++) {
       assertFalse(SecretScrubber.shortened(text, chars).contains("hunter"), "at " + chars);
@@ -140,7 +143,7 @@ class SecretScrubberTest {
   }
 
   @Test
-  void textIsCappedInBytesAndNotInTheMiddleOfACharacter() {
+  void limitInBytesKeepsWholeCharacters() {
     String scrubbed = SecretScrubber.scrub(String.join("", Collections.nCopies(3_000, "\u20ac")));
 
     int bytes = scrubbed.getBytes(StandardCharsets.UTF_8).length;
@@ -148,9 +151,9 @@ class SecretScrubberTest {
     assertTrue(scrubbed.matches("\u20ac+"));
   }
 
-  /** The same text as in test_rules_scrubbing.py: two scrubbers, one answer. */
+  /** The text of test_rules_scrubbing.py: both scrubbers give the same result. */
   @Test
-  void theLastCauseOfALongStackStays() {
+  void lastCauseOfLongStackIsKept() {
     StringBuilder frames = new StringBuilder();
     for (int number = 0; number < 60; number++) {
       frames.append(
@@ -173,7 +176,7 @@ class SecretScrubberTest {
   }
 
   @Test
-  void whoWasAtTheOtherEndOfASocketStays() {
+  void frameOfPythonRunnerIsKept() {
     StringBuilder frames = new StringBuilder();
     for (int number = 0; number < 30; number++) {
       frames.append("\tat java.base/sun.nio.ch.Socket").append(number).append(".read(S.java:1)\n");

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 
 class WarmUpTest {
   @Test
-  void anEmptyFactOfEachKindCanBeMadeARecord() {
+  void emptyFactOfEachKindIsEncoded() {
     assertDoesNotThrow(WarmUp::run);
   }
 }

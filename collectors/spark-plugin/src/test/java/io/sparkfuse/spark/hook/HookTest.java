@@ -38,7 +38,7 @@ class HookTest {
   }
 
   @Test
-  void onlyASignalOfThisRunInTimeIsGood() {
+  void onlyValidSignalOfThisRunIsAccepted() {
     assertEquals("good", outcome(good()));
     assertEquals("refused", outcome(good().setAppId("app-2")));
     assertEquals("refused", outcome(good().setCluster("test")));
@@ -50,7 +50,7 @@ class HookTest {
   }
 
   @Test
-  void aGenerationIsGoodOnce() {
+  void generationIsAcceptedOnce() {
     SignalChecks checks = new SignalChecks(OWN);
 
     assertEquals(null, checks.check(good().build(), NOW));
@@ -60,7 +60,7 @@ class HookTest {
   }
 
   @Test
-  void aRefusedSignalUsesNoGenerationUp() {
+  void refusedSignalDoesNotUseGeneration() {
     SignalChecks checks = new SignalChecks(OWN);
     checks.check(good().setGeneration(99).setExpiresMs(NOW).build(), NOW);
 
@@ -68,7 +68,7 @@ class HookTest {
   }
 
   @Test
-  void onlyTheHoldersOfTheKeySign() throws Exception {
+  void onlyOwnersOfKeyCanSign() throws Exception {
     KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
     generator.initialize(new ECGenParameterSpec("secp256r1"));
     KeyPair ours = generator.generateKeyPair();
@@ -107,7 +107,7 @@ class HookTest {
   }
 
   @Test
-  void thePredicateIsHeldAgainstTheHooksOwnCounters() {
+  void predicateUsesCountersOfHook() {
     Map<String, Long> columns = Collections.singletonMap("disk_spilled_bytes", 100L);
 
     Predicate holds = Predicate.evaluate(when("disk_spilled_bytes", ">=", 100), columns);
@@ -129,7 +129,7 @@ class HookTest {
   }
 
   @Test
-  void aSignalIsReadFromTheJsonOfItsSchema() {
+  void signalIsParsedFromJson() {
     Signal signal =
         SignalReader.signal(
             "{\"signal_id\":\"s\",\"stage_id\":3,\"app_start_ms\":1795256082965,"
@@ -142,7 +142,7 @@ class HookTest {
   }
 
   @Test
-  void theReasonIsOneLineWhateverTheSignalSays() {
+  void reasonIsOneLine() {
     Signal signal =
         good()
             .setAction("cancel_stage")
@@ -161,7 +161,7 @@ class HookTest {
   }
 
   @Test
-  void keysFallIntoThePartitionOfKafkasDefaultPartitioner() {
+  void partitionEqualsDefaultPartitioner() {
     assertEquals(
         org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partitionForKey(
             "local-1795256082965".getBytes(StandardCharsets.UTF_8), 12),

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class JsonTest {
   @Test
-  void whatIsWrittenIsRead() {
+  void writtenJsonIsParsed() {
     Map<String, Object> value = new LinkedHashMap<>();
     value.put("text", "a \"quoted\" \\ line\nof \u20ac and \ud83d\ude00");
     value.put("number", -9_007_199_254_740_993L);
@@ -41,7 +41,7 @@ class JsonTest {
         "NaN",
         "[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]"
       })
-  void whatIsNoJsonIsRefusedWithItsPlace(String text) {
+  void invalidJsonIsRefusedWithPosition(String text) {
     assertThrows(IllegalArgumentException.class, () -> JsonReader.read(text));
   }
 }

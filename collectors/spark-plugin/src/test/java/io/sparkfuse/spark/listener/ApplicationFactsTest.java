@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class ApplicationFactsTest {
   @Test
-  void onlyListedSettingsLeaveTheDriver() {
+  void onlyListedSettingsAreCopied() {
     SparkConf conf =
         new SparkConf(false)
             .set("spark.app.name", "nightly")
@@ -35,7 +35,7 @@ class ApplicationFactsTest {
   }
 
   @Test
-  void aLongValueIsCut() {
+  void longValueIsCut() {
     String value = String.join("", Collections.nCopies(1_000, "long "));
     SparkConf conf = new SparkConf(false).set("spark.yarn.queue", value);
     ApplicationStarted fact = ApplicationFacts.started(conf, "", "", "", "");

@@ -19,7 +19,7 @@ class LongMapTest {
   }
 
   @Test
-  void itIsAMap() {
+  void behavesLikeMap() {
     Map<Long, Long> truth = new TreeMap<>();
     LongMap values = new LongMap(10_000);
     Random random = new Random(7);
@@ -36,7 +36,7 @@ class LongMapTest {
   }
 
   @Test
-  void anExpectedIdHasNoValueUntilItIsPut() {
+  void expectedIdHasNoValueUntilPut() {
     LongMap values = new LongMap(10);
     values.expect(4);
     values.expect(2);
@@ -49,7 +49,7 @@ class LongMapTest {
   }
 
   @Test
-  void whatFindsNoRoomIsCountedAndWhatIsThereStillMoves() {
+  void idsBeyondLimitAreCounted() {
     LongMap values = new LongMap(2);
     values.put(1, 10);
     values.put(2, 20);

@@ -21,14 +21,14 @@ import org.junit.jupiter.api.Test;
 class NodeFactsTest {
   private final NodeFacts facts = new NodeFacts();
 
-  private NodeEvent told(SparkListenerEvent event) {
+  private NodeEvent reported(SparkListenerEvent event) {
     assertTrue(NodeFacts.isNodeEvent(event.getClass().getName()));
     return facts.of(event).getNodeEvent();
   }
 
   @Test
-  void theyAreKnownByAllTheirNames() {
-    NodeEvent executor = told(new SparkListenerExecutorExcludedForStage(9, "4", 2, 7, 1));
+  void eventsAreRecognisedByAllNames() {
+    NodeEvent executor = reported(new SparkListenerExecutorExcludedForStage(9, "4", 2, 7, 1));
 
     assertEquals("excluded", executor.getEvent());
     assertEquals("4", executor.getExecutorId());
@@ -36,17 +36,17 @@ class NodeFactsTest {
     assertEquals(2, executor.getTaskFailures());
     assertEquals(9, executor.getHappenedMs());
     assertFalse(executor.hasHost(), "the event does not say it");
-    NodeEvent node = told(new SparkListenerNodeBlacklistedForStage(9, "w4", 1, 7, 0));
+    NodeEvent node = reported(new SparkListenerNodeBlacklistedForStage(9, "w4", 1, 7, 0));
     assertEquals("w4", node.getHost());
     assertFalse(node.hasTaskFailures(), "it counts executors");
-    assertEquals("excluded", told(new SparkListenerNodeExcluded(9, "w5", 1)).getEvent());
-    assertEquals("taken back", told(new SparkListenerExecutorUnexcluded(9, "4")).getEvent());
-    assertEquals("taken back", told(new SparkListenerNodeUnblacklisted(9, "w4")).getEvent());
+    assertEquals("excluded", reported(new SparkListenerNodeExcluded(9, "w5", 1)).getEvent());
+    assertEquals("taken back", reported(new SparkListenerExecutorUnexcluded(9, "4")).getEvent());
+    assertEquals("taken back", reported(new SparkListenerNodeUnblacklisted(9, "w4")).getEvent());
     assertFalse(NodeFacts.isNodeEvent(SparkListenerExecutorAdded.class.getName()));
   }
 
   @Test
-  void oneThatSparkPostsUnderBothNamesIsToldOnce() {
+  void eventPostedUnderTwoNamesIsReportedOnce() {
     assertNotNull(facts.of(new SparkListenerExecutorBlacklisted(9, "4", 2)));
     assertNull(facts.of(new SparkListenerExecutorExcluded(9, "4", 2)));
     assertNotNull(facts.of(new SparkListenerExecutorExcluded(10, "4", 2)));

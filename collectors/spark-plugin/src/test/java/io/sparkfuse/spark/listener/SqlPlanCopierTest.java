@@ -18,7 +18,7 @@ class SqlPlanCopierTest {
   }
 
   @Test
-  void nodesComeInPreOrderWithTheirParentsAndMetrics() {
+  void nodesAreCopiedInPreOrder() {
     PlanNode join =
         new PlanNode("SortMergeJoin", 3)
             .with(
@@ -73,7 +73,7 @@ class SqlPlanCopierTest {
   }
 
   @Test
-  void aHugePlanIsCutAndWhatIsLeftOutIsCounted() {
+  void hugePlanIsCutAndCounted() {
     PlanNode root = new PlanNode("Union");
     for (int i = 0; i < 5_000; i++) {
       root.with(new PlanNode("Scan", i, 10_000 + i, 20_000 + i));
@@ -88,7 +88,7 @@ class SqlPlanCopierTest {
   }
 
   @Test
-  void aDeepPlanDoesNotOverflowTheStack() {
+  void deepPlanDoesNotOverflowStack() {
     PlanNode root = new PlanNode("Project");
     for (int i = 0; i < 100_000; i++) {
       root = new PlanNode("Project").with(root);
@@ -103,7 +103,7 @@ class SqlPlanCopierTest {
   }
 
   @Test
-  void textsAreBoundedInBytesWhateverTheirCharacters() {
+  void recordSizeIsBoundedForWideCharacters() {
     char[] wide = new char[5_000];
     Arrays.fill(wide, '\u20ac');
     PlanNode root = new PlanNode(new String(wide));
@@ -115,7 +115,7 @@ class SqlPlanCopierTest {
   }
 
   @Test
-  void noPlanIsAnEmptyOne() {
+  void missingPlanGivesEmptyPlan() {
     assertEquals(0, copy(null).getNodeNamesCount());
   }
 }

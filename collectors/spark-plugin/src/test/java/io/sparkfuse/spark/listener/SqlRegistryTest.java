@@ -23,7 +23,7 @@ class SqlRegistryTest {
   }
 
   @Test
-  void theLastValueOfEachMetricIsTold() {
+  void lastValueOfEachMetricIsReported() {
     registry.started(1).expect(7);
     registry.driverUpdated(1, pairs(7L, 10L, 8L, 3L));
     registry.driverUpdated(1, pairs(7L, 12L));
@@ -37,7 +37,7 @@ class SqlRegistryTest {
   }
 
   @Test
-  void aMetricWithoutAValueIsNotTold() {
+  void metricWithoutValueIsNotReported() {
     registry.started(1).expect(7);
 
     assertEquals(Collections.emptyList(), registry.ended(1).getAccumulatorIdsList());
@@ -53,7 +53,7 @@ class SqlRegistryTest {
   }
 
   @Test
-  void executionsThatNeverEndAreForgottenOldestFirst() {
+  void oldestQueriesAreForgottenFirst() {
     for (int i = 0; i < 100_000; i++) {
       registry.started(i).expect(i);
       registry.bound();
@@ -65,7 +65,7 @@ class SqlRegistryTest {
   }
 
   @Test
-  void metricsOfAllExecutionsTogetherAreBounded() {
+  void totalMetricsAreBounded() {
     long id = 0;
     for (int i = 0; i < 100; i++) {
       SqlRegistry.Execution execution = registry.started(i);

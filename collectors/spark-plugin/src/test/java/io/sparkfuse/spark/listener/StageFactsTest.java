@@ -25,7 +25,7 @@ class StageFactsTest {
   }
 
   @Test
-  void theBusiestOperatorCounts() {
+  void largestOutputOfOperatorsIsUsed() {
     add(1, OUTPUT_ROWS, 40L);
     add(2, OUTPUT_ROWS, 9_000_000_000L);
     add(3, "data size", 1L << 50);
@@ -35,7 +35,7 @@ class StageFactsTest {
   }
 
   @Test
-  void whatIsNoNumberOfRowsCountsNothing() {
+  void invalidRowCountsAreIgnored() {
     add(1, OUTPUT_ROWS, null);
     add(2, OUTPUT_ROWS, "40");
     add(3, OUTPUT_ROWS, -1L);
@@ -44,7 +44,7 @@ class StageFactsTest {
   }
 
   @Test
-  void aStageWithoutAPlanHasNone() {
+  void stageWithoutPlanHasNoRowCount() {
     assertEquals(0, StageFacts.maxOutputRows(accumulables));
     assertEquals(0, StageFacts.maxOutputRows(null));
   }

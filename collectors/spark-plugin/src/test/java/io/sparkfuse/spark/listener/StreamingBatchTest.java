@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What no source that comes with Spark tells: how far it is behind. */
+/** Covers the lag of sources, which no source of Spark itself reports. */
 class StreamingBatchTest {
   /** Has the getters of Spark's SourceProgress. */
   public static final class Source {
@@ -88,7 +88,7 @@ class StreamingBatchTest {
   }
 
   @Test
-  void whatSourcesAreBehindIsAddedUp() {
+  void lagOfSourcesIsSummed() {
     Source delta = new Source("Delta", Collections.singletonMap("numBytesOutstanding", "1000"));
     StreamingProgress batch = batch(kafka("120", "7.5E3"), kafka("3.0", null), delta);
 
@@ -99,7 +99,7 @@ class StreamingBatchTest {
   }
 
   @Test
-  void whatIsNotToldIsAbsent() {
+  void missingValuesStayAbsent() {
     StreamingProgress batch = batch(kafka("?", null), new Source("Rate", Collections.emptyMap()));
 
     assertFalse(batch.hasSourceLagRecords() || batch.hasSourceLagBytes());
@@ -108,7 +108,7 @@ class StreamingBatchTest {
   }
 
   @Test
-  void itHappenedWhenTheBatchEnded() {
+  void eventTimeIsEndOfBatch() {
     Fact.Builder fact = StreamingBatch.of(new Progress());
 
     assertEquals(1_795_226_400_500L, fact.getEventTimeMs());

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import scala.Option;
 import scala.collection.mutable.ArrayBuffer;
 
-/** With Spark's own classes: each way in which a task may end. */
+/** Covers each way in which a task can end, with Spark's own classes. */
 class TaskOutcomeTest {
   private static final BlockManagerId LOST = BlockManagerId.apply("3", "w3", 7337, Option.empty());
 
@@ -86,7 +86,7 @@ class TaskOutcomeTest {
 
   @ParameterizedTest
   @MethodSource("failures")
-  void eachEndReasonHasItsOutcomeClassAndText(
+  void eachEndReasonHasOutcomeClassAndText(
       TaskEndReason reason, String outcome, String failureClass, String text) {
     TaskEnded fact = outcome(reason);
 
@@ -96,7 +96,7 @@ class TaskOutcomeTest {
   }
 
   @Test
-  void aSuccessHasNoReason() {
+  void successHasNoReason() {
     TaskEnded fact = outcome(Success$.MODULE$);
 
     assertEquals("success", fact.getOutcome());
@@ -104,7 +104,7 @@ class TaskOutcomeTest {
   }
 
   @Test
-  void aFailedFetchSaysFromWhere() {
+  void fetchFailureNamesItsSource() {
     TaskEnded fact = outcome(new FetchFailed(LOST, 2, 14L, 14, 5, "refused"));
 
     assertEquals("w3", fact.getFetchFailedHost());
@@ -114,7 +114,7 @@ class TaskOutcomeTest {
   }
 
   @Test
-  void aLostExecutorSaysItsExitCodeAndWhoIsBlamed() {
+  void executorLossHasExitCodeAndCause() {
     TaskEnded fact =
         outcome(new ExecutorLostFailure("1", false, Option.apply("Exit status: 143. Diagnostics")));
 
@@ -125,7 +125,7 @@ class TaskOutcomeTest {
   }
 
   @Test
-  void anExceptionWithoutAMessageHasNoReason() {
+  void exceptionWithoutMessageHasNoReason() {
     assertFalse(outcome(exception(null)).hasFailureReason());
   }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.junit.jupiter.api.Test;
 
-/** In a real SparkContext: whatever is thrown inside a callback, the user's job does not see it. */
+/** In a real SparkContext: an error in a callback does not affect the user's job. */
 class ThrowingRecorderTest {
   private static SparkConf conf() {
     return new SparkConf(false)
@@ -63,7 +63,7 @@ class ThrowingRecorderTest {
   }
 
   @Test
-  void anInterruptedListenerIsNotRemoved() {
+  void interruptedListenerIsNotRemoved() {
     FaultCounter faults = new FaultCounter("test");
     try (JavaSparkContext spark = new JavaSparkContext(conf())) {
       SparkfuseListener listener =

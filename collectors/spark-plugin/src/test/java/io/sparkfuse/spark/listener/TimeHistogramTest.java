@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 class TimeHistogramTest {
   @Test
-  void quantilesAreWithinAnEighth() {
+  void quantileErrorIsAtMostOneEighth() {
     TimeHistogram times = new TimeHistogram();
     for (int i = 1; i <= 10_000; i++) {
       times.add(i * 1_000L);
@@ -21,7 +21,7 @@ class TimeHistogramTest {
   }
 
   @Test
-  void aWindowEndsOnlyWithEnoughTimesAndForgetsThoseBefore() {
+  void windowEndsOnlyWithEnoughTimes() {
     TimeHistogram times = new TimeHistogram();
     for (int i = 0; i < 9; i++) {
       times.add(1_000_000);
@@ -37,7 +37,7 @@ class TimeHistogramTest {
   }
 
   @Test
-  void withoutCallbacksThereIsNothing() {
+  void emptyHistogramGivesZero() {
     assertEquals(0, new TimeHistogram().quantile(0.99));
     assertEquals(0, new CallbackTimes().longest());
     assertEquals(0, new CallbackTimes().cost());

@@ -9,7 +9,10 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Must-do 6: it opens on each of its reasons, waits, tries, and closes or opens for longer. */
+/**
+ * Guarantee 06: self-protection opens for each reason, waits, probes, and closes or stays open for
+ * longer.
+ */
 class CollectorProtectionTest {
   private static final long PAUSE_MS = 30_000;
 
@@ -28,7 +31,7 @@ class CollectorProtectionTest {
     protection = new CollectorProtection(loadMonitor, PAUSE_MS, levels::add);
   }
 
-  /** Lets time pass, second by second; collections take a share of it. */
+  /** Advances the time second by second; garbage collection takes a share of it. */
   private void pass(long ms, double gcShare) {
     for (long i = 0; i < ms; i += 1_000) {
       nowMs += 1_000;
@@ -44,7 +47,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void guarantee_06_closedWhileAllIsWell() {
+  void guarantee_06_healthyJvmKeepsProtectionClosed() {
     pass(120_000, 0.05);
 
     assertIs("closed", "", Level.ALL);
@@ -52,7 +55,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void guarantee_06_aFullHeapOpensItAndAnEmptyOneClosesItAfterAProbe() {
+  void guarantee_06_fullHeapOpensAndProbeCloses() {
     freeHeap = 0.09;
     pass(1_000, 0);
     assertIs("open", "heap", Level.FEW);
@@ -68,7 +71,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void guarantee_06_aProbeThatFailsOpensItForTwiceAsLong() {
+  void guarantee_06_failedProbeDoublesPause() {
     freeHeap = 0;
     pass(1_000 + PAUSE_MS + 1_000, 0);
     assertIs("open", "heap", Level.FEW);
@@ -81,7 +84,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void guarantee_06_collectionsOpenItButNotOneLongPause() {
+  void guarantee_06_frequentCollectionsOpenOneLongPauseDoesNot() {
     pass(40_000, 0.02);
     gcMs += 2_000;
     pass(1_000, 0);
@@ -92,7 +95,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void guarantee_06_slowCallbacksOpenIt() {
+  void guarantee_06_slowCallbacksOpenProtection() {
     callbackNs = 3_000_000;
     pass(1_000, 0);
 
@@ -100,7 +103,7 @@ class CollectorProtectionTest {
   }
 
   @Test
-  void guarantee_07_itsOwnerSwitchesItOffAndOnByEachWayAlone() {
+  void guarantee_07_eachSwitchWorksAlone() {
     protection.setOff("a signal", true);
     protection.setOff("the file x", true);
     assertIs("open", "switched off", Level.NOTHING);

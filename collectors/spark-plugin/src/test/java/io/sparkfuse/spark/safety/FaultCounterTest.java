@@ -10,7 +10,7 @@ class FaultCounterTest {
   private static final Throwable FAULT = new IllegalStateException("test");
 
   @Test
-  void guarantee_01_manyWithinAnHourSwitchThePartOffForGood() {
+  void guarantee_01_manyFaultsWithinHourSwitchPartOff() {
     FaultCounter faults = new FaultCounter("test", 3);
     faults.caught(FAULT, 0);
     faults.caught(FAULT, FaultCounter.WINDOW_MS - 2);
@@ -24,7 +24,7 @@ class FaultCounterTest {
   }
 
   @Test
-  void anHourIsAnyHour() {
+  void windowOfFaultsSlides() {
     FaultCounter faults = new FaultCounter("test", 3);
     faults.caught(FAULT, 0);
     faults.caught(FAULT, FaultCounter.WINDOW_MS);
@@ -36,7 +36,7 @@ class FaultCounterTest {
   }
 
   @Test
-  void oneNowAndThenOverWeeksIsNoFailingPart() {
+  void rareFaultsDoNotSwitchPartOff() {
     FaultCounter faults = new FaultCounter("test", 3);
     for (int i = 0; i < 100; i++) {
       faults.caught(FAULT, i * FaultCounter.WINDOW_MS);

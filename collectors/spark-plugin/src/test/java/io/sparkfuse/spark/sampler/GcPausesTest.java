@@ -23,11 +23,11 @@ class GcPausesTest {
 
   @Test
   @Timeout(value = 60, unit = TimeUnit.SECONDS)
-  void aCollectionOfThisJvmIsHeardWithItsTimeAndHeap() {
+  void collectionOfThisJvmIsRecorded() {
     long before = System.currentTimeMillis();
     pauses.listen();
     ExecutorSample sample;
-    do { // the JVM tells of it a little later
+    do { // // the JVM notifies a little later
       System.gc();
       sample = sample();
     } while (sample.getGcPausesCount() == 0);
@@ -43,7 +43,7 @@ class GcPausesTest {
   }
 
   @Test
-  void theLongestAreKeptLongestFirstAndTheRestIsCounted() {
+  void longestPausesAreKeptAndOthersCounted() {
     for (int ms = 1; ms <= 100; ms++) {
       pauses.add(GcPause.newBuilder().setDurationMs((ms * 37) % 101).build());
     }
@@ -54,11 +54,11 @@ class GcPausesTest {
     assertEquals(100, sample.getGcPauses(0).getDurationMs());
     assertEquals(85, sample.getGcPauses(15).getDurationMs());
     assertEquals(84, sample.getGcPausesLeftOut());
-    assertEquals(0, sample().getGcPausesCount(), "each is told once");
+    assertEquals(0, sample().getGcPausesCount(), "each is sample once");
   }
 
   @Test
-  void whatRunsBesideTheApplicationIsNoPause() {
+  void concurrentCyclesAreNotPauses() {
     assertTrue(GcPauses.concurrent("ZGC Cycles"));
     assertTrue(GcPauses.concurrent("ZGC Major Cycles"));
     assertTrue(GcPauses.concurrent("Shenandoah Cycles"));

@@ -30,7 +30,7 @@ class PythonWorkersTest {
   }
 
   @Test
-  void whatEndsWhileItIsReadIsLeftOut() throws Exception {
+  void processThatEndsMeanwhileIsSkipped() throws Exception {
     process(10, "java", 1, 5);
     process(20, "python3", 10, 100);
     process(21, "python3", 10, 100);
@@ -44,7 +44,7 @@ class PythonWorkersTest {
   }
 
   @Test
-  void theDaemonIsNoWorkerAndTheOthersAreDescribedWhenTheyStandStill() throws Exception {
+  void stalledWorkersAreDescribedWithoutDaemon() throws Exception {
     process(10, "java", 1, 5);
     process(20, "python3", 10, 7);
     PythonWorkers workers = new PythonWorkers(proc, "10");
@@ -71,7 +71,7 @@ class PythonWorkersTest {
   }
 
   @Test
-  void theCpuOfWorkersThatEndedIsNotLost() throws Exception {
+  void cpuOfEndedWorkersIsKept() throws Exception {
     process(10, "java", 1, 5);
     process(20, "python3", 10, 100);
     PythonWorkers workers = new PythonWorkers(proc, "10");
@@ -84,7 +84,7 @@ class PythonWorkersTest {
   }
 
   @Test
-  void onlyPythonBelowThisJvmCounts() throws Exception {
+  void onlyPythonProcessesBelowJvmCount() throws Exception {
     process(10, "java", 1, 5);
     process(20, "python3", 10, 0);
     process(21, "python3 a) b(", 20, 100);

@@ -20,7 +20,7 @@ class SamplerTest {
   private final AtomicReference<Thread> thread = new AtomicReference<>();
 
   @Test
-  void stoppingItInTheMiddleOfALookIsNoFault() throws Exception {
+  void stopDuringSampleIsNotFault() throws Exception {
     FaultCounter faults = new FaultCounter("test");
     sampler.set(new Sampler(settings(), "1", this::stopWhileAsked, new Nowhere(), faults));
 
@@ -32,7 +32,7 @@ class SamplerTest {
   }
 
   @Test
-  void whoeverElseInterruptsItIsAFault() throws Exception {
+  void otherInterruptIsFault() throws Exception {
     FaultCounter faults = new FaultCounter("test");
     CountDownLatch again = new CountDownLatch(3);
     sampler.set(
@@ -56,7 +56,7 @@ class SamplerTest {
     assertEquals(1, faults.count());
   }
 
-  /** Interrupts the thread that asks, as stop() does from another one. */
+  /** Interrupts the calling thread, as stop() does from another thread. */
   private String stopWhileAsked() {
     thread.set(Thread.currentThread());
     sampler.get().stop();

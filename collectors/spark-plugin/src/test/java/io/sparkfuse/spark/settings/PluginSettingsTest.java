@@ -17,7 +17,7 @@ class PluginSettingsTest {
   }
 
   @Test
-  void aJobThatSetsNothingIsWatchedAndNeverStopped() {
+  void defaultsCollectAndStopNothing() {
     PluginSettings settings = of();
 
     assertEquals(true, settings.enabled);
@@ -28,7 +28,7 @@ class PluginSettingsTest {
   }
 
   @Test
-  void badValuesGiveWayToSafeOnes() {
+  void invalidValuesAreReplacedByDefaults() {
     PluginSettings settings =
         of(
             "spark.sparkfuse.fuse", "kill",
@@ -47,7 +47,7 @@ class PluginSettingsTest {
   }
 
   @Test
-  void goodValuesAreTaken() {
+  void validValuesAreUsed() {
     PluginSettings settings =
         of(
             "spark.sparkfuse.fuse", "Act",
@@ -62,7 +62,7 @@ class PluginSettingsTest {
   }
 
   @Test
-  void aMistypedKeyIsToldItsNeighbour() {
+  void mistypedKeyGetsMostSimilarKey() {
     assertEquals(
         "spark.sparkfuse.sample.interval", SettingKeys.nearest("spark.sparkfuse.sampel.intervall"));
   }

@@ -18,7 +18,7 @@ class BacklogTest {
   }
 
   @Test
-  void recordsComeOutAsAndWhenTheyWentIn() {
+  void recordsAreReturnedInOrder() {
     Backlog backlog = new Backlog(64 << 20);
     Random in = new Random(1);
     Random out = new Random(1);
@@ -27,7 +27,7 @@ class BacklogTest {
       assertTrue(
           backlog.add(i % 3 == 0 ? "actions" : "facts", Priority.MANY, false, record(in, 900)));
       waiting++;
-      if (i % 7 == 6) { // it is emptied while it is filled
+      if (i % 7 == 6) { // // read while it is filled
         for (int k = 0; k < 4; k++, waiting--) {
           assertArrayEquals(record(out, 900), backlog.first().value);
           backlog.removeFirst();
@@ -46,7 +46,7 @@ class BacklogTest {
   }
 
   @Test
-  void aRecordLargerThanABlockWaitsToo() {
+  void recordLargerThanBlockIsStored() {
     Backlog backlog = new Backlog(8 << 20);
     byte[] large = record(new Random(3), 1);
     large = java.util.Arrays.copyOf(large, 3 * Backlog.BLOCK_BYTES);
@@ -64,7 +64,7 @@ class BacklogTest {
   }
 
   @Test
-  void whatIsManyIsRefusedBeforeWhatIsFew() {
+  void lowerPriorityIsRefusedFirst() {
     Backlog backlog = new Backlog(1 << 20);
     Random random = new Random(5);
     while (backlog.add("facts", Priority.BULK, false, record(random, 500))) {}

@@ -66,7 +66,7 @@ class ExecutorFactSinkTest {
   }
 
   @Test
-  void aDriverThatHangsDoesNotSilenceItsExecutors() throws Exception {
+  void hangingDriverDoesNotSilenceExecutor() throws Exception {
     SparkConf conf = new SparkConf(false).set("spark.sparkfuse.executor.patience", "4s");
     FaultCounter faults = new FaultCounter("test");
     DriverRpcClient driverRpc = new DriverRpcClient(this::ask, faults);

@@ -21,7 +21,7 @@ class FactQueueTest {
   }
 
   @Test
-  void aFactWithoutRoomTakesItsNumberAndLeavesAHole() throws Exception {
+  void droppedFactUsesItsNumber() throws Exception {
     FactQueue queue = queue(2, 2);
     for (int i = 0; i < 3; i++) {
       queue.offer(fact(Lane.BULK));
@@ -35,7 +35,7 @@ class FactQueueTest {
   }
 
   @Test
-  void aFullBulkLaneLeavesTheReservedLaneItsRoom() {
+  void fullBulkLaneDoesNotAffectReservedLane() {
     FactQueue queue = queue(1, 1);
     queue.offer(fact(Lane.BULK));
 
@@ -45,7 +45,7 @@ class FactQueueTest {
   }
 
   @Test
-  void bytesBoundALaneToo() {
+  void laneIsBoundedByBytes() {
     FactQueue queue = new FactQueue(1_000, 2_000, 1_000, 2_000);
     int taken = 0;
     for (int i = 0; i < 10; i++) {
@@ -56,7 +56,7 @@ class FactQueueTest {
   }
 
   @Test
-  void bothLanesComeOutInTheOrderTheyWentIn() throws Exception {
+  void bothLanesKeepArrivalOrder() throws Exception {
     FactQueue queue = queue(10, 10);
     queue.offer(fact(Lane.BULK));
     queue.offer(fact(Lane.RESERVED));
@@ -68,7 +68,7 @@ class FactQueueTest {
   }
 
   @Test
-  void aForwardedFactTakesNoNumberOfTheDriver() throws Exception {
+  void forwardedFactUsesNoNumber() throws Exception {
     FactQueue queue = queue(10, 10);
     queue.offer(QueuedRecord.forwarded(new byte[10]));
     queue.offer(fact(Lane.BULK));
@@ -77,7 +77,7 @@ class FactQueueTest {
   }
 
   @Test
-  void aStartIsLeftOutWhenTheTaskEndsWhileItWaits() throws Exception {
+  void queuedStartIsRemovedByItsEnd() throws Exception {
     FactQueue queue = queue(10, 10);
     TestTaskFacts ends = new TestTaskFacts();
     queue.offer(ends.started(1));
@@ -94,7 +94,7 @@ class FactQueueTest {
   }
 
   @Test
-  void aStartThatWasTakenIsFollowedByItsEnd() throws Exception {
+  void startThatWasTakenKeepsItsEnd() throws Exception {
     FactQueue queue = queue(1, 10);
     TestTaskFacts ends = new TestTaskFacts();
     queue.offer(ends.started(1));
@@ -106,7 +106,7 @@ class FactQueueTest {
   }
 
   @Test
-  void aStartStaysWhenItsEndFindsNoRoom() throws Exception {
+  void startStaysIfItsEndIsDropped() throws Exception {
     FactQueue queue = queue(10, 1);
     TestTaskFacts ends = new TestTaskFacts();
     queue.offer(fact(Lane.RESERVED));
@@ -117,7 +117,7 @@ class FactQueueTest {
   }
 
   @Test
-  void manyThreadsGetEachNumberOnce() throws Exception {
+  void concurrentOffersUseEachNumberOnce() throws Exception {
     int threads = 4;
     int each = 5_000;
     FactQueue queue = queue(threads * each, 10);

@@ -22,8 +22,7 @@ class KafkaClientSettingsTest {
   }
 
   @Test
-  void guarantee_05_theOwnersFileGivesSecurityAndCannotLoosenTheBounds(@TempDir Path folder)
-      throws Exception {
+  void guarantee_05_fileCannotChangeLimits(@TempDir Path folder) throws Exception {
     Path file = folder.resolve("client.properties");
     Files.write(
         file,
@@ -47,7 +46,7 @@ class KafkaClientSettingsTest {
   }
 
   @Test
-  void theOwnersFileNamesTheBrokersWhereNoSettingDoes(@TempDir Path folder) throws Exception {
+  void fileProvidesBrokersIfNoSettingDoes(@TempDir Path folder) throws Exception {
     Path file = folder.resolve("client.properties");
     Files.write(file, Arrays.asList("bootstrap.servers=elsewhere:1"));
 
@@ -62,7 +61,7 @@ class KafkaClientSettingsTest {
   }
 
   @Test
-  void guarantee_05_aFileThatCannotBeReadLeavesTheBounds(@TempDir Path folder) {
+  void guarantee_05_unreadableFileKeepsLimits(@TempDir Path folder) {
     for (String file : new String[] {folder.toString(), folder.resolve("none").toString()}) {
       Properties all = producer(file);
 

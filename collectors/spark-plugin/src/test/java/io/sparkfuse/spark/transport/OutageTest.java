@@ -14,18 +14,18 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A minute without the broker under 2,000 tasks a second, with the room that the plugin has. */
+/** One minute without the broker at 2,000 tasks a second, with the default memory. */
 class OutageTest {
   private static final Application APPLICATION =
       new Application("c", "t", "application_1700000000000_0001", 1, 1_700_000_000_000L);
   private static final int TASKS = 120_000;
 
-  /** So many run at a time: more than wait in the queue, so that no start is left out. */
+  /** Number of concurrent tasks: more than fit into the queue, so that no start is left out. */
   private static final int AT_ONCE = 4_000;
 
   private static final long QUEUE_BYTES = 23L << 20;
 
-  /** Takes nothing while the broker is away. */
+  /** Accepts nothing while the broker is away. */
   private static final class Broker implements RecordSink {
     final List<byte[]> taken = Collections.synchronizedList(new ArrayList<>());
     final DeliveryCounters deliveries;
@@ -51,7 +51,7 @@ class OutageTest {
   }
 
   @Test
-  void guarantee_02_noEndAndNoFailureIsLostInAMinuteWithoutTheBroker() throws Exception {
+  void guarantee_02_minuteWithoutBrokerLosesNoEnd() throws Exception {
     long room = QUEUE_BYTES / 3 * 2;
     long lanes = QUEUE_BYTES - room;
     FactQueue queue = new FactQueue(20_000, lanes / 3, 20_000, lanes - lanes / 3);
@@ -75,7 +75,7 @@ class OutageTest {
       if (task >= 0) {
         queue.offer(ends.ended(task, task % 1_000 == 0 ? "failed" : "success"));
       }
-      while (queue.waiting() > 2_000) { // the pace of a machine that is fast enough
+      while (queue.waiting() > 2_000) { // // the pace of a fast host
         Thread.sleep(1);
       }
     }

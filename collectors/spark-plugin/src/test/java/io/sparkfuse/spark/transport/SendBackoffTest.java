@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Must-do 6, for what goes wrong on the way to the broker. */
+/** Guarantee 06, for failures between the plugin and the broker. */
 class SendBackoffTest {
   private final DeliveryCounters deliveries = new DeliveryCounters();
   private final SendBackoff backoff = new SendBackoff(deliveries);
@@ -27,7 +27,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void guarantee_06_itOpensAfterItsPatienceAndLetsOneTry() {
+  void guarantee_06_refusalsOpenBackoffThenOneTry() {
     openByRefusal();
     long probeMs = SendBackoff.PATIENCE_MS + SendBackoff.PAUSE_MS;
 
@@ -42,7 +42,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void guarantee_06_aProbeThatFailsOpensItAgain() {
+  void guarantee_06_failedTryOpensBackoffAgain() {
     openByRefusal();
     long probeMs = SendBackoff.PATIENCE_MS + SendBackoff.PAUSE_MS;
     assertTrue(backoff.allows(probeMs));
@@ -57,7 +57,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void guarantee_06_manyFailuresInARowOpenIt() {
+  void guarantee_06_failuresInRowOpenBackoff() {
     backoff.allows(0);
     take((int) SendBackoff.MAX_FAILURES);
     for (int i = 1; i < SendBackoff.MAX_FAILURES; i++) {
@@ -70,7 +70,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void guarantee_06_aBrokerThatTakesAndNeverAnswersOpensIt() {
+  void guarantee_06_missingAcknowledgementsOpenBackoff() {
     backoff.allows(0);
     take(5);
 
@@ -79,7 +79,7 @@ class SendBackoffTest {
   }
 
   @Test
-  void aLongTimeWithoutAnythingToSendIsNoSilence() {
+  void idleTimeIsNotMissingAcknowledgement() {
     backoff.allows(0);
     take(1);
     deliveries.acknowledgedOne();

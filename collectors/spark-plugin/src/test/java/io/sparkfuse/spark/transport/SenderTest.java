@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class SenderTest {
   private static final Application APPLICATION = new Application("c", "t", "app-1", 0, 1);
 
-  /** Takes records, or throws like a client that cannot be created. */
+  /** Accepts records, or throws like a client that cannot be created. */
   private static final class Memory implements RecordSink {
     final List<Fact> facts = Collections.synchronizedList(new ArrayList<>());
 
@@ -38,7 +38,7 @@ class SenderTest {
     public void close(long budgetMs) {}
   }
 
-  /** Dies with the first record that it took, as a client does whose own thread met an Error. */
+  /** Dies after the first record, like a client whose own thread met an Error. */
   private static final class Mortal implements RecordSink {
     private final DeliveryCounters deliveries;
     private volatile boolean dead;
@@ -75,7 +75,7 @@ class SenderTest {
   }
 
   @Test
-  void finishBringsOutAllThatWaitsAndAHealthFactAtTheEnd() {
+  void finishSendsWaitingRecordsAndHealth() {
     Memory memory = new Memory();
     FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
     Sender sender =
@@ -107,7 +107,7 @@ class SenderTest {
   }
 
   @Test
-  void aClientThatCannotBeMadeCostsNoMoreThanTheBudget() {
+  void failingClientKeepsTimeLimit() {
     FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
     Sender sender =
         sender(
@@ -118,15 +118,14 @@ class SenderTest {
     queue.offer(jobEnded(1));
     sender.start(() -> null);
 
-    // Far above the budget, which a busy machine alone may exceed: who waits for the client waits
-    // for ever.
+    // // Far above the time limit, which a busy host alone may exceed; a hang would never end.
     long abandoned = assertTimeoutPreemptively(Duration.ofSeconds(30), () -> sender.finish(1_000));
 
     assertEquals(1, abandoned);
   }
 
   @Test
-  void aClientThatDiedIsReplacedAndWhatItHeldIsCounted() {
+  void deadClientIsReplacedAndCounted() {
     Memory memory = new Memory();
     AtomicInteger opened = new AtomicInteger();
     FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
@@ -151,7 +150,7 @@ class SenderTest {
   }
 
   @Test
-  void clientsThatAllDieAtOnceAreAsABrokerThatTakesNothing() {
+  void dyingClientsOpenBackoff() {
     AtomicInteger opened = new AtomicInteger();
     FactQueue queue = new FactQueue(100, 1 << 20, 100, 1 << 20);
     Sender sender =
@@ -181,7 +180,7 @@ class SenderTest {
   }
 
   @Test
-  void aHeapThatIsFullForOneRecordLosesNeitherTheRecordNorTheClient() {
+  void fullHeapLosesNeitherRecordNorClient() {
     Memory memory = new Memory();
     AtomicInteger opened = new AtomicInteger();
     AtomicInteger tried = new AtomicInteger();
@@ -221,8 +220,8 @@ class SenderTest {
   }
 
   @Test
-  void whatCannotBeMadeIsCountedEachAndIsOneFaultOfItsBatch() {
-    Application nameless = new Application(null, "t", "app-1", 0, 1); // no fact can be made of it
+  void unencodableBatchIsOneFault() {
+    Application nameless = new Application(null, "t", "app-1", 0, 1); // // cannot be encoded
     FactQueue queue = new FactQueue(10, 1 << 20, 2_000, 1 << 24);
     FaultCounter faults = new FaultCounter("test", 100);
     Sender sender =

@@ -1,6 +1,6 @@
 package io.sparkfuse.spark.transport;
 
-/** Lets tests of other packages say what became of a record. */
+/** Lets tests of other packages report the result of a record. */
 public final class TestDeliveryCounters {
   private TestDeliveryCounters() {}
 
