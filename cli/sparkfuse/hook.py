@@ -1,4 +1,4 @@
-"""The fuse in job code: standard library only, beside any pyspark and pyarrow; without the plugin it does nothing."""
+"""The fuse for job code. It uses the standard library only, and without the plugin every check passes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 UNREACHABLE: dict[str, Any] = {"mode": "unknown", "hold": False, "watching": False, "state": "unknown", "events": []}
-"""What `CircuitBreaker.state` says under Spark Connect, without the plugin, or with a dead driver JVM."""
+"""Result of `CircuitBreaker.state` under Spark Connect, without the plugin, or with a dead driver JVM."""
 
-# The plugin's ReasonText writes it, and Spark carries it in the exception of a cancelled action.
+# Written by the plugin's ReasonText; Spark includes it in the exception of a cancelled action.
 _REASON = re.compile(
     r"\[SPARKFUSE_FUSE_BLOWN\] (?P<deed>.*?)\. Rule: (?P<rule>.*?)\. Evidence: (?P<evidence>.*?)"
     r"(?:\. Look at: (?P<look_at>.*?))?\. To override: (?P<override>.*?)\. \(signal (?P<signal_id>[^)]*)\)",
@@ -20,14 +20,14 @@ _REASON = re.compile(
 
 
 class FuseBlown(RuntimeError):
-    """Sparkfuse stopped this job, or warns of it; says which rule, on what evidence, and how to override.
+    """Sparkfuse stopped a part of this job or warns about it.
 
     Attributes:
-        rule: id of the rule that blew.
-        evidence: the numbers, in a sentence.
-        override: what the owner does when the work is meant.
-        look_at: address of the dashboard or name of the finding; empty when there is none.
-        doing: what the job was doing, as given to `CircuitBreaker.guard`; empty for `check`.
+        rule: id of the rule.
+        evidence: a sentence with the name of the stage and the numbers.
+        override: what the owner can do to allow this work.
+        look_at: address of the dashboard or id of the finding; may be empty.
+        doing: the text passed to `CircuitBreaker.guard`; empty for `check`.
     """
 
     def __init__(self, rule: str, evidence: str, override: str, look_at: str = "", doing: str = "") -> None:
@@ -48,32 +48,32 @@ class FuseBlown(RuntimeError):
 
 
 class CircuitBreaker:
-    """Asks the plugin in the driver's JVM whether this job may go on; whatever it cannot ask is a yes.
+    """Checks in the driver's JVM whether this job may continue; if it cannot check, the job may continue.
 
-    Open from the first warning or act until `reset`, so that a loop which asks `should_continue` stays ended.
+    The fuse is open from the first warning or act until `reset`, so a loop over `should_continue` stays ended.
 
     Args:
-        spark: the session (or context) of the job; under Spark Connect there is no JVM to ask, and only `guard`
-            still translates an exception that carries the reason.
+        spark: the session (or context) of the job. Under Spark Connect there is no JVM, and only `guard` works:
+            it converts an exception that contains the reason.
     """
 
     def __init__(self, spark: object) -> None:
         self._spark = spark
 
     def state(self) -> dict[str, Any]:
-        """Mode, hold, whether signals arrive, open or closed, and the last events; `UNREACHABLE` without a plugin."""
+        """Return mode, hold, whether signals arrive, open or closed, and the last events; else `UNREACHABLE`."""
         try:
             state = json.loads(self._fuse().state())
-        except Exception:  # fails open; the caller sees the state "unknown"
+        except Exception:  # the job may continue; the caller sees the state "unknown"
             return dict(UNREACHABLE)
         return state if isinstance(state, dict) else dict(UNREACHABLE)
 
     def should_continue(self) -> bool:
-        """Whether nothing speaks against going on."""
+        """Return whether the fuse is not open."""
         return str(self.state()["state"]) != "open"
 
     def check(self) -> None:
-        """Return at once, or raise what speaks against going on.
+        """Raise if the fuse is open.
 
         Raises:
             FuseBlown: a signal has warned of this application or stopped a part of it.
@@ -84,10 +84,10 @@ class CircuitBreaker:
 
     @contextmanager
     def guard(self, doing: str) -> Iterator[None]:
-        """Check before the block, and say in plain words when Sparkfuse is why the block failed.
+        """Check before the block, and raise `FuseBlown` if Sparkfuse caused the block to fail.
 
         Raises:
-            FuseBlown: before the block as `check` does; or because the block failed of a signal, with Spark's exception
+            FuseBlown: before the block like `check`, or because a signal made the block fail, with Spark's exception
                 as its cause. All other exceptions pass unchanged.
         """
         self.check()
@@ -103,29 +103,29 @@ class CircuitBreaker:
             raise blown from error
 
     def reset(self) -> None:
-        """Close the fuse, after the job has dealt with what happened."""
-        self._tell("reset")
+        """Close the fuse, after the job has handled the problem."""
+        self._call("reset")
 
     def hold(self) -> None:
-        """From now on nothing of this application is stopped."""
-        self._tell("hold", True)
+        """Prevent Sparkfuse from stopping anything in this application."""
+        self._call("hold", True)
 
     def release(self) -> None:
-        """Take the hold away."""
-        self._tell("hold", False)
+        """Remove the hold."""
+        self._call("hold", False)
 
     def _stopped_since(self, seen: set[int], doing: str) -> FuseBlown | None:
-        """Stopping a whole application carries no reason in its exception: the plugin's state does."""
+        """Return the reason from the plugin's state; Spark gives none when the application is stopped."""
         for event in reversed(self.state()["events"]):
             stopped = event.get("outcome") == "acted" and event.get("action") != "warn"
             if stopped and event.get("generation") not in seen:
                 return _from_event(event, doing)
         return None
 
-    def _tell(self, method: str, *arguments: bool) -> None:
+    def _call(self, method: str, *arguments: bool) -> None:
         try:
             getattr(self._fuse(), method)(*arguments)
-        except Exception:  # fails open: without a plugin there is nothing to tell
+        except Exception:  # without the plugin there is nothing to call
             return
 
     def _fuse(self) -> Any:

@@ -1,4 +1,4 @@
-"""The same real Spark, plugin and broker as the integration tests."""
+"""Uses the fixtures of the integration tests."""
 
 from __future__ import annotations
 

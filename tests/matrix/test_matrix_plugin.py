@@ -1,4 +1,4 @@
-"""The core of the plugin's promises on every Spark that it supports: `make test-matrix`."""
+"""Tests the core guarantees of the plugin on each supported version of Spark: `make test-matrix`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TASKS_OF_A_STAGE = 20
 @pytest.fixture(params=VERSIONS)
 def version(request: pytest.FixtureRequest) -> str:
     if not ENVIRONMENTS[request.param].exists():
-        pytest.skip(f"no environment {request.param}: make test-matrix makes it")
+        pytest.skip(f"no environment {request.param}: make test-matrix creates it")
     return request.param
 
 
 @pytest.mark.timeout(600)
-def test_guarantee_08_one_jar_tells_all_of_a_job(run_job, facts, topics, kafka_bootstrap, tmp_path, version):
-    """On executors of their own: nothing is missing, doubled or wrong, and nothing was thrown."""
+def test_guarantee_08_one_jar_reports_all_facts_of_a_job(run_job, facts, topics, kafka_bootstrap, tmp_path, version):
+    """With separate executors, no fact is missing, repeated or wrong, and no fault occurs."""
     flag = tmp_path / "flag"
     job = run_job(
         version,
@@ -60,10 +60,10 @@ def test_guarantee_08_one_jar_tells_all_of_a_job(run_job, facts, topics, kafka_b
 
 
 @pytest.mark.timeout(600)
-def test_guarantee_07_a_file_switches_it_off_while_a_job_runs(
+def test_guarantee_07_file_switches_collector_off_at_run_time(
     run_job, facts, topics, kafka_bootstrap, tmp_path, version
 ):
-    """In local mode; the job goes on and ends right."""
+    """In local mode the collector stops, and the job continues and succeeds."""
     flag, switch = tmp_path / "flag", tmp_path / "off"
     job = run_job(
         version,
@@ -76,8 +76,8 @@ def test_guarantee_07_a_file_switches_it_off_while_a_job_runs(
     )
     wait_for(lambda: facts.of("task_ended"), 240, "facts")
     switch.touch()
-    wait_for(lambda: facts.of("collector_health")[-1].protection_reason == "switched off", 60, "its health")
-    wait_for(lambda: facts.of("collector_health")[-1].passed_over > 20, 60, "passed-over events")
+    wait_for(lambda: facts.of("collector_health")[-1].protection_reason == "switched off", 60, "a health fact")
+    wait_for(lambda: facts.of("collector_health")[-1].passed_over > 20, 60, "skipped events")
     flag.touch()
     job.said("STOPPED")
 

@@ -1,4 +1,4 @@
-"""A broker in each of the states that a plugin meets: up, refused, silent, dropping, slow, and one that refuses it."""
+"""A broker in each relevant state: up, refused, silent, dropping, slow, and failing authentication."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 STATES = ("up", "refused", "silent", "dropping", "slow", "auth-fail")
 SLOW_SECONDS = 0.3
-"""What a slow broker's network adds to each way of each piece."""
+"""Delay of each piece of data in each direction."""
 
 _SASL = """\
 security.protocol=SASL_PLAINTEXT
@@ -22,12 +22,12 @@ sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule require
 
 @contextlib.contextmanager
 def broker_in_state(state: str, bootstrap: str, folder: Path) -> Iterator[Mapping[str, str]]:
-    """The plugin's settings for a broker in a state.
+    """Yield the plugin's settings for a broker in a state.
 
     Args:
         state: one of `STATES`.
         bootstrap: address of a real broker, for the states that have one.
-        folder: where a client's file may be written.
+        folder: where the properties file of the client is written.
     """
     key = "spark.sparkfuse.kafka.bootstrap"
     if state == "up":
@@ -36,7 +36,7 @@ def broker_in_state(state: str, bootstrap: str, folder: Path) -> Iterator[Mappin
         yield {key: f"127.0.0.1:{_closed_port()}"}
     elif state == "auth-fail":
         file = folder / "client.properties"
-        # Relocated in the plugin's jar, as every class of the client.
+        # All classes of the client are relocated in the plugin's jar.
         file.write_text(_SASL.replace("org.apache.kafka", "io.sparkfuse.shaded.kafka"))
         yield {key: bootstrap, "spark.sparkfuse.kafka.configFile": str(file)}
     elif state == "slow":
@@ -49,9 +49,9 @@ def broker_in_state(state: str, bootstrap: str, folder: Path) -> Iterator[Mappin
 
 @contextlib.contextmanager
 def silent(full: bool) -> Iterator[str]:
-    """An address whose connections are made and never answered; `full`: whose first packets are dropped.
+    """Yield an address that accepts connections and never answers; if `full`, it drops the first packets.
 
-    The kernel drops them while the line of those who wait to be accepted is full.
+    The kernel drops them while the accept queue is full.
     """
     with contextlib.ExitStack() as open_sockets:
         listener = open_sockets.enter_context(socket.socket())
@@ -74,10 +74,10 @@ def _closed_port() -> int:
 
 
 class SlowProxy:
-    """Passes bytes to a broker and back, each piece late.
+    """Forwards bytes to a broker and back with a delay.
 
-    The broker names its own address to its clients, so the answer's port is rewritten: both ports have the same
-    length on the wire, four bytes, and the broker's stands in no other place of a metadata answer behind its host.
+    The broker sends its own address to its clients, so the proxy replaces the port in responses. A port has four
+    bytes, and it follows the host only in metadata responses.
     """
 
     def __init__(self, target: str) -> None:

@@ -1,4 +1,4 @@
-"""Real Spark with the plugin on a real broker, with topics of the test's own."""
+"""Real Spark with the plugin and a real broker, with separate topics for each test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JOBS = Path(__file__).parent / "jobs"
 
 @pytest.fixture
 def topics(kafka_bootstrap: str, topic_prefix: str) -> str:
-    """The prefix of topics that are there."""
+    """Create topics and return their prefix."""
     create_topics(kafka_bootstrap, topic_prefix)
     return topic_prefix
 
@@ -28,7 +28,7 @@ def facts(kafka_bootstrap: str, topics: str) -> Iterator[Facts]:
 
 @pytest.fixture
 def run_job(tmp_path: Path) -> Iterator[Callable[..., SparkRun]]:
-    """Start a script of `jobs/` in a Spark environment; it is stopped when the test ends."""
+    """Return a function that starts a script of `jobs/`; the script is stopped at the end of the test."""
     runs: list[SparkRun] = []
 
     def start(version: str, script: str, bootstrap: str, prefix: str, **settings: str) -> SparkRun:

@@ -1,4 +1,4 @@
-"""What an event log says, under the names of the facts: read plainly, so that the plugin can be held against it."""
+"""Reads an event log under the field names of facts, as a simple reference for tests of the plugin."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ REASON_TEXTS = ("Description", "Kill Reason", "Loss Reason", "Message")
 
 
 def log_events(folder: Path) -> list[Event]:
-    """The events of the one log below a folder, in their order."""
+    """Return the events of the only log below a folder, in order."""
     [(_, files)] = list(find_logs([folder]))
     return [json.loads(line) for path in files for line in unpack(path.read_bytes()).data.splitlines() if line.strip()]
 
 
 def of(events: list[Event], kind: str) -> list[Event]:
-    """The events whose class has this name."""
+    """Return the events whose class has this name."""
     return [event for event in events if event["Event"].rpartition(".")[2] == kind]
 
 
 def task_ends(events: list[Event]) -> Iterator[Row]:
-    """Every task end under the names of TaskEnded; what the log does not say is not in the row."""
+    """Yield each task end under the field names of TaskEnded; absent values are not in the row."""
     for event in of(events, "SparkListenerTaskEnd"):
         info, reason, metrics = event["Task Info"], event["Task End Reason"], event.get("Task Metrics")
         row: Row = {"stage_id": event["Stage ID"], "stage_attempt": event["Stage Attempt ID"]}
@@ -107,7 +107,7 @@ def _outcome(reason: Event) -> Row:
 
 
 def plans(events: list[Event]) -> Iterator[Row]:
-    """Every version of every plan under the names of SqlPlan."""
+    """Yield each version of each plan under the field names of SqlPlan."""
     versions: dict[int, int] = {}
     for event in events:
         if event["Event"].endswith(("SQLExecutionStart", "SQLAdaptiveExecutionUpdate")):
@@ -128,7 +128,7 @@ def plans(events: list[Event]) -> Iterator[Row]:
 
 
 def _nodes(root: Event) -> Iterator[tuple[Event, int]]:
-    """Nodes before their children, each with the number of its parent."""
+    """Yield nodes in pre-order, each with the number of its parent."""
     count = 0
     waiting = [(root, -1)]
     while waiting:
@@ -145,7 +145,7 @@ def scope_names(info: Event) -> list[str]:
 
 
 def sql_metrics(events: list[Event]) -> dict[int, dict[int, int]]:
-    """The last values of the metrics of each ended execution's plans: of its stages and of the driver."""
+    """Return the last metric values of each ended query, from its stages and from driver updates."""
     known: dict[int, set[int]] = {}
     values: dict[int, dict[int, int]] = {}
     stages: dict[tuple[int, int], int] = {}
@@ -164,9 +164,9 @@ def sql_metrics(events: list[Event]) -> dict[int, dict[int, int]]:
         elif kind == "SparkListenerSQLExecutionEnd":
             ended[execution] = dict(values[execution])
         elif kind == "SparkListenerStageSubmitted":
-            told = at(event, "Properties", "spark.sql.execution.id")
-            if told is not None:
-                stages[_stage(event)] = int(told)
+            execution_id = at(event, "Properties", "spark.sql.execution.id")
+            if execution_id is not None:
+                stages[_stage(event)] = int(execution_id)
         elif kind == "SparkListenerStageCompleted" and _stage(event) in stages:
             execution = stages[_stage(event)]
             for each in event["Stage Info"]["Accumulables"]:
@@ -180,5 +180,5 @@ def _stage(event: Event) -> tuple[int, int]:
 
 
 def moment(iso: str) -> int:
-    """An ISO time as ms since the epoch."""
+    """Return an ISO time as ms since the epoch."""
     return round(dt.datetime.fromisoformat(iso).timestamp() * 1000)

@@ -1,7 +1,7 @@
-//! Preloaded into a process it shifts the time of day by the seconds that a file holds, and nothing else.
+//! A preloaded library that shifts the system time of a process by the seconds in a file.
 //!
-//! As when the machine's clock is set: what waits goes by the clock that cannot be set, and is left alone.
-//! The file is named by CLOCK_OFFSET_FILE and looked at ten times a second.
+//! The monotonic clock is unchanged, as when the system clock of a host is set.
+//! CLOCK_OFFSET_FILE names the file, which is read ten times a second.
 
 use std::env;
 use std::ffi::{c_int, c_long, c_void};
@@ -46,14 +46,14 @@ fn offset_seconds() -> i64 {
     read(MONOTONIC, &mut now);
     let now_ms = now.seconds * 1_000 + now.nanoseconds / 1_000_000;
     let due_ms = LOOK_AGAIN_MS.load(Ordering::Relaxed);
-    // Whoever comes first looks.
+    // The first thread reads the file.
     let mine = now_ms >= due_ms
         && LOOK_AGAIN_MS
             .compare_exchange(due_ms, now_ms + LOOK_MS, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok();
     if mine {
-        let told = env::var_os("CLOCK_OFFSET_FILE").and_then(|file| fs::read_to_string(file).ok());
-        if let Some(offset) = told.and_then(|text| text.trim().parse().ok()) {
+        let text = env::var_os("CLOCK_OFFSET_FILE").and_then(|file| fs::read_to_string(file).ok());
+        if let Some(offset) = text.and_then(|text| text.trim().parse().ok()) {
             OFFSET_SECONDS.store(offset, Ordering::Relaxed);
         }
     }

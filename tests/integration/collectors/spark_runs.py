@@ -1,4 +1,4 @@
-"""Runs job scripts on real Spark with the plugin, and reads what came to the broker."""
+"""Runs job scripts on real Spark with the plugin, and reads the topics."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[3]
 JAR = ROOT / "collectors/spark-plugin/target/sparkfuse-spark-plugin.jar"
 VERSIONS = ("spark33", "spark34", "spark35", "spark40", "spark4")
 ENVIRONMENTS = {version: ROOT / "build/envs" / version / "bin/python" for version in VERSIONS}
-"""Only spark35 and spark4 are made by `make setup`; `make test-matrix` makes the others."""
+"""`make setup` creates only spark35 and spark4; `make test-matrix` creates the others."""
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Half of the CPU of so short a JVM would go into its second compiler."""
+"""Without the second compiler, which would use half of the CPU of such a short JVM."""
 SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.extraJavaOptions": QUICK_START,
@@ -39,23 +39,23 @@ SETTINGS = {
     "spark.sparkfuse.sample.stackAfter": "1s",
 }
 JOB_SECONDS = 300
-"""A job takes 15 s on a quiet machine; on one that builds and tests all else at once, minutes."""
+"""A job takes 15 s on an idle host, and minutes on a busy one."""
 CLIENT_STOP_SECONDS = 30
-"""A Kafka client waits for a broker that is away for minutes when it is closed.
+"""Without a time limit, closing a Kafka client takes minutes if the broker is away.
 
-The plugin's own two seconds are not looked for here: on a busy machine Spark takes longer to stop without any plugin.
+The plugin's own limit of 2 s is not checked, because on a busy host Spark alone can take longer to stop.
 """
 
 
 class SparkRun:
-    """One job script in a Spark environment: its lines on stdout are what the test waits for."""
+    """One job script in a Spark environment; tests wait for lines of its output."""
 
     def __init__(self, version: str, script: Path, settings: dict[str, str], log: Path) -> None:
         options = " ".join(f"--conf {shlex.quote(f'{key}={value}')}" for key, value in (SETTINGS | settings).items())
         python = str(ENVIRONMENTS[version])
         environment = {
             **os.environ,
-            "SPARK_HOME": str(_home_of_its_own(ENVIRONMENTS[version], log.parent / f"spark-of-{log.stem}")),
+            "SPARK_HOME": str(_linked_home(ENVIRONMENTS[version], log.parent / f"spark-of-{log.stem}")),
             "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell",
             "PYSPARK_PYTHON": python,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "cli"), str(script.parent)]),
@@ -74,7 +74,7 @@ class SparkRun:
             self.lines.append(line.rstrip())
 
     def said(self, word: str) -> str:
-        """What follows a word at the beginning of a line, as soon as the job says it."""
+        """Wait for a line that begins with a word, and return the rest of the line."""
 
         def find() -> str | None:
             found = [line[len(word) :].strip() for line in self.lines if line.startswith(word)]
@@ -85,17 +85,17 @@ class SparkRun:
         return wait_for(find, JOB_SECONDS, f"'{word}' of the job")
 
     def ended(self) -> int:
-        """The exit code, when the job has ended."""
+        """Wait for the end of the job and return its exit code."""
         code = self._process.wait(JOB_SECONDS)
         self._reader.join(10)
         return code
 
     def text(self) -> str:
-        """All that was written so far."""
+        """Return the output and the log so far."""
         return "\n".join(self.lines) + "\n" + self.log.read_text()
 
     def stop(self) -> None:
-        """Leave no process behind; the driver's JVM goes with its Python process."""
+        """Stop the process; the driver's JVM ends with it."""
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait(60)
@@ -104,10 +104,10 @@ class SparkRun:
         self._output.close()
 
 
-def _home_of_its_own(python: Path, home: Path) -> Path:
-    """An installation of Spark by links: a local cluster keeps its executors' files below it, whatever is configured.
+def _linked_home(python: Path, home: Path) -> Path:
+    """Link an installation of Spark into a folder, because a local cluster always writes executor files below it.
 
-    So runs beside each other in one environment do not share them, and nothing is left there.
+    So concurrent runs of one environment do not share these files, and the environment stays clean.
     """
     [installed] = python.parents[1].glob("lib/python*/site-packages/pyspark")
     home.mkdir()
@@ -119,7 +119,7 @@ def _home_of_its_own(python: Path, home: Path) -> Path:
 
 def create_topics(bootstrap: str, prefix: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    # As the product asks for: by the broker's time, to which a driver whose clock is wrong cannot be too late or early.
+    # As required: with the broker's timestamps, records of a driver with a wrong clock are not refused.
     stamped = {"message.timestamp.type": "LogAppendTime"}
     topics = [NewTopic(f"{prefix}.{name}", 2, 1, config=stamped) for name in ("facts", "signals", "actions")]
     for name, created in admin.create_topics(topics).items():
@@ -128,7 +128,7 @@ def create_topics(bootstrap: str, prefix: str) -> None:
 
 
 class TopicReader:
-    """Reads one topic from its beginning; `values` are those of all records that came so far."""
+    """Reads one topic from its beginning; `values` contains all records so far."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False})
@@ -139,13 +139,13 @@ class TopicReader:
         self.values: list[bytes] = []
 
     def read(self) -> list[bytes]:
-        """All records that the topic holds at this moment; those that come meanwhile are for the next call."""
+        """Read and return all records up to the current end of the topic."""
         ends = wait_for(self._ends, 60, "the ends of the topic")
         wait_for(lambda: self._read_to(ends), 60, "the records that the topic holds")
         return self.values
 
     def _ends(self) -> dict[int, int] | None:
-        """Where each partition ends; None while a topic that was just made has no leader yet."""
+        """Return the end of each partition, or None while a new topic has no leader."""
         try:
             return {part.partition: self._consumer.get_watermark_offsets(part, 20)[1] for part in self._partitions}
         except KafkaException as error:
@@ -167,7 +167,7 @@ class TopicReader:
 
 
 class Facts:
-    """The facts of one prefix, by kind."""
+    """The facts in the topic of one prefix."""
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self._reader = TopicReader(bootstrap, f"{prefix}.facts")
@@ -179,7 +179,7 @@ class Facts:
         return [getattr(fact, kind) for fact in self.all() if fact.WhichOneof("kind") == kind]
 
     def numbers(self) -> dict[tuple[str, str], list[int]]:
-        """The `seq` of each collector and lane, in the order of the topic."""
+        """Return the `seq` of each collector and lane, in the order of the topic."""
         found: dict[tuple[str, str], list[int]] = defaultdict(list)
         for fact in self.all():
             found[fact.collector, fact.lane].append(fact.seq)

@@ -1,4 +1,4 @@
-"""A standalone master with one worker, as two processes of an environment's Spark."""
+"""Starts a standalone master with one worker, as two processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START_SECONDS = 120
 
 @contextlib.contextmanager
 def standalone_master(version: str, folder: Path) -> Iterator[str]:
-    """The address of a master whose one worker has registered; its executors' files go into the folder."""
+    """Yield the address of a master with one registered worker, whose executor files are in the folder."""
     home = next(ENVIRONMENTS[version].parents[1].glob("lib/python*/site-packages/pyspark"))
     port, master_ui, worker_ui = free_ports(3)
     address = f"spark://127.0.0.1:{port}"
@@ -27,7 +27,7 @@ def standalone_master(version: str, folder: Path) -> Iterator[str]:
         "worker": [*worker, "--webui-port", str(worker_ui), "--work-dir", str(folder / "work"), address],
     }
     scala = next(home.glob("jars/spark-core_*.jar")).name.split("_")[1].split("-")[0]
-    # What bin/load-spark-env.sh would set: without it a worker looks for a build of Spark's own.
+    # Set by bin/load-spark-env.sh; without it a worker expects a source checkout of Spark.
     environment = {"SPARK_HOME": str(home), "SPARK_SCALA_VERSION": scala, "SPARK_LOCAL_IP": "127.0.0.1"}
     java = ["java", "-Xmx256m", "-cp", f"{home}/jars/*"]
     processes: list[Process] = []

@@ -1,4 +1,4 @@
-"""The plugin and Spark's own event log on the same run: what both can know, they say alike."""
+"""Compares the plugin's facts with Spark's event log of the same run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.oracle.queries import output_rows
 from tests.oracle.values import at, depth
 
 ONLY_LIVE = {"exit_code"}
-"""Of TaskEnded: the log has the code only inside the reason."""
+"""Fields of TaskEnded that the log does not have; it has the exit code only inside the reason."""
 
 
 @pytest.fixture
 def run_logged(run_job, kafka_bootstrap, topics, tmp_path):
-    """Run a job with plugin and event log; the answer are the log's events."""
+    """Return a function that runs a job with plugin and event log and returns the events of the log."""
 
     def run(version: str, script: str, **settings: str) -> list[logged_facts.Event]:
         folder = tmp_path / "log"
@@ -35,7 +35,7 @@ def run_logged(run_job, kafka_bootstrap, topics, tmp_path):
 
 
 def _row(message) -> logged_facts.Row:
-    """The fields that a fact has, as Python values; lists only when they hold something."""
+    """Return the fields that are set in a fact; empty lists are left out."""
     return {field.name: value for field, value in message.ListFields()}
 
 
@@ -45,15 +45,15 @@ def _by_end(rows) -> dict[tuple, logged_facts.Row]:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("version", [pytest.param("spark35", marks=pytest.mark.long), "spark4"])
-def test_plugin_and_event_log_tell_the_same_run(run_logged, facts, tmp_path: Path, version: str):
-    """Tasks, stages, jobs, plans, metrics, executors and settings: every number that both have is equal."""
+def test_plugin_and_event_log_agree(run_logged, facts, tmp_path: Path, version: str):
+    """All values of tasks, stages, jobs, plans, metrics, executors and settings that both contain are equal."""
     events = run_logged(
         version,
         "whole_job.py",
         spark__master="local-cluster[2,1,700]",
         spark__executor__memory="600m",
         spark__test__folder=str(tmp_path / "orders"),
-        # Both executors are there from the first task on, and a dead one's exit code comes before its loss is told.
+        # Both executors run from the first task on, and the exit code of a lost one arrives before its removal.
         spark__cores__max="2",
         spark__scheduler__minRegisteredResourcesRatio="1.0",
         spark__scheduler__maxRegisteredResourcesWaitingTime="240s",
@@ -82,20 +82,20 @@ def test_plugin_and_event_log_tell_the_same_run(run_logged, facts, tmp_path: Pat
 
 def _tasks(facts, events) -> None:
     logged = _by_end(logged_facts.task_ends(events))
-    told = _by_end(_row(task) for task in facts.of("task_ended"))
+    reported = _by_end(_row(task) for task in facts.of("task_ended"))
 
-    assert told.keys() == logged.keys()
+    assert reported.keys() == logged.keys()
     for end, row in logged.items():
         if "failure_reason" in row:
             row["failure_reason"] = scrub(row["failure_reason"])
-        live = {name: value for name, value in told[end].items() if name not in ONLY_LIVE}
+        live = {name: value for name, value in reported[end].items() if name not in ONLY_LIVE}
         assert live == row, end
     starts = [(event["Stage ID"], event["Task Info"]) for event in logged_facts.of(events, "SparkListenerTaskStart")]
     assert {(task.stage_id, task.task_id, task.launched_ms, task.locality) for task in facts.of("task_started")} <= {
         (stage, info["Task ID"], info["Launch Time"], info["Locality"]) for stage, info in starts
     }
-    # What the job was made for did happen, so that equality says something.
-    rows = list(told.values())
+    # The job caused these cases, so that the comparison is not trivial.
+    rows = list(reported.values())
     for counter in ("disk_spilled_bytes", "output_records", "input_bytes", "remote_shuffle_read_bytes",
                     "local_shuffle_blocks", "shuffle_write_ns", "getting_result_ms"):  # fmt: skip
         assert max(row.get(counter, 0) for row in rows) > 0, counter
@@ -143,13 +143,13 @@ def _jobs_and_stages(facts, events) -> None:
         assert stage.completed_ms == info["Completion Time"]
         assert stage.succeeded == ("Failure Reason" not in info)
         assert stage.operator_rows_max == (output_rows(info) or 0)
-    assert any(stage.operator_rows_max > 0 for stage in facts.of("stage_ended")), "rows came out of an operator"
+    assert any(stage.operator_rows_max > 0 for stage in facts.of("stage_ended")), "an operator produced rows"
     assert any(stage.stage_attempt > 0 for stage in facts.of("stage_started")), "a stage was tried again"
 
 
 def _plans(facts, events) -> None:
     logged = list(logged_facts.plans(events))
-    told = [
+    reported = [
         {
             "sql_execution_id": plan.sql_execution_id,
             "plan_version": plan.plan_version,
@@ -159,8 +159,8 @@ def _plans(facts, events) -> None:
         }
         for plan in facts.of("sql_plan")
     ]
-    assert told == logged
-    assert max(plan["plan_version"] for plan in told) > 0, "adaptive execution re-planned"
+    assert reported == logged
+    assert max(plan["plan_version"] for plan in reported) > 0, "adaptive execution re-planned"
     plans = facts.of("sql_plan")
     assert all(len(plan.node_details) == len(plan.node_names) for plan in plans)
     # Without the folder of the test in front of the path.
@@ -198,10 +198,10 @@ def _executors(facts, events) -> None:
          at(event, "Executor Info", "Resource Profile Id"))
         for event in logged_facts.of(events, "SparkListenerExecutorAdded")
     ]  # fmt: skip
-    told = [
+    reported = [
         (each.executor_id, each.added_ms, each.cores, each.resource_profile_id) for each in facts.of("executor_added")
     ]
-    assert told == added
+    assert reported == added
     removed = logged_facts.of(events, "SparkListenerExecutorRemoved")
     assert [(each.executor_id, each.removed_ms, each.reason) for each in facts.of("executor_removed")] == [
         (event["Executor ID"], event["Timestamp"], event["Removed Reason"]) for event in removed
@@ -232,18 +232,18 @@ def _excluded(facts, events) -> None:
         if "ExcludedForStage" in event["Event"] or event["Event"].endswith(("Excluded", "Unexcluded")):
             stage, at = event.get("stageId", event.get("Stage ID")), event.get("time", event.get("Timestamp"))
             logged[at].append(stage)
-    told = defaultdict(list)
+    reported = defaultdict(list)
     for event in facts.of("node_event"):
         assert event.event in {"excluded", "taken back"}
-        told[event.happened_ms].append(event.stage_id if event.HasField("stage_id") else None)
-    assert told == logged
-    assert told, "an executor was excluded for a stage"
+        reported[event.happened_ms].append(event.stage_id if event.HasField("stage_id") else None)
+    assert reported == logged
+    assert reported, "an executor was excluded for a stage"
 
 
 def _settings(facts, events) -> None:
     [environment] = logged_facts.of(events, "SparkListenerEnvironmentUpdate")
     properties = dict(environment["Spark Properties"].items())
-    # The log adds this one where nobody set it.
+    # The log adds this key even if it is not set.
     del properties["spark.scheduler.mode"]
     expected = {key: value for key, value in properties.items() if allowed_configuration().allows(key)}
     [application] = facts.of("application_started")
@@ -253,8 +253,8 @@ def _settings(facts, events) -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", ["spark35", pytest.param("spark4", marks=pytest.mark.long)])
-def test_streaming_queries_are_told_as_the_event_log_tells_them(run_logged, facts, version: str):
-    """Start, each batch with its rates, state and watermark, the wait between, and the end with its reason."""
+def test_streaming_facts_agree_with_event_log(run_logged, facts, version: str):
+    """Starts, batches with rates, state and watermark, idle times, and ends with their reasons are equal."""
     events = run_logged(version, "streaming_job.py", spark__my__password="hunter2")
 
     started = {query.run_id: query for query in facts.of("streaming_started")}

@@ -11,13 +11,13 @@ from tests.waiting import wait_for
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("transport", "patience"),
-    # Who waits for the driver for an hour is heard in time only if nothing of it goes by the driver.
+    # With a patience of one hour, samples arrive in time only if the executor does not send through the driver.
     [("rpc", "2s"), pytest.param("direct", "1h", marks=pytest.mark.long)],
 )
-def test_guarantee_10_a_stopped_driver_does_not_silence_its_executors(
+def test_guarantee_10_stopped_driver_does_not_silence_executors(
     run_job, facts, topics, kafka_bootstrap, tmp_path, transport, patience
 ):
-    """SIGSTOP: the executors go on telling, to the broker directly; SIGCONT: the driver tells again, the job ends."""
+    """After SIGSTOP the executors send to the broker directly; after SIGCONT the driver reports and the job ends."""
     flag = tmp_path / "flag"
     job = run_job(
         "spark35",
@@ -43,7 +43,7 @@ def test_guarantee_10_a_stopped_driver_does_not_silence_its_executors(
     os.kill(driver, signal.SIGSTOP)
     try:
         before = samples()
-        # What the driver had in its hands lies still with it: what comes now, and is young, came directly.
+        # The driver forwards nothing while it is stopped, so new samples were sent directly.
         wait_for(
             lambda: all(seen[-1] > before[name][-1] + 8_000 for name, seen in samples().items()),
             120,
@@ -57,13 +57,13 @@ def test_guarantee_10_a_stopped_driver_does_not_silence_its_executors(
         assert silent
     finally:
         os.kill(driver, signal.SIGCONT)
-    wait_for(lambda: len(facts.of("collector_health")) > health + 1, 60, "the driver's next signs of life")
+    wait_for(lambda: len(facts.of("collector_health")) > health + 1, 60, "the next health facts of the driver")
     flag.touch()
     job.said("STOPPED")
 
     assert job.ended() == 0
     assert job.said("SUM") == "499500"
     for (collector, lane), numbers in facts.numbers().items():
-        # One batch may have gone both ways, or have been in the call that never came back: gauges, with their numbers.
+        # A batch of samples may have been sent both ways, or been part of the call that failed.
         if collector.startswith("driver"):
             assert numbers == list(range(len(numbers))), (collector, lane)

@@ -24,7 +24,7 @@ def by_jars(_folder: Path) -> dict[str, str]:
 
 
 def by_packages(folder: Path) -> dict[str, str]:
-    """A Maven repository in a folder, and no other one."""
+    """Use a Maven repository in a folder, and no other one."""
     place = folder / "repository/io/sparkfuse/sparkfuse-spark-plugin" / VERSION
     place.mkdir(parents=True)
     shutil.copy(JAR, place / f"sparkfuse-spark-plugin-{VERSION}.jar")
@@ -62,8 +62,8 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
-def test_it_is_installed_this_way(run_job, facts, topics, kafka_bootstrap, tmp_path, request, way, master):
-    """Driver and executors both find the plugin: each tells of itself, and nothing is missing of the job."""
+def test_plugin_runs_with_each_installation(run_job, facts, topics, kafka_bootstrap, tmp_path, request, way, master):
+    """Driver and executors find the plugin, both send facts, and no fact of the job is missing."""
     address = request.getfixturevalue("standalone") if master == "standalone" else "local-cluster[1,1,700]"
     flag = tmp_path / "flag"
     flag.touch()

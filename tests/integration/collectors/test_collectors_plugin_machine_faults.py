@@ -1,4 +1,4 @@
-"""Faults of the machine below a driver, done for real: a clock that is set, a client that dies, a disk that is full."""
+"""Real faults of the host of a driver: a changed system clock, a dead client thread, a full disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Sets the time of day of Spark's JVM, in seconds from the machine's."""
+    """Return a function that shifts the system time of Spark's JVM by seconds."""
     library, offset, settings = tmp_path / "libset_clock.so", tmp_path / "offset", tmp_path / "conf"
     source = Path(__file__).parent / "set_clock.rs"
     built = ["rustc", "--edition", "2021", "-O", "--crate-type", "cdylib", "-C", "panic=abort", "-o", library, source]
@@ -42,8 +42,8 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("hours", [6, -6])
-def test_a_clock_that_is_set_by_hours_loses_nothing(run_job, facts, kafka_bootstrap, topics, tmp_path, clock, hours):
-    """The job's result is right, no fact is lost, nothing stands still, and the self-protection stays closed."""
+def test_clock_change_by_hours_loses_no_fact(run_job, facts, kafka_bootstrap, topics, tmp_path, clock, hours):
+    """The job succeeds, no fact is lost, no task appears stalled, and self-protection stays closed."""
     flag = tmp_path / "flag"
     job = run_job(
         "spark35", "steady_job.py", kafka_bootstrap, topics,
@@ -52,51 +52,51 @@ def test_a_clock_that_is_set_by_hours_loses_nothing(run_job, facts, kafka_bootst
     wait_for(lambda: facts.of("task_ended"), 120, "facts before the jump")
     clock(hours * 3_600)
 
-    def behind_the_jump() -> list:
+    def after_the_jump() -> list:
         then_ms = _now_ms() + hours * HOUR_MS
         return [fact for fact in facts.all() if abs(fact.event_time_ms - then_ms) < HOUR_MS]
 
-    wait_for(lambda: len({fact.WhichOneof("kind") for fact in behind_the_jump()}) > 5, 120, "facts behind the jump")
+    wait_for(lambda: len({fact.WhichOneof("kind") for fact in after_the_jump()}) > 5, 120, "facts after the jump")
     clock(0)
-    wait_for(lambda: abs(facts.all()[-1].event_time_ms - _now_ms()) < 60_000, 120, "the clock set back")
+    wait_for(lambda: abs(facts.all()[-1].event_time_ms - _now_ms()) < 60_000, 120, "facts with the original time")
     flag.touch()
     job.said("STOPPED")
 
     assert job.ended() == 0
     assert job.said("SUM") == "499500"
-    _all_is_told(facts)
+    _check_all_facts_arrived(facts)
     assert {each.protection for each in facts.of("collector_health")} == {"closed"}
     assert max((task.stalled_ms for task in facts.of("task_progress")), default=0) < 60_000
 
 
 @pytest.mark.timeout(600)
-def test_a_kafka_client_whose_thread_dies_is_replaced(run_job, facts, kafka_bootstrap, topics, tmp_path):
-    """As by a full heap: the client itself says nothing of it, and takes records until it has no more room."""
+def test_kafka_client_with_dead_thread_is_replaced(run_job, facts, kafka_bootstrap, topics, tmp_path):
+    """The client does not report that its thread has died, and accepts records until its buffer is full."""
     kill, flag = tmp_path / "kill", tmp_path / "flag"
     job = run_job(
         "spark35", "dead_client.py", kafka_bootstrap, topics,
         spark__test__kill=str(kill), spark__test__flag=str(flag), spark__sparkfuse__health__interval="1s",
     )  # fmt: skip
-    # A thread that an Error ends while it first uses a class leaves that class unusable, to any other client as well.
-    wait_for(lambda: facts.of("task_ended"), 120, "facts before the death")
+    # If an Error ends the thread while it loads a class, the class stays unusable for every other client.
+    wait_for(lambda: facts.of("task_ended"), 120, "facts before the thread dies")
     kill.touch()
     job.said("DEAD")
     dead_ms = _now_ms()
-    wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > dead_ms], 120, "facts of another client")
+    wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > dead_ms], 120, "facts of a new client")
     flag.touch()
     job.said("STOPPED")
 
     assert job.ended() == 0
     assert job.said("SUM") == "499500"
     assert "another one will be created" in job.text()
-    _all_is_told(facts)
+    _check_all_facts_arrived(facts)
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of half a megabyte, whose owner alone may not use more."""
+    """Mount a file system of 512 kB and yield its folder."""
     if os.geteuid() != 0:
-        pytest.skip("only root may mount a disk of its own")
+        pytest.skip("only root may mount a file system")
     folder = tmp_path / "small"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", folder], check=True, timeout=60)
@@ -105,10 +105,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.timeout(600)
-def test_a_full_disk_takes_the_event_log_and_nothing_else(
-    run_job, facts, kafka_bootstrap, topics, tmp_path, small_disk
-):
-    """Live all is told, since the plugin writes no file; of the log that Spark could not write on, analyze says so."""
+def test_full_disk_truncates_only_the_event_log(run_job, facts, kafka_bootstrap, topics, tmp_path, small_disk):
+    """The plugin writes no file, so no live fact is lost; `analyze` reports that the event log is truncated."""
     flag, logs = tmp_path / "flag", small_disk / "logs"
     logs.mkdir()
     job = run_job(
@@ -120,28 +118,28 @@ def test_a_full_disk_takes_the_event_log_and_nothing_else(
     wait_for(lambda: facts.of("task_ended"), 120, "facts before the disk is full")
     wait_for(lambda: os.statvfs(small_disk).f_bavail == 0, 120, "the event log to fill the disk")
     full_ms = _now_ms()
-    wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > full_ms + 2_000], 120, "facts behind that")
+    wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > full_ms + 2_000], 120, "facts after that")
     flag.touch()
     job.said("STOPPED")
 
     assert job.ended() == 0
     assert job.said("SUM") == "499500"
-    _all_is_told(facts)
+    _check_all_facts_arrived(facts)
     health = facts.of("collector_health")[-1]
     assert (health.dropped_reserved, health.send_errors, health.faults, health.protection) == (0, 0, 0, "closed")
     assert sorted(task.task_id for task in facts.of("task_ended")) == list(range(len(facts.of("task_ended"))))
     command = [sys.executable, "-m", "sparkfuse.main", "analyze", "--json", *map(str, logs.iterdir())]
-    said = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-    evidence = json.loads(said.stdout)["evidence"]
-    assert (evidence["truncated"], evidence["complete"]) == (True, False), said.stderr
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    evidence = json.loads(done.stdout)["evidence"]
+    assert (evidence["truncated"], evidence["complete"]) == (True, False), done.stderr
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _all_is_told(facts) -> None:
-    """Each number of a lane is there, or counted as lost; and the end came."""
+def _check_all_facts_arrived(facts) -> None:
+    """Check that each sequence number of a lane arrived or is counted as lost, and that the application ended."""
     last = facts.of("collector_health")[-1]
     numbers = {lane: seen for (name, lane), seen in facts.numbers().items() if name.startswith("driver")}
 

@@ -9,8 +9,8 @@ from tests.waiting import wait_for
 
 
 @pytest.mark.timeout(600)
-def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, kafka_bootstrap, topics, tmp_path):
-    """A hung Python function reads idle with its stack; its spinning neighbour and the slow start before do not."""
+def test_hung_function_is_idle_and_starting_worker_is_not(run_job, facts, kafka_bootstrap, topics, tmp_path):
+    """A hung Python function is idle and has a stack; a busy task and a slowly starting worker are not idle."""
     answer = tmp_path / "answer"
     os.mkfifo(answer)
     job = run_job(
@@ -26,18 +26,18 @@ def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, ka
 
     def hung(since_ms: int) -> list:
         looks = [fact for fact in facts.all() if fact.WhichOneof("kind") == "task_progress"]
-        told = [fact.task_progress for fact in looks if fact.event_time_ms > since_ms]
-        return [task for task in told if task.task_index == 0 and task.stack]
+        tasks = [fact.task_progress for fact in looks if fact.event_time_ms > since_ms]
+        return [task for task in tasks if task.task_index == 0 and task.stack]
 
     def hung_for_long(since_ms: int) -> tuple | None:
         looks = hung(since_ms)
         return (looks[0], looks[-1]) if looks and looks[-1].age_ms > looks[0].age_ms + 5_000 else None
 
-    # While the neighbour spins, nobody can say from outside whose worker it is that uses CPU, and the first look behind
-    # its end still counts some of that. The last look is taken before the answer, which wakes the worker up.
-    [neighbour] = wait_for(lambda: facts.of("task_ended"), 120, "the neighbour's end")
+    # While the other task is busy, its CPU cannot be told apart from that of the hung task's worker, and the first
+    # sample after its end still includes some of it. The last sample is before the answer, which wakes the worker.
+    [neighbour] = wait_for(lambda: facts.of("task_ended"), 120, "the end of the other task")
     spun, last = wait_for(lambda: hung_for_long(neighbour.finished_ms), 120, "a task that hangs alone")
-    # Opened without waiting, so that a job which no longer asks is an error and not a hung test.
+    # Opened without blocking, so that a job that no longer reads is an error and not a hung test.
     os.close(os.open(answer, os.O_WRONLY | os.O_NONBLOCK))
     assert job.said("SUM") == "3"
     progress = facts.of("task_progress")
@@ -50,14 +50,14 @@ def test_a_hung_function_is_idle_and_a_starting_worker_is_not(run_job, facts, ka
     assert starting
     assert max(task.stalled_ms for task in starting) < 1_000
     assert {task.activity for task in progress if task.task_index == 1} >= {"busy"}
-    # Where in the kernel it waits is not told to everyone, as in a container.
+    # The wait channel of the kernel is not readable everywhere, for example in a container.
     assert re.match(r"pid \d+, state S", last.python_worker)
     assert last.python_worker.endswith("Python frames are not visible to the JVM")
-    _samples_are_whole(facts.of("executor_sample"))
+    _check_samples(facts.of("executor_sample"))
 
 
-def _samples_are_whole(samples: list) -> None:
-    """In local mode one JVM is driver and executor, and is sampled once."""
+def _check_samples(samples: list) -> None:
+    """Check that in local mode, where one JVM is driver and executor, it is sampled once."""
     assert {sample.executor_id for sample in samples} == {"driver"}
     always = ("heap_used_bytes", "heap_max_bytes", "non_heap_used_bytes", "rss_bytes", "cpu_ns", "threads",
               "open_files", "max_open_files", "direct_memory_bytes")  # fmt: skip
@@ -67,11 +67,11 @@ def _samples_are_whole(samples: list) -> None:
     assert max(sample.python_workers for sample in samples) == 2
     spent = [sample.python_cpu_ns for sample in samples]
     assert spent == sorted(spent)
-    assert spent[-1] > 1_000_000_000, "one of them spun for seconds"
+    assert spent[-1] > 1_000_000_000, "one of them was busy for seconds"
     assert any(sample.HasField("storage_memory_used_bytes") for sample in samples)
     assert any(sample.HasField("execution_memory_used_bytes") for sample in samples)
     pauses = [pause for sample in samples for pause in sample.gc_pauses]
-    told = {(pause.started_ms, pause.collector, pause.heap_before_bytes) for pause in pauses}
-    assert len(told) == len(pauses) > 0, "each is told once"
+    unique = {(pause.started_ms, pause.collector, pause.heap_before_bytes) for pause in pauses}
+    assert len(unique) == len(pauses) > 0, "each pause is reported once"
     assert samples[-1].gc_count >= len(pauses)
     assert samples[-1].gc_ms >= max(pause.duration_ms for pause in pauses)

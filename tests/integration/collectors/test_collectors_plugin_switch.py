@@ -13,7 +13,7 @@ from tests.waiting import wait_for
 
 
 def collector(order: str, app_id: str, start_ms: str, key: Path, bootstrap: str, prefix: str, wait: int) -> dict:
-    """What `sparkfuse collector` says, and its exit code."""
+    """Run `sparkfuse collector` and return its JSON output and its exit code."""
     done = subprocess.run(
         [
             sys.executable,
@@ -40,12 +40,10 @@ def collector(order: str, app_id: str, start_ms: str, key: Path, bootstrap: str,
 
 
 @pytest.mark.timeout(600)
-def test_guarantee_07_the_command_line_switches_a_running_collector_off_and_on(
-    run_job, facts, topics, kafka_bootstrap, tmp_path
-):
-    """With the fuse off too; not with a stranger's key and not for another run; what is passed over is a hole."""
+def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topics, kafka_bootstrap, tmp_path):
+    """The switch works with the fuse off, but not with an unknown key or for another run; skipped events are gaps."""
     private, public = ensure_key_pair(tmp_path / "keys")
-    stranger, _ = ensure_key_pair(tmp_path / "stranger")
+    unknown_key, _ = ensure_key_pair(tmp_path / "unknown")
     flag = tmp_path / "flag"
     job = run_job(
         "spark35",
@@ -67,9 +65,9 @@ def test_guarantee_07_the_command_line_switches_a_running_collector_off_and_on(
         health = facts.of("collector_health")[-1]
         return health.protection, health.protection_reason
 
-    # The hook reads from the end of the topic, so its first orders must wait until it reads.
+    # The hook reads from the end of the topic, so the first signals are sent until it answers.
     first = wait_for(
-        lambda: (answer := ask("off", stranger, wait=5))["outcome"] != "unanswered" and answer, 120, "a receipt"
+        lambda: (answer := ask("off", unknown_key, wait=5))["outcome"] != "unanswered" and answer, 120, "a receipt"
     )
     assert (first["exit"], first["outcome"]) == (1, "refused")
     assert ask("off", start="1")["outcome"] == "refused"
@@ -77,10 +75,10 @@ def test_guarantee_07_the_command_line_switches_a_running_collector_off_and_on(
     assert ask("off")["outcome"] == "acted"
     wait_for(lambda: protection() == ("open", "switched off"), 60, "the state in the collector's health")
     passed_over = facts.of("collector_health")[-1].passed_over
-    wait_for(lambda: facts.of("collector_health")[-1].passed_over > passed_over + 20, 60, "passed-over events")
+    wait_for(lambda: facts.of("collector_health")[-1].passed_over > passed_over + 20, 60, "skipped events")
     jobs = len(facts.of("job_ended"))
     assert ask("on")["exit"] == 0
-    wait_for(lambda: len(facts.of("job_ended")) > jobs + 1, 60, "jobs that are told of again")
+    wait_for(lambda: len(facts.of("job_ended")) > jobs + 1, 60, "facts of further jobs")
     flag.touch()
     job.said("STOPPED")
 
@@ -88,5 +86,5 @@ def test_guarantee_07_the_command_line_switches_a_running_collector_off_and_on(
     assert job.said("SUM") == "499500"
     assert protection() == ("closed", "")
     numbers = next(seen for (_, lane), seen in facts.numbers().items() if lane == "reserved")
-    assert max(numbers) + 1 - len(numbers) > 10, "holes"
+    assert max(numbers) + 1 - len(numbers) > 10, "gaps"
     assert len(set(numbers)) == len(numbers)

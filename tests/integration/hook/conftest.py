@@ -1,4 +1,4 @@
-"""A runaway job on real Spark, and a signer whose public key the job was given."""
+"""Fixtures for signals to a job on real Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.waiting import wait_for
 
 
 class Signer:
-    """Signs as contracts/messages/signal.proto says."""
+    """Signs signals as contracts/messages/signal.proto describes."""
 
     def __init__(self) -> None:
         self._key = generate_private_key(SECP256R1())
@@ -48,7 +48,7 @@ class Fuse:
     """Sends signals to one application and waits for its receipts."""
 
     def __init__(self, bootstrap: str, prefix: str) -> None:
-        # Java's partitioner, because the hook reads only the partition that its application's key falls into.
+        # Java's partitioner, because the hook reads only the partition of its application id.
         self._producer = in_order(bootstrap)
         self._actions = TopicReader(bootstrap, f"{prefix}.actions")
         self._topic = f"{prefix}.signals"
@@ -58,7 +58,7 @@ class Fuse:
         assert self._producer.flush(20) == 0
 
     def receipt(self, signal_id: str) -> dict:
-        """The last receipt of a signal: what became of it."""
+        """Wait for the final receipt of a signal and return it."""
 
         def find() -> dict | None:
             actions = [json.loads(value) for value in self._actions.read()]
@@ -72,7 +72,7 @@ class Fuse:
 
 
 def signal(app_id: str, start_ms: int, signal_id: str, generation: int, /, **changes: object) -> str:
-    """The payload of a signal that would be obeyed, but for the changes."""
+    """Return the payload of a valid signal with changes."""
     now = int(time.time() * 1000)
     content = {
         "signal_id": signal_id,

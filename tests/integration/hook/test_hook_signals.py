@@ -23,7 +23,7 @@ def start_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Cal
             "spark.sparkfuse.topic.prefix": topics,
             "spark.sparkfuse.fuse": "act",
             "spark.sparkfuse.fuse.publicKeys": keys,
-            # A sorter spills after so many rows, however much memory there is.
+            # A sorter spills after this many rows, whatever the memory.
             "spark.shuffle.spill.numElementsForceSpillThreshold": "20000",
         }
         runs.append(SparkRun(version, JOB, settings, tmp_path / "job.log"))
@@ -35,7 +35,7 @@ def start_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Cal
 
 
 def spilling_stage(facts: Facts, after: int = -1) -> int:
-    """The first stage beyond `after` whose running tasks spill."""
+    """Return the first stage after `after` whose running tasks spill."""
 
     def find() -> list[int]:
         progress = facts.of("task_progress")
@@ -46,9 +46,9 @@ def spilling_stage(facts: Facts, after: int = -1) -> int:
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("version", [pytest.param("spark35", marks=pytest.mark.long), "spark4"])
-def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, facts, tmp_path, version):
-    """What is not this run's, in time, new, signed and true is refused with a receipt; what is stops the stage."""
-    signer, stranger, rotated = Signer(), Signer(), Signer()
+def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_path, version):
+    """An invalid signal is refused with a receipt; a valid one stops the stage and shows its reason."""
+    signer, unknown, rotated = Signer(), Signer(), Signer()
     job = start_job(version, f"{signer.write_public_key(tmp_path / 'public.pem')},{rotated.inline}")
     app_id, start = job.said("APPLICATION").split()
     stage = spilling_stage(facts)
@@ -56,7 +56,7 @@ def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, facts, tm
     def order(signal_id: str, generation: int, **changes: object) -> str:
         return signal(app_id, int(start), signal_id, generation, **({"stage_id": stage} | changes))
 
-    _refusals(fuse, app_id, order, signer, stranger, rotated)
+    _check_refusals(fuse, app_id, order, signer, unknown, rotated)
     fuse.send(app_id, signer.envelope(order("right", 7)))
     blown = job.said("BLOWN_first")
 
@@ -83,14 +83,16 @@ def test_only_a_right_signal_stops_a_job_and_says_why(start_job, fuse, facts, tm
     assert job.ended() == 0
 
 
-def _refusals(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, stranger: Signer, rotated: Signer):
-    """Each is sent to the running job; none is obeyed, each is answered."""
+def _check_refusals(
+    fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer, unknown: Signer, rotated: Signer
+):
+    """Send invalid signals and check that each is refused with a receipt."""
     now = int(time.time() * 1000)
     high = [{"column": "disk_spilled_bytes", "operator": ">=", "threshold": 1e15}]
-    unknown = [{"column": "lost_share", "operator": ">", "threshold": 0.5}]
+    uncounted = [{"column": "lost_share", "operator": ">", "threshold": 0.5}]
     wrong = {
-        "forged": (stranger.envelope(order("forged", 50), key_id=signer.key_id), "refused", "signature"),
-        "unknown-key": (stranger.envelope(order("unknown-key", 50)), "refused", "no public key"),
+        "forged": (unknown.envelope(order("forged", 50), key_id=signer.key_id), "refused", "signature"),
+        "unknown-key": (unknown.envelope(order("unknown-key", 50)), "refused", "no public key"),
         "other-application": (
             signer.envelope(order("other-application", 50, app_id="app-x")),
             "refused",
@@ -109,15 +111,15 @@ def _refusals(fuse: Fuse, app_id: str, order: Callable[..., str], signer: Signer
             "refused",
             "in the future",
         ),
-        "blind": (signer.envelope(order("blind", 1, predicate=[])), "refused", "no predicate"),
+        "no-predicate": (signer.envelope(order("no-predicate", 1, predicate=[])), "refused", "requires a predicate"),
         "not-true": (rotated.envelope(order("not-true", 2, predicate=high)), "disagrees", "disk_spilled_bytes is"),
-        "not-counted": (signer.envelope(order("not-counted", 3, predicate=unknown)), "refused", "does not count"),
+        "not-counted": (signer.envelope(order("not-counted", 3, predicate=uncounted)), "refused", "has no counter"),
         "gone-stage": (signer.envelope(order("gone-stage", 4, stage_id=999)), "disagrees", "is not running"),
         "replay": (signer.envelope(order("replay", 4)), "refused", "not newer"),
     }
     for envelope, _outcome, _reason in wrong.values():
         fuse.send(app_id, envelope)
-    fuse.send(app_id, "no JSON at all")
+    fuse.send(app_id, "not JSON")
     for signal_id, (_envelope, outcome, reason) in wrong.items():
         receipt = fuse.receipt(signal_id)
         assert (signal_id, receipt["outcome"]) == (signal_id, outcome)

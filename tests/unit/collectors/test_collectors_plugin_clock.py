@@ -8,8 +8,8 @@ SOURCES = Path(__file__).parents[3] / "collectors/spark-plugin/src/main/java/io/
 
 
 @pytest.mark.parametrize("package", ["transport", "safety", "settings"])
-def test_a_jump_of_the_clock_delays_nothing_and_gives_nothing_up(package: str) -> None:
-    """What waits, retries or gives up goes by the clock that cannot jump; the other one only dates facts."""
+def test_waiting_code_uses_the_monotonic_clock(package: str) -> None:
+    """Code that waits, retries or gives up uses the monotonic clock; the system time is only for timestamps."""
     files = list((SOURCES / package).glob("*.java"))
 
     assert files

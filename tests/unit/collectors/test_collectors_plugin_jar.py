@@ -15,21 +15,21 @@ def entries() -> list[str]:
         return [entry.filename for entry in jar.infolist() if not entry.is_dir()]
 
 
-def test_guarantee_08_no_class_of_others_is_on_the_users_class_path(entries: list[str]) -> None:
-    """Every class is ours or moved to our name space, and so is every service that a loader would find."""
+def test_guarantee_08_all_classes_are_ours_or_relocated(entries: list[str]) -> None:
+    """Every class and every service file is in our name space, so the user's class path is unchanged."""
     ours = ("io/sparkfuse/", "META-INF/", "LICENSE", "NOTICE")
-    strangers = [name for name in entries if not name.startswith(ours)]
+    foreign = [name for name in entries if not name.startswith(ours)]
     services = [name for name in entries if name.startswith("META-INF/services/")]
     hidden = [name for name in entries if name.startswith("META-INF/") and name.endswith(".class")]
 
-    assert strangers == []
+    assert foreign == []
     assert hidden == []
     assert [name for name in services if "io.sparkfuse." not in name] == []
     assert "io/sparkfuse/spark/SparkfusePlugin.class" in entries
 
 
-def test_guarantee_08_no_name_of_a_moved_class_is_left_in_a_service_or_class() -> None:
-    """A class that is loaded by its old name would be the user's, in another version, or none."""
+def test_guarantee_08_no_class_refers_to_original_names() -> None:
+    """A class loaded by its original name would be the user's class, in another version or missing."""
     left = []
     with zipfile.ZipFile(JAR) as jar:
         for entry in jar.infolist():
@@ -40,8 +40,8 @@ def test_guarantee_08_no_name_of_a_moved_class_is_left_in_a_service_or_class() -
     assert left == []
 
 
-def test_guarantee_08_our_classes_use_no_scala_but_what_spark_hands_out() -> None:
-    """Collections of Scala have other descriptors in 2.12 and 2.13; only these classes are the same in both."""
+def test_guarantee_08_classes_use_only_portable_scala_types() -> None:
+    """Only these Scala classes have the same descriptors in 2.12 and 2.13."""
     allowed = {b"scala/Option", b"scala/Tuple2", b"scala/collection/Iterable", b"scala/collection/Iterator"}
     allowed |= {
         b"scala/Function0",
@@ -60,7 +60,7 @@ def test_guarantee_08_our_classes_use_no_scala_but_what_spark_hands_out() -> Non
 
 
 def _class_names(content: bytes) -> set[bytes]:
-    """The classes that a class file's constant pool names (JVM specification, 4.4)."""
+    """Return the class names in the constant pool of a class file (JVM specification, 4.4)."""
     count = int.from_bytes(content[8:10], "big")
     texts, classes, place, number = {}, [], 10, 1
     sizes = dict.fromkeys((3, 4, 9, 10, 11, 12, 17, 18), 4) | dict.fromkeys((7, 8, 16, 19, 20), 2) | {5: 8, 6: 8, 15: 3}
@@ -78,7 +78,7 @@ def _class_names(content: bytes) -> set[bytes]:
     return {texts[each] for each in classes}
 
 
-def test_the_jar_stays_small(entries: list[str]) -> None:
-    """Every executor of every job loads it."""
+def test_jar_is_small(entries: list[str]) -> None:
+    """The jar stays below 10 MB, because every executor of every job loads it."""
     assert JAR.stat().st_size < MOST_BYTES
     assert not [name for name in entries if name.endswith((".proto", ".json"))]

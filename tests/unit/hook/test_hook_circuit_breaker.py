@@ -28,21 +28,21 @@ EVENT = {
 }
 
 
-class StandInJvm:
-    """What py4j shows of the plugin's class Fuse."""
+class FakeFuse:
+    """A fake of the plugin's class Fuse, as py4j shows it."""
 
     def __init__(self) -> None:
-        self.told: list[tuple] = []
+        self.calls: list[tuple] = []
         self.now = {"mode": "act", "hold": False, "watching": True, "state": "closed", "events": []}
 
     def state(self) -> str:
         return json.dumps(self.now)
 
     def reset(self) -> None:
-        self.told.append(("reset",))
+        self.calls.append(("reset",))
 
     def hold(self, holds: bool) -> None:
-        self.told.append(("hold", holds))
+        self.calls.append(("hold", holds))
 
     def blow(self, **changes: object) -> None:
         self.now = self.now | {"state": "open", "events": [EVENT | changes]}
@@ -55,45 +55,45 @@ class ConnectSession:
 
 
 @pytest.fixture
-def jvm() -> StandInJvm:
-    return StandInJvm()
+def jvm() -> FakeFuse:
+    return FakeFuse()
 
 
 @pytest.fixture
-def breaker(jvm: StandInJvm) -> CircuitBreaker:
+def circuit_breaker(jvm: FakeFuse) -> CircuitBreaker:
     package = SimpleNamespace(sparkfuse=SimpleNamespace(spark=SimpleNamespace(Fuse=jvm)))
     return CircuitBreaker(SimpleNamespace(sparkContext=SimpleNamespace(_jvm=SimpleNamespace(io=package))))
 
 
-def test_a_closed_fuse_lets_everything_pass(breaker):
-    """Nothing is raised, and other exceptions pass the guard unchanged."""
-    breaker.check()
-    with breaker.guard("write orders"):
+def test_closed_fuse_raises_nothing(circuit_breaker):
+    """A closed fuse raises nothing, and other exceptions pass the guard unchanged."""
+    circuit_breaker.check()
+    with circuit_breaker.guard("write orders"):
         pass
-    with pytest.raises(KeyError), breaker.guard("write orders"):
+    with pytest.raises(KeyError), circuit_breaker.guard("write orders"):
         raise KeyError("x")
 
-    assert breaker.should_continue()
+    assert circuit_breaker.should_continue()
 
 
-def test_an_open_fuse_says_rule_evidence_and_override(breaker, jvm):
-    """`check` and the beginning of `guard` raise what the plugin was told."""
+def test_open_fuse_raises_rule_evidence_and_override(circuit_breaker, jvm):
+    """`check` and the start of `guard` raise the last event of the plugin."""
     jvm.blow()
     with pytest.raises(FuseBlown) as raised:
-        breaker.check()
-    with pytest.raises(FuseBlown), breaker.guard("write orders"):
-        pytest.fail("the block must not begin")
+        circuit_breaker.check()
+    with pytest.raises(FuseBlown), circuit_breaker.guard("write orders"):
+        pytest.fail("the block must not start")
 
-    assert not breaker.should_continue()
+    assert not circuit_breaker.should_continue()
     assert str(raised.value) == (
         "the fuse has blown. Rule: stage_runaway_spill. Evidence: 3.1 GB spilled. Look at: f00d. "
         "To override: set spark.sparkfuse.fuse.hold=true."
     )
 
 
-def test_a_cancelled_action_becomes_fuse_blown(breaker):
-    """Spark's exception is translated by the reason in its text, and kept as the cause."""
-    with pytest.raises(FuseBlown) as raised, breaker.guard("write orders"):
+def test_cancelled_action_becomes_fuse_blown(circuit_breaker):
+    """Spark's exception is converted by the reason in its text, and kept as the cause."""
+    with pytest.raises(FuseBlown) as raised, circuit_breaker.guard("write orders"):
         raise RuntimeError(f"SparkException: Job 1 cancelled because {REASON}\n\tat org.apache.spark...")
 
     assert raised.value.rule == "stage_runaway_spill"
@@ -103,56 +103,56 @@ def test_a_cancelled_action_becomes_fuse_blown(breaker):
     assert isinstance(raised.value.__cause__, RuntimeError)
 
 
-def test_a_stopped_application_gives_its_reason_by_the_plugins_state(breaker, jvm):
-    """`sc.stop()` carries no reason: what was obeyed since the block began explains its failure."""
+def test_stopped_application_gets_reason_from_state(circuit_breaker, jvm):
+    """`sc.stop()` carries no reason, so the signals obeyed since the start of the block explain the failure."""
 
     def write() -> None:
         jvm.blow(action="stop_application")
         raise RuntimeError("Job 1 cancelled because SparkContext was shut down")
 
-    with pytest.raises(FuseBlown, match="write orders"), breaker.guard("write orders"):
+    with pytest.raises(FuseBlown, match="write orders"), circuit_breaker.guard("write orders"):
         write()
 
 
-def test_a_warning_does_not_explain_a_failure(breaker, jvm):
-    """A block that failed of itself while a warning came fails of itself."""
+def test_warning_does_not_explain_failure(circuit_breaker, jvm):
+    """If a block fails after a warning, its own exception is raised."""
 
     def write() -> None:
         jvm.blow(action="warn")
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), breaker.guard("write orders"):
+    with pytest.raises(ZeroDivisionError), circuit_breaker.guard("write orders"):
         write()
 
 
 @pytest.mark.parametrize(
     "spark", [None, SimpleNamespace(), ConnectSession(), SimpleNamespace(sparkContext=SimpleNamespace(_jvm=None))]
 )
-def test_it_fails_open_without_a_jvm(spark):
-    """Spark Connect, no plugin, no session: the job runs on, and the guard still reads the reason in an exception."""
-    breaker = CircuitBreaker(spark)
-    breaker.check()
-    breaker.hold()
-    breaker.release()
-    breaker.reset()
-    with pytest.raises(FuseBlown), breaker.guard("write orders"):
+def test_without_jvm_every_check_passes(spark):
+    """Under Spark Connect or without plugin or session the job continues; the guard still parses exceptions."""
+    circuit_breaker = CircuitBreaker(spark)
+    circuit_breaker.check()
+    circuit_breaker.hold()
+    circuit_breaker.release()
+    circuit_breaker.reset()
+    with pytest.raises(FuseBlown), circuit_breaker.guard("write orders"):
         raise RuntimeError(f"SparkConnectGrpcException: Job 1 cancelled because {REASON}")
 
-    assert breaker.should_continue()
-    assert breaker.state() == UNREACHABLE
+    assert circuit_breaker.should_continue()
+    assert circuit_breaker.state() == UNREACHABLE
 
 
-def test_hold_and_reset_reach_the_plugin(breaker, jvm):
-    """The owner's word goes to the driver's JVM."""
-    breaker.hold()
-    breaker.release()
-    breaker.reset()
+def test_hold_and_reset_reach_the_plugin(circuit_breaker, jvm):
+    """`hold`, `release` and `reset` call the plugin in the driver's JVM."""
+    circuit_breaker.hold()
+    circuit_breaker.release()
+    circuit_breaker.reset()
 
-    assert jvm.told == [("hold", True), ("hold", False), ("reset",)]
+    assert jvm.calls == [("hold", True), ("hold", False), ("reset",)]
 
 
-def test_the_hook_needs_the_standard_library_only():
-    """It loads in an interpreter without site-packages, so that it stands beside any pyspark and pyarrow."""
+def test_job_code_needs_only_the_standard_library():
+    """The module loads in an interpreter without site-packages, so it works with any pyspark and pyarrow."""
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT / 'cli')!r}); before = set(sys.modules); import sparkfuse; "
         "assert 'sparkfuse.hook' not in sys.modules; sparkfuse.CircuitBreaker; "

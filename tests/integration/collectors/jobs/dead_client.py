@@ -1,6 +1,6 @@
-"""Ends the own thread of the collector's Kafka client by an Error, and works on until a file is there.
+"""Kills the thread of the collector's Kafka client with an Error when spark.test.kill exists.
 
-It begins when a first file is there. Both come by configuration: spark.test.kill and spark.test.flag.
+It runs jobs until the file spark.test.flag exists.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ def work():
 while not kill.exists():
     work()
 [thread] = client_threads()
-thread.stop()  # throws ThreadDeath in it, which is an Error
+thread.stop()  # throws ThreadDeath, which is an Error
 thread.join()
 print("DEAD", flush=True)
 while not flag.exists():

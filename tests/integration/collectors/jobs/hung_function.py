@@ -1,4 +1,4 @@
-"""Python workers that start slowly, then one Python function that hangs while its neighbour works on."""
+"""Python workers that start slowly, then one Python function that hangs while another task is busy."""
 
 import pathlib
 import sys
@@ -12,7 +12,7 @@ answer = pathlib.Path(spark.conf.get("spark.test.answer"))
 
 def look_up(number):
     if number == 1:
-        # A pipe that nobody writes to: as for a service that does not answer, the worker waits in the kernel all along.
+        # No one writes to this pipe, so the worker waits in the kernel, as for a service that does not answer.
         answer.read_bytes()
     if number == 2:
         until = time.monotonic() + 5

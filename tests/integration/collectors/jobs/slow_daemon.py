@@ -1,4 +1,4 @@
-"""Stands for a Python worker that takes long to start: Spark starts it in place of pyspark.daemon."""
+"""Simulates a Python worker that starts slowly; Spark runs it instead of pyspark.daemon."""
 
 import time
 

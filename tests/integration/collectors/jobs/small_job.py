@@ -1,4 +1,4 @@
-"""A few jobs that end well and one that fails; says what Spark itself counted, and how long stopping took."""
+"""A few jobs that succeed and one that fails; prints what Spark counted and how long stopping took."""
 
 import json
 import time
@@ -17,7 +17,7 @@ def broken(_):
 
 
 try:
-    # One task: a second one might be killed after Spark was asked what it counted.
+    # One task: a second one might be killed after the counters are read.
     context.parallelize([1], 1).map(broken).collect()
 except Exception:
     print("FAILED", flush=True)

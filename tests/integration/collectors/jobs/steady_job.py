@@ -1,6 +1,6 @@
-"""Says who it is, then runs stages of JVM tasks until a file is there; says how many tasks ended, and a sum at the end.
+"""Prints its identity, runs stages of JVM tasks until a file exists, and prints ended tasks and a sum.
 
-The file and the number of tasks of a stage come by configuration: spark.test.flag, spark.test.tasks.
+spark.test.flag names the file, spark.test.tasks the number of tasks of a stage.
 """
 
 import sys

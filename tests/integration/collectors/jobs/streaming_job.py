@@ -1,4 +1,4 @@
-"""A streaming query with a watermark and state that is stopped, and one that fails."""
+"""Runs a streaming query with watermark and state, which is stopped, and one that fails."""
 
 import json
 import time

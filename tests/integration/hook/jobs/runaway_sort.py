@@ -1,4 +1,4 @@
-"""Job code with a circuit breaker around a sort that spills and never ends."""
+"""Job code with a `CircuitBreaker` around a sort that spills and never ends."""
 
 import sys
 
@@ -7,21 +7,21 @@ from pyspark.sql import SparkSession, functions
 import sparkfuse
 
 spark = SparkSession.builder.appName("runaway").getOrCreate()
-breaker = sparkfuse.CircuitBreaker(spark)
-while not breaker.state()["watching"]:
+fuse = sparkfuse.CircuitBreaker(spark)
+while not fuse.state()["watching"]:
     pass
 print("APPLICATION", spark.sparkContext.applicationId, spark.sparkContext._jsc.sc().startTime(), flush=True)
 rows = spark.range(0, 4_000_000_000, 1, 2).select(functions.sha2(functions.col("id").cast("string"), 256).alias("k"))
 for attempt in ("first", "second"):
     try:
-        with breaker.guard(f"{attempt} sort"):
+        with fuse.guard(f"{attempt} sort"):
             rows.sortWithinPartitions("k").write.format("noop").mode("overwrite").save()
     except sparkfuse.FuseBlown as blown:
         print(f"BLOWN_{attempt}", blown, flush=True)
         print(f"CAUSE_{attempt}", type(blown.__cause__).__name__, flush=True)
-    print(f"USABLE_{attempt}", spark.range(10).count(), breaker.should_continue(), flush=True)
-    breaker.reset()
-    print(f"RESET_{attempt}", breaker.should_continue(), flush=True)
+    print(f"USABLE_{attempt}", spark.range(10).count(), fuse.should_continue(), flush=True)
+    fuse.reset()
+    print(f"RESET_{attempt}", fuse.should_continue(), flush=True)
 try:
     import pyarrow as pa
 

@@ -27,7 +27,8 @@ final class PlanCondition {
       return name;
     }
     String text = String.valueOf(ScalaAccess.text(node, "simpleString"));
-    String condition = of(text.substring(0, Math.min(text.length(), PlanConditions.MOST_TEXT_CHARS)));
+    String condition =
+        of(text.substring(0, Math.min(text.length(), PlanConditions.MOST_TEXT_CHARS)));
     return condition.isEmpty() ? name : name + " " + condition;
   }
 
