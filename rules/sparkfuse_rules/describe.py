@@ -26,6 +26,7 @@ def render(template: str, row: Mapping[str, object]) -> str:
     ``{column:count task}``, a number with a noun: 1 task, 2 tasks;
     ``{column:word=text|other=other text}``, the text for a value;
     ``{column:?text with {placeholders}}``, a text that is left out when the column is absent;
+    ``{column:?+text}``, a text that is left out when the column is absent or not above 0;
     ``{stage_name:id}``, the stage's name and its id in parentheses.
 
     An absent value, or one that does not fit its format, is rendered as ``unknown``. An absent ``stage_name`` is
@@ -63,7 +64,8 @@ def bind(template: str, values: Mapping[str, object]) -> str:
         if name is None:
             continue
         if spec.startswith("?"):
-            parts.append(f"{{{name}:?{bind(spec[1:], values)}}}")
+            sign, text = _optional(spec)
+            parts.append(f"{{{name}:{sign}{bind(text, values)}}}")
         elif name in values:
             parts.append(_formatted(values[name], spec))
         else:
@@ -105,21 +107,30 @@ def _all_placeholders(template: str) -> Iterator[tuple[str, str]]:
             continue
         yield name, spec
         if spec.startswith("?"):
-            yield from _all_placeholders(spec[1:])
+            yield from _all_placeholders(_optional(spec)[1])
 
 
 def _is_known_format(name: str, spec: str) -> bool:
     if spec == "id":
         return name == _STAGE_NAME
-    if spec in ("bytes", "duration") or (spec.startswith("?") and len(spec) > 1):
+    if spec.startswith("?"):
+        return _optional(spec)[1] != ""
+    if spec in ("bytes", "duration"):
         return True
     return any(pattern.fullmatch(spec) for pattern in (_NUMBER_FORMAT, _CHOICE_FORMAT, _COUNT_FORMAT))
+
+
+def _optional(spec: str) -> tuple[str, str]:
+    """Split an optional text into its sign, ? or ?+, and the text."""
+    return ("?+", spec[2:]) if spec.startswith("?+") else ("?", spec[1:])
 
 
 def _rendered(name: str, spec: str, row: Mapping[str, object]) -> str:
     value = row.get(name)
     if spec.startswith("?"):
-        return "" if value is None else render(spec[1:], row)
+        sign, text = _optional(spec)
+        shown = value is not None and (sign == "?" or (isinstance(value, int | float) and value > 0))
+        return render(text, row) if shown else ""
     if name == _STAGE_NAME:
         return _stage(value, row.get(_STAGE_ID), with_id=spec == "id")
     return _formatted(value, spec)

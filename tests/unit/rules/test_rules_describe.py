@@ -36,6 +36,9 @@ from sparkfuse_rules.errors import RuleError
         ("{x:count task}", {}, "unknown"),
         ("took 5 s{x:?, limit {x:bytes}}", {"x": 2048}, "took 5 s, limit 2.0 KiB"),
         ("took 5 s{x:?, limit {x:bytes}}", {}, "took 5 s"),
+        ("read{x:?+ {x:bytes}}", {"x": 0}, "read"),
+        ("read{x:?+ {x:bytes}}", {"x": 1024}, "read 1.0 KiB"),
+        ("read{x:?+ {x:bytes}}", {"x": "text"}, "read"),
         ("{x:?a{y:? b {z}}}", {"x": 1, "y": 2, "z": 3}, "a b 3"),
         ("Stage {stage_name} runs", {"stage_name": "q7: scan a", "stage_id": 4}, "Stage q7: scan a runs"),
         ("Stage {stage_name} runs", {"stage_id": 4}, "Stage 4 runs"),
@@ -54,6 +57,7 @@ def test_template_is_rendered(template, row, expected):
     "template",
     [
         "{x:>9999999}", "{x!r}{", "{x.__class__}", "{0}", "{x:s}", "{x:{y}}", "{x:a=}", "{x:a=b|}", "{x:=b}", "{x:?}",
+        "{x:?+}",
         "{x:?a {0}}", "{x:?a {y:>99}}", "{x:id}", "{x:count}", "{x:count }",
     ],
 )  # fmt: skip
