@@ -1,6 +1,6 @@
-"""Measures the shipper: memory with thousands of open logs, CPU for a fact, and how long a look at the folder takes.
+"""Measures the shipper: memory with thousands of open logs, CPU time per fact, and the time of a scan.
 
-``python tests/bench/bench_ship.py [--logs 10000] [--codec plain|zstd] [--tasks 500000]`` starts a broker of its own.
+``python tests/bench/bench_ship.py [--logs 10000] [--codec plain|zstd] [--tasks 500000]`` starts its own broker.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tests.integration.collectors.shipping import LOGS, Template, create_all_top
 from tests.waiting import wait_for  # noqa: E402
 
 SECONDS = 900
-MOST_RSS_MB = 200
+MAX_RSS_MB = 200
 
 
 class Growing:
-    """Logs that all grow by some lines in each round; the first round holds the header."""
+    """Logs that grow by some lines in each round; the first round contains the header."""
 
     def __init__(self, folder: Path, count: int, rounds: int, codec: str) -> None:
         self._folder, self._count, self._rounds, self._codec = folder, count, rounds, codec
@@ -38,7 +38,7 @@ class Growing:
         self.bytes = 0
 
     def grow(self, turn: int) -> None:
-        """Append the lines of this round to every log."""
+        """Append the lines of one round to each log."""
         for number in range(self._count):
             lines = self._template.lines(f"app-{number}", 1_795_000_000_000 + number)[:-1]
             share = len(lines) // self._rounds
@@ -49,7 +49,7 @@ class Growing:
             self.bytes += len(content)
 
     def _packed(self, content: bytes) -> bytes:
-        """What a writer that flushes at the end of each round writes: a frame of its own."""
+        """Compress the lines of one round to one frame, as a writer does that flushes after each round."""
         if self._codec == "plain":
             return content
         import zstandard
@@ -58,7 +58,7 @@ class Growing:
 
     @property
     def facts(self) -> int:
-        """Facts of all logs, without what the shipper says of itself."""
+        """The number of facts in all logs, without health facts."""
         made = ("TaskStart", "TaskEnd", "JobStart", "JobEnd", "StageSubmitted", "StageCompleted", "ExecutorAdded",
                 "BlockManagerAdded", "ApplicationStart", "ResourceProfileAdded")  # fmt: skip
         marks = tuple(f'{{"Event":"SparkListener{name}"'.encode() for name in made)
@@ -67,26 +67,26 @@ class Growing:
 
 
 class OneBig:
-    """One log with many task starts and ends, whole from the beginning: what a fact of a task costs."""
+    """One complete log with many task starts and ends, to measure the CPU time of a task's fact."""
 
     def __init__(self, folder: Path, tasks: int) -> None:
         lines = Template(LOGS / "runs" / "healthy-1.zstd").lines("app-big", 1_795_000_000_000)
         head = [line for line in lines if b'"SparkListenerTask' not in line[:40] and b"ApplicationEnd" not in line[:60]]
-        told = [line for line in lines if b'"SparkListenerTask' in line[:40]]
-        rounds = tasks // (len(told) // 2)
-        self.facts = rounds * len(told)
+        task_lines = [line for line in lines if b'"SparkListenerTask' in line[:40]]
+        rounds = tasks // (len(task_lines) // 2)
+        self.facts = rounds * len(task_lines)
         with (folder / "app-big.inprogress").open("wb") as log:
             log.writelines(head)
             for _ in range(rounds):
-                log.writelines(told)
+                log.writelines(task_lines)
         self.bytes = (folder / "app-big.inprogress").stat().st_size
 
     def grow(self, turn: int) -> None:
-        """It is whole."""
+        """Do nothing: the log is complete."""
 
 
 def status(process: int, name: str) -> int:
-    """A value of /proc/<pid>/status in kB."""
+    """Return a value of /proc/<pid>/status in kB."""
     text = Path(f"/proc/{process}/status").read_text()
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith(f"{name}:"))
 
@@ -133,7 +133,7 @@ def measure(home: Path, bootstrap: str, options: argparse.Namespace) -> dict[str
             "facts_per_cpu_second": round(_facts(port) / cpu_seconds(shipper.pid)),
             "peak_rss_mb": round(status(shipper.pid, "VmHWM") / 1024, 1),
             "rss_mb": round(status(shipper.pid, "VmRSS") / 1024, 1),
-            "look_seconds": round(_look_seconds(port), 3),
+            "scan_seconds": round(_scan_seconds(port), 3),
         }
     finally:
         shipper.send_signal(signal.SIGTERM)
@@ -151,7 +151,7 @@ def _facts(port: int) -> float:
         return 0.0
 
 
-def _look_seconds(port: int) -> float:
+def _scan_seconds(port: int) -> float:
     name = "sparkfuse_ship_scan_seconds"
     return metric(port, f"{name}_sum") / max(1.0, metric(port, f"{name}_count"))
 
@@ -160,7 +160,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tasks", type=int, default=0, help="instead: one log with so many tasks")
+    parser.add_argument("--tasks", type=int, default=0, help="use one log with this number of tasks instead")
     parser.add_argument("--codec", choices=["plain", "zstd"], default="plain")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sparkfuse-bench-") as name:
@@ -176,7 +176,7 @@ def main() -> int:
         finally:
             broker.stop()
     print(json.dumps(figures, indent=2))
-    return 0 if float(str(figures["peak_rss_mb"])) <= MOST_RSS_MB else 1
+    return 0 if float(str(figures["peak_rss_mb"])) <= MAX_RSS_MB else 1
 
 
 if __name__ == "__main__":

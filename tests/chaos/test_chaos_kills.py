@@ -1,4 +1,4 @@
-"""Every part is killed in the middle of a workload; nothing is lost, doubled or said twice. `make chaos` runs it."""
+"""Kills every part during a workload: no fact is lost or duplicated, no alert is sent twice. `make chaos`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FROM facts FINAL GROUP BY app_id, collector, lane HAVING seen != numbered
 
 
 def tended(supervisor: Supervisor, condition: Callable[[], bool], seconds: float, what: str) -> None:
-    """Wait while the supervisor starts again what was killed."""
+    """Wait until the supervisor has restarted a killed process."""
 
     def seen() -> bool:
         supervisor.poll()
@@ -55,12 +55,12 @@ def tended(supervisor: Supervisor, condition: Callable[[], bool], seconds: float
 
 
 def kill(process: Process) -> None:
-    """Kill -9 the process and all it started, the JVM of a Flink job too."""
+    """Kill -9 the process and its children, including the JVM of a Flink job."""
     os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_kills_lose_nothing_and_say_nothing_twice(tmp_path: Path) -> None:
-    """After six kills -9: each stage's row equals its tasks' facts, no number is missing, one page, one resolution."""
+    """After six kills, each stage equals its tasks' facts, no number is missing, and one alert fires and resolves."""
     layout = Layout.from_environment(tmp_path / "home", Ports.free(), {})
     layout.home.mkdir()
     with Receiver() as receiver, stack.running(layout, print, receiver.url) as supervisor:
@@ -95,6 +95,6 @@ def start(layout: Layout, name: str, script: str, *arguments: str) -> Process:
 
 
 def stuck(receiver: Receiver, status: str) -> int:
-    """How often the webhook was told of the hung task."""
+    """Return how often the webhook received the alert of the hung task."""
     told = [page for delivery in receiver.deliveries for page in pages(delivery)]
     return sum(page.rule == "task_stuck" and page.status == status for page in told)

@@ -1,4 +1,4 @@
-"""The shipper is killed at fifty random points while logs grow; facts and windows are exact. `make chaos-ship`."""
+"""Kills the shipper fifty times at random while logs grow: facts and windows are exact. `make chaos-ship`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.timeout(1800)
 KILLS = 50
 BROKER_KILLS = 3
 APPLICATIONS = 40
-# A start takes about a second on a quiet machine: kills fall into it, into the first transaction and behind it.
-LONGEST_LIFE_SECONDS = 4.0
+# A start takes about a second on an idle machine, so kills happen during it, during the first transaction and later.
+MAX_LIFE_SECONDS = 4.0
 WAIT_SECONDS = 300
 
 
 class Writer:
-    """Lets all logs grow, some lines at a time, until they are whole."""
+    """Appends some lines at a time to all logs until they are complete."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         template = Template(LOGS / "runs" / "healthy-1.zstd")
@@ -41,15 +41,15 @@ class Writer:
         self._thread = threading.Thread(target=self._write)
 
     def start(self) -> None:
-        """Write in the background."""
+        """Start to write in the background."""
         self._thread.start()
 
     def join(self) -> None:
-        """Until all is written."""
+        """Wait until everything is written."""
         self._thread.join()
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._stop.set()
         self._thread.join()
 
@@ -68,7 +68,7 @@ class Writer:
 
 @pytest.fixture
 def windows(kafka_bootstrap: str, topic_prefix: str, tmp_path: Path) -> Iterator[RunningJob]:
-    """The windows job on the topics of this test."""
+    """The windows job with the topics of this test."""
     create_all_topics(kafka_bootstrap, topic_prefix)
     home = tmp_path / "windows"
     home.mkdir()
@@ -87,20 +87,20 @@ def windows(kafka_bootstrap: str, topic_prefix: str, tmp_path: Path) -> Iterator
 def test_fifty_kills_lose_nothing_and_double_nothing(
     kafka_bootstrap: str, topic_prefix: str, windows: RunningJob, tmp_path: Path
 ) -> None:
-    """Each event is one committed fact, and each stage's row says what its tasks say, to the byte and millisecond."""
+    """Each event is one committed fact, and each stage's row equals the sum of its tasks exactly."""
     kills = int(os.environ.get("SPARKFUSE_CHAOS_KILLS", KILLS))
     folder = tmp_path / "logs"
     folder.mkdir()
     chance = random.Random(11)
     facts = Committed(kafka_bootstrap, f"{topic_prefix}.facts")
     live = Committed(kafka_bootstrap, f"{topic_prefix}.live")
-    writer = Writer(folder, kills * LONGEST_LIFE_SECONDS / 2)
+    writer = Writer(folder, kills * MAX_LIFE_SECONDS / 2)
     shipping = Shipping(kafka_bootstrap, topic_prefix, tmp_path, str(folder), "--look", "0.05")
     writer.start()
     try:
         for _ in range(kills):
             shipping.start()
-            until = time.monotonic() + chance.random() * LONGEST_LIFE_SECONDS
+            until = time.monotonic() + chance.random() * MAX_LIFE_SECONDS
             wait_for(lambda until=until: time.monotonic() > until, 30, "the next kill")
             shipping.kill()
         writer.join()
@@ -125,7 +125,7 @@ def test_fifty_kills_lose_nothing_and_double_nothing(
 
 
 def test_a_broker_that_goes_and_comes_is_waited_for(tmp_path: Path, repository: Path) -> None:
-    """Killed while transactions are open, the broker comes back to a shipper that lost and doubled nothing."""
+    """If the broker is killed during transactions, no fact is lost or duplicated."""
     layout = Layout.from_environment(tmp_path / "kafka", Ports.free(), environment={})
     service = Broker(layout, repository / "build" / "kafka-libs").service()
     broker = started(service, layout)
@@ -168,7 +168,7 @@ def started(service: Service, layout: Layout) -> Process:
 
 
 def sums_of_facts(facts: list[Fact]) -> dict[tuple[str, int], tuple[int, int, int]]:
-    """Tasks, run time and shuffle bytes written of each stage, from the ends of its tasks."""
+    """Return tasks, run time and written shuffle bytes of each stage, from its task ends."""
     sums: dict[tuple[str, int], tuple[int, int, int]] = {}
     for fact in facts:
         if fact.HasField("task_ended"):
@@ -181,7 +181,7 @@ def sums_of_facts(facts: list[Fact]) -> dict[tuple[str, int], tuple[int, int, in
 
 
 def sums_of_rows(live: Committed) -> dict[tuple[str, int], tuple[int, int, int]]:
-    """The same, by the last row of each stage."""
+    """Return the same from the last row of each stage."""
     last: dict[tuple[str, int], LiveRow] = {}
     for value in live.read():
         row = LiveRow.FromString(value or b"")

@@ -40,9 +40,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            raise InvalidOptionError(
-                f"--name {self.name!r} must consist of at most 100 letters, digits, '.', '_' and '-'"
-            )
+            raise InvalidOptionError(f"--name {self.name!r} must have at most 100 letters, digits, '.', '_' and '-'")
         for option, value in (("--cluster", self.cluster), ("--tenant", self.tenant)):
             if not value or "|" in value or len(value) > 200:
                 raise InvalidOptionError(f"{option} {value!r} must have 1 to 200 characters and no '|'")

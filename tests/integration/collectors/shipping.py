@@ -1,4 +1,4 @@
-"""Logs that grow, shippers as processes, and what of their transactions was committed."""
+"""Growing logs, shippers as processes, and the records that they committed."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ LOGS = ROOT / "tests" / "logs"
 
 
 def plain(log: Path) -> bytes:
-    """A log of one file, unpacked."""
+    """The decompressed content of a log with one file."""
     decompressor = Decompressor()
     content = log.read_bytes()
     return b"".join(decompressor.feed(content[at : at + 16_384]) for at in range(0, len(content), 16_384))
 
 
 class Template:
-    """The lines of a log that Spark wrote, to be told of other applications."""
+    """The lines of a log that Spark wrote, for use with other application ids."""
 
     def __init__(self, log: Path) -> None:
         self._lines = plain(log).splitlines(keepends=True)
 
     def lines(self, app_id: str, start_ms: int) -> list[bytes]:
-        """The same lines of an application of this id that began at this time; all other times stay."""
+        """The lines with this application id and start; all other times stay the same."""
         return [self._renamed(line, app_id, start_ms) for line in self._lines]
 
     @staticmethod
@@ -47,7 +47,7 @@ class Template:
 
 
 class Shipping:
-    """A shipper as a process, to be killed and started again under its name."""
+    """A shipper process that can be killed and restarted under its name."""
 
     def __init__(self, bootstrap: str, prefix: str, home: Path, *arguments: str, command: str = "ship") -> None:
         self.log = home / f"{command}.log"
@@ -58,7 +58,7 @@ class Shipping:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, **environment: str) -> None:
-        """Start it; what it says goes to the log."""
+        """Start the process; its output goes to the log."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self._command, env={**self._environment, **environment}, stdout=subprocess.PIPE, stderr=log
@@ -71,7 +71,7 @@ class Shipping:
         self.process.communicate()
 
     def stop(self) -> int:
-        """SIGTERM; the answer is the exit code."""
+        """Send SIGTERM; return the exit code."""
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -79,14 +79,14 @@ class Shipping:
         return self.process.returncode
 
     def ended(self, seconds: float = 300) -> tuple[int, str]:
-        """Exit code and standard output, when it has ended by itself."""
+        """Wait for the end of the process; return exit code and standard output."""
         assert self.process is not None
         output, _ = self.process.communicate(timeout=seconds)
         return self.process.returncode, output.decode()
 
 
 class Committed:
-    """Reads the records of a topic that were committed, again and again from where it was."""
+    """Reads the committed records of a topic."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._consumer = Consumer({
@@ -99,13 +99,13 @@ class Committed:
         self.keys: list[bytes | None] = []
 
     def read(self) -> list[bytes | None]:
-        """All values from the beginning to where the topic ends now."""
+        """Return all values from the beginning to the current end of the topic."""
         self.values, self.keys = [], []
         self._consumer.assign([TopicPartition(self._topic, number, 0) for number in self._partitions])
         waiting = set(self._partitions)
         while waiting:
             message = self._consumer.poll(60)
-            assert message is not None, f"{self._topic} does not answer"
+            assert message is not None, f"{self._topic} returned no message"
             if message.error() is None:
                 self.values.append(message.value())
                 self.keys.append(message.key())
@@ -114,12 +114,12 @@ class Committed:
         return self.values
 
     def facts(self) -> list[Fact]:
-        """The facts that the topic holds now; what a shipper says of itself is left out."""
+        """Return the current facts of shippers without their health facts."""
         self.read()
         return [fact for fact in self.all() if fact.WhichOneof("kind") != "collector_health"]
 
     def all(self) -> list[Fact]:
-        """All facts of shippers that were read; the pipeline's clock sends others."""
+        """Return the facts of shippers that were read, without the ticks of the pipeline."""
         facts = [Fact.FromString(value) for value in self.values if value is not None]
         return [fact for fact in facts if fact.collector.startswith("shipper-")]
 
@@ -128,7 +128,7 @@ class Committed:
 
 
 def create_all_topics(bootstrap: str, prefix: str) -> None:
-    """Every topic of the contract under a prefix."""
+    """Create all topics of the contract with a prefix."""
     from sparkfuse.stack.topics import ensure_topics
 
     ensure_topics(bootstrap, prefix)
@@ -140,7 +140,7 @@ def kinds(facts: list[Fact]) -> Counter[str]:
 
 
 def holes(facts: list[Fact]) -> dict[tuple[str, str], list[int]]:
-    """Numbers that are missing or doubled, by application and lane; give all facts, the shipper's own too."""
+    """Return missing and duplicate sequence numbers by application and lane; pass health facts too."""
     numbers: dict[tuple[str, str], Counter[int]] = {}
     for fact in facts:
         numbers.setdefault((fact.app_id, fact.lane), Counter())[fact.seq] += 1

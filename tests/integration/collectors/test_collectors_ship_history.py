@@ -1,4 +1,4 @@
-"""Ended logs on a real broker and store: history once, the better source shown, baselines taught."""
+"""History of ended logs with a real broker and store: sent once, the better row shown, baselines updated."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ RUNS = 10
 
 @pytest.fixture
 def prefix(kafka_bootstrap: str, topic_prefix: str) -> str:
-    """The prefix of topics that are there."""
+    """The prefix of existing topics."""
     create_all_topics(kafka_bootstrap, topic_prefix)
     return topic_prefix
 
 
 @pytest.fixture
 def store(store_url: str) -> Iterator[Client]:
-    """A database of the test's own."""
+    """A database for this test."""
     database = f"history_{uuid.uuid4().hex[:8]}"
     with clickhouse_connect.get_client(dsn=store_url) as administrator:
         administrator.command(f"CREATE DATABASE {database}")
@@ -50,7 +50,7 @@ def store(store_url: str) -> Iterator[Client]:
 
 @pytest.fixture
 def loader(kafka_bootstrap: str, prefix: str, store_url: str, store: Client, tmp_path: Path) -> Iterator[None]:
-    """The loader, filling that database."""
+    """The loader that fills this database."""
     environment = os.environ | {
         "SPARKFUSE_KAFKA_BOOTSTRAP": kafka_bootstrap,
         "SPARKFUSE_TOPIC_PREFIX": prefix,
@@ -65,7 +65,7 @@ def loader(kafka_bootstrap: str, prefix: str, store_url: str, store: Client, tmp
 
 
 def backfill(bootstrap: str, prefix: str, home: Path, *arguments: str) -> tuple[int, dict[str, object]]:
-    """Exit code and answer of `sparkfuse backfill --json`."""
+    """Return exit code and output of `sparkfuse backfill --json`."""
     command = Shipping(bootstrap, prefix, home, *arguments, "--json", command="backfill")
     command.start()
     code, output = command.ended()
@@ -81,7 +81,7 @@ def values(bootstrap: str, topic: str) -> list[bytes]:
 
 
 def taught(bootstrap: str, prefix: str) -> dict[tuple[str, str], int]:
-    """How many samples the newest baseline of each stage has."""
+    """Return the number of samples in the newest baseline of each stage."""
     read = [from_json(Baseline, value) for value in values(bootstrap, f"{prefix}.baselines")]
     return {(each.job_key, each.stage_fingerprint): len(each.samples) for each in read}
 
@@ -90,7 +90,7 @@ def taught(bootstrap: str, prefix: str) -> dict[tuple[str, str], int]:
 def test_backfill_is_shown_taught_and_idempotent(
     kafka_bootstrap: str, prefix: str, store: Client, tmp_path: Path
 ) -> None:
-    """Ten runs are in the store with their stages and have taught; again, none is sent, and by force none doubles."""
+    """Ten runs are stored and in the baselines; a second call sends none, and `--again` duplicates none."""
     logs = str(LOGS / "runs")
     code, first = backfill(kafka_bootstrap, prefix, tmp_path, logs)
     learned = taught(kafka_bootstrap, prefix)
@@ -119,7 +119,7 @@ def test_backfill_is_shown_taught_and_idempotent(
 
 
 def test_what_cannot_be_read_is_counted_and_said(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
-    """A file that is no log, a torn one and one in progress stop nothing: each is counted, with its reason."""
+    """A file that is no log, a torn log and an open log are counted with their reasons and stop nothing."""
     logs = tmp_path / "logs"
     logs.mkdir()
     shutil.copy(LOGS / "runs" / "healthy-1.zstd", logs / "app-good")
@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_counted_and_said(kafka_bootstrap: str, prefix: s
 
 
 def test_the_better_source_is_shown(store: Client) -> None:
-    """A stage that was seen live and in its log is one: the more complete row, and the live one when they tie."""
+    """The store shows the more complete of a live and a log row, and the live one if both are equal."""
     rows = [("app-lost", 0.7, 1.0), ("app-tie", 1.0, 1.0), ("app-torn", 1.0, 0.5)]
     columns = ["app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq", "completeness", "name"]
     for app_id, live, logged in rows:
@@ -147,7 +147,7 @@ def test_the_better_source_is_shown(store: Client) -> None:
 
 
 def test_a_watched_application_gets_history_only(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
-    """Of an application that the plugin watched nothing is sent live; its history is, once, at its end."""
+    """If the plugin reported an application, only its history is sent, once, at its end."""
     logs = tmp_path / "logs"
     logs.mkdir()
     lines = Template(LOGS / "runs" / "healthy-1.zstd").lines("app-watched", 1_795_000_000_000)
@@ -168,7 +168,7 @@ def test_a_watched_application_gets_history_only(kafka_bootstrap: str, prefix: s
 
 
 def test_plugin_and_shipper_beside_each_other(run_job, kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
-    """Of a job that both see, all that is live is the plugin's, and the log's history comes once behind its end."""
+    """If plugin and shipper see a job, facts come from the plugin, and the history once after its end."""
     logs = tmp_path / "logs"
     logs.mkdir()
     shipping = Shipping(kafka_bootstrap, prefix, tmp_path, str(logs))

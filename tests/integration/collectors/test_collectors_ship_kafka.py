@@ -1,4 +1,4 @@
-"""The shipper on a real broker: each fact once, whatever happens to it."""
+"""The shipper with a real broker: each fact is sent exactly once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WAIT_SECONDS = 90
 
 @pytest.fixture
 def prefix(kafka_bootstrap: str, topic_prefix: str) -> str:
-    """The prefix of topics that are there."""
+    """The prefix of existing topics."""
     create_all_topics(kafka_bootstrap, topic_prefix)
     return topic_prefix
 
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 def test_ships_a_folder_of_real_logs(
     kafka_bootstrap: str, prefix: str, facts: Committed, folder: Path, tmp_path: Path
 ) -> None:
-    """Every event of a log is one fact, once, under numbers without holes; a second start sends nothing again."""
+    """Each fact is committed once with numbers without gaps, and a second start sends nothing."""
     template = Template(LOGS / "runs" / "healthy-1.zstd")
     lines = template.lines("app-1", 1_795_000_000_000)
     (folder / "app-1").write_bytes(b"".join(lines))
@@ -74,7 +74,7 @@ def test_ships_a_folder_of_real_logs(
 def test_kills_lose_nothing_and_double_nothing(
     kafka_bootstrap: str, prefix: str, facts: Committed, folder: Path, tmp_path: Path
 ) -> None:
-    """Killed again and again while logs grow, each fact is committed once, and every log is read to its end."""
+    """After many kills while logs grow, each fact is committed once and each log is read to its end."""
     template = Template(LOGS / "runs" / "healthy-1.zstd")
     logs = {
         f"app-{number}": template.lines(f"app-{number}", 1_795_000_000_000 + number) for number in range(APPLICATIONS)
@@ -166,6 +166,8 @@ def test_rejected_records_become_dead_letters(kafka_bootstrap: str, prefix: str)
     administrator = AdminClient({"bootstrap.servers": kafka_bootstrap})
     for done in administrator.incremental_alter_configs([topic]).values():
         done.result(30)
+    # The broker applies the setting after it has answered.
+    wait_for(lambda: _setting(administrator, topic, "max.message.bytes") == "99999", WAIT_SECONDS, "the setting")
     chance = random.Random(7)
     small = [chance.randbytes(40) for _ in range(3000)]
     large = [chance.randbytes(300_000) for _ in range(2)]
@@ -198,8 +200,14 @@ def _values(bootstrap: str, topic: str) -> list[bytes]:
         committed.close()
 
 
+def _setting(administrator: AdminClient, topic: ConfigResource, name: str) -> str:
+    described = administrator.describe_configs([ConfigResource(ResourceType.TOPIC, topic.name)])
+    (settings,) = (done.result(30) for done in described.values())
+    return str(settings[name].value)
+
+
 def followed(shipping: Shipping) -> int:
-    """How many of its starts came so far as to follow the folder."""
+    """The number of starts after which the shipper followed the folder."""
     return shipping.log.read_text().count("following")
 
 

@@ -1,6 +1,6 @@
-"""What Kafka never takes: a record that is too large is set aside, and what belongs to it goes on as one transaction.
+"""Dead letters replace records that Kafka rejects, and the rest of their transaction is committed.
 
-The broker is the client library's own mock, which speaks the protocol of transactions.
+The broker is the client library's mock, which supports transactions.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sparkfuse_contracts.wire import from_json
 
 HUGE = b"x" * 2_000_000
 BAD = b"bad"
-# What the client packs into one request at most.
-MOST_PACKED = 10_000
-Told = Callable[[KafkaError | None, None], None]
+# Largest number of records in one request of the client.
+MAX_PACKED = 10_000
+OnDelivery = Callable[[KafkaError | None, None], None] | None
 
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
-    """The address of a broker that lives as long as a client of ours."""
+    """The address of a broker that exists as long as its client."""
     client = Producer({"test.mock.num.brokers": 1, "log_level": 0})
     (broker,) = client.list_topics(timeout=10).brokers.values()
     yield f"{broker.host}:{broker.port}"
@@ -37,14 +37,14 @@ def mock() -> Iterator[str]:
 
 
 @pytest.fixture
-def refused() -> list[int]:
+def rejected() -> list[int]:
     return []
 
 
 @pytest.fixture
-def broker(mock: str, topic_prefix: str, refused: list[int]) -> Iterator[Broker]:
+def broker(mock: str, topic_prefix: str, rejected: list[int]) -> Iterator[Broker]:
     found = Broker(
-        mock, topic_prefix, "test", threading.Event(), lambda _error: None, on_rejected=lambda: refused.append(1)
+        mock, topic_prefix, "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1)
     )
     found.start()
     yield found
@@ -53,9 +53,9 @@ def broker(mock: str, topic_prefix: str, refused: list[int]) -> Iterator[Broker]
 
 @dataclass
 class Packing:
-    """A transactional producer whose broker refuses whatever is packed with a record of ``BAD``.
+    """A transactional producer whose broker rejects all records that are packed with a ``BAD`` one.
 
-    What it packs and how the broker answers is what the test of a real broker sees (test_collectors_ship_kafka.py).
+    It behaves like the real broker in test_collectors_ship_kafka.py.
     """
 
     settings: dict[str, object]
@@ -63,7 +63,7 @@ class Packing:
     flushes: int = 0
     begun: int = 0
     _open: list[tuple[str, bytes]] = field(default_factory=list)
-    _waiting: list[tuple[str, bytes, Told]] = field(default_factory=list)
+    _waiting: list[tuple[str, bytes, OnDelivery]] = field(default_factory=list)
     _must_abort: bool = False
 
     def init_transactions(self, timeout: float) -> None:
@@ -74,7 +74,7 @@ class Packing:
         self._open.clear()
         self._must_abort = False
 
-    def produce(self, topic: str, value: bytes, key: bytes | None, on_delivery: Told) -> None:
+    def produce(self, topic: str, value: bytes, key: bytes | None, on_delivery: OnDelivery) -> None:
         if self._must_abort:
             raise KafkaException(KafkaError(KafkaError._STATE))
         self._waiting.append((topic, value, on_delivery))
@@ -82,24 +82,25 @@ class Packing:
     def flush(self, timeout: float) -> int:
         self.flushes += 1
         waiting, self._waiting = self._waiting, []
-        for at in range(0, len(waiting), MOST_PACKED):
-            packed = waiting[at : at + MOST_PACKED]
+        for at in range(0, len(waiting), MAX_PACKED):
+            packed = waiting[at : at + MAX_PACKED]
             wrong = {topic for topic, value, _ in packed if value == BAD}
-            for topic, value, told in packed:
+            for topic, value, on_delivery in packed:
+                answer = on_delivery or (lambda _error, _message: None)
                 if self._must_abort:
-                    told(KafkaError(KafkaError._PURGE_QUEUE), None)
+                    answer(KafkaError(KafkaError._PURGE_QUEUE), None)
                 elif topic in wrong:
-                    told(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), None)
+                    answer(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), None)
                 else:
                     self._open.append((topic, value))
-                    told(None, None)
+                    answer(None, None)
             self._must_abort = self._must_abort or bool(wrong)
         return 0
 
     def commit_transaction(self, timeout: float) -> None:
         self.flush(timeout)
         if self._must_abort:
-            raise KafkaException(KafkaError(KafkaError._STATE, "refused", False, False, True))
+            raise KafkaException(KafkaError(KafkaError._STATE, "rejected", False, False, True))
         self.committed += self._open
 
     def abort_transaction(self, timeout: float) -> None:
@@ -107,7 +108,7 @@ class Packing:
 
 
 def values(bootstrap: str, topic: str) -> list[bytes]:
-    """All values of the topic, in the order of partitions."""
+    """All values of the topic, partition by partition."""
     consumer = Consumer({
         "bootstrap.servers": bootstrap, "group.id": "none", "enable.partition.eof": True, "log_level": 0,
     })  # fmt: skip
@@ -116,7 +117,7 @@ def values(bootstrap: str, topic: str) -> list[bytes]:
     found, open_ends = [], set(partitions)
     while open_ends:
         message = consumer.poll(10)
-        assert message is not None, f"{topic} does not answer"
+        assert message is not None, f"{topic} returned no message"
         if message.error() is None:
             found.append(message.value())
         elif message.error().code() == KafkaError._PARTITION_EOF:
@@ -125,10 +126,10 @@ def values(bootstrap: str, topic: str) -> list[bytes]:
     return found
 
 
-def test_a_record_that_is_too_large_is_set_aside_and_the_rest_goes_on(
-    mock: str, topic_prefix: str, broker: Broker, refused: list[int], caplog: pytest.LogCaptureFixture
+def test_too_large_record_becomes_a_dead_letter(
+    mock: str, topic_prefix: str, broker: Broker, rejected: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is counted, told once with its kind, key and size, and kept in part; facts and position are committed."""
+    """It is counted and logged once with topic, key and size; facts and position are committed."""
     caplog.set_level(logging.WARNING)
     batch = Batch()
     batch.add("facts", b"app", b"one")
@@ -142,34 +143,34 @@ def test_a_record_that_is_too_large_is_set_aside_and_the_rest_goes_on(
     (letter,) = (from_json(DeadLetter, value) for value in values(mock, f"{topic_prefix}.dead-letters"))
     assert (letter.component, letter.topic) == ("shipper", f"{topic_prefix}.history")
     assert letter.payload == HUGE[:PAYLOAD_BYTES]
-    assert refused == [1]
-    (said,) = caplog.messages
-    assert said.startswith("Kafka rejects a record of 2000000 bytes for history with the key 'app': ")
-    assert letter.reason in said
+    assert rejected == [1]
+    (message,) = caplog.messages
+    assert message.startswith("Kafka rejects a record of 2000000 bytes for history with the key 'app': ")
+    assert letter.reason in message
 
 
-def test_facts_do_not_go_without_their_position(broker: Broker, refused: list[int]) -> None:
-    """A position that is not taken ends the transaction: without it its facts would come twice."""
+def test_facts_are_not_sent_without_their_position(broker: Broker, rejected: list[int]) -> None:
+    """A rejected position aborts the transaction, because its facts would be sent again."""
     batch = Batch()
     batch.add("facts", b"app", b"one")
     batch.add("positions", b"log", HUGE)
 
     with pytest.raises(BrokerLostError, match="Kafka rejects a record for positions"):
         broker.send(batch)
-    assert refused == []
+    assert rejected == []
 
 
 @pytest.mark.parametrize(
     ("count", "bad"),
     [(20_000, [13_579]), (20_000, [0, 19_999]), (4_000, [17, 18, 19, 2_500]), (1, [0]), (2, [0, 1])],
-    ids=["one in the middle", "at both ends", "neighbours", "nothing else", "nothing good"],
+    ids=["one in the middle", "at both ends", "neighbours", "only record", "only bad records"],
 )
-def test_a_bad_record_among_thousands_is_found_by_halves(
-    monkeypatch: pytest.MonkeyPatch, refused: list[int], count: int, bad: list[int]
+def test_bad_records_are_found_by_halving(
+    monkeypatch: pytest.MonkeyPatch, rejected: list[int], count: int, bad: list[int]
 ) -> None:
-    """A transaction has a minute: for each bad record it is tried some twenty times, with as few flushes in each."""
+    """Each bad record takes some twenty attempts with few flushes, because a transaction may last one minute only."""
     monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
-    broker = Broker("", "p", "test", threading.Event(), lambda _error: None, on_rejected=lambda: refused.append(1))
+    broker = Broker("", "p", "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1))
     packing = broker._producer
     assert isinstance(packing, Packing)
     batch = Batch()
@@ -180,7 +181,7 @@ def test_a_bad_record_among_thousands_is_found_by_halves(
 
     good = [b"%d" % number for number in range(count) if number not in bad]
     assert [value for topic, value in packing.committed if topic in {"p.facts", "p.history"}] == good
-    assert [topic for topic, _ in packing.committed].count("p.dead-letters") == len(bad) == len(refused)
+    assert [topic for topic, _ in packing.committed].count("p.dead-letters") == len(bad) == len(rejected)
     assert packing.committed[-1] == ("p.positions", b"position")
     halvings = count.bit_length() + 2
     assert packing.begun <= len(bad) * halvings + 1

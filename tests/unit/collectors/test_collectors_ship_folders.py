@@ -53,15 +53,15 @@ class Mounts:
 
 
 def folders(path: Path | Files, *positions: Position) -> tuple[Folders, Counter[str]]:
-    troubles: Counter[str] = Counter()
+    problems: Counter[str] = Counter()
     known = {position.log: position for position in positions}
     files = LocalFiles(str(path)) if isinstance(path, Path) else path
-    found = Folders([files], SHIPPER, known, Ages(600, 86_400), lambda kind: troubles.update([kind]))
-    return found, troubles
+    found = Folders([files], SHIPPER, known, Ages(600, 86_400), lambda kind: problems.update([kind]))
+    return found, problems
 
 
 def position(log: str, state: str = "live", updated_ms: int | None = None) -> Position:
-    """Of a log that was read to its first byte."""
+    """The position of a log of which one byte was read."""
     known = Position(shipper="test", log=log, app_id="a", app_start_ms=1, read_plain_bytes=1, state=state)
     if updated_ms is not None:
         known.updated_ms = updated_ms
@@ -72,10 +72,10 @@ def states(of: Folders) -> dict[str, tuple[str, bool]]:
     return {Path(tail.name).name: (tail.state.stored_name, tail.history_due) for _, tail in of.tails()}
 
 
-def test_what_is_old_when_it_is_first_seen_is_history(tmp_path: Path) -> None:
-    """What ended ten minutes ago, or stood still in progress for a day, is not sent live; what is newer is.
+def test_old_logs_are_sent_as_history_only(tmp_path: Path) -> None:
+    """Facts are sent of logs that ended less than ten minutes ago or changed within a day.
 
-    So is what is in progress in a store that tells no times.
+    Facts are also sent of open logs in a store without times.
     """
     write(tmp_path / "ended-now", 599)
     write(tmp_path / "ended-before", 601)
@@ -96,8 +96,8 @@ def test_what_is_old_when_it_is_first_seen_is_history(tmp_path: Path) -> None:
     }
 
 
-def test_a_position_decides_before_any_age(tmp_path: Path) -> None:
-    """What was being shipped is shipped on, however long the shipper was away."""
+def test_log_with_a_position_continues_at_any_age(tmp_path: Path) -> None:
+    """The shipper continues a log however long it was stopped."""
     write(tmp_path / "app", 90_000)
     log = str(tmp_path / "app")
     found, _ = folders(tmp_path, position(log))
@@ -108,25 +108,25 @@ def test_a_position_decides_before_any_age(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["", "/"])
 @pytest.mark.parametrize("inner", ["eventlog_v2_app/events_1_app", "delivered/eventlog"])
-def test_a_root_that_is_itself_a_log_is_known_again(tmp_path: Path, inner: str, end: str) -> None:
-    """Its position is taken as that of any log, however its address ends, and a log beside it is none of its."""
+def test_root_that_is_a_log_keeps_its_position(tmp_path: Path, inner: str, end: str) -> None:
+    """The position is found with and without a slash at the end, and a neighbour's position is not used."""
     inside = tmp_path / inner
     inside.parent.mkdir()
     write(inside, 90_000)
     root = f"/logs/{inside.parent.name}{end}"
     mounts = Mounts(root, inside.parent)
-    found, troubles = folders(mounts, *(position(name) for name in (root, f"/logs/{inside.parent.name}-2")))
+    found, problems = folders(mounts, *(position(name) for name in (root, f"/logs/{inside.parent.name}-2")))
 
     assert [found.scan(NOW + look * FORGET_SECONDS) for look in range(4)] == [[]] * 4
     assert states(found) == {inside.parent.name: ("live", False)}
-    assert troubles == {}
+    assert problems == {}
 
 
-def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
-    """A look that falls into a renaming tells nothing; a log that stays away is told, and forgotten hours later."""
+def test_log_is_missing_after_three_scans(tmp_path: Path) -> None:
+    """A scan during a rename changes nothing; a deleted log is reported, and forgotten after six hours."""
     write(tmp_path / "other", 1)
     write(tmp_path / "app.inprogress", 1)
-    found, troubles = folders(tmp_path)
+    found, problems = folders(tmp_path)
     found.scan(NOW)
     (tmp_path / "app.inprogress").rename(tmp_path / ".app")
 
@@ -135,16 +135,16 @@ def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
     assert found.scan(NOW) == []
     (tmp_path / "app").unlink()
     assert [found.scan(NOW) for _ in range(SCANS_UNTIL_MISSING)] == [[]] * SCANS_UNTIL_MISSING
-    assert troubles == {"deleted before its end": 1}
+    assert problems == {"deleted before its end": 1}
     assert set(states(found)) == {"other"}
     assert found.scan(NOW + FORGET_SECONDS - 1) == []
     assert found.scan(NOW + FORGET_SECONDS) == [str(tmp_path / "app")]
     assert found.scan(NOW + 2 * FORGET_SECONDS) == []
-    assert troubles == {"deleted before its end": 1}
+    assert problems == {"deleted before its end": 1}
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "expected"),
     [
         ("live", {"deleted before its end": 1}),
         ("watched", {"deleted before its history": 1}),
@@ -152,23 +152,23 @@ def test_a_log_is_gone_after_three_looks(tmp_path: Path) -> None:
         ("quarantined", {}),
     ],
 )
-def test_logs_that_went_while_no_shipper_ran_are_forgotten(tmp_path: Path, state: str, told: dict[str, int]) -> None:
-    """They are told when something of them was due; their positions are deleted, those of other folders stay."""
+def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, expected: dict[str, int]) -> None:
+    """Unfinished logs are reported; positions are deleted except those of other folders."""
     write(tmp_path / "here", 1)
     read = [Position(shipper="test", log=str(tmp_path / "went"), state=state)]
     read.append(Position(shipper="test", log=str(tmp_path / "here"), state="live"))
     read.append(Position(shipper="test", log="/elsewhere/app", state="live"))
-    found, troubles = folders(tmp_path, *read)
+    found, problems = folders(tmp_path, *read)
 
     assert [found.scan(NOW) for _ in range(4)] == [[]] * 4
-    assert troubles == told
+    assert problems == expected
     assert found.scan(NOW + FORGET_SECONDS) == [str(tmp_path / "went")]
     assert found.scan(NOW + 2 * FORGET_SECONDS) == []
 
 
 @pytest.mark.parametrize("state", ["done", "live", "watched", "quarantined"])
-def test_the_six_hours_of_a_log_that_was_done_count_over_restarts(tmp_path: Path, state: str) -> None:
-    """They count from its position on, whoever looked; one that was not done is waited for behind each start."""
+def test_six_hours_of_a_finished_log_span_restarts(tmp_path: Path, state: str) -> None:
+    """They start at the time of the position; for an unfinished log they start again at each restart."""
     write(tmp_path / "here", 1)
     written_ms = int((NOW - FORGET_SECONDS + 600) * 1000)
     went = position(str(tmp_path / "went"), state, written_ms)
@@ -178,16 +178,16 @@ def test_the_six_hours_of_a_log_that_was_done_count_over_restarts(tmp_path: Path
     assert gone == [[], [], [], [went.log] if state == "done" else [], []]
 
 
-@pytest.mark.parametrize("trouble", ["empty", "not listed", "another folder"])
-def test_a_start_that_cannot_see_the_logs_begins_the_six_hours_anew(tmp_path: Path, trouble: str) -> None:
-    """A mount that is away at a start, however long its logs are done, deletes no position."""
+@pytest.mark.parametrize("problem", ["empty", "not listed", "another folder"])
+def test_start_without_visible_logs_restarts_the_six_hours(tmp_path: Path, problem: str) -> None:
+    """If a mount is away at the start, no position is deleted, however old it is."""
     point = tmp_path / "point"
     point.mkdir()
     mounts = Mounts("/logs", point)
-    if trouble == "not listed":
+    if problem == "not listed":
         mounts.refused.add("/logs")
-    if trouble == "another folder":
-        write(point / "stranger", 1)
+    if problem == "another folder":
+        write(point / "unknown", 1)
     found, _ = folders(mounts, position("/logs/went", "done", 1000), position("/logs/here", "done", 1000))
     assert [found.scan(NOW + look * 60) for look in range(5)] == [[]] * 5
     mount = tmp_path / "mount"
@@ -202,25 +202,25 @@ def test_a_start_that_cannot_see_the_logs_begins_the_six_hours_anew(tmp_path: Pa
     assert [name for names in gone for name in names] == ["/logs/went"]
 
 
-def test_a_log_whose_history_is_due_is_told_when_it_goes(tmp_path: Path) -> None:
-    """What was to be read for its history only is lost as well when it is deleted before."""
+def test_deleted_log_with_due_history_is_reported(tmp_path: Path) -> None:
+    """The history of a log is lost if the log is deleted before it was read."""
     write(tmp_path / "other", 1)
     write(tmp_path / "old", 700)
-    found, troubles = folders(tmp_path)
+    found, problems = folders(tmp_path)
     found.scan(NOW)
     assert states(found)["old"] == ("watched", True)
     (tmp_path / "old").unlink()
     for _ in range(SCANS_UNTIL_MISSING + 1):
         found.scan(NOW)
 
-    assert troubles == {"deleted before its history": 1}
+    assert problems == {"deleted before its history": 1}
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["at run time", "after a restart"])
-def test_what_lies_below_a_folder_that_cannot_be_listed_is_not_gone(
+def test_logs_below_an_unlisted_folder_are_not_missing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, known: bool
 ) -> None:
-    """A rolled log is a folder: while it cannot be listed it is told as trouble, once in the log, and kept."""
+    """A rolled log whose folder cannot be listed is counted as a problem, logged once, and kept."""
     caplog.set_level(logging.WARNING)
     rolled = tmp_path / "eventlog_v2_app"
     rolled.mkdir()
@@ -228,7 +228,7 @@ def test_what_lies_below_a_folder_that_cannot_be_listed_is_not_gone(
     write(tmp_path / "other", 1)
     mounts = Mounts("/logs", tmp_path)
     positions = [Position(shipper="test", log=f"/logs/{name}", state="live") for name in ("other", rolled.name)]
-    found, troubles = folders(mounts, *([] if known else positions))
+    found, problems = folders(mounts, *([] if known else positions))
     if known:
         found.scan(NOW)
     mounts.refused.add(f"/logs/{rolled.name}")
@@ -236,21 +236,21 @@ def test_what_lies_below_a_folder_that_cannot_be_listed_is_not_gone(
     mounts.refused.clear()
 
     assert gone == [[]] * 5
-    assert troubles == {"unreadable": 5}
+    assert problems == {"unreadable": 5}
     assert len(caplog.messages) == 1
     tails = {tail.name for _, tail in found.tails()}
     assert (f"/logs/{rolled.name}" in tails) == known
     assert found.scan(NOW + 6 * FORGET_SECONDS) == []
     assert states(found) == {rolled.name: ("live", False), "other": ("live", False)}
-    assert troubles == {"unreadable": 5}
+    assert problems == {"unreadable": 5}
 
 
-def test_a_subfolder_that_is_away_for_a_while_loses_nothing(tmp_path: Path) -> None:
-    """Logs that go with the mount below them are told after three looks, and go on where they were when it is back."""
+def test_logs_of_an_absent_subfolder_continue(tmp_path: Path) -> None:
+    """Logs of an unmounted subfolder are reported after three scans, and continue when it is back."""
     write(tmp_path / "other", 1)
     (tmp_path / "team").mkdir()
     write(tmp_path / "team" / "app.inprogress", 1)
-    found, troubles = folders(tmp_path)
+    found, problems = folders(tmp_path)
     found.scan(NOW)
     before = {tail.name: tail for _, tail in found.tails()}
     (tmp_path / "team").rename(tmp_path / ".team")
@@ -260,15 +260,15 @@ def test_a_subfolder_that_is_away_for_a_while_loses_nothing(tmp_path: Path) -> N
     assert gone == [[]] * 9
     assert found.scan(NOW + FORGET_SECONDS) == []
     assert {tail.name: tail for _, tail in found.tails()} == before
-    assert troubles == {"deleted before its end": 1}
+    assert problems == {"deleted before its end": 1}
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
-@pytest.mark.parametrize("strangers", [False, True], ids=["empty", "strangers"])
-def test_a_mount_point_without_its_mount_forgets_nothing(tmp_path: Path, *, restarted: bool, strangers: bool) -> None:
-    """However long a mount is away, nothing of its logs is sent again behind it.
+@pytest.mark.parametrize("unknown_files", [False, True], ids=["empty", "unknown files"])
+def test_mount_point_without_its_mount_keeps_positions(tmp_path: Path, *, restarted: bool, unknown_files: bool) -> None:
+    """Logs continue at their positions however long a mount is away.
 
-    What is written where it was is not taken for it, for as long as mounts may be away.
+    Files in the empty mount point do not count as its content before six hours have passed.
     """
     mount, point = tmp_path / "mount", tmp_path / "point"
     mount.mkdir()
@@ -281,10 +281,10 @@ def test_a_mount_point_without_its_mount_forgets_nothing(tmp_path: Path, *, rest
     if not restarted:
         found.scan(NOW)
     mounts.real, mounts.device = point, "point"
-    step = FORGET_SECONDS / 9 if strangers else FORGET_SECONDS
+    step = FORGET_SECONDS / 9 if unknown_files else FORGET_SECONDS
     for look in range(9):
-        if strangers:
-            write(point / f"stranger-{look}", 1)
+        if unknown_files:
+            write(point / f"unknown-{look}", 1)
         assert found.scan(NOW + look * step) == []
     (mount / "deleted").unlink()
     mounts.real, mounts.device = mount, "second"
@@ -297,8 +297,8 @@ def test_a_mount_point_without_its_mount_forgets_nothing(tmp_path: Path, *, rest
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
-def test_a_folder_that_was_made_anew_is_the_folder_after_hours(tmp_path: Path, *, restarted: bool) -> None:
-    """Though none of the logs that were known comes back, what came and went since is forgotten, as in any folder."""
+def test_recreated_folder_is_accepted_after_six_hours(tmp_path: Path, *, restarted: bool) -> None:
+    """Known logs never return; logs that appeared since are forgotten as in any folder."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
@@ -325,9 +325,9 @@ def test_a_folder_that_was_made_anew_is_the_folder_after_hours(tmp_path: Path, *
     assert len(folder.absent) == len(folder.missing) == 6
 
 
-@pytest.mark.parametrize("between", ["empty", "not listed", "a third one"])
-def test_another_folder_has_to_show_logs_for_hours_on_end(tmp_path: Path, between: str) -> None:
-    """A look that shows none, fails, or shows yet another folder begins the time anew."""
+@pytest.mark.parametrize("between", ["empty", "not listed", "a third folder"])
+def test_replacement_needs_logs_for_six_hours_without_a_break(tmp_path: Path, between: str) -> None:
+    """A scan without logs, a failed scan or a third folder restarts the six hours."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
@@ -336,17 +336,17 @@ def test_another_folder_has_to_show_logs_for_hours_on_end(tmp_path: Path, betwee
     found, _ = folders(mounts)
     found.scan(NOW)
     mounts.real, mounts.device = new, "second"
-    write(new / "stranger", 1)
+    write(new / "unknown", 1)
     for look in range(3):
         found.scan(NOW + look * 60)
     if between == "empty":
-        (new / "stranger").unlink()
+        (new / "unknown").unlink()
     elif between == "not listed":
         mounts.refused.add("/logs")
     else:
         mounts.device = "third"
     found.scan(NOW + FORGET_SECONDS / 2)
-    write(new / "stranger", 1)
+    write(new / "unknown", 1)
     mounts.refused.clear()
     mounts.device = "second"
     begun = NOW + FORGET_SECONDS / 2 + 60
@@ -356,12 +356,12 @@ def test_another_folder_has_to_show_logs_for_hours_on_end(tmp_path: Path, betwee
     assert "/logs/app" in found.scan(begun + 11 * 3600)
 
 
-def test_a_folder_that_cannot_be_listed_loses_nothing(tmp_path: Path) -> None:
-    """A mount that is away is counted and tried again; its logs are not taken for deleted."""
+def test_unlisted_folder_keeps_its_logs(tmp_path: Path) -> None:
+    """A failed scan is counted and retried; the logs do not count as deleted."""
     logs = tmp_path / "logs"
     logs.mkdir()
     write(logs / "app", 1)
-    found, troubles = folders(logs)
+    found, problems = folders(logs)
     found.scan(NOW)
     logs.rename(tmp_path / "away")
     gone = [found.scan(NOW) for _ in range(SCANS_UNTIL_MISSING + 1)]
@@ -369,13 +369,13 @@ def test_a_folder_that_cannot_be_listed_loses_nothing(tmp_path: Path) -> None:
 
     assert gone == [[]] * (SCANS_UNTIL_MISSING + 1)
     assert found.scan(NOW) == []
-    assert troubles == {"unreadable": SCANS_UNTIL_MISSING + 1}
+    assert problems == {"unreadable": SCANS_UNTIL_MISSING + 1}
     assert states(found) == {"app": ("live", False)}
 
 
 @pytest.mark.parametrize("name", [".hidden", "app.crc", "appstatus_app"])
-def test_what_lies_beside_logs_is_none(tmp_path: Path, name: str) -> None:
-    """Marks and checksums are passed over."""
+def test_files_beside_logs_are_ignored(tmp_path: Path, name: str) -> None:
+    """Hidden, checksum and marker files are no logs."""
     write(tmp_path / name, 1)
     found, _ = folders(tmp_path)
     found.scan(NOW)

@@ -1,4 +1,4 @@
-"""The shipper's loop without a broker: what is sent, in which transaction, and what is asked for again."""
+"""The shipper's loop with a recorded broker: records of each transaction and requests for history."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
 
-LOOK_SECONDS = 10.0
+SCAN_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A history as the shipper is given it."""
+    """The result of a request for history."""
 
     name: str
     app_id: str = "app"
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass
 class Recorded:
-    """A broker that takes everything, and histories that are ready when a test says so."""
+    """A broker that accepts everything, and a history reader whose answers a test sets."""
 
     sent: list[tuple[str, bytes | None, bytes | None]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Recorded:
 
 @dataclass
 class Loop:
-    """The shipper's work on a folder; each turn is one look later."""
+    """The shipper's loop on a folder; each turn is one scan later."""
 
     folder: Path
     recorded: Recorded = field(default_factory=Recorded)
@@ -90,7 +90,7 @@ class Loop:
 
     def turns(self, count: int = 1) -> None:
         for _ in range(count):
-            self.now += LOOK_SECONDS
+            self.now += SCAN_SECONDS
             self.work.turn()
 
     def problems(self, kind: str) -> float:
@@ -98,7 +98,7 @@ class Loop:
 
 
 def log(*tasks: int, **properties: str) -> bytes:
-    """A log in progress with these tasks."""
+    """An open log with these tasks."""
     settings = {"spark.app.name": "job", **properties}
     ended = [
         {
@@ -134,8 +134,8 @@ def write(loop: Loop, name: str, content: bytes, *, age_seconds: float = 0.0) ->
     os.utime(path, (loop.now - age_seconds, loop.now - age_seconds))
 
 
-def test_a_folder_that_is_empty_for_a_while_is_not_sent_anew(loop: Loop, tmp_path: Path) -> None:
-    """A mount that is away for many looks deletes no position, and behind it each log goes on where it was."""
+def test_folder_that_is_empty_for_a_while_is_not_sent_again(loop: Loop, tmp_path: Path) -> None:
+    """A mount that is away for many scans deletes no position, and each log continues at its own."""
     write(loop, "app.inprogress", log(1, 2))
     loop.turns()
     loop.folder.rename(tmp_path / "away")
@@ -151,10 +151,8 @@ def test_a_folder_that_is_empty_for_a_while_is_not_sent_anew(loop: Loop, tmp_pat
     assert loop.problems("deleted before its end") == 1
 
 
-def test_a_history_that_could_not_be_read_because_its_log_is_away_is_asked_for_again(
-    loop: Loop, tmp_path: Path
-) -> None:
-    """It is not set aside: it is due until its log can be read."""
+def test_history_of_an_absent_log_is_requested_again(loop: Loop, tmp_path: Path) -> None:
+    """The log is not quarantined; its history is due until the log can be read."""
     write(loop, "app", log(1), age_seconds=10_000)
     loop.turns()
     name = str(loop.folder / "app")
@@ -186,16 +184,16 @@ def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None
     assert loop.problems("baselines not updated") == 1
 
 
-def test_a_restart_without_news_leaves_the_position_as_it_is(loop: Loop) -> None:
-    """What stands still is read again to be understood; since when it does is told by its position."""
+def test_restart_without_changes_sends_no_position(loop: Loop) -> None:
+    """An unchanged log is replayed, and its position keeps the time of the last change."""
     write(loop, "app.inprogress", log(1))
     loop.turns()
     read = [from_json(Position, value) for topic, _, value in loop.recorded.sent if topic == "positions" and value]
-    again = Loop(loop.folder, now=loop.now, positions={position.log: position for position in read})
-    again.turns(2)
-    assert again.recorded.topics == {}
-    write(again, "app.inprogress", log(1, 2))
-    again.turns()
+    restarted = Loop(loop.folder, now=loop.now, positions={position.log: position for position in read})
+    restarted.turns(2)
+    assert restarted.recorded.topics == {}
+    write(restarted, "app.inprogress", log(1, 2))
+    restarted.turns()
 
-    assert again.recorded.tasks == [2]
-    assert again.recorded.topics["positions"] == 1
+    assert restarted.recorded.tasks == [2]
+    assert restarted.recorded.topics["positions"] == 1

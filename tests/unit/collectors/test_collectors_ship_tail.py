@@ -1,4 +1,4 @@
-"""One log that is followed: whatever happens to its files, each event is one fact, and what is lost is counted."""
+"""Following one log: each event is sent once, and lost events are counted, whatever happens to the files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparkfuse_contracts.wire import from_json, to_json
 LOGS = Path(__file__).parents[2] / "logs"
 SHIPPER = Shipper("test", "c", "t")
 NOW = 4_000_000_000.0
-"""Long after any file was written: what is closed has settled."""
+"""Long after any file was written, so that closed logs count as complete."""
 DAY = 86_400.0
 TURN = 1 << 20
 
@@ -58,7 +58,7 @@ END = event("ApplicationEnd", Timestamp=900)
 
 
 class Folder:
-    """A folder of one log, looked at and read as the shipper does it; ``again`` forgets all but the position."""
+    """A folder with one log that is read as the shipper does; ``restart`` keeps only the position."""
 
     def __init__(self, path: Path, abandoned: float = math.inf) -> None:
         self.path, self.abandoned = path, abandoned
@@ -78,7 +78,7 @@ class Folder:
             os.utime(target, (self.now, self.now))
 
     def read(self, turn_bytes: int = TURN) -> list[str]:
-        """Look once and read all there is; the kinds of the new facts, the shipper's own left out."""
+        """Scan once and read everything; return the kinds of the new facts without collector health."""
         (found,) = find_logs(self.files)
         if self.tail is None:
             self.tail = LogTail(found.name, SHIPPER, abandoned=self.abandoned)
@@ -90,14 +90,14 @@ class Folder:
             fresh += [Fact.FromString(record) for record in read.records]
             self.malformed += read.malformed
             turns += 1
-            assert turns < 1000, "it reads for ever"
+            assert turns < 1000, "reading does not end"
             if not read.more:
                 break
         self.facts += fresh
         return [kind(fact) for fact in fresh if kind(fact) != "collector_health"]
 
-    def again(self) -> None:
-        """As after a kill: what is known is what was committed, as it travels."""
+    def restart(self) -> None:
+        """Continue as after a kill, with the committed position only."""
         assert self.tail is not None
         position = self.tail.position()
         (found,) = find_logs(self.files)
@@ -110,8 +110,8 @@ class Folder:
         return [fact.task_ended.task_id for fact in self.facts if kind(fact) == "task_ended"]
 
     @property
-    def holes(self) -> dict[str, list[int]]:
-        """Numbers that are missing or doubled, by lane."""
+    def gaps_and_duplicates(self) -> dict[str, list[int]]:
+        """Missing and duplicate sequence numbers by lane."""
         found = {}
         for lane in ("bulk", "reserved"):
             numbers = Counter(fact.seq for fact in self.facts if fact.lane == lane)
@@ -121,8 +121,8 @@ class Folder:
         return found
 
 
-class Nameless(LocalFiles):
-    """A store that does not tell one file from another that took its name."""
+class StoreWithoutIdentities(LocalFiles):
+    """A store without identities of files."""
 
     def children(self, folder: str) -> Iterator[Item]:
         for item in super().children(folder):
@@ -142,7 +142,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_follows_growth_and_renaming(folder: Folder) -> None:
-    """Half a line waits for its other half, and a log goes on under its name when it is finished."""
+    """An incomplete line is read when it is complete, and a renamed log continues under its name."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:30])
 
     assert folder.read() == ["application_started", "job_started", "task_ended"]
@@ -151,34 +151,32 @@ def test_follows_growth_and_renaming(folder: Folder) -> None:
     (folder.path / "app-1.inprogress").rename(folder.path / "app-1")
     folder.write("app-1", task(3) + END)
     assert folder.read() == ["task_ended", "application_ended"]
-    assert (folder.tasks, folder.holes, folder.tail.state.stored_name) == ([1, 2, 3], {}, "done")
+    assert (folder.tasks, folder.gaps_and_duplicates, folder.tail.state.stored_name) == ([1, 2, 3], {}, "done")
 
 
 @pytest.mark.parametrize("cut", range(0, 2400, 61))
-def test_goes_on_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
-    """Whatever was there when it was killed, each fact comes once, in order, under the next number."""
+def test_continues_after_a_kill_at_any_byte(folder: Folder, cut: int) -> None:
+    """Each fact is sent once, in order and with the next number, wherever the file ended at the kill."""
     content = header() + b"".join(map(task, range(8))) + END
     folder.write("app-1.inprogress", content[:cut])
     if cut:
         folder.read(turn_bytes=200)
-        folder.again()
+        folder.restart()
     folder.write("app-1.inprogress", content[cut:])
     if not cut:
         folder.read()
     folder.read(turn_bytes=200)
-    folder.again()
+    folder.restart()
     folder.read()
 
     kinds = Counter(map(kind, folder.facts))
-    held = 2 if cut and kinds["application_started"] == 2 else 1
     assert folder.tasks == list(range(8))
     assert kinds["application_ended"] == 1
-    assert held == 1
-    assert folder.holes == {}
+    assert folder.gaps_and_duplicates == {}
 
 
-def test_a_bad_line_is_missed_and_stops_nothing(folder: Folder) -> None:
-    """NUL bytes, half a line, a value of the wrong kind, a number too large: counted, and holes for consumers."""
+def test_malformed_lines_are_counted_and_skipped(folder: Folder) -> None:
+    """NUL bytes, half a line, a wrong type and a huge number are counted and leave gaps."""
     huge = task(9).replace(b'"Launch Time": 100', b'"Launch Time": 1' + b"0" * 30)
     folder.write("app-1.inprogress", header() + b"\0" * 300 + b"\n" + b'{"Event":"Spark\n' + task(1))
     folder.write("app-1.inprogress", event("TaskEnd", **{"Stage ID": "x", "Task Info": []}) + huge + task(2) + END)
@@ -186,14 +184,14 @@ def test_a_bad_line_is_missed_and_stops_nothing(folder: Folder) -> None:
 
     assert folder.tasks == [1, 2]
     assert folder.malformed == 4
-    assert len(folder.holes["bulk"]) == 4
+    assert len(folder.gaps_and_duplicates["bulk"]) == 4
     health = [fact.collector_health for fact in folder.facts if kind(fact) == "collector_health"]
     assert health[-1].malformed_lines == 4
     assert health[-1].behind_bytes == 0
 
 
-def test_a_huge_line_is_bad_and_not_kept(folder: Folder) -> None:
-    """A line over 16 MB is passed over, in pieces, and what follows it is read."""
+def test_line_over_16_mb_is_malformed(folder: Folder) -> None:
+    """The line is skipped in pieces, and the lines after it are read."""
     folder.write("app-1.inprogress", header() + b'{"Event":"' + b"x" * (17 << 20) + b'"}\n' + task(1))
     folder.read()
 
@@ -201,7 +199,7 @@ def test_a_huge_line_is_bad_and_not_kept(folder: Folder) -> None:
 
 
 def test_reads_rolled_files_in_order(folder: Folder) -> None:
-    """A rolled log is one log: its files by number, the next one when there is one, its end by its mark."""
+    """A rolled log is one log with its files ordered by number, and its marker file shows its end."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/appstatus_app-1.inprogress", b"")
     folder.write(f"{log}/events_1_app-1", header() + task(1))
@@ -210,16 +208,16 @@ def test_reads_rolled_files_in_order(folder: Folder) -> None:
     folder.write(f"{log}/events_2_app-1", task(3))
     folder.write(f"{log}/events_10_app-1", task(4))
     assert folder.read() == ["task_ended"] * 3
-    folder.again()
+    folder.restart()
     folder.write(f"{log}/events_10_app-1", END)
     (folder.path / log / "appstatus_app-1.inprogress").rename(folder.path / log / "appstatus_app-1")
     folder.read()
 
-    assert (folder.tasks, folder.holes, folder.tail.state.stored_name) == ([1, 2, 3, 4], {}, "done")
+    assert (folder.tasks, folder.gaps_and_duplicates, folder.tail.state.stored_name) == ([1, 2, 3, 4], {}, "done")
 
 
-def test_a_log_that_grows_and_is_read_is_not_behind(folder: Folder) -> None:
-    """Since when it waits counts from the last time that nothing was left, not from the first look."""
+def test_log_that_is_read_completely_is_not_behind(folder: Folder) -> None:
+    """The waiting time starts at the first unread byte after everything was read."""
     folder.write("app-1.inprogress", header())
     folder.read()
     assert folder.tail is not None
@@ -234,8 +232,8 @@ def test_a_log_that_grows_and_is_read_is_not_behind(folder: Folder) -> None:
     assert folder.tail.behind_since == NOW
 
 
-def test_compaction_behind_it_changes_nothing(folder: Folder) -> None:
-    """Files that were read may be compacted; what was sent is not sent again, before and after a kill."""
+def test_compaction_of_read_files_changes_nothing(folder: Folder) -> None:
+    """Facts of compacted files are not sent again, before and after a restart."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.write(f"{log}/events_2_app-1", task(2))
@@ -246,15 +244,15 @@ def test_compaction_behind_it_changes_nothing(folder: Folder) -> None:
     folder.write(f"{log}/events_2_app-1.compact", header() + task(2))
     folder.write(f"{log}/events_3_app-1", task(4))
     folder.read()
-    folder.again()
+    folder.restart()
     folder.write(f"{log}/events_3_app-1", task(5) + END)
     folder.read()
 
-    assert (folder.tasks, folder.holes, folder.tail.gaps) == ([1, 2, 3, 4, 5], {}, 0)
+    assert (folder.tasks, folder.gaps_and_duplicates, folder.tail.gaps) == ([1, 2, 3, 4, 5], {}, 0)
 
 
-def test_a_file_that_is_gone_is_a_gap(folder: Folder) -> None:
-    """What was compacted away before it was read is lost, counted, and a hole; the compacted rest is not doubled."""
+def test_deleted_unread_file_is_a_gap(folder: Folder) -> None:
+    """A file that was compacted before it was read counts as a gap, and the compacted file is not read."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.read()
@@ -265,15 +263,15 @@ def test_a_file_that_is_gone_is_a_gap(folder: Folder) -> None:
 
     assert folder.tasks == [1, 3]
     assert folder.tail.gaps == 1
-    assert len(folder.holes["bulk"]) == 1
+    assert len(folder.gaps_and_duplicates["bulk"]) == 1
 
 
-@pytest.mark.parametrize("meanwhile", ["run on", "suspended", "restarted", "in a store"])
+@pytest.mark.parametrize("meanwhile", ["running", "suspended", "restarted", "in a store"])
 @pytest.mark.parametrize("kept", [0, 2, 3000], ids=["less than was read", "about as much", "much more"])
-def test_a_file_that_is_compacted_in_the_middle_is_a_gap(folder: Folder, meanwhile: str, kept: int) -> None:
-    """Away or not, what was not read of it is lost and counted, nothing is doubled, and the next file is read."""
+def test_compaction_of_a_partly_read_file_is_a_gap(folder: Folder, meanwhile: str, kept: int) -> None:
+    """The unread rest counts as a gap, nothing is sent twice, and the next file is read."""
     if meanwhile == "in a store":
-        folder.files = Nameless(str(folder.path))
+        folder.files = StoreWithoutIdentities(str(folder.path))
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.write(f"{log}/events_2_app-1", b"".join(map(task, range(2, 8))))
@@ -281,7 +279,7 @@ def test_a_file_that_is_compacted_in_the_middle_is_a_gap(folder: Folder, meanwhi
     if meanwhile == "suspended":
         folder.tail.suspend()
     if meanwhile == "restarted":
-        folder.again()
+        folder.restart()
     for number in (1, 2):
         (folder.path / log / f"events_{number}_app-1").unlink()
     compacted = header(note="x" * 100) + b"".join(task(100 + number) for number in range(kept))
@@ -290,24 +288,24 @@ def test_a_file_that_is_compacted_in_the_middle_is_a_gap(folder: Folder, meanwhi
     folder.read()
 
     assert folder.tasks == list(range(1, 9))
-    assert (folder.tail.state.stored_name, folder.tail.gaps, len(folder.holes["bulk"])) == ("done", 1, 1)
+    assert (folder.tail.state.stored_name, folder.tail.gaps, len(folder.gaps_and_duplicates["bulk"])) == ("done", 1, 1)
 
 
-def test_a_compacted_file_that_was_begun_is_read_to_its_end_after_a_restart(folder: Folder) -> None:
-    """A log that was met behind its compaction goes on in the compacted file."""
+def test_compacted_file_is_read_on_after_a_restart(folder: Folder) -> None:
+    """A log that was compacted before it was first seen continues in its compacted file."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_2_app-1.compact", header() + task(1) + task(2)[:20])
     folder.read()
-    folder.again()
+    folder.restart()
     folder.write(f"{log}/events_2_app-1.compact", task(2)[20:])
     folder.write(f"{log}/events_3_app-1", task(3) + END)
     folder.read()
 
-    assert (folder.tasks, folder.holes, folder.tail.gaps) == ([1, 2, 3], {}, 0)
+    assert (folder.tasks, folder.gaps_and_duplicates, folder.tail.gaps) == ([1, 2, 3], {}, 0)
 
 
-def test_a_log_that_was_put_away_before_a_file_was_begun_is_compacted(folder: Folder) -> None:
-    """Between two files nothing of the second was read: compacted, it is a gap, and the first is not sent again."""
+def test_compaction_before_the_first_line_of_a_file_is_a_gap(folder: Folder) -> None:
+    """If nothing of a compacted file was read, it is a gap, and earlier facts are not sent again."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
     folder.write(f"{log}/events_2_app-1", task(2))
@@ -317,7 +315,7 @@ def test_a_log_that_was_put_away_before_a_file_was_begun_is_compacted(folder: Fo
     first = folder.tail.read(folder.files, folder.readers, TURN, NOW)
     folder.facts += [Fact.FromString(record) for record in first.records]
     assert first.more
-    folder.again()
+    folder.restart()
     for number in (1, 2):
         (folder.path / log / f"events_{number}_app-1").unlink()
     folder.write(f"{log}/events_2_app-1.compact", header() + task(2))
@@ -327,8 +325,8 @@ def test_a_log_that_was_put_away_before_a_file_was_begun_is_compacted(folder: Fo
     assert (folder.tasks, folder.tail.gaps, folder.tail.state.stored_name) == ([1, 3], 1, "done")
 
 
-def test_another_application_under_the_name_is_begun_anew(folder: Folder) -> None:
-    """A log that was written anew, shorter or under another inode, by another run is that run's, from its beginning."""
+def test_log_of_another_application_is_read_from_its_start(folder: Folder) -> None:
+    """A file that another run overwrote or replaced is read from its beginning."""
     folder.write("app-1", header(start_ms=50) + task(1) + task(2) + task(3))
     folder.read()
     folder.write("app-1", header(start_ms=51) + task(7), append=False)
@@ -344,8 +342,8 @@ def test_another_application_under_the_name_is_begun_anew(folder: Folder) -> Non
     assert folder.tasks == [1, 2, 3, 7, 8, 9, 10]
 
 
-def test_a_copy_under_another_inode_goes_on(folder: Folder) -> None:
-    """A store that copies to rename changes nothing: what was read is recognised and not sent again."""
+def test_copy_with_another_inode_continues(folder: Folder) -> None:
+    """After a rename by copying, facts are not sent again."""
     folder.write("app-1.inprogress", header() + task(1))
     folder.read()
     shutil.copy(folder.path / "app-1.inprogress", folder.path / "app-1")
@@ -353,11 +351,11 @@ def test_a_copy_under_another_inode_goes_on(folder: Folder) -> None:
     folder.write("app-1", task(2) + END)
     folder.read()
 
-    assert (folder.tasks, folder.holes, folder.tail.rewritten) == ([1, 2], {}, 0)
+    assert (folder.tasks, folder.gaps_and_duplicates, folder.tail.rewritten) == ([1, 2], {}, 0)
 
 
-def test_one_that_shrank_is_set_aside(folder: Folder) -> None:
-    """The same run's log, shorter than what was read of it: nothing is sent twice, and the reason is told."""
+def test_truncated_log_is_quarantined(folder: Folder) -> None:
+    """If the log of the same run became shorter, nothing is sent twice and the reason is stored."""
     folder.write("app-1.inprogress", header() + task(1) + task(2))
     folder.read()
     folder.write("app-1.inprogress", header() + task(1), append=False)
@@ -371,8 +369,8 @@ def test_one_that_shrank_is_set_aside(folder: Folder) -> None:
     assert folder.tail.position().state == "quarantined"
 
 
-def test_databricks_rotation_goes_on_in_the_packed_file(folder: Folder) -> None:
-    """The file that is written becomes a packed one beside a new one: no line is lost, none doubled."""
+def test_databricks_rotation_continues_in_the_packed_file(folder: Folder) -> None:
+    """When Databricks compresses the current file and starts a new one, each line is read once."""
     folder.write("eventlog/eventlog", header() + task(1))
     folder.read()
     folder.write("eventlog/eventlog", task(2))
@@ -383,14 +381,14 @@ def test_databricks_rotation_goes_on_in_the_packed_file(folder: Folder) -> None:
     folder.write("eventlog/eventlog", task(4) + END)
     folder.read()
 
-    assert (folder.tasks, folder.holes) == ([1, 2, 3, 4], {})
+    assert (folder.tasks, folder.gaps_and_duplicates) == ([1, 2, 3, 4], {})
 
 
 @pytest.mark.parametrize("log", sorted(path for path in (LOGS / "real").glob("*/*") if path.name != "README.md"))
-def test_a_packed_log_that_grows_byte_by_byte(folder: Folder, log: Path) -> None:
-    """However the bytes of a real log arrive, whole frames or not, the facts are those of the whole log."""
+def test_compressed_log_that_grows_in_parts(folder: Folder, log: Path) -> None:
+    """The facts equal those of the whole log, also if a part ends inside a compression frame."""
     if log.is_dir():
-        pytest.skip("a rolled log: its files grow one at a time")
+        pytest.skip("a rolled log consists of several files")
     content = log.read_bytes()
     whole = Folder(folder.path / "whole")
     whole.write(f"{log.name}", content)
@@ -402,18 +400,18 @@ def test_a_packed_log_that_grows_byte_by_byte(folder: Folder, log: Path) -> None
         grown.write(growing, content[begin:end])
         grown.read()
         if begin % 3 == 0:
-            grown.again()
+            grown.restart()
     (grown.path / growing).rename(grown.path / log.name)
     grown.read()
 
-    told = [fact.event_id for fact in whole.facts if kind(fact) != "collector_health"]
-    assert [fact.event_id for fact in grown.facts if kind(fact) != "collector_health"] == told
-    assert len(set(told)) == len(told)
-    assert grown.holes == {}
+    expected = [fact.event_id for fact in whole.facts if kind(fact) != "collector_health"]
+    assert [fact.event_id for fact in grown.facts if kind(fact) != "collector_health"] == expected
+    assert len(set(expected)) == len(expected)
+    assert grown.gaps_and_duplicates == {}
 
 
-def test_follows_a_store_that_fsspec_reads() -> None:
-    """A log in a store grows as one on a disk does, under its URL, and nothing is read beyond its end."""
+def test_follows_a_log_in_an_fsspec_store() -> None:
+    """A log in a store is followed under its URL, and no read goes beyond its end."""
     store = fsspec.filesystem("memory")
     store.pipe_file("/spark-logs/app-1.inprogress", header() + task(1) + task(2)[:20])
     files, readers = files_of("memory://spark-logs"), ReaderCache()
@@ -435,19 +433,19 @@ def test_follows_a_store_that_fsspec_reads() -> None:
     assert tail.state.stored_name == "done"
 
 
-def test_watched_applications_are_followed_in_silence(folder: Folder) -> None:
-    """Nothing of an application that the plugin watches is sent; at its end its history is due."""
+def test_facts_of_watched_applications_are_not_sent(folder: Folder) -> None:
+    """If the plugin reports an application, the shipper sends nothing, and its history is due at its end."""
     folder.write("app-1.inprogress", header(**{"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}) + task(1))
     assert folder.read() == []
     assert (folder.tail.state.stored_name, folder.tail.history_due) == ("watched", False)
-    folder.again()
+    folder.restart()
     folder.write("app-1.inprogress", END)
     assert folder.read() == []
     assert folder.tail.history_due
 
 
-def test_a_plugin_that_is_switched_off_does_not_watch(folder: Folder) -> None:
-    """With the plugin there and disabled, the log is the only source."""
+def test_disabled_plugin_does_not_watch(folder: Folder) -> None:
+    """If the plugin is loaded but disabled, the facts of the log are sent."""
     plugin = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin", "spark.sparkfuse.enabled": "false"}
     folder.write("app-1.inprogress", header(**plugin) + task(1))
 
@@ -459,232 +457,242 @@ RESTARTS = pytest.mark.parametrize("restarted", [False, True], ids=["at run time
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> Folder:
-    """A folder whose logs count as abandoned when they stood still for a day; they change when it is now."""
+def abandonable(tmp_path: Path) -> Folder:
+    """A folder whose logs count as abandoned after a day without a change; files have the time ``now``."""
     return Folder(tmp_path, DAY)
 
 
 @RESTARTS
 @pytest.mark.parametrize("name", ["app-1.inprogress", "eventlog_v2_app-1/events_1_app-1"])
-def test_a_watched_log_of_a_killed_driver_is_repaired(left: Folder, name: str, *, restarted: bool) -> None:
-    """Nobody closes it: when it stood still for a day its history is due, and not before."""
-    left.write(name, header(**PLUGIN) + task(1) + task(2)[:20])
-    left.read()
+def test_history_of_a_killed_watched_driver_is_due(abandonable: Folder, name: str, *, restarted: bool) -> None:
+    """The history is due after a day without a change, because nobody closes the log."""
+    abandonable.write(name, header(**PLUGIN) + task(1) + task(2)[:20])
+    abandonable.read()
     if restarted:
-        left.again()
-    left.now += DAY - 1
+        abandonable.restart()
+    abandonable.now += DAY - 1
 
-    assert left.read() == []
-    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", False)
-    left.now += 2
-    assert left.read() == []
-    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", True)
+    assert abandonable.read() == []
+    assert (abandonable.tail.state.stored_name, abandonable.tail.history_due) == ("watched", False)
+    abandonable.now += 2
+    assert abandonable.read() == []
+    assert (abandonable.tail.state.stored_name, abandonable.tail.history_due) == ("watched", True)
 
 
 @RESTARTS
-def test_a_live_log_of_a_killed_driver_ends_torn(left: Folder, *, restarted: bool) -> None:
-    """It is done, its last health says that it is torn, and it is not read again."""
-    left.write("app-1.inprogress", header() + task(1) + task(2)[:20])
-    left.read()
+def test_log_of_a_killed_driver_ends_torn(abandonable: Folder, *, restarted: bool) -> None:
+    """The log is done, its last health fact is torn, and it is not read again."""
+    abandonable.write("app-1.inprogress", header() + task(1) + task(2)[:20])
+    abandonable.read()
     if restarted:
-        left.again()
-    left.now += DAY + 1
-    left.read()
+        abandonable.restart()
+    abandonable.now += DAY + 1
+    abandonable.read()
 
-    health = [fact.collector_health for fact in left.facts if kind(fact) == "collector_health"]
-    assert (left.tail.state.stored_name, health[-1].torn) == ("done", True)
+    health = [fact.collector_health for fact in abandonable.facts if kind(fact) == "collector_health"]
+    assert (abandonable.tail.state.stored_name, health[-1].torn) == ("done", True)
     for _ in range(2):
-        left.now += DAY
-        assert left.read() == []
-        assert not left.tail.wants_read(left.now)
-        left.again()
-    assert (left.tasks, left.holes) == ([1], {})
+        abandonable.now += DAY
+        assert abandonable.read() == []
+        assert not abandonable.tail.wants_read(abandonable.now)
+        abandonable.restart()
+    assert (abandonable.tasks, abandonable.gaps_and_duplicates) == ([1], {})
 
 
 @RESTARTS
 @pytest.mark.parametrize("closed", [False, True], ids=["grows", "grows and is closed"])
 @pytest.mark.parametrize("cut", [20, None], ids=["half a line", "whole lines"])
-def test_a_log_that_was_taken_for_abandoned_goes_on(
-    left: Folder, cut: int | None, *, closed: bool, restarted: bool
+def test_abandoned_log_that_grows_continues(
+    abandonable: Folder, cut: int | None, *, closed: bool, restarted: bool
 ) -> None:
-    """A driver that was idle for days is not dead: each of its facts comes once, under the next number."""
+    """After days without events, each fact is still sent once and with the next number."""
     whole = task(2)
-    left.write("app-1.inprogress", header() + task(1) + (whole[:cut] if cut else b""))
-    left.read()
-    left.now += 2 * DAY
-    left.read()
-    assert left.tail.state.stored_name == "done"
+    abandonable.write("app-1.inprogress", header() + task(1) + (whole[:cut] if cut else b""))
+    abandonable.read()
+    abandonable.now += 2 * DAY
+    abandonable.read()
+    assert abandonable.tail.state.stored_name == "done"
     if restarted:
-        left.now = time.time() + 60  # behind the moment at which the position was written
-    left.write("app-1.inprogress", (whole[cut:] if cut else whole) + task(3))
+        abandonable.now = time.time() + 60  # after the position was written
+    abandonable.write("app-1.inprogress", (whole[cut:] if cut else whole) + task(3))
     if restarted:
-        left.again()
+        abandonable.restart()
     if not closed:
-        left.read()
-        assert left.tail.state.stored_name == "live"
-        left.now += 2 * DAY
-        left.read()
-        assert left.tail.state.stored_name == "done"
-        left.now += 1
-    left.write("app-1.inprogress", END)
-    (left.path / "app-1.inprogress").rename(left.path / "app-1")
-    left.now += 100
-    left.read()
+        abandonable.read()
+        assert abandonable.tail.state.stored_name == "live"
+        abandonable.now += 2 * DAY
+        abandonable.read()
+        assert abandonable.tail.state.stored_name == "done"
+        abandonable.now += 1
+    abandonable.write("app-1.inprogress", END)
+    (abandonable.path / "app-1.inprogress").rename(abandonable.path / "app-1")
+    abandonable.now += 100
+    abandonable.read()
 
-    assert (left.tasks, left.holes, left.tail.state.stored_name) == ([1, 2, 3], {}, "done")
-    assert Counter(map(kind, left.facts))["application_ended"] == 1
-
-
-@RESTARTS
-def test_a_watched_log_that_was_taken_for_abandoned_is_repaired_again(left: Folder, *, restarted: bool) -> None:
-    """Its history is due once more when it has ended, and nothing of it is sent live."""
-    left.write("app-1.inprogress", header(**PLUGIN) + task(1))
-    left.read()
-    left.now += 2 * DAY
-    left.read()
-    assert left.tail.history_due
-    left.tail.history_sent()
-    assert left.tail.state.stored_name == "done"
-    if restarted:
-        left.now = time.time() + 60
-    left.write("app-1.inprogress", task(2))
-    if restarted:
-        left.again()
-
-    assert left.read() == []
-    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", False)
-    left.write("app-1.inprogress", END)
-    assert left.read() == []
-    assert left.tail.history_due
-    assert left.facts == []
+    assert (abandonable.tasks, abandonable.gaps_and_duplicates, abandonable.tail.state.stored_name) == (
+        [1, 2, 3],
+        {},
+        "done",
+    )
+    assert Counter(map(kind, abandonable.facts))["application_ended"] == 1
 
 
 @RESTARTS
-def test_a_log_that_was_history_at_first_and_grows_is_history_again(left: Folder, *, restarted: bool) -> None:
-    """Nothing of it was sent live, and nothing is: at its end its rows are made anew."""
-    left.write("app-1.inprogress", header() + task(1))
-    (found,) = find_logs(left.files)
-    left.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
-    left.tail.found = found
-    left.tail.send_only_history()
-    left.tail.history_sent()
-    assert left.read() == []
-    left.now = time.time() + 60 if restarted else left.now + 1
-    left.write("app-1.inprogress", task(2))
+def test_abandoned_watched_log_that_grows_has_history_due_again(abandonable: Folder, *, restarted: bool) -> None:
+    """The history is due again at the end, and no facts are sent."""
+    abandonable.write("app-1.inprogress", header(**PLUGIN) + task(1))
+    abandonable.read()
+    abandonable.now += 2 * DAY
+    abandonable.read()
+    assert abandonable.tail.history_due
+    abandonable.tail.history_sent()
+    assert abandonable.tail.state.stored_name == "done"
     if restarted:
-        left.again()
-    assert left.read() == []
-    assert (left.tail.state.stored_name, left.tail.history_due) == ("watched", False)
-    left.write("app-1.inprogress", END)
+        abandonable.now = time.time() + 60
+    abandonable.write("app-1.inprogress", task(2))
+    if restarted:
+        abandonable.restart()
 
-    assert left.read() == []
-    assert (left.tail.history_due, left.facts) == (True, [])
+    assert abandonable.read() == []
+    assert (abandonable.tail.state.stored_name, abandonable.tail.history_due) == ("watched", False)
+    abandonable.write("app-1.inprogress", END)
+    assert abandonable.read() == []
+    assert abandonable.tail.history_due
+    assert abandonable.facts == []
 
 
-def test_growth_that_a_store_gives_no_time_is_growth(left: Folder) -> None:
-    """HDFS leaves the time of a file that is written: one that grows is not abandoned, however old it looks."""
-    left.write("app-1.inprogress", header() + task(1))
-    left.read()
-    old = left.now
-    left.now += 2 * DAY
-    left.write("app-1.inprogress", task(2))
-    os.utime(left.path / "app-1.inprogress", (old, old))
-    left.read()
+@RESTARTS
+def test_log_sent_as_history_that_grows_is_history_again(abandonable: Folder, *, restarted: bool) -> None:
+    """No facts are sent, and the history is due again at the end."""
+    abandonable.write("app-1.inprogress", header() + task(1))
+    (found,) = find_logs(abandonable.files)
+    abandonable.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
+    abandonable.tail.found = found
+    abandonable.tail.send_only_history()
+    abandonable.tail.history_sent()
+    assert abandonable.read() == []
+    abandonable.now = time.time() + 60 if restarted else abandonable.now + 1
+    abandonable.write("app-1.inprogress", task(2))
+    if restarted:
+        abandonable.restart()
+    assert abandonable.read() == []
+    assert (abandonable.tail.state.stored_name, abandonable.tail.history_due) == ("watched", False)
+    abandonable.write("app-1.inprogress", END)
 
-    assert (left.tail.state.stored_name, left.tasks) == ("live", [1, 2])
-    left.now += DAY + 1
-    left.read()
-    assert left.tail.state.stored_name == "done"
+    assert abandonable.read() == []
+    assert (abandonable.tail.history_due, abandonable.facts) == (True, [])
+
+
+def test_growth_without_a_new_modification_time_counts(abandonable: Folder) -> None:
+    """HDFS does not update the time of an open file, so a growing log is not abandoned."""
+    abandonable.write("app-1.inprogress", header() + task(1))
+    abandonable.read()
+    old = abandonable.now
+    abandonable.now += 2 * DAY
+    abandonable.write("app-1.inprogress", task(2))
+    os.utime(abandonable.path / "app-1.inprogress", (old, old))
+    abandonable.read()
+
+    assert (abandonable.tail.state.stored_name, abandonable.tasks) == ("live", [1, 2])
+    abandonable.now += DAY + 1
+    abandonable.read()
+    assert abandonable.tail.state.stored_name == "done"
 
 
 @pytest.mark.parametrize("end", [END, b""], ids=["ended", "abandoned again"])
-def test_a_history_that_was_made_twice_is_history_after_a_restart(left: Folder, end: bytes) -> None:
-    """Its position knows the application by then, and still that nothing of it was sent live."""
-    left.write("app-1.inprogress", header() + task(1))
-    (found,) = find_logs(left.files)
-    left.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
-    left.tail.found = found
-    left.tail.send_only_history()
-    left.tail.history_sent()
-    left.write("app-1.inprogress", event("JobStart", **{"Job ID": 1, "Submission Time": 70, "Stage IDs": [1]}) + end)
-    left.read()
-    left.now += 2 * DAY
-    left.read()
-    assert left.tail.history_due
-    left.tail.history_sent()
-    assert left.tail.position().app_id == "app-1"
-    left.now = time.time() + 60
-    left.write("app-1.inprogress", task(2))
-    left.again()
+def test_history_sent_twice_is_history_after_a_restart(abandonable: Folder, end: bytes) -> None:
+    """The position contains the application, and that none of its facts were sent."""
+    abandonable.write("app-1.inprogress", header() + task(1))
+    (found,) = find_logs(abandonable.files)
+    abandonable.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
+    abandonable.tail.found = found
+    abandonable.tail.send_only_history()
+    abandonable.tail.history_sent()
+    abandonable.write(
+        "app-1.inprogress", event("JobStart", **{"Job ID": 1, "Submission Time": 70, "Stage IDs": [1]}) + end
+    )
+    abandonable.read()
+    abandonable.now += 2 * DAY
+    abandonable.read()
+    assert abandonable.tail.history_due
+    abandonable.tail.history_sent()
+    assert abandonable.tail.position().app_id == "app-1"
+    abandonable.now = time.time() + 60
+    abandonable.write("app-1.inprogress", task(2))
+    abandonable.restart()
 
-    assert left.read() == []
-    assert (left.tail.state.stored_name, left.facts) == ("watched", [])
-
-
-def stand_still(left: Folder, modified: float) -> None:
-    """As on HDFS, which leaves the time of a file that is written, or in a store that has none."""
-    os.utime(left.path / "app-1.inprogress", (modified, modified))
+    assert abandonable.read() == []
+    assert (abandonable.tail.state.stored_name, abandonable.facts) == ("watched", [])
 
 
-@pytest.mark.parametrize("time_told", [True, False], ids=["the first time", "no time"])
-def test_a_log_whose_time_stands_still_goes_on_after_a_restart(left: Folder, *, time_told: bool) -> None:
-    """What was read of it lately, or stands in it anew, says that it lives; without either it is abandoned in a day."""
-    left.now = time.time() - 3 * DAY
-    old = left.now if time_told else 0.0
-    left.write("app-1.inprogress", header() + task(1))
-    stand_still(left, old)
-    left.read()
-    left.now = time.time()
-    left.write("app-1.inprogress", task(2))
-    stand_still(left, old)
-    left.read()
+def set_modified(abandonable: Folder, modified: float) -> None:
+    """Set the modification time, as HDFS keeps the old one and some stores have none."""
+    os.utime(abandonable.path / "app-1.inprogress", (modified, modified))
+
+
+@pytest.mark.parametrize("has_time", [True, False], ids=["first time", "no time"])
+def test_log_with_an_old_time_continues_after_a_restart(abandonable: Folder, *, has_time: bool) -> None:
+    """Recent reads or new content show that the log is alive; otherwise it is abandoned after a day."""
+    abandonable.now = time.time() - 3 * DAY
+    old = abandonable.now if has_time else 0.0
+    abandonable.write("app-1.inprogress", header() + task(1))
+    set_modified(abandonable, old)
+    abandonable.read()
+    abandonable.now = time.time()
+    abandonable.write("app-1.inprogress", task(2))
+    set_modified(abandonable, old)
+    abandonable.read()
     for later in (60, 2 * DAY):
-        left.again()
-        left.now += later
+        abandonable.restart()
+        abandonable.now += later
         if later > DAY:
-            left.write("app-1.inprogress", task(3))
-            stand_still(left, old)
-        left.read()
-        assert left.tail.state.stored_name == "live"
-    left.now += DAY - 1
-    left.read()
-    assert left.tail.state.stored_name == "live"
-    left.now += 2
-    left.read()
+            abandonable.write("app-1.inprogress", task(3))
+            set_modified(abandonable, old)
+        abandonable.read()
+        assert abandonable.tail.state.stored_name == "live"
+    abandonable.now += DAY - 1
+    abandonable.read()
+    assert abandonable.tail.state.stored_name == "live"
+    abandonable.now += 2
+    abandonable.read()
 
-    assert (left.tail.state.stored_name, left.tasks, left.holes) == ("done", [1, 2, 3], {})
+    assert (abandonable.tail.state.stored_name, abandonable.tasks, abandonable.gaps_and_duplicates) == (
+        "done",
+        [1, 2, 3],
+        {},
+    )
 
 
 @pytest.mark.parametrize("begun", [header() + task(1), header()[:20]], ids=["lines", "half a line"])
-def test_a_log_without_a_time_is_not_abandoned_when_it_is_met(left: Folder, begun: bytes) -> None:
-    """It stands still for a day before it counts as abandoned, from the first look on."""
-    left.write("app-1.inprogress", begun)
-    stand_still(left, 0.0)
+def test_new_log_without_a_time_is_not_abandoned(abandonable: Folder, begun: bytes) -> None:
+    """The log counts as abandoned one day after the first scan."""
+    abandonable.write("app-1.inprogress", begun)
+    set_modified(abandonable, 0.0)
     for _ in range(2):
-        left.read()
-        assert left.tail.state.stored_name == "live"
-        left.now += DAY - 1
-    left.now += 2
-    left.read()
+        abandonable.read()
+        assert abandonable.tail.state.stored_name == "live"
+        abandonable.now += DAY - 1
+    abandonable.now += 2
+    abandonable.read()
 
-    assert left.tail.state.stored_name in {"done", "quarantined"}
-
-
-def test_a_log_that_stood_still_over_a_restart_is_abandoned_as_without_it(left: Folder) -> None:
-    """Its position says since when nothing of it was news, also where its time says nothing."""
-    left.now = time.time()
-    left.write("app-1.inprogress", header() + task(1))
-    stand_still(left, 0.0)
-    left.read()
-    left.again()
-    left.now += DAY + 60
-    left.read()
-
-    assert left.tail.state.stored_name == "done"
+    assert abandonable.tail.state.stored_name in {"done", "quarantined"}
 
 
-def test_a_log_that_was_away_goes_on(folder: Folder) -> None:
-    """Put away and back, also below another identity, each fact is one."""
+def test_unchanged_log_is_abandoned_across_a_restart(abandonable: Folder) -> None:
+    """The position contains the time of the last change, also if the file has none."""
+    abandonable.now = time.time()
+    abandonable.write("app-1.inprogress", header() + task(1))
+    set_modified(abandonable, 0.0)
+    abandonable.read()
+    abandonable.restart()
+    abandonable.now += DAY + 60
+    abandonable.read()
+
+    assert abandonable.tail.state.stored_name == "done"
+
+
+def test_absent_log_continues_when_it_is_back(folder: Folder) -> None:
+    """After the log was absent, each fact is sent once, also with another inode."""
     folder.write("app-1.inprogress", header() + task(1) + task(2)[:20])
     folder.read()
     folder.tail.suspend()
@@ -694,7 +702,7 @@ def test_a_log_that_was_away_goes_on(folder: Folder) -> None:
     folder.write("app-1.inprogress", task(2)[20:] + END)
     folder.read()
 
-    assert (folder.tasks, folder.holes, folder.tail.state.stored_name) == ([1, 2], {}, "done")
+    assert (folder.tasks, folder.gaps_and_duplicates, folder.tail.state.stored_name) == ([1, 2], {}, "done")
 
 
 @pytest.mark.parametrize(
@@ -707,8 +715,8 @@ def test_a_log_that_was_away_goes_on(folder: Folder) -> None:
     ],
     ids=["text", "no start", "broken zstd", "zip"],
 )
-def test_what_is_no_log_is_set_aside_with_its_reason(folder: Folder, content: bytes, reason: str) -> None:
-    """A poisoned file is told of once and not read again."""
+def test_file_that_is_no_log_is_quarantined(folder: Folder, content: bytes, reason: str) -> None:
+    """The reason is stored, and the file is not read again."""
     folder.write("app-1", content)
 
     assert folder.read() == []
