@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -19,19 +20,36 @@ SKIPPED = re.compile(r"^(dashboards/vendor|build_support/vocabulary|tests/logs/[
 ALLOWED = re.compile(r"Circuit_?Breaker|circuit[ -]breaker", re.IGNORECASE)
 
 
-def read_words() -> list[tuple[re.Pattern[str], str]]:
-    """Return each expression with the text that says what to write instead."""
-    lines = [line.split("\t") for line in WORDS.read_text().splitlines() if line and not line.startswith("#")]
-    return [(re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE), instead) for words, instead in lines]
+@dataclass(frozen=True)
+class Word:
+    """A word that the glossary replaces, what to write instead, and the files in which it is allowed."""
+
+    pattern: re.Pattern[str]
+    instead: str
+    allowed_files: re.Pattern[str]
 
 
-def find(text: str, words: list[tuple[re.Pattern[str], str]]) -> Iterator[tuple[int, str, str]]:
-    """Yield line number, word and replacement for each replaced word in ``text``."""
+def read_words() -> list[Word]:
+    """Read the list of words."""
+    rows = [line.split("\t") for line in WORDS.read_text().splitlines() if line and not line.startswith("#")]
+    return [
+        Word(
+            re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE),
+            instead,
+            re.compile(files[0] if files else r"\A\Z"),
+        )
+        for words, instead, *files in rows
+    ]
+
+
+def find(name: str, text: str, words: list[Word]) -> Iterator[tuple[int, str, str]]:
+    """Yield line number, word and replacement for each replaced word in ``text`` of the file ``name``."""
+    active = [word for word in words if not word.allowed_files.search(name)]
     for number, line in enumerate(text.splitlines(), start=1):
         checked = ALLOWED.sub("", line)
-        for pattern, instead in words:
-            if found := pattern.search(checked):
-                yield number, found.group(), instead
+        for word in active:
+            if found := word.pattern.search(checked):
+                yield number, found.group(), word.instead
 
 
 def main() -> int:
@@ -43,7 +61,7 @@ def main() -> int:
         path = ROOT / name
         if not path.exists():  # deleted, not yet committed
             continue
-        for number, word, instead in find(path.read_text(encoding="utf-8"), words):
+        for number, word, instead in find(name, path.read_text(encoding="utf-8"), words):
             print(f"{name}:{number}: {word!r}: write {instead}")
             count += 1
     if count:

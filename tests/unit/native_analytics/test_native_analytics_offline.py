@@ -234,10 +234,7 @@ def test_operator_rows_measure_work_of_silent_sources(read, learned):
 
     assert found(grown, known) == []
     assert found(slow, known) == [("stage_slow", "warning"), ("application_slow", "warning")]
-    assert all(
-        "for this number of rows" in each["description"]
-        for each in analyze(slow, RULES, known)["findings"]
-    )
+    assert all("for this number of rows" in each["description"] for each in analyze(slow, RULES, known)["findings"])
 
 
 def test_history_rows_contain_operator_rows(read):
