@@ -94,7 +94,7 @@ class EventLog:
 
     @property
     def failures(self) -> Batches:
-        """Failed attempts of a stage attempt by class, at most 32 classes; `left_out` counts the others.
+        """Failed attempts of a stage attempt by class: the first 32 by name; `left_out` counts the others.
 
         stage_id, stage_attempt, failure_class (class of the exception, else Spark's reason), failed, hosts (number of
         hosts, at most 32), failing_tasks (number of tasks, at most 1,000), attempts_max (most failed attempts of one
