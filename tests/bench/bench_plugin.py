@@ -1,16 +1,16 @@
-"""What the Spark plugin costs: time in callbacks, wall time of jobs with against without it, time to stop.
+"""Measures the cost of the Spark plugin: callback times, wall time of jobs with and without it, time to stop.
 
-``python -m tests.bench.bench_plugin --part wall --kind tiny --state refused --pairs 8`` measures one cell, keeps it in
-``build/bench-plugin.json`` beside those before, and prints all; ``--write`` puts them into the section "Spark plugin"
-of docs/benchmarks.md. A cell is some minutes, so that each fits into one command. Needs a quiet machine.
+``python -m tests.bench.bench_plugin --part wall --kind tiny --state refused --pairs 8`` measures one cell, adds it to
+``build/bench-plugin.json`` and prints all cells. ``--write`` writes them to the section "Spark plugin" of
+docs/benchmarks.md. A cell takes some minutes and needs an idle host.
 
-Two processes of one job differ by some percent though nothing else does, which hides a cost of one. So ``--part
-switched`` switches the collector off and on within one process; what is left when it is off (a listener that returns
-at once) is not seen by that, ``--part wall`` sees all.
-Even so two runs of one job differ by a tenth, mostly in the threads of tasks and in the compiler of the JVM. So CPU is
-told by kind of thread: of the collector's own, of garbage collection and of all others of Spark and the job the
-difference between on and off is certain to some thousandths. What is left out of these three is the collector's moment
-in the thread of a task at its start and end, which is among the callbacks.
+Two processes that run the same job differ by some percent, which hides a cost of one percent. So ``--part switched``
+switches the collector off and on within one process. It does not see the cost of a listener that returns at once;
+``--part wall`` does.
+Two runs in one process still differ by ten percent, mostly in task threads and in the JIT compiler. So CPU time is
+measured by kind of thread: for the threads of the collector, of garbage collection, and all others of Spark and the
+job, the difference between on and off is precise to a few thousandths. These kinds leave out the work in task threads
+at the start and end of a task, which is measured as callback time.
 """
 
 from __future__ import annotations
@@ -56,28 +56,30 @@ logger.sparkfuse.name = io.sparkfuse
 logger.sparkfuse.level = info
 """
 ALL_THREADS_STAY = "-XX:-UseDynamicNumberOfCompilerThreads -XX:-UseDynamicNumberOfGCThreads"
-"""What a thread has used is not told any more when it has ended."""
+"""The CPU time of a thread is not available after its end, so threads must not end."""
 KINDS = ("collector", "garbage", "others", "compiler", "tasks")
 COUNTED = ("collector", "garbage", "others")
-"""Kinds of thread whose difference between on and off is what the collector costs beyond its moments in tasks."""
+"""Kinds of threads whose difference between on and off is the cost of the collector outside task threads."""
 LEAST_DIFFERENCE = -0.9
-"""Of a kind of which a thread ended in a run less than nothing may be left: what it had used is told no more."""
+"""Lower limit of a difference: it can be negative if a thread of that kind ended during a run."""
 _FIGURES = re.compile(
     r"Sparkfuse: (\d+) callbacks, p99 (\d+) ns, p99.9 (\d+) ns, longest (\d+) ns; stopped in (\d+) ms"
 )
 
 
 def main() -> None:
-    """Measure one part and print what is kept."""
+    """Measure one part and print all stored results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--part", choices=["wall", "switched", "callbacks", "none"], default="none", help="what to measure now"
+        "--part", choices=["wall", "switched", "callbacks", "none"], default="none", help="what to measure"
     )
     parser.add_argument("--state", choices=STATES, default="up", help="state of the broker")
     parser.add_argument("--kind", choices=sorted(TASKS), default="ordinary", help="kind of job")
-    parser.add_argument("--pairs", type=int, default=8, help="alternating pairs of processes, or of runs in one")
+    parser.add_argument(
+        "--pairs", type=int, default=8, help="alternating pairs of processes, or of runs in one process"
+    )
     parser.add_argument("--runs", type=int, default=3, help="timed runs in each process")
-    parser.add_argument("--tasks", type=int, help="tasks of a run, else 40 ordinary or 100,000 tiny ones")
+    parser.add_argument("--tasks", type=int, help="tasks of a run; default 40 ordinary or 100,000 tiny ones")
     parser.add_argument("--version", choices=sorted(ENVIRONMENTS), default="spark35")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()
@@ -91,7 +93,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace) -> None:
-    """One cell, kept under its name."""
+    """Measure one cell and store it under its name."""
     tasks = options.tasks or (TASKS_OF_SWITCHED if options.part == "switched" else TASKS)[options.kind]
     load = os.getloadavg()[0]
     with (
@@ -117,7 +119,7 @@ def measure(options: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def real_broker(folder: Path, state: str) -> Iterator[str]:
-    """A broker for the states that have one; without one it does not take its share of the machine."""
+    """Yield the address of a broker for states that need one; other states run none, so it uses no CPU."""
     if state in ("up", "slow", "auth-fail"):
         with broker(folder) as bootstrap:
             create_topics(bootstrap, "bench")
@@ -127,7 +129,7 @@ def real_broker(folder: Path, state: str) -> Iterator[str]:
 
 
 class Runner:
-    """Starts the job in a process of its own, with the plugin or without."""
+    """Runs the job in a new process, with or without the plugin."""
 
     def __init__(self, version: str, kind: str, tasks: int, runs: int, folder: Path) -> None:
         self._python = str(ENVIRONMENTS[version])
@@ -136,7 +138,7 @@ class Runner:
         self._bench = {"spark.bench.kind": kind, "spark.bench.tasks": str(tasks), "spark.bench.runs": str(runs)}
 
     def run(self, plugin: Mapping[str, str] | None) -> dict[str, Any]:
-        """Seconds of a run (the mean), seconds to stop, and the plugin's own figures."""
+        """Return the mean seconds of a run, the seconds to stop, and the values that the plugin logs."""
         settings = {
             **SETTINGS, "spark.driver.memory": "1g", "spark.sparkfuse.sample.interval": "5s", **self._bench,
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{self._log} {ALL_THREADS_STAY}",
@@ -151,9 +153,9 @@ class Runner:
         done = subprocess.run(
             [self._python, str(JOB)], env=environment, capture_output=True, text=True, check=True, timeout=1_800
         )
-        said = [line.split() for line in done.stdout.splitlines()]
+        lines = [line.split() for line in done.stdout.splitlines()]
         timed = {
-            word: [json.loads(" ".join(words[1:])) for words in said if words[:1] == [word]]
+            word: [json.loads(" ".join(words[1:])) for words in lines if words[:1] == [word]]
             for word in ("RUN", "ON", "OFF")
         }
         with_it = timed["RUN"] or timed["ON"]
@@ -161,7 +163,7 @@ class Runner:
             "run": statistics.mean(run["clock"] for run in with_it),
             "cpu": statistics.mean(run["cpu"] for run in with_it),
             "own_cpu": sum(run["collector"] for run in with_it) / sum(run["cpu"] for run in with_it),
-            "stop": next(float(words[1]) for words in said if words[:1] == ["STOPPED"]),
+            "stop": next(float(words[1]) for words in lines if words[:1] == ["STOPPED"]),
         }
         if timed["ON"]:
             both = list(zip(timed["ON"], timed["OFF"], strict=True))
@@ -178,12 +180,12 @@ class Runner:
             names = ("callbacks", "p99_ns", "p999_ns", "longest_ns", "plugin_stop_ms")
             found |= dict(zip(names, map(float, figures.groups()), strict=True))
         elif plugin is not None:
-            raise SystemExit(f"the plugin told no figures:\n{done.stderr[-2000:]}")
+            raise SystemExit(f"the plugin logged no times:\n{done.stderr[-2000:]}")
         return found
 
 
 def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, float]:
-    """The ratio of wall times over alternating pairs, its interval, and what stopping took more."""
+    """Return the ratio of wall times over alternating pairs, its interval, and the additional time to stop."""
     ratios, cpu, stops, own = [], [], [], []
     for number in range(pairs):
         order = (plugin, None) if number % 2 else (None, plugin)
@@ -206,17 +208,17 @@ def wall(runner: Runner, plugin: Mapping[str, str], pairs: int) -> dict[str, flo
 
 
 def switched(runner: Runner, plugin: Mapping[str, str]) -> dict[str, Any]:
-    """The ratio of wall times with the collector on against off, in one process, and its interval."""
+    """Return the ratio of wall times with the collector on and off in one process, and its interval."""
     return runner.run(plugin)
 
 
 def of_kind(run: Mapping[str, float], kind: str) -> float:
-    """Seconds of CPU of a kind of thread, or of all kinds that are counted."""
+    """Return the CPU seconds of a kind of thread, or of all counted kinds."""
     return sum(run[each] for each in COUNTED) if kind == "counted" else run[kind]
 
 
 def of_pairs(logs: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """Mean and middle of each ratio, and its pairs' logarithms, so that those of several cells can be put together."""
+    """Return mean and median of each ratio, and the logarithms of its pairs, which several cells can share."""
     found: dict[str, Any] = {"logs": logs}
     for prefix, ratios in logs.items():
         found |= {f"{prefix}{name}": value for name, value in (interval(ratios) | middle(ratios)).items()}
@@ -224,12 +226,12 @@ def of_pairs(logs: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 
 
 def named(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
-    """Figures under names of their own."""
+    """Return the values with a prefix before each name."""
     return {f"{prefix}_{name}": value for name, value in figures.items()}
 
 
 def interval(ratios: Sequence[float]) -> dict[str, float]:
-    """Mean and 95 % interval of ratios that are given by their logarithms."""
+    """Return mean and 95 % interval of ratios, given by their logarithms."""
     pairs, mean = len(ratios), statistics.mean(ratios)
     freedom = max((each for each in T95 if each <= pairs - 1), default=1)
     spread = T95[freedom] * statistics.stdev(ratios) / math.sqrt(pairs) if pairs > 1 else math.inf
@@ -242,10 +244,10 @@ def interval(ratios: Sequence[float]) -> dict[str, float]:
 
 
 def middle(ratios: Sequence[float]) -> dict[str, float]:
-    """The Hodges-Lehmann estimate of ratios that are given by their logarithms, with its 95 % interval.
+    """Return the Hodges-Lehmann estimate of ratios, given by their logarithms, with its 95 % interval.
 
-    It is the median of the means of all pairs of them, and the interval that of Wilcoxon's signed ranks: one run that
-    met a slow moment of the machine moves it no more than any other on that side. Hollander and Wolfe, Nonparametric
+    It is the median of the means of all pairs, with the interval of Wilcoxon's signed-rank test. A single slow run
+    has no more influence than any other run on that side. Hollander and Wolfe, Nonparametric
     Statistical Methods, 3.2 and 3.3, with the normal approximation.
     """
     number = len(ratios)
@@ -260,16 +262,16 @@ def middle(ratios: Sequence[float]) -> dict[str, float]:
 
 
 def callbacks(runner: Runner, plugin: Mapping[str, str]) -> dict[str, float]:
-    """The plugin's own figures of one process."""
+    """Return the values that the plugin logs in one process."""
     return runner.run(plugin)
 
 
 def tables(kept: Mapping[str, Mapping[str, Any]]) -> str:
-    """All cells that were measured so far."""
+    """Return a table of all cells measured so far."""
     lines = [
         (
-            "| job | broker | by the clock | CPU of the JVM | in threads of the collector, of Spark, of garbage "
-            "| its compiler | the collector's threads in all | pairs | stop takes | callbacks p99, p99.9 | load |"
+            "| job | broker | wall time | CPU of the JVM | threads of collector, Spark and garbage collection "
+            "| JIT compiler | all threads of the collector | pairs | time to stop | callbacks p99, p99.9 | load |"
         ),
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
@@ -281,7 +283,7 @@ def tables(kept: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def line_of(part: str, kind: str, state: str, cell: Mapping[str, Any]) -> str:
-    """One cell."""
+    """Return the table row of one cell."""
     figures: tuple[str, ...] = (f"{cell['callbacks']:.0f} callbacks", "", "", "", "", "")
     if part != "callbacks":
         figures = ratio_figures(cell)
@@ -291,7 +293,7 @@ def line_of(part: str, kind: str, state: str, cell: Mapping[str, Any]) -> str:
 
 
 def together(kept: Mapping[str, Mapping[str, Any]], part: str, kind: str) -> list[str]:
-    """A line of the pairs of all states, where more than one was measured with as many tasks."""
+    """Return a row for the pairs of all states, if several were measured with the same number of tasks."""
     of_tasks: dict[int, list[Mapping[str, Any]]] = {}
     for state in STATES:
         cell = kept.get(f"{part} {kind} {state}", {})
@@ -308,41 +310,41 @@ def together(kept: Mapping[str, Mapping[str, Any]], part: str, kind: str) -> lis
 
 
 def ratio_figures(cell: Mapping[str, float]) -> tuple[str, ...]:
-    """By the clock, in CPU, in the kinds of threads, each with its 95 % interval, and of how many pairs."""
+    """Return wall time, CPU time and CPU time by kind of thread, each with its 95 % interval, and the pairs."""
 
     def one(prefix: str) -> str:
         robust = f"{prefix}middle" in cell
         names = ("middle_low", "middle", "middle_high") if robust else ("low", "slowdown", "high")
         if prefix + names[1] not in cell:
-            return "not counted"
+            return "not measured"
         low, mean, high = (cell[prefix + name] for name in names)
         digits = 1 if prefix in ("", "cpu_", "compiler_") else 2
         return f"{mean:+.{digits}%} ({low:+.{digits}%} to {high:+.{digits}%})"
 
-    own = f"{cell['own_cpu']:.2%}" if "own_cpu" in cell else "not counted"
+    own = f"{cell['own_cpu']:.2%}" if "own_cpu" in cell else "not measured"
     return one(""), one("cpu_"), one("counted_"), one("compiler_"), own, f"{cell['pairs']:.0f}"
 
 
 def stop_figure(cell: Mapping[str, float]) -> str:
-    """What stopping takes more than without the plugin, or else in all."""
+    """Return the additional time to stop, or the total time if there is no comparison."""
     if "stop_more_s" in cell:
         return f"{cell['stop_more_s']:+.2f} s, at most {cell['stop_most_s']:+.2f} s"
-    return f"in all {cell['plugin_stop_ms']:.0f} ms"
+    return f"total {cell['plugin_stop_ms']:.0f} ms"
 
 
 def write(text: str) -> None:
-    """Put the section into docs/benchmarks.md, in the place of the one before."""
+    """Write the section to docs/benchmarks.md and replace the previous one."""
     day = time.strftime("%Y-%m-%d")
     section = "\n".join((
         HEADING, "",
         f"`make bench-plugin ARGS=...` (`tests/bench/bench_plugin.py`), {day}, 2 cores, local[2], Spark 3.5.",
-        "With and without the plugin in processes that take turns; a pair gives the ratio of the means of its runs.",
-        "Where it says switched: the collector on and off in one process, whose runs take turns.",
-        "Of runs that take turns in one process: the Hodges-Lehmann estimate, in brackets Wilcoxon's 95 % interval.",
-        "Of others the mean, and Student's interval over the logarithms of the ratios.",
-        "The JVM is driver and executor in one; its CPU leaves the broker's out.",
-        "Callback times are by the clock, as the plugin counts them itself.",
-        "The load is the machine's before the cell began: at more than 2 the callbacks wait for a core.", "",
+        "With and without the plugin in alternating processes; a pair gives the ratio of the means of its runs.",
+        "Rows with `switched`: the collector is on and off in alternating runs of one process.",
+        "For alternating runs in one process: the Hodges-Lehmann estimate and Wilcoxon's 95 % interval.",
+        "For the others: the mean and Student's interval over the logarithms of the ratios.",
+        "One JVM is driver and executor; its CPU does not include the broker.",
+        "Callback times are wall times, measured by the plugin.",
+        "The load is that of the host before the measurement: above 2, callbacks wait for a core.", "",
         text,
     ))  # fmt: skip
     kept = DOCUMENT.read_text()

@@ -1,10 +1,10 @@
-"""One kind of job, several times: the seconds of each run by the clock and of CPU, and how long stopping took.
+"""Runs one kind of job several times and prints wall time and CPU time of each run, and the time to stop.
 
-The CPU is told by kind of thread, for two runs of the same work differ by a tenth, and nearly all of it in the threads
-of tasks, which the collector only touches for a moment at the start and end of each.
-By configuration: spark.bench.kind (ordinary: tasks of a fifth of a second; tiny: tasks that do nothing),
-spark.bench.tasks of a run, and spark.bench.runs. Where spark.sparkfuse.switchFile is set, each of the runs is two that
-follow each other, with the collector on and off, which of them first in turns.
+CPU time is measured by kind of thread: two runs of the same work differ by ten percent, nearly all of it in task
+threads, where the collector runs only briefly at the start and end of a task.
+Settings: spark.bench.kind (ordinary: tasks of 200 ms; tiny: tasks without work), spark.bench.tasks per run, and
+spark.bench.runs. If spark.sparkfuse.switchFile is set, each run is a pair with the collector on and off, in
+alternating order.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ kind, tasks, runs = conf.get("spark.bench.kind"), int(conf.get("spark.bench.task
 switch = conf.get("spark.sparkfuse.switchFile")
 PID = spark._jvm.java.lang.ProcessHandle.current().pid()
 CPU_CLOCK = (~PID << 3) | 2
-"""Of the process, in nanoseconds: clock_getcpuclockid(3) gives no other on Linux."""
+"""CPU clock of the process in nanoseconds, as clock_getcpuclockid(3) defines it on Linux."""
 ROWS_OF_A_TASK = 9_000_000
-# The collector looks for the file every half second, and sends what it gathered in another half.
+# The collector checks the file every 500 ms and sends its facts within another 500 ms.
 SWITCHED_SECONDS = 1.2
 WARM_UP_SECONDS = 45 if switch else 1
 THREADS = re.compile(r'^"([^"]*)".* nid=(0x[0-9a-f]+|[0-9]+)', re.MULTILINE)
@@ -36,9 +36,9 @@ KINDS = {
     "tasks": re.compile("Executor task l"),
     "others": re.compile(""),
 }
-"""Of threads, by their name, the first that fits: those of tasks and others are Spark's and the job's own.
+"""Patterns of thread names; the first match counts. Tasks and others belong to Spark and the job.
 
-Linux keeps 15 letters of a name, and that is all that is known of a thread that came after the others were asked.
+Linux keeps 15 characters of a name, and later threads are known only by these.
 """
 
 
@@ -54,14 +54,14 @@ def run() -> None:
 
 
 def cpu_seconds() -> float:
-    """What the JVM, driver and executor in one, has used so far, its compiler and collector too."""
+    """Return the CPU seconds of the JVM so far, including JIT compiler and garbage collection."""
     return time.clock_gettime(CPU_CLOCK)
 
 
 def kinds_of_threads() -> dict[str, str]:
-    """The kind of each thread by its number; asked once, for asking stops the JVM and takes a process of its own."""
-    said = subprocess.run(["jcmd", str(PID), "Thread.print"], capture_output=True, text=True, check=True).stdout
-    return {str(int(number, 0)): kind_of(name) for name, number in THREADS.findall(said)}
+    """Return the kind of each thread by its number; called once, because jcmd pauses the JVM."""
+    output = subprocess.run(["jcmd", str(PID), "Thread.print"], capture_output=True, text=True, check=True).stdout
+    return {str(int(number, 0)): kind_of(name) for name, number in THREADS.findall(output)}
 
 
 def kind_of(name: str) -> str:
@@ -69,10 +69,10 @@ def kind_of(name: str) -> str:
 
 
 def cpu_by_kind() -> dict[str, float]:
-    """The same by kind of thread, to the nanosecond; those that have ended are left out."""
+    """Return the CPU seconds by kind of thread, without threads that have ended."""
     seconds = dict.fromkeys(KINDS, 0.0)
     for folder in Path(f"/proc/{PID}/task").iterdir():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it ends just now
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
             kind = kinds.get(folder.name) or kind_of((folder / "comm").read_text())
             seconds[kind] += int((folder / "schedstat").read_text().split()[0]) / 1e9
     return seconds
@@ -81,15 +81,15 @@ def cpu_by_kind() -> dict[str, float]:
 def timed(word: str) -> None:
     threads, cpu, began = cpu_by_kind(), cpu_seconds(), time.monotonic()
     run()
-    told = {"clock": time.monotonic() - began, "cpu": cpu_seconds() - cpu}
-    print(word, json.dumps(told | {kind: now - threads[kind] for kind, now in cpu_by_kind().items()}), flush=True)
+    values = {"clock": time.monotonic() - began, "cpu": cpu_seconds() - cpu}
+    print(word, json.dumps(values | {kind: now - threads[kind] for kind, now in cpu_by_kind().items()}), flush=True)
 
 
-# What is compiled and loaded at first is no cost of a job that lasts: 100,000 tiny tasks run for minutes.
+# Compiling and loading classes is no cost of a long job: 100,000 tiny tasks run for minutes.
 warm_until = time.monotonic() + WARM_UP_SECONDS
 while time.monotonic() < warm_until:
     run()
-    # What is compiled for the one state is not for the other.
+    # Both states need their own compiled code.
     if switch and Path(switch).exists():
         Path(switch).unlink()
     elif switch:

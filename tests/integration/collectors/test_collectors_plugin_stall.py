@@ -33,7 +33,7 @@ def test_hung_function_is_idle_and_starting_worker_is_not(run_job, facts, kafka_
         looks = hung(since_ms)
         return (looks[0], looks[-1]) if looks and looks[-1].age_ms > looks[0].age_ms + 5_000 else None
 
-    # While the other task is busy, its CPU cannot be told apart from that of the hung task's worker, and the first
+    # While the other task is busy, its CPU cannot be separated from that of the hung task's worker, and the first
     # sample after its end still includes some of it. The last sample is before the answer, which wakes the worker.
     [neighbour] = wait_for(lambda: facts.of("task_ended"), 120, "the end of the other task")
     spun, last = wait_for(lambda: hung_for_long(neighbour.finished_ms), 120, "a task that hangs alone")
