@@ -209,7 +209,8 @@ def _latest_run(finding: Finding) -> FindingRun:
 def _where(run: FindingRun) -> str:
     parts = []
     if run.HasField("stage_id"):
-        parts.append(f"stage {run.stage_id}.{run.stage_attempt}")
+        stage = f"stage {run.stage_id}.{run.stage_attempt}"
+        parts.append(f"{run.stage_name} ({stage})" if run.stage_name else stage)
     if run.HasField("task_id"):
         parts.append(f"task {run.task_id}")
     if run.HasField("executor_id"):

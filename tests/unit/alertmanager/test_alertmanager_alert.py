@@ -66,7 +66,7 @@ def test_example_finding_gives_the_expected_alert():
             "summary": "A running task has stood still",
             "description": "Task 31 of stage 7 (q2: staged ⋈ customers → lake/orders) has read nothing for 48 s "
             "and used 20 ms of CPU.",
-            "where": "stage 7.0, task 1055, executor 3",
+            "where": "q2: staged ⋈ customers → lake/orders (stage 7.0), task 1055, executor 3",
             "owner": "orders-oncall@example.com",
             "run": "app-20261121020000-0042/1795226400000/1",
             "app_id": "app-20261121020000-0042",
