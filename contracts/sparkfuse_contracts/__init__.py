@@ -1,1 +1,1 @@
-"""The contract between all parts: messages, topics, settings, and what is made from them; imports nothing of ours."""
+"""The contract of all components: messages, topics, settings, and what is generated from them."""

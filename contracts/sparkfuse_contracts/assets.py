@@ -1,4 +1,4 @@
-"""Files of a room that are not Python: found in the checkout and in an installed wheel alike."""
+"""Finds the files of a component that are not Python, in a checkout and in an installed wheel."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 class AssetMissingError(FileNotFoundError):
-    """A file that the installation should hold is not there."""
+    """A file of the installation is missing."""
 
 
 def asset(package: str, *parts: str) -> Path:
-    """Find a file or folder of the room that ``package`` belongs to.
+    """Return the path of a file or folder of the component to which ``package`` belongs.
 
-    An installed wheel keeps a room's files in ``<package>/assets/``, the checkout in the folder above the package.
-    Raises AssetMissingError with both places when neither holds it.
+    An installed wheel has the files in ``<package>/assets/``, a checkout in the folder above the package.
+    Raises AssetMissingError with both paths if the file is in neither.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:

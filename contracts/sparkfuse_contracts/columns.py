@@ -1,4 +1,4 @@
-"""The columns of the views that rules may read, with type, unit, meaning and tags."""
+"""The columns of the views that rules can use, with type, unit, description and tags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Column:
 
 @dataclass(frozen=True)
 class View:
-    """One view: ``row`` is the member of LiveRow that carries it, ``message`` the message's name."""
+    """One view: ``row`` is its member of LiveRow, ``message`` the name of its message."""
 
     name: str
     row: str
@@ -38,7 +38,7 @@ class View:
 
 @cache
 def view_specs() -> Mapping[str, View]:
-    """All views by name, such as stage_live and app_live."""
+    """Return all views by name, such as stage_live and app_live."""
     views: Mapping[str, Any] = _content()["views"]
     return MappingProxyType({
         name: View(name, view["row"], view["message"], _columns(view["columns"])) for name, view in views.items()
@@ -47,7 +47,7 @@ def view_specs() -> Mapping[str, View]:
 
 @cache
 def envelope() -> Mapping[str, Column]:
-    """The columns that stand beside every view's own, such as app_id, window_end_ms and completeness."""
+    """Return the columns that all views have, such as app_id, window_end_ms and completeness."""
     return _columns(_content()["envelope"])
 
 
@@ -61,7 +61,7 @@ def _columns(entries: list[dict[str, Any]]) -> Mapping[str, Column]:
 
 
 def __getattr__(name: str) -> Mapping[str, Mapping[str, Column]]:
-    """``VIEWS`` is read on first use, so that importing the module does no work."""
+    """Read ``VIEWS`` on first use, so that importing the module does no work."""
     if name == "VIEWS":
         return MappingProxyType({view.name: view.columns for view in view_specs().values()})
     raise AttributeError(name)

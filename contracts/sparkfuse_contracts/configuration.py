@@ -1,4 +1,4 @@
-"""Which of Spark's own settings explain how an application ran: the one list that plugin and readers share."""
+"""The allow-list of Spark settings that may be recorded, for the plugin and the readers of event logs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from sparkfuse_contracts.generated import spark_configuration
 
 @dataclass(frozen=True)
 class AllowedConfiguration:
-    """``keys`` may pass, one that ends in ``*`` with all that begin like it; what ``never`` finds in may not.
+    """The allow-list.
 
-    ``identity`` are the keys that say whose run it is.
+    ``keys`` are allowed; a key that ends in ``*`` allows all keys with that prefix. A key that matches the pattern
+    ``never`` is never allowed. ``identity`` are the keys from which the job key is computed.
     """
 
     keys: tuple[str, ...]
@@ -21,13 +22,12 @@ class AllowedConfiguration:
     identity: tuple[str, ...] = ()
 
     def allows(self, key: str) -> bool:
-        """Whether a setting of this name may leave the place where it was found."""
+        """Return whether a setting of this name may be recorded."""
         listed = any(key == each or (each.endswith("*") and key.startswith(each[:-1])) for each in self.keys)
         return listed and re.search(self.never, key) is None
 
 
 @cache
 def allowed_configuration() -> AllowedConfiguration:
-    """The list of contracts/spark_configuration.yaml."""
-    made = spark_configuration
-    return AllowedConfiguration(made.KEYS, made.NEVER, made.IDENTITY)
+    """Return the allow-list of contracts/spark_configuration.yaml."""
+    return AllowedConfiguration(spark_configuration.KEYS, spark_configuration.NEVER, spark_configuration.IDENTITY)

@@ -1,4 +1,4 @@
-"""The messages' descriptors, for readers that have no generated code."""
+"""The Protobuf descriptors of all messages, for readers without generated code."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from sparkfuse_contracts.assets import asset
 
 
 def descriptor_set() -> bytes:
-    """A serialised FileDescriptorSet of all messages, as proto3, without comments."""
+    """Return a serialised FileDescriptorSet of all messages, as proto3, without comments."""
     return asset("sparkfuse_contracts", "generated", "descriptors.binpb").read_bytes()

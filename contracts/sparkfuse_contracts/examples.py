@@ -1,4 +1,4 @@
-"""The real examples of every message, as messages: what tests of every part send through it."""
+"""The real examples of every message, for the tests of all components."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.wire import MessageType, from_json
 
-# Which generated module holds a message that travels alone.
+# The generated module of each message that is a record of its own.
 MODULES: Mapping[str, str] = {
     "Action": "action_pb2",
     "Baseline": "baseline_pb2",
@@ -26,29 +26,29 @@ MODULES: Mapping[str, str] = {
     "Signal": "signal_pb2",
     "SignedSignal": "signal_pb2",
 }
-# The same for what is written for readers and never sent.
+# The generated module of each document, which is written to files and never sent.
 DOCUMENTS: Mapping[str, str] = {"Analysis": "analysis_pb2", "Comparison": "comparison_pb2"}
 
 
 def message_class(name: str) -> type[Message]:
-    """The generated class of a message that travels alone, for example ``Fact``, or of a document."""
+    """Return the generated class of a message or document, for example ``Fact``."""
     module = importlib.import_module(f"sparkfuse_contracts.generated.{({**MODULES, **DOCUMENTS})[name]}")
     found: type[Message] = getattr(module, name)
     return found
 
 
 def examples(name: str) -> Mapping[str, Message]:
-    """The examples of a message by case, from contracts/examples/<message>/<case>.json, in the order of the names."""
+    """Return the examples of a message by case, from contracts/examples/<message>/<case>.json, sorted by case."""
     return examples_of(message_class(name))
 
 
 def examples_of(message: type[MessageType]) -> Mapping[str, MessageType]:
-    """The same by the generated class, for those who know it."""
+    """Return the examples of a message, given its generated class."""
     folder = asset("sparkfuse_contracts", "examples", snake_case(message.DESCRIPTOR.name))
     paths = sorted(folder.glob("*.json"))
     return MappingProxyType({path.stem: from_json(message, path.read_bytes()) for path in paths})
 
 
 def snake_case(name: str) -> str:
-    """``LiveRow`` as ``live_row``."""
+    """Return ``LiveRow`` as ``live_row``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

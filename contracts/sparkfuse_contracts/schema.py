@@ -1,4 +1,4 @@
-"""The messages as data: what the protos say of each message and field, with description, unit and tags."""
+"""The messages and fields of the protos as data, with description, unit and tags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
-# A number's unit is that of the field which holds it.
+# "number" is a value whose unit depends on another field.
 UNITS = ("bytes", "count", "flag", "id", "ms", "ms since epoch", "ns", "number", "per second", "ratio", "text")
 TAGS = ("offline only", "detect", "live only", "sketch")
 _SCALARS = {
@@ -19,7 +19,7 @@ _SCALARS = {
     FieldDescriptorProto.TYPE_DOUBLE: "double",
     FieldDescriptorProto.TYPE_BOOL: "bool",
 }
-# Maps of text to something, by the type of that something. What travels holds only the first: a store keeps no other.
+# Maps by the type of their values. Messages have only maps of text to text, because the store has no other.
 _MAPS = {
     FieldDescriptorProto.TYPE_STRING: "map",
     FieldDescriptorProto.TYPE_INT64: "map of counts",
@@ -31,7 +31,7 @@ _VIEW = re.compile(r"view (?P<view>\w+): ")
 
 
 class SchemaError(ValueError):
-    """A message breaks a rule of the contract; the text names file and field."""
+    """A message violates a rule of the contract; the text contains file and field."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Field:
     """One field. ``type`` is a Protobuf scalar name, the name of a message, or a map.
 
     ``map`` is text to text; only documents have a ``map of counts`` (text to int64) and a ``map of values`` (text to
-    number, text or flag). ``nullable`` says of a message that it may be absent: in a document it is declared optional.
+    number, text or flag). ``nullable`` is true for an optional message in a document.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Field:
 
     @property
     def is_message(self) -> bool:
-        """Whether the type is another message."""
+        """Return whether the type is another message."""
         return not self.is_map and self.type not in _SCALARS.values()
 
     @property
     def is_map(self) -> bool:
-        """Whether the field is a map of text to something."""
+        """Return whether the field is a map."""
         return self.type in _MAPS.values()
 
 
@@ -77,9 +77,9 @@ Schema = Mapping[str, Message]
 
 
 def read_schema(descriptors: FileDescriptorSet, documents: bool = False) -> Schema:
-    """Read messages by name from descriptors that carry source information.
+    """Return the messages by name, from descriptors with source information.
 
-    ``documents`` are written for readers and never sent, so they may hold maps of counts and values.
+    ``documents`` are written to files and never sent, so they may have maps of counts and values.
     Raises SchemaError for a message without description, a field without description or known unit,
     a scalar without presence, or a type that the contract does not use.
     """
@@ -102,7 +102,7 @@ def _read_message(
 ) -> Message:
     description = comments.get(path, "")
     if not description:
-        raise SchemaError(f"contracts/messages/{file}: message {message.name} has no comment; say what it is")
+        raise SchemaError(f"contracts/messages/{file}: message {message.name} has no comment; add a description")
     place = f"contracts/{'documents' if documents else 'messages'}/{file}: {message.name}"
     fields = [
         _read_field(f"{place}.{field.name}", message, field, comments.get((*path, 2, index), ""), documents)
@@ -144,7 +144,7 @@ def _map_type(place: str, entry: DescriptorProto, documents: bool) -> str:
     key, value = entry.field
     known = _MAPS.get(value.type) if value.type_name in ("", _ANY_VALUE) else None
     if key.type != FieldDescriptorProto.TYPE_STRING or known is None or (known != "map" and not documents):
-        raise SchemaError(f"{place} is a map of other than text to text; every store can keep only that")
+        raise SchemaError(f"{place} is a map of other than text to text; the store supports no other map")
     return known
 
 

@@ -27,7 +27,7 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_SIGNING_KEY": "",
     "SPARKFUSE_FUSE_MODE": "shadow",
     "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
-    # A name that nobody can own (RFC 2606): set it to where your team reads docs/rules and docs/runbooks.
+    # A reserved example domain (RFC 2606): set it to the address at which your team reads docs/rules and docs/runbooks.
     "SPARKFUSE_RUNBOOK_URL": "https://docs.sparkfuse.example",
 }
 _ADDRESS = re.compile(r"[^\s:,/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
@@ -36,12 +36,12 @@ _PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 
 class SettingError(ValueError):
-    """A setting has a value that cannot be used; the text names key, value and what would be right."""
+    """A setting has an invalid value; the text contains the key, the value and what is valid."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What every process needs to know to find the others."""
+    """The settings that all processes share, such as the addresses of Kafka and ClickHouse."""
 
     kafka_bootstrap: str
     topic_prefix: str
@@ -61,9 +61,9 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read the settings from ``environment`` (default: the process's), an empty value being the default.
+        """Read the settings from ``environment`` (default: of the process); an empty value means the default.
 
-        Raises SettingError for the first value that cannot be used.
+        Raises SettingError for the first invalid value.
         """
         given = os.environ if environment is None else environment
         values = {key: given.get(key, "").strip() or default for key, default in DEFAULTS.items()}
@@ -72,7 +72,7 @@ class Settings:
             try:
                 return parse(values[key])
             except (ValueError, OSError) as error:
-                raise SettingError(f"{key}={values[key]!r} cannot be used: it must be {right}") from error
+                raise SettingError(f"{key}={values[key]!r} is invalid: it must be {right}") from error
 
         return cls(
             kafka_bootstrap=read("SPARKFUSE_KAFKA_BOOTSTRAP", _addresses, "host:port, or several with commas"),

@@ -1,4 +1,4 @@
-"""The store's tables: the columns that a loader fills, and the DDL that makes them."""
+"""The tables of the store: their columns and their DDL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkfuse_contracts.assets import asset
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column: ``type`` is ClickHouse's, ``path`` leads from the message to the value (empty: the store's own)."""
+    """One column: ``type`` of ClickHouse; ``path`` from the message to the value, or empty if the store fills it."""
 
     name: str
     type: str
@@ -24,7 +24,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the store, filled from one message; ``key`` is what makes its records one."""
+    """One table of the store, filled from one message; records with the same ``key`` replace each other."""
 
     name: str
     message: str
@@ -33,13 +33,13 @@ class Table:
 
     @property
     def ddl(self) -> str:
-        """CREATE TABLE IF NOT EXISTS, as contracts/generated/clickhouse has it."""
+        """The statement CREATE TABLE IF NOT EXISTS of contracts/generated/clickhouse."""
         return asset("sparkfuse_contracts", "generated", "clickhouse", f"{self.name}.sql").read_text()
 
 
 @cache
 def tables() -> Mapping[str, Table]:
-    """All tables by name."""
+    """Return all tables by name."""
     content = json.loads(asset("sparkfuse_contracts", "generated", "tables.json").read_text())
     return MappingProxyType({
         name: Table(name, entry["message"], tuple(entry["key"]),

@@ -1,4 +1,4 @@
-"""The topics: names behind the prefix, what travels in them, and the settings that they must have."""
+"""The topics: names without prefix, messages, keys and required settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkfuse_contracts.settings import Settings
 
 _KEYS = {
     "none": (),
-    # Absent parts are left out of the key, so that what was written before they were there is still replaced.
+    # Absent fields are left out of the key, so that a record without them still replaces an older one without them.
     "cluster, tenant, job_key and stage_fingerprint": ("cluster", "tenant", "job_key", "stage_fingerprint"),
     "shipper and log": ("shipper", "log"),
 }
@@ -22,7 +22,7 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic. ``key`` names the fields that make the record's key, ``encoding`` is protobuf or json."""
+    """One topic. ``key`` are the fields of the record's key, ``encoding`` is protobuf or json."""
 
     name: str
     partitions: int
@@ -34,7 +34,7 @@ class Topic:
 
 @cache
 def topics() -> Mapping[str, Topic]:
-    """All topics by their name behind the prefix, as contracts/topics.yaml lists them."""
+    """Return all topics of contracts/topics.yaml by their name without the prefix."""
     entries = yaml.safe_load(asset("sparkfuse_contracts", "topics.yaml").read_text())
     return MappingProxyType({name: _topic(name, entry) for name, entry in entries.items()})
 
@@ -53,9 +53,9 @@ def _topic(name: str, entry: Mapping[str, object]) -> Topic:
 
 
 def topic_name(name: str, prefix: str | None = None) -> str:
-    """The topic's full name: ``topic_name("facts")`` is ``sparkfuse.facts`` unless the settings have another prefix.
+    """Return the full name of a topic: ``topic_name("facts")`` is ``sparkfuse.facts`` with the default prefix.
 
-    Raises KeyError for a name that contracts/topics.yaml does not list.
+    Raises KeyError for a name that is not in contracts/topics.yaml.
     """
     topic = topics()[name]
     return f"{Settings.from_environment().topic_prefix if prefix is None else prefix}.{topic.name}"

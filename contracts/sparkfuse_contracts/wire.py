@@ -1,4 +1,4 @@
-"""The JSON of the JSON topics: Protobuf's mapping with the protos' names, and 64-bit integers as numbers."""
+"""The JSON of the JSON topics: Protobuf's mapping, but with the protos' field names and 64-bit integers as numbers."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ MessageType = TypeVar("MessageType", bound=Message)
 
 
 class RecordError(ValueError):
-    """A record is not what its topic promises; the text is the reason for its dead letter."""
+    """A record is not a valid message of its topic; the text is the reason in its dead letter."""
 
 
 def to_json(message: Message) -> bytes:
-    """The message as one line of UTF-8 JSON: absent fields left out, int64 as numbers, bytes as base64.
+    """Return the message as one line of UTF-8 JSON: without absent fields, int64 as numbers, bytes as base64.
 
-    By a walk of our own: Protobuf's makes texts of int64, which a second walk had to find again, four times as dear.
+    Protobuf's own conversion writes int64 as text; converting those texts again takes four times as long as this code.
     """
-    return json.dumps(_told(message), ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(_as_object(message), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def from_json(message_class: type[MessageType], content: bytes) -> MessageType:
-    """Read what to_json wrote; unknown fields are ignored, because a newer writer may add some.
+    """Return the message that to_json wrote. Unknown fields are ignored, because a newer writer may add some.
 
-    Raises RecordError when it is not JSON of that message.
+    Raises RecordError if the content is not JSON of that message.
     """
     try:
         return json_format.ParseDict(_object(content), message_class(), ignore_unknown_fields=True)
@@ -44,15 +44,15 @@ def from_json(message_class: type[MessageType], content: bytes) -> MessageType:
 
 def _object(content: bytes) -> dict[str, Any]:
     decoded = json.loads(content)
-    if not isinstance(decoded, dict):  # json_format would take an empty list for an empty message
-        raise json_format.ParseError("it is no object")
+    if not isinstance(decoded, dict):  # json_format accepts an empty list as an empty message
+        raise json_format.ParseError("it is not an object")
     return decoded
 
 
 def record_key(topic: str, message: Message) -> bytes | None:
-    """The Kafka key of a message in ``topic``: the field itself, or compact JSON when several fields make it.
+    """Return the Kafka key of a message in ``topic``: the field itself, or compact JSON of several fields.
 
-    A signal's key is inside the signed payload: give the Signal.
+    The key of a signed signal is in its payload, so pass the Signal.
     """
     names = topics()[topic].key
     values = {name: getattr(message, name) for name in names if message.HasField(name)}
@@ -63,31 +63,31 @@ def record_key(topic: str, message: Message) -> bytes | None:
     return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _told(message: Message) -> dict[str, Any]:
-    """The fields that have a value, by their names."""
-    told = {}
+def _as_object(message: Message) -> dict[str, Any]:
+    """Return the fields that have a value, by name."""
+    found = {}
     for field, value in message.ListFields():
         name, as_json = _plan(field)
-        told[name] = as_json(value)
-    return told
+        found[name] = as_json(value)
+    return found
 
 
 @cache
 def _plan(field: FieldDescriptor) -> tuple[str, Callable[[Any], Any]]:
-    """The name of a field, and what makes JSON's value of its own; asked once, because descriptors are slow to ask.
+    """Return the name of a field and the function that converts its value; cached, because descriptors are slow.
 
-    Raises TypeError for kinds of fields that the contract does not have: their JSON is not a number's or a text's.
+    Raises TypeError for types of fields that the contract does not have.
     """
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         entry = field.message_type.fields_by_name
         if any(entry[part].type != FieldDescriptor.TYPE_STRING for part in ("key", "value")):
-            raise TypeError(f"{field.full_name}: only maps of text to text have their JSON here")
+            raise TypeError(f"{field.full_name}: only maps of text to text are supported")
         return field.name, dict
     single: Callable[[Any], Any] | None = _SINGLE.get(field.cpp_type)
     if field.type == FieldDescriptor.TYPE_BYTES:
         single = _base64
     if single is None:
-        raise TypeError(f"{field.full_name}: a field of this kind has no JSON here")
+        raise TypeError(f"{field.full_name}: this type of field is not supported")
     if field.label == FieldDescriptor.LABEL_REPEATED:
         return field.name, lambda values: [single(each) for each in values]
     return field.name, single
@@ -98,7 +98,7 @@ def _base64(content: bytes) -> str:
 
 
 def _number(value: float) -> float | str:
-    """JSON has no word for what is no number; Protobuf's mapping has three."""
+    """Return the value; NaN and the infinities as the texts of Protobuf's JSON mapping."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -109,7 +109,7 @@ def _same(value: Any) -> Any:
 
 
 _SINGLE: Mapping[int, Callable[[Any], Any]] = {
-    FieldDescriptor.CPPTYPE_MESSAGE: _told,
+    FieldDescriptor.CPPTYPE_MESSAGE: _as_object,
     FieldDescriptor.CPPTYPE_DOUBLE: _number,
     **dict.fromkeys(
         (

@@ -1,1 +1,1 @@
-"""Makes everything that follows from the messages: types, table definitions, documents. Run it as a module."""
+"""Generates types, table definitions and documents from the messages. Run it as a module."""

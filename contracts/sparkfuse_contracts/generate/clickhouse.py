@@ -1,4 +1,4 @@
-"""The store's view of the messages: one wide table a topic, its columns as data and as ClickHouse DDL."""
+"""The tables of the store: one wide table for each topic, as data and as ClickHouse DDL."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ KAFKA_COLUMNS = ("kafka_partition", "kafka_offset")
 
 @dataclass(frozen=True)
 class Shape:
-    """How a message is kept: ``key`` orders the table and decides what replaces what, ``days`` is its time to live.
+    """How a message is stored: ``key`` is the sorting key, ``days`` the time to live.
 
-    ``more`` are expressions behind the key, where parts of it are absent in some kinds of records.
+    A row replaces another with the same key; with a ``version`` the one with the larger version remains. ``more`` are
+    further expressions of the sorting key, for fields that are absent in some kinds of records.
     """
 
     message: str
@@ -33,15 +34,15 @@ class Shape:
 
     @property
     def certain(self) -> tuple[str, ...]:
-        """Columns that cannot be NULL: ClickHouse wants it of what orders and versions a table."""
+        """Columns that cannot be NULL, because they sort or version the table."""
         return (*self.key, self.version) if self.version else self.key
 
 
-# The key of a table holds what makes a record one, so that a record that was stored twice is merged into one.
+# The key identifies a record, so that a record that was stored twice is merged into one row.
 SHAPES: Mapping[str, Shape] = {
     "facts": Shape("Fact", ("app_id", "app_start_ms", "event_id"), None, 30),
     "live": Shape("LiveRow", ("app_id", "app_start_ms", "app_attempt", "row_seq"), None, 90),
-    # One row for the application and one for each stage attempt; whoever sends a run again replaces it.
+    # One row for the application and one for each stage attempt; a run that is sent again replaces itself.
     "history": Shape(
         "HistoryRow",
         ("app_id", "app_start_ms", "app_attempt", "row"),
@@ -63,7 +64,7 @@ SHAPES: Mapping[str, Shape] = {
         ("job_key", "stage_fingerprint"),
         "updated_ms",
         None,
-        # Absent is default, as detection reads it: what was written before it said whose it is was that one's.
+        # An absent cluster or tenant means default, as in the detect job.
         ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
     ),
     "signals": Shape("SignedSignal", ("kafka_partition", "kafka_offset"), None, 400),
@@ -74,7 +75,7 @@ SHAPES: Mapping[str, Shape] = {
 
 @dataclass(frozen=True)
 class TableColumn:
-    """One column of a table. ``path`` is the way to the field from the message; empty for the store's own columns."""
+    """One column of a table; ``path`` are the fields from the message to the value, or empty if the store fills it."""
 
     name: str
     type: str
@@ -84,7 +85,7 @@ class TableColumn:
 
 
 def columns(table: str, schema: Schema) -> tuple[TableColumn, ...]:
-    """The columns of a table: the envelope as it is, members of a oneof as ``<kind>_<field>``, then Kafka's place."""
+    """Return the columns of a table: the envelope, members of a oneof as ``<kind>_<field>``, and the Kafka offset."""
     shape = SHAPES[table]
     return (*_message_columns(shape, schema), *_own_columns(shape, schema))
 
@@ -98,7 +99,7 @@ def _message_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
                     name, _nullable(inner, schema), (field.name, inner.name), inner.description, inner.unit
                 )
             continue
-        # A record's own origin must not hide where the store got it from.
+        # The origin in a dead letter must not hide the offset of the dead letter itself.
         name = f"origin_{field.name}" if field.name in KAFKA_COLUMNS else field.name
         column_type = _plain(field, schema) if name in shape.certain else _nullable(field, schema)
         yield TableColumn(name, column_type, (field.name,), field.description, field.unit)
@@ -107,10 +108,12 @@ def _message_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
 def _own_columns(shape: Shape, schema: Schema) -> Iterator[TableColumn]:
     kinds = dict.fromkeys(field.kind_of for field in schema[shape.message].fields if field.kind_of)
     for kind in kinds:
-        yield TableColumn(kind, "LowCardinality(String)", (), f"Which member of {kind} was set.", "text")
-    yield TableColumn("kafka_partition", "Int32", (), "Partition of the topic that it was read from.", "count")
-    yield TableColumn("kafka_offset", "Int64", (), "Offset in that partition.", "count")
-    yield TableColumn("inserted_at", "DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')", (), "When it was stored.", "ms")
+        yield TableColumn(kind, "LowCardinality(String)", (), f"Member of {kind} that is set.", "text")
+    yield TableColumn("kafka_partition", "Int32", (), "Partition of the record.", "count")
+    yield TableColumn("kafka_offset", "Int64", (), "Offset of the record in its partition.", "count")
+    yield TableColumn(
+        "inserted_at", "DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC')", (), "When the row was stored.", "ms"
+    )
 
 
 def _plain(field: Field, schema: Schema) -> str:
@@ -128,7 +131,7 @@ def _nullable(field: Field, schema: Schema) -> str:
 
 
 def create_table(table: str, schema: Schema) -> str:
-    """CREATE TABLE IF NOT EXISTS of one table."""
+    """Return the statement CREATE TABLE IF NOT EXISTS of one table."""
     shape = SHAPES[table]
     listed = ",\n  ".join(f"`{column.name}` {column.type}" for column in columns(table, schema))
     engine = f"ReplacingMergeTree({shape.version or ''})"
@@ -138,7 +141,7 @@ def create_table(table: str, schema: Schema) -> str:
 
 
 def as_data(schema: Schema) -> Mapping[str, object]:
-    """All tables as plain data, for those who fill them."""
+    """Return all tables as plain data, for the loader."""
     return {
         table: {
             "message": shape.message,

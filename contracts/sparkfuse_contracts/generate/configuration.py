@@ -1,4 +1,4 @@
-"""The allow-list of Spark's settings as a Java class and a Python module, so that nobody has a list of its own."""
+"""The allow-list of Spark settings as a Java class and a Python module."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sparkfuse_contracts.configuration import AllowedConfiguration
 from sparkfuse_contracts.generate.flink import JAVA_PACKAGE
 
 _ALLOWS = """
-  /** Whether a setting of this name says whose run it is. */
+  /** Returns whether the job key is computed from a setting of this name. */
   public static boolean identifies(String key) {
     return IDENTITY.contains(key);
   }
 
-  /** Whether a setting of this name may leave the driver. */
+  /** Returns whether a setting of this name may be recorded. */
   public static boolean allows(String key) {
     for (String each : KEYS) {
       boolean listed =
@@ -32,13 +32,13 @@ _ALLOWS = """
 
 
 def read_list() -> AllowedConfiguration:
-    """The list as contracts/spark_configuration.yaml has it."""
+    """Return the allow-list of contracts/spark_configuration.yaml."""
     entries = yaml.safe_load(asset("sparkfuse_contracts", "spark_configuration.yaml").read_text())
     return AllowedConfiguration(tuple(entries["keys"]), str(entries["never"]), tuple(entries["identity"]))
 
 
 def python_module(allowed: AllowedConfiguration) -> str:
-    """The same as constants, so that reading it needs no YAML."""
+    """Return the allow-list as a Python module of constants."""
     lines = ['"""Generated from contracts/spark_configuration.yaml; do not edit."""', ""]
     for name, keys in (("KEYS", allowed.keys), ("IDENTITY", allowed.identity)):
         lines += [f"{name} = (", *(f"    {json.dumps(key)}," for key in keys), ")"]
@@ -46,7 +46,7 @@ def python_module(allowed: AllowedConfiguration) -> str:
 
 
 def java_class(allowed: AllowedConfiguration) -> str:
-    """The class SparkConfiguration, which answers for a key as ``AllowedConfiguration.allows`` does."""
+    """Return the Java class SparkConfiguration, whose ``allows`` equals ``AllowedConfiguration.allows``."""
     return "\n".join(_lines(allowed))
 
 
@@ -59,7 +59,7 @@ def _lines(allowed: AllowedConfiguration) -> Iterator[str]:
     yield "import java.util.Set;"
     yield "import java.util.regex.Pattern;"
     yield ""
-    yield "/** The settings of Spark that explain how an application ran, and hold no secret. */"
+    yield "/** The Spark settings that may be recorded, because they explain a run and contain no secret. */"
     yield "public final class SparkConfiguration {"
     yield "  private static final String[] KEYS = {"
     yield from (f"    {json.dumps(key)}," for key in allowed.keys)

@@ -1,4 +1,4 @@
-"""Flink's view of the messages: column types, one CREATE TABLE a topic, and the same types as Java constants."""
+"""The messages in Flink: column types, one CREATE TABLE for each topic, and the types as Java constants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkfuse_contracts.schema import Field, Message, Schema
 from sparkfuse_contracts.topics import Topic
 
 JAVA_PACKAGE = "io.sparkfuse.contracts"
-IDLE_TIMEOUT = "2 s"  # without it a partition that nobody writes to stops every window
+IDLE_TIMEOUT = "2 s"  # without it an idle partition stops all windows
 _SCALARS = {
     "string": "STRING",
     "bytes": "BYTES",
@@ -27,18 +27,18 @@ _ARRIVAL = (
 
 
 def column_type(field: Field, schema: Schema) -> str:
-    """The SQL type of a field; a message is a nested ROW."""
+    """Return the SQL type of a field; a message is a nested ROW."""
     single = row_type(schema[field.type], schema) if field.is_message else _SCALARS[field.type]
     return f"ARRAY<{single}>" if field.repeated else single
 
 
 def row_type(message: Message, schema: Schema) -> str:
-    """The ROW type of a whole message, every name in backticks because some are reserved words."""
+    """Return the ROW type of a message, with all names in backticks because some are reserved words."""
     return f"ROW<{', '.join(f'`{field.name}` {column_type(field, schema)}' for field in message.fields)}>"
 
 
 def table(topic: Topic, schema: Schema) -> str:
-    """CREATE TABLE of a topic with the placeholders {bootstrap} and {prefix}."""
+    """Return the CREATE TABLE of a topic, with the placeholders {bootstrap} and {prefix}."""
     columns = [f"`{field.name}` {column_type(field, schema)}" for field in schema[topic.message].fields]
     if topic.encoding == "protobuf":
         columns += _ARRIVAL
@@ -66,7 +66,7 @@ def _watermark(topic: Topic) -> Mapping[str, str]:
 
 def _key(topic: Topic, schema: Schema) -> Mapping[str, str]:
     fields = {field.name for field in schema[topic.message].fields}
-    # facts are only read, and a signal's key is inside its signed payload
+    # Flink never writes facts, and the key of a signal is in its signed payload
     if not topic.key or topic.name == "facts" or not set(topic.key) <= fields:
         return {}
     key_format = "raw" if len(topic.key) == 1 else "json"
@@ -90,12 +90,12 @@ def _format(topic: Topic) -> Mapping[str, str]:
 
 
 def java_types(schema: Schema) -> str:
-    """A Java class of compile-time constants for @DataTypeHint: the types of Fact, LiveRow and of their members."""
+    """Return a Java class of constants for @DataTypeHint: the types of Fact, LiveRow and their members."""
     lines = [
         "// Generated from contracts/messages; do not edit.",
         f"package {JAVA_PACKAGE};",
         "",
-        "/** Flink's types of the rows that the jobs pass on, equal to the generated tables. */",
+        "/** Flink types of the rows that the jobs exchange, equal to those of the generated tables. */",
         "public final class LiveTypes {",
         *_constants(schema),
         "  private LiveTypes() {}",

@@ -1,4 +1,4 @@
-"""The JSON Schema of a document, so that programs in any language can hold what they read to it."""
+"""The JSON Schema of a document, with which programs in any language can validate it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAPS: Mapping[str, Any] = {
 
 
 def schemas(schema: Schema) -> Mapping[str, Mapping[str, Any]]:
-    """The JSON Schema of each document, by the document's name in snake case."""
+    """Return the JSON Schema of each document, by the name of the document in snake case."""
     return {snake_case(name): _document(schema[name], schema) for name in DOCUMENTS}
 
 
@@ -34,7 +34,7 @@ def _document(message: Message, schema: Schema) -> Mapping[str, Any]:
 
 
 def _used(message: Message, schema: Schema) -> list[str]:
-    """The messages that the document is made of, in their order."""
+    """Return the messages that the document contains, in their order."""
     found: set[str] = set()
     waiting = [message.name]
     while waiting:
@@ -45,7 +45,7 @@ def _used(message: Message, schema: Schema) -> list[str]:
 
 
 def _object(message: Message, schema: Schema) -> Mapping[str, Any]:
-    """Every key is there; a key that a newer writer adds is none of this reader's business."""
+    """Return the schema of a message: all keys are required, and additional keys are allowed for newer writers."""
     return {
         "type": "object",
         "description": message.description,

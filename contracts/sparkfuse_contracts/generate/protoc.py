@@ -1,4 +1,4 @@
-"""Runs the two Protobuf compilers: Python's must not be newer than Flink's runtime allows, Java's is Flink's own."""
+"""Runs the Protobuf compilers: for Python a version that PyFlink supports, for Java the version that Flink contains."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NUMBERS = re.compile(r"^(\s*repeated (?:int32|int64|double|bool) \w+ = \d+);", 
 
 
 class CompilerMissingError(RuntimeError):
-    """A compiler is not there or failed; the text says how to get it."""
+    """A compiler is missing or failed; the text contains the remedy."""
 
 
 def fetch_java_protoc(folder: Path) -> Path:
-    """Return the Java compiler in ``folder``, fetched by Maven when it is not there yet."""
+    """Return the Java compiler in ``folder``; Maven downloads it if it is missing."""
     machine = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch_64", "arm64": "aarch_64"}[
         platform.machine().lower()
     ]
@@ -47,9 +47,9 @@ def describe(protoc: Path, messages: Path, output: Path) -> FileDescriptorSet:
 
 
 def describe_documents(python: Path, documents: Path, output: Path) -> FileDescriptorSet:
-    """Return the descriptors of the documents with comments; ``output`` is a file to work in.
+    """Return the descriptors of the documents with comments; ``output`` is a temporary file.
 
-    Python's compiler describes them, because it brings the descriptions of Protobuf's own types.
+    Python's compiler is used because it contains the descriptors of Protobuf's own types.
     """
     _run([*_python_protoc(python), f"-I{documents}", "--include_source_info", f"--descriptor_set_out={output}",
           *_files(documents)])  # fmt: skip
@@ -59,7 +59,7 @@ def describe_documents(python: Path, documents: Path, output: Path) -> FileDescr
 
 
 def write_python(python: Path, folders: Sequence[Path], output: Path) -> None:
-    """Write the Python types and their stubs, importing each other from the package."""
+    """Write the Python types and their stubs; they import each other from the package."""
     output.mkdir(parents=True, exist_ok=True)
     for folder in folders:
         _run([*_python_protoc(python), f"-I{folder}", f"--python_out={output}", f"--pyi_out={output}",
@@ -70,11 +70,11 @@ def write_python(python: Path, folders: Sequence[Path], output: Path) -> None:
 
 
 def write_proto2(messages: Path, output: Path) -> None:
-    """Write the same messages as proto2: the same wire, but Flink reads an absent scalar as NULL instead of 0."""
+    """Write the messages as proto2, which is equal on the wire; Flink then reads an absent scalar as NULL, not 0."""
     output.mkdir(parents=True, exist_ok=True)
     for file in sorted(messages.glob("*.proto")):
         text = file.read_text().replace('syntax = "proto3";', 'syntax = "proto2";')
-        # proto3 packs repeated numbers by itself, proto2 only when told so
+        # proto3 packs repeated numbers by default, proto2 only with this option
         text = _NUMBERS.sub(r"\1 [packed = true];", text)
         (output / file.name).write_text(f"// Generated from contracts/messages/{file.name}; do not edit.\n{text}")
 

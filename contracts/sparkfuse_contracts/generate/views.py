@@ -1,4 +1,4 @@
-"""The columns of the views that rules read, as plain data."""
+"""The columns of the views that rules can use, as plain data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkfuse_contracts.schema import Field, Message, Schema
 
 
 def as_data(schema: Schema) -> Mapping[str, object]:
-    """The envelope of a row and each view, column by column."""
+    """Return the columns of the envelope and of each view."""
     row = schema["LiveRow"]
     envelope = [_column(field) for field in row.fields if not field.kind_of]
     views = {
@@ -18,7 +18,7 @@ def as_data(schema: Schema) -> Mapping[str, object]:
 
 
 def schema_view(field: Field, schema: Schema) -> str | None:
-    """The view that a member of LiveRow is, if it is one."""
+    """Return the name of the view of a member of LiveRow, or None."""
     return schema[field.type].view if field.kind_of else None
 
 

@@ -1,4 +1,4 @@
-"""Every example of every message, sent through the real broker as its topic carries it."""
+"""Sends all examples of all messages through a real broker."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.kafka import in_order
 
 @dataclass(frozen=True)
 class Sent:
-    """Where the examples are: all in partition 0 of their topic, so that an offset names a case."""
+    """Topics with the examples, all in partition 0, so that an offset identifies a case."""
 
     bootstrap: str
     prefix: str
 
     def cases(self, topic: str) -> tuple[str, ...]:
-        """The case at each offset."""
+        """Return the case at each offset."""
         return tuple(examples(topics()[topic].message))
 
 
@@ -35,7 +35,7 @@ def _key(topic: str, message: Message) -> bytes | None:
 
 @pytest.fixture(scope="session")
 def sent_examples(kafka_bootstrap) -> Sent:
-    """The examples on the broker, in topics with the settings that the contract wants."""
+    """Send the examples to topics with the settings of the contract."""
     prefix = f"golden-{uuid.uuid4().hex[:8]}"
     ensure_topics(kafka_bootstrap, prefix)
     producer = in_order(kafka_bootstrap)

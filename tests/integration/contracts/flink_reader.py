@@ -22,7 +22,7 @@ BOUNDED = "/*+ OPTIONS('scan.bounded.mode'='latest-offset') */"
 
 
 def statements(bootstrap: str, prefix: str, copy_prefix: str) -> Iterator[str]:
-    """Tables first, then the INSERTs."""
+    """Yield the CREATE TABLE statements, then the INSERT statements."""
     for topic in topics().values():
         ddl = asset("sparkfuse_contracts", "generated", "flink", f"{topic.name}.sql").read_text()
         name = _table(topic)

@@ -1,6 +1,6 @@
-"""The golden rows: what each example becomes, checked in and read by people. A column that is left out is NULL.
+"""The golden rows: the row of each example in Flink and in the store. A column that is left out is NULL.
 
-``SPARKFUSE_WRITE_GOLDEN=1 pytest tests/integration/contracts`` writes them anew: look at what changed.
+``SPARKFUSE_WRITE_GOLDEN=1 pytest tests/integration/contracts`` writes them; review the difference.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 
 def golden(kind: str, name: str, actual: Rows) -> Rows:
-    """The rows by case of contracts/examples/golden/<kind>/<name>.json, into which the actual ones may be written."""
+    """Return the rows of contracts/examples/golden/<kind>/<name>.json; with SPARKFUSE_WRITE_GOLDEN write them first."""
     path = _path(kind, name)
     if os.environ.get("SPARKFUSE_WRITE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ def golden(kind: str, name: str, actual: Rows) -> Rows:
 
 
 def without_null(value: Any) -> Any:
-    """The value with every NULL left out, at any depth; zeros, empty texts and empty lists stay."""
+    """Return the value without NULLs at any depth; zeros, empty texts and empty lists stay."""
     if isinstance(value, dict):
         return {name: without_null(each) for name, each in value.items() if each is not None}
     return [without_null(each) for each in value] if isinstance(value, list) else value

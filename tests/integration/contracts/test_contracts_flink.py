@@ -1,4 +1,4 @@
-"""Every example of every message becomes its golden row in Flink, through the broker and the generated tables."""
+"""Flink reads each example as its golden row, through the broker and the generated tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WRITTEN_BY_WINDOWS = ("live", "dead-letters")
 
 @pytest.fixture(scope="module")
 def read_by_flink(sent_examples) -> Sent:
-    """The examples after Flink has read them, and written again what the windows job writes."""
+    """Run Flink over the examples: it reads all topics and writes those of the windows job."""
     bootstrap, prefix = sent_examples.bootstrap, sent_examples.prefix
     copies = f"{prefix}-copy"
     ensure_topics(bootstrap, copies)
@@ -45,7 +45,7 @@ def read_by_flink(sent_examples) -> Sent:
 
 @pytest.mark.parametrize("name", list(topics()))
 def test_flink_reads_the_golden_rows(read_by_flink, name) -> None:
-    """Each field arrives with its value; what was absent is NULL, and zeros are zeros."""
+    """Each field has its value; an absent field is NULL, and zero is zero."""
     cases = read_by_flink.cases(name)
     values = _values(read_by_flink.bootstrap, f"{read_by_flink.prefix}.rows.{name}", len(cases))
     rows = {case: without_null(json.loads(value)) for case, value in zip(cases, values, strict=True)}
@@ -55,7 +55,7 @@ def test_flink_reads_the_golden_rows(read_by_flink, name) -> None:
 
 @pytest.mark.parametrize("name", WRITTEN_BY_WINDOWS)
 def test_flink_writes_what_it_read(read_by_flink, name) -> None:
-    """Through Flink's own writer a message is the same again: absent fields stay absent."""
+    """A message that Flink reads and writes is unchanged: absent fields stay absent."""
     topic = topics()[name]
     copied = _values(
         read_by_flink.bootstrap, topic_name(name, f"{read_by_flink.prefix}-copy"), len(read_by_flink.cases(name))
@@ -71,7 +71,7 @@ def _parse(topic: Topic, value: bytes) -> ProtobufMessage:
 
 
 def _values(bootstrap: str, topic: str, count: int) -> list[bytes]:
-    """The first values of the topic, in their order within a partition."""
+    """Return the first values of the topic in the order of each partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "golden", "isolation.level": "read_committed"})
     partitions = consumer.list_topics(topic, timeout=60).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])

@@ -1,4 +1,4 @@
-"""Every example of every message becomes its golden row in the store, through the broker, the kernel and the loader."""
+"""The loader stores each example as its golden row, through the broker and the kernel."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.timeout(600)
 TOPICS = {"facts": "facts", "live": "live", "findings": "findings", "baselines": "baselines", "actions": "actions",
           "dead_letters": "dead-letters", "history": "history", "names": "names"}  # fmt: skip
-# The pipeline's clock says nothing about an application, and no collector sends what Flink's reader makes of junk.
+# Ticks are about no application, and the kind undecodable exists only in Flink.
 NOT_STORED = {"facts": {"tick", "undecodable"}, "live": {"tick"}}
 LOADING_SECONDS = 180
 
 
 @pytest.fixture(scope="module")
 def loaded_store(sent_examples, store_url, tmp_path_factory) -> Iterator[Client]:
-    """A client of a database that the loader has filled with the examples."""
+    """Return a client of a database into which the loader has written the examples."""
     database = f"contracts_{uuid.uuid4().hex[:8]}"
     with clickhouse_connect.get_client(dsn=store_url) as administrator:
         administrator.command(f"CREATE DATABASE {database}")
@@ -59,9 +59,9 @@ def _start_loader(sent: Sent, clickhouse_url: str, folder: Path) -> subprocess.P
 
 
 def _counts(sent: Sent) -> list[int]:
-    """Rows of each table, when every example that is stored has arrived."""
+    """Return the number of rows of each table after all examples were stored."""
     counts = [len(set(sent.cases(topic)) - NOT_STORED.get(table, set())) for table, topic in TOPICS.items()]
-    # The last dead letter is the loader's own, of the fact that no collector sends.
+    # The loader writes one dead letter itself, for the undecodable fact.
     return [count + (table == "dead_letters") for table, count in zip(TOPICS, counts, strict=True)]
 
 
@@ -98,7 +98,7 @@ def _is_bytes(name: str) -> bool:
 
 @pytest.mark.parametrize("name", TOPICS)
 def test_store_holds_the_golden_rows(loaded_store, sent_examples, name) -> None:
-    """Each column has its value; what was absent is NULL (an empty list or map), and zeros are zeros."""
+    """Each column has its value; an absent field is NULL or an empty list or map, and zero is zero."""
     cases = sent_examples.cases(TOPICS[name])
     rows = _rows(loaded_store, tables()[name], cases)
 
@@ -106,8 +106,8 @@ def test_store_holds_the_golden_rows(loaded_store, sent_examples, name) -> None:
     assert rows == golden("store", name, rows)
 
 
-def test_a_fact_that_nobody_sends_is_set_aside(loaded_store) -> None:
-    """What lacks the key of its table comes back as a dead letter with topic, offset and reason."""
+def test_fact_without_its_key_becomes_a_dead_letter(loaded_store) -> None:
+    """A record without the key of its table becomes a dead letter with topic, offset and reason."""
     letters = loaded_store.query(
         "SELECT origin_kafka_offset, topic, reason FROM dead_letters "
         "WHERE component = 'loader' AND reason LIKE '%app_id%'"

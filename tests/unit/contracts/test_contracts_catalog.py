@@ -1,4 +1,4 @@
-"""Topics, views, tables, metrics and examples fit each other."""
+"""Topics, views, tables, metrics and examples are consistent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
 from sparkfuse_contracts.tables import tables
 from sparkfuse_contracts.topics import topic_name, topics
 
-# Rules on executors come later; two runs of one plan differ in none of its nodes.
+# No rule is about executors yet, and the plans of the example runs do not differ.
 NO_EXAMPLE_YET = {"sparkfuse.contracts.AnalysisFinding.executor_id", "sparkfuse.contracts.Comparison.plan"} | {
     f"sparkfuse.contracts.ComparedPlanNode.{name}" for name in ("name", "before", "after")
 }
@@ -28,14 +28,14 @@ NO_EXAMPLE_YET = {"sparkfuse.contracts.AnalysisFinding.executor_id", "sparkfuse.
 
 @pytest.mark.parametrize(("message", "oneof"), [(Fact, "kind"), (LiveRow, "row")])
 def test_every_kind_has_an_example(message, oneof) -> None:
-    """A new kind of fact or row is refused until a real example of it is there."""
+    """Each kind of fact and each kind of live row has a real example."""
     shown = {example.WhichOneof(oneof) for example in examples(message.DESCRIPTOR.name).values()}
 
     assert shown == {field.name for field in message.DESCRIPTOR.oneofs_by_name[oneof].fields}
 
 
-def test_every_topic_has_examples_and_every_example_a_message() -> None:
-    """Each message that travels has examples, and no folder is left over."""
+def test_every_message_has_examples() -> None:
+    """Each message of a topic has examples, and each folder of examples belongs to a message."""
     folders = {path.name for path in asset("sparkfuse_contracts", "examples").iterdir()} - {"golden"}
 
     assert {topic.message for topic in topics().values()} <= MODULES.keys()
@@ -44,7 +44,7 @@ def test_every_topic_has_examples_and_every_example_a_message() -> None:
 
 
 def test_every_field_appears_in_an_example() -> None:
-    """No field of a travelling message is without one real value somewhere."""
+    """Each field of a message has a value in at least one example."""
     seen: set[str] = set()
     for name in MODULES:
         for example in examples(name).values():
@@ -55,8 +55,8 @@ def test_every_field_appears_in_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_field_of_a_document_appears_in_an_example(name) -> None:
-    """A document has real examples; between them each field has a value somewhere, of text at least."""
+def test_every_document_field_appears_in_an_example(name) -> None:
+    """Each field of a document has a value in at least one example."""
     seen: set[str] = set()
     for example in examples(name).values():
         _note(example, seen)
@@ -66,8 +66,8 @@ def test_every_field_of_a_document_appears_in_an_example(name) -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_an_example_of_a_document_is_what_its_schema_says(name) -> None:
-    """The JSON Schema that is made of the document holds for each example, which has every key."""
+def test_document_examples_match_their_json_schema(name) -> None:
+    """The generated JSON Schema of a document accepts each of its examples."""
     folder = asset("sparkfuse_contracts", "generated", "json_schema")
     schema = json.loads((folder / f"{snake_case(name)}.json").read_text())
     paths = sorted(asset("sparkfuse_contracts", "examples", snake_case(name)).glob("*.json"))
@@ -92,8 +92,8 @@ def _fields(descriptor) -> Iterator[FieldDescriptor]:
             yield from _fields(field.message_type)
 
 
-def test_topics() -> None:
-    """A topic's name stands behind the prefix; keys are fields of the message; facts and live carry arrival time."""
+def test_topics_have_prefix_keys_and_arrival_time() -> None:
+    """A topic's name follows the prefix, keys are fields of the message, and facts and live use the arrival time."""
     assert topic_name("dead-letters", "test") == "test.dead-letters"
     for topic in topics().values():
         keyed = "Signal" if topic.name == "signals" else topic.message
@@ -102,8 +102,8 @@ def test_topics() -> None:
     assert arrival == {"facts", "live"}
 
 
-def test_views_say_type_unit_and_tags() -> None:
-    """Rules find each column of the views, in the order and with the types of the message."""
+def test_views_have_types_units_and_tags() -> None:
+    """The views have all columns, in the order and with the types of their messages."""
     assert set(columns.VIEWS) == {
         "stage_live", "task_live", "executor_live", "app_live", "failure_live", "job_live", "executor_loss",
         "host_live", "query_live",
@@ -116,8 +116,8 @@ def test_views_say_type_unit_and_tags() -> None:
     assert {"app_id", "window_end_ms", "completeness"} <= set(columns.envelope())
 
 
-def test_tables_have_one_column_a_field() -> None:
-    """A wide table has a column for each field of each kind, none twice, keys without NULL."""
+def test_tables_have_one_column_for_each_field() -> None:
+    """A table has one column for each field of each kind, and its key columns cannot be NULL."""
     for table in tables().values():
         names = [column.name for column in table.columns]
         assert len(names) == len(set(names))
@@ -128,15 +128,15 @@ def test_tables_have_one_column_a_field() -> None:
 
 
 def test_descriptors_are_complete() -> None:
-    """A reader without generated code finds every message."""
+    """The descriptor set contains every message."""
     files = FileDescriptorSet.FromString(descriptor_set()).file
     found = {message.name for file in files for message in file.message_type}
 
     assert found >= set(MODULES)
 
 
-def test_metrics_are_named_as_prometheus_wants() -> None:
-    """Prefix, unit at the end, counters in _total; labels never hold what grows without bound."""
+def test_metric_names_follow_prometheus_conventions() -> None:
+    """Metrics have the prefix, counters end in _total, and no label has an unlimited number of values."""
     for metric in metric_names.ALL.values():
         assert re.fullmatch(r"sparkfuse_[a-z_]+", metric.name)
         assert (metric.kind == "counter") == metric.name.endswith("_total")
@@ -144,7 +144,7 @@ def test_metrics_are_named_as_prometheus_wants() -> None:
 
 
 def test_assets_are_found_in_checkout_and_wheel(tmp_path, monkeypatch) -> None:
-    """A room's files are found beside the package, and inside it when a wheel installed them there."""
+    """The files of a component are found beside its package (checkout) and inside it (wheel)."""
     wheel = tmp_path / "installed_room"
     (wheel / "assets/catalog").mkdir(parents=True)
     (wheel / "__init__.py").touch()

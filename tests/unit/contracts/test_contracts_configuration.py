@@ -1,4 +1,4 @@
-"""One list says which of Spark's settings may leave an application."""
+"""The allow-list decides which Spark settings may be recorded."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ JAVA = Path(__file__).parents[3] / "build/contracts/java/io/sparkfuse/contracts/
         ("spark.dynamicAllocation.Token", False),
     ],
 )
-def test_only_what_explains_a_run_and_cannot_be_a_secret_passes(key: str, passes: bool) -> None:
-    """A setting passes by its whole name or its listed beginning, and never with the name of a secret."""
+def test_only_listed_settings_without_secrets_are_allowed(key: str, passes: bool) -> None:
+    """A setting is allowed by its name or its listed prefix, but never if its name is that of a secret."""
     assert allowed_configuration().allows(key) is passes
 
 
 def test_the_list_is_sorted_and_has_each_key_once() -> None:
-    """Who adds a key sees whether it is there; a key that a shorter one covers is not listed."""
+    """The list is sorted and has no key that another key already covers."""
     keys = allowed_configuration().keys
     covered = [key for key in keys for each in keys if each != key and each[-1] == "*" and key.startswith(each[:-1])]
 
@@ -42,5 +42,5 @@ def test_the_list_is_sorted_and_has_each_key_once() -> None:
 
 
 def test_the_plugin_has_the_same_list() -> None:
-    """The generated Java class holds the keys of contracts/spark_configuration.yaml, and no others."""
+    """The generated Java class has exactly the keys of contracts/spark_configuration.yaml."""
     assert tuple(re.findall(r'^    "(spark\.[^"]+)",$', JAVA.read_text(), re.MULTILINE)) == allowed_configuration().keys

@@ -1,4 +1,4 @@
-"""What follows from the messages is checked in, and a message that breaks a rule is refused by name."""
+"""The generated files are up to date, and the generator rejects a message that violates a rule."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def java_protoc() -> Path:
     return protoc.fetch_java_protoc(ROOT / "build/protoc")
 
 
-def test_checkout_is_what_the_generator_makes() -> None:
-    """Generating again changes no file: `make check` compares the same way."""
+def test_generated_files_are_up_to_date() -> None:
+    """Generating again changes no file; `make check` compares in the same way."""
     assert main(["--check"]) == 0
 
 
 def test_differences_name_each_file(java_protoc, tmp_path) -> None:
-    """A changed, a missing and a superfluous file are told by name."""
+    """The names of changed, missing and superfluous files are reported."""
     generate(ROOT / "contracts", tmp_path / "made", CODEGEN_PYTHON, java_protoc)
     made = tmp_path / "made"
     (made / "generated/views.json").write_text("{}")
@@ -51,8 +51,8 @@ def test_differences_name_each_file(java_protoc, tmp_path) -> None:
         pytest.param("// Map. [text]\n map<int64, string> a = 1;", "M.a is a map of other than text", id="other key"),
     ],
 )
-def test_refused_message_names_file_and_field(java_protoc, tmp_path, field, reason) -> None:
-    """The generator refuses what would leave a field without meaning, unit or presence."""
+def test_error_contains_file_and_field(java_protoc, tmp_path, field, reason) -> None:
+    """The generator rejects a field without description, unit or presence, and names its file."""
     (tmp_path / "bad.proto").write_text(f'syntax = "proto3";\n// A message.\nmessage M {{\n {field}\n}}\n')
     described = protoc.describe(java_protoc, tmp_path, tmp_path / "out")
 
@@ -68,8 +68,8 @@ def written(tmp_path) -> Schema:
     return read_schema(described, documents=True)
 
 
-def test_a_document_may_hold_what_no_store_keeps(tmp_path) -> None:
-    """Maps of counts and of values, and whole messages without presence, are for readers of JSON only."""
+def test_documents_may_have_maps_of_counts_and_values(tmp_path) -> None:
+    """Documents, but not messages, may have maps of counts and of values."""
     types = {field.name: field.type for message in written(tmp_path).values() for field in message.fields}
 
     assert types["events_by_kind"] == "map of counts"
@@ -77,8 +77,8 @@ def test_a_document_may_hold_what_no_store_keeps(tmp_path) -> None:
     assert "map of values" in types.values()
 
 
-def test_names_carry_the_unit(java_protoc, tmp_path) -> None:
-    """A field in ms, ns or bytes says so in its name."""
+def test_field_names_contain_the_unit(java_protoc, tmp_path) -> None:
+    """The name of a field in ms, ns or bytes contains the unit."""
     sent = read_schema(protoc.describe(java_protoc, ROOT / "contracts/messages", tmp_path / "out"))
     schema = {**sent, **written(tmp_path)}
     fields = [(f"{name}.{field.name}", field) for name, message in schema.items() for field in message.fields]

@@ -1,4 +1,4 @@
-"""The golden rows say what the examples say: present is the value, absent is nothing, zero is zero."""
+"""The golden rows equal the examples: absent fields are absent, and zero is zero."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _value(message: Message, field: FieldDescriptor) -> Any:
 
 
 def _as_row(message: Message) -> dict[str, Any]:
-    """Fields that are present; lists and maps always, because on the wire an empty one is not there."""
+    """Return the present fields, and all lists and maps, because an empty one is absent on the wire."""
     return {
         field.name: _value(message, field)
         for field in message.DESCRIPTOR.fields
@@ -68,15 +68,15 @@ def _as_columns(message: Message, table: Table) -> dict[str, Any]:
 
 
 def _without_empty(value: Any) -> Any:
-    """Lists and maps that are empty or absent are one and the same on the wire."""
+    """Return the value without empty lists and maps, which are equal to absent ones on the wire."""
     if isinstance(value, dict):
         return {name: _without_empty(each) for name, each in value.items() if each not in ([], {})}
     return [_without_empty(each) for each in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("topic", topics().values(), ids=lambda topic: topic.name)
-def test_flink(topic) -> None:
-    """A golden row of Flink has the fields of its example and no other."""
+def test_flink_rows_have_the_fields_of_their_examples(topic) -> None:
+    """A golden row of Flink has exactly the fields of its example."""
     golden = _golden("flink", snake_case(topic.message))
     cases = dict(examples(topic.message))
     junk = cases.pop("undecodable", None) if topic.name == "facts" else None
@@ -88,8 +88,8 @@ def test_flink(topic) -> None:
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_store(name) -> None:
-    """A golden row of the store has the columns of its example's fields and no other."""
+def test_store_rows_have_the_fields_of_their_examples(name) -> None:
+    """A golden row of the store has exactly the columns of its example's fields."""
     table = tables()[name]
     expected = {
         case: _as_columns(message, table)

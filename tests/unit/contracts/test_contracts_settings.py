@@ -1,4 +1,4 @@
-"""Settings are right before the first record, or the process does not start."""
+"""A process with an invalid setting does not start."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from sparkfuse_contracts.settings import SettingError, Settings
 
 
-def test_defaults(tmp_path, monkeypatch) -> None:
-    """Without any variable a process finds the stack that `sparkfuse up` starts; an empty value is the default too."""
+def test_defaults_are_the_addresses_of_the_local_stack(tmp_path, monkeypatch) -> None:
+    """Without variables a process uses the stack of `sparkfuse up`; an empty value means the default."""
     monkeypatch.chdir(tmp_path)
     settings = Settings.from_environment({"SPARKFUSE_HOME": " "})
 
@@ -33,8 +33,8 @@ def test_defaults(tmp_path, monkeypatch) -> None:
     )
 
 
-def test_given_values(tmp_path, monkeypatch) -> None:
-    """What the environment says is taken, and a sparkfuse.yaml in the working folder is found."""
+def test_environment_overrides_the_defaults(tmp_path, monkeypatch) -> None:
+    """Values of the environment are used, and a sparkfuse.yaml in the working folder is found."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sparkfuse.yaml").write_text("")
     settings = Settings.from_environment({
@@ -67,8 +67,8 @@ def test_given_values(tmp_path, monkeypatch) -> None:
         ("SPARKFUSE_DASHBOARD_URL", "grafana", "an address like"),
     ],
 )
-def test_refused_value_names_key_value_and_what_is_right(key, value, right) -> None:
-    """An error is one sentence that can be acted on."""
+def test_error_contains_key_value_and_what_is_valid(key, value, right) -> None:
+    """The error for an invalid value contains the key, the value and what is valid."""
     with pytest.raises(SettingError) as refused:
         Settings.from_environment({key: value})
 

@@ -1,4 +1,4 @@
-"""The JSON of the JSON topics is what people and other languages read without loss."""
+"""Messages are converted to JSON and back without loss."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ALL = [pytest.param(message, id=f"{name}-{case}") for name in MODULES for case, 
 
 
 @pytest.mark.parametrize("message", ALL)
-def test_round_trip(message) -> None:
-    """Every example is the same after JSON, and after the binary form."""
+def test_examples_survive_json_and_binary_form(message) -> None:
+    """Each example is unchanged after conversion to JSON and back, and to Protobuf and back."""
     assert from_json(type(message), to_json(message)) == message
     assert type(message).FromString(message.SerializeToString()) == message
 
 
-def test_json_as_people_read_it() -> None:
-    """Names as in the protos, longs as numbers, text as it is, absent fields left out, zeros kept."""
+def test_json_has_plain_names_and_numbers() -> None:
+    """JSON has the names of the protos, int64 as numbers, unescaped text, zeros, and no absent fields."""
     finding = Finding(finding_id="5be0", summary="größer 🧯", updated_ms=2**63 - 1, started_ms=0)
     finding.runs.add(task_id=7, evidence={"a": "1"})
 
@@ -44,8 +44,8 @@ def test_json_as_people_read_it() -> None:
 
 
 @pytest.mark.parametrize("value, said", [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (1e300, 1e300)])
-def test_what_is_no_number_has_a_word(value: float, said: object) -> None:
-    """JSON has none of its own; whoever reads by Protobuf's mapping finds it again."""
+def test_nan_and_infinity_are_texts(value: float, said: object) -> None:
+    """NaN and the infinities are written as Protobuf's mapping defines, and read back."""
     finding = Finding(completeness=value)
 
     assert json.loads(to_json(finding)) == {"completeness": said}
@@ -55,14 +55,14 @@ def test_what_is_no_number_has_a_word(value: float, said: object) -> None:
 @pytest.mark.parametrize(
     "message", [FloatValue(value=1), Enum(syntax="SYNTAX_PROTO3"), Struct(fields={"a": Value(bool_value=True)})]
 )
-def test_kinds_of_fields_that_the_contract_does_not_have_are_refused(message) -> None:
-    """A 32-bit float, an enum, a map of other things than text: written as they are they would be read otherwise."""
+def test_unsupported_field_types_are_rejected(message) -> None:
+    """A 32-bit float, an enum and a map of other values than text raise TypeError."""
     with pytest.raises(TypeError, match=r"google\.protobuf"):
         to_json(message)
 
 
-def test_newer_writers_are_read() -> None:
-    """A field that this version does not know is no error."""
+def test_unknown_fields_are_ignored() -> None:
+    """A field of a newer version is not an error."""
     assert from_json(Action, b'{"action_id": "a", "of_tomorrow": [1]}') == Action(action_id="a")
 
 
@@ -71,8 +71,8 @@ def test_newer_writers_are_read() -> None:
     [b"", b"\xff", b"no json", b"[]", b"7", b"null", b'{"at_ms": "soon"}', b'{"at_ms": 1e40}', b'{"observed": []}',
      b"[" * 100_000],
 )  # fmt: skip
-def test_other_content_is_refused_with_a_reason(content) -> None:
-    """What is no such message raises RecordError and nothing else."""
+def test_invalid_content_raises_record_error(content) -> None:
+    """Content that is not the message raises RecordError and no other error."""
     with pytest.raises(RecordError) as refused:
         from_json(Action, content)
 
@@ -80,8 +80,8 @@ def test_other_content_is_refused_with_a_reason(content) -> None:
     assert len(str(refused.value)) < 350
 
 
-def test_record_key() -> None:
-    """The key of a record is the field that the topic names, several fields as JSON, none where none is named."""
+def test_record_key_has_the_fields_of_the_topic() -> None:
+    """A key is the field of its topic, several fields as JSON, or None for a topic without key."""
     baseline = Baseline(job_key="größe", stage_fingerprint="9d")
     of_tenant = Baseline(cluster="prod", tenant="shop", job_key="größe", stage_fingerprint="9d")
 
