@@ -1,1 +1,1 @@
-"""The detect job: what the live rows mean, given what is known of earlier runs, as findings."""
+"""The detect job: turns live rows and baselines of earlier runs into findings."""

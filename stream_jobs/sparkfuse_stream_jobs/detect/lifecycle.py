@@ -53,7 +53,7 @@ class Lifecycle:
             return
         if name := subject_name(row):
             yield from self._observe(name, row, counting, state)
-        if state.watched.value() and ends_subjects(row):
+        if state.subject_count.value() and ends_subjects(row):
             for ended in ended_subjects(row, list(state.subjects.keys())):
                 yield from self._end_subject(ended, row.window_end_ms, state)
 
@@ -90,7 +90,7 @@ class Lifecycle:
         self, name: str, row: LiveRow, severities: Mapping[str, str], state: LifecycleState
     ) -> Iterator[Finding | Timer]:
         known = state.subjects.get(name)
-        if known is None and (not severities or (state.watched.value() or 0) >= MAX_SUBJECTS):
+        if known is None and (not severities or (state.subject_count.value() or 0) >= MAX_SUBJECTS):
             return
         before = known or SubjectState()
         after: dict[str, RuleInstance] = {}
@@ -139,7 +139,7 @@ class Lifecycle:
                 count += 1
             else:
                 state.subjects.remove(name)
-        state.watched.update(count)
+        state.subject_count.update(count)
 
     def _timer(self, rules: Mapping[str, RuleInstance], state: LifecycleState) -> Iterator[Timer]:
         if rules:
@@ -155,10 +155,10 @@ def _store(name: str, before: SubjectState | None, after: SubjectState, state: L
     if after.rules or after.settled:
         state.subjects.put(name, after)
         if not known:
-            state.watched.update((state.watched.value() or 0) + 1)
+            state.subject_count.update((state.subject_count.value() or 0) + 1)
     elif known:
         state.subjects.remove(name)
-        state.watched.update(max(0, (state.watched.value() or 0) - 1))
+        state.subject_count.update(max(0, (state.subject_count.value() or 0) - 1))
 
 
 def _set_timer(at_ms: int, state: LifecycleState) -> Iterator[Timer]:

@@ -80,7 +80,7 @@ class LifecycleState:
     """
 
     ended_ms: ValueState[int]
-    watched: ValueState[int]
+    subject_count: ValueState[int]
     subjects: MapState[SubjectState]
     timer_ms: ValueState[int]
 

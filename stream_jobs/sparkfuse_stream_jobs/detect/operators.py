@@ -242,7 +242,7 @@ class RunLifecycle(KeyedProcessFunction):
         factory = StateFactory(runtime_context, self._scope, "findings", RUN_TTL)
         self._state = LifecycleState(
             ended_ms=factory.value_state("ended_ms", integer_codec()),
-            watched=factory.value_state("watched", integer_codec()),
+            subject_count=factory.value_state("watched", integer_codec()),
             subjects=factory.map_state("units", subject_codec()),
             timer_ms=factory.value_state("wake_ms", integer_codec()),
         )

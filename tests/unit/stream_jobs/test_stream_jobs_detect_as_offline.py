@@ -35,8 +35,8 @@ def read(run: Run, folder: Path) -> Application:
     return read_application(log)
 
 
-def told_live(application: Application) -> Iterator[LiveRow]:
-    """The application's rows as the windows tell them, with the numbers of its log."""
+def live_rows(application: Application) -> Iterator[LiveRow]:
+    """Return the application's rows as the windows job writes them, with the numbers of its log."""
     known = AppLive.DESCRIPTOR.fields_by_name
     columns = {name: value for name, value in application.row.items() if name in known}
     members = (
@@ -53,21 +53,21 @@ def told_live(application: Application) -> Iterator[LiveRow]:
 
 
 class Live:
-    """The job's baseline as detect holds it."""
+    """The baselines of the job, as the detect job stores them."""
 
     def __init__(self) -> None:
-        self.memory = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
+        self.baselines = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
 
-    def see(self, application: Application) -> tuple[dict[str, object], list[Baseline]]:
-        """The columns of the application's row as judged, and what the run taught."""
-        memory, judged, taught = in_memory_run_state(), {}, []
-        for found in [each for row in told_live(application) for each in step(row, memory)]:
+    def process(self, application: Application) -> tuple[dict[str, object], list[Baseline]]:
+        """Return the application's columns with its expected values, and the samples of the run."""
+        state, columns, samples = in_memory_run_state(), {}, []
+        for found in [each for row in live_rows(application) for each in step(row, state)]:
             if isinstance(found, LiveRow) and found.HasField("application"):
-                judged = row_columns.present(baselines.add_expectations(found, self.memory).application)
+                columns = row_columns.present(baselines.add_expectations(found, self.baselines).application)
             elif isinstance(found, Baseline):
-                taught.append(found)
-                baselines.learn_sample(found, self.memory)
-        return judged, taught
+                samples.append(found)
+                baselines.learn_sample(found, self.baselines)
+        return columns, samples
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,16 @@ def test_live_and_offline_learn_and_judge_alike(run: Run, tmp_path: Path):
     """Every sample and every expected value is equal, computed from the same logs."""
     live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
     for application in healthy:
-        _, taught = live.see(application)
+        _, samples = live.process(application)
         [seeded] = [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
 
-        assert taught == [seeded]
+        assert samples == [seeded]
     application = read(run, tmp_path)
-    judged, _ = live.see(application)
+    columns, _ = live.process(application)
     offline = application_expectation(application, EarlierRuns(healthy))
 
     assert offline["baseline_runs"] == len(HEALTHY)
-    assert {name: judged.get(name) for name in offline} == offline
+    assert {name: columns.get(name) for name in offline} == offline
 
 
 @pytest.mark.parametrize(
@@ -104,24 +104,24 @@ def test_live_and_offline_learn_and_judge_alike(run: Run, tmp_path: Path):
     ],
 )
 def test_live_and_offline_use_the_rows_of_operators(run: Run, moved: str, tmp_path: Path):
-    """An application and a stage that read nothing are judged by the rows that the operators of the plan produce."""
+    """An application and a stage that read nothing are columns by the rows that the operators of the plan produce."""
     live, counted_before = Live(), [read(each, tmp_path) for each in COUNTED]
     for application in counted_before:
-        _, taught = live.see(application)
+        _, samples = live.process(application)
 
-        assert taught == [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
+        assert samples == [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
     application, history = read(run, tmp_path), EarlierRuns(counted_before)
-    judged, _ = live.see(application)
+    columns, _ = live.process(application)
     offline = application_expectation(application, history)
     [stage_offline] = stage_expectations(application, history)
 
-    assert {name: judged.get(name) for name in offline} == offline
-    assert {name: stage_judged(application, counted_before).get(name) for name in stage_offline} == stage_offline
+    assert {name: columns.get(name) for name in offline} == offline
+    assert {name: expected_stage(application, counted_before).get(name) for name in stage_offline} == stage_offline
     assert [(each["moved"], each["work_measure"]) for each in (offline, stage_offline)] == [(moved, "rows")] * 2
 
 
-def stage_judged(application: Application, before: list[Application]) -> dict[str, object]:
-    """The columns of the only stage's row as the live job judges it, after it learned what the logs of before teach."""
+def expected_stage(application: Application, before: list[Application]) -> dict[str, object]:
+    """Return the columns of the only stage with its expected values, after the samples of earlier logs were learned."""
     memory = baselines.JobBaselines(InMemoryMapState(), lambda _key: None)
     for earlier in before:
         for baseline in baseline_messages(earlier, CLUSTER, TENANT):
@@ -143,4 +143,4 @@ def test_live_and_offline_learn_the_same_runs(run: Run, tmp_path: Path):
     application = read(run, tmp_path)
     offline = [each for each in baseline_messages(application, CLUSTER, TENANT) if is_whole(each)]
 
-    assert Live().see(application)[1] == offline
+    assert Live().process(application)[1] == offline

@@ -66,7 +66,7 @@ def short(names: Iterable[DisplayName]) -> list[tuple[str, str]]:
 
 
 def test_stage_row_has_name_of_its_query_and_table():
-    """Spark's call site of a thread pool tells nothing about a stage; its query and tables do."""
+    """The call site of a thread pool does not describe a stage; its query and tables do."""
     seen = Identified()
     seen.start_query()
     stage = seen.last_row(seen.run.stage(T + W, 900)).stage

@@ -115,17 +115,17 @@ def test_failed_query_without_failed_job_has_a_row():
 
 
 def test_failed_query_waits_for_the_end_of_its_job():
-    """Rows of one window arrive in this order, and the failure of the job says more."""
-    for reason, told in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
+    """Rows of one window arrive in this order, and the failure of the job explains more."""
+    for reason, statuses in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
                          (ABORTED, ["failed"]), (None, ["query_failed"])):  # fmt: skip
         seen = Identified()
         seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
         seen.of(seen.run.query_started(T + W))
-        waits = seen.of(seen.run.query_ended(T + 2 * W, 5, TOO_LONG))
+        pending = seen.of(seen.run.query_ended(T + 2 * W, 5, TOO_LONG))
         _, *made = seen.of(seen.run.job_ended(T + 2 * W, 3, reason))
 
-        assert len(waits) == 1
-        assert [each.job.status for each in made] == told
+        assert len(pending) == 1
+        assert [each.job.status for each in made] == statuses
         assert made[-1].job.job_id == 3
 
 
@@ -136,10 +136,10 @@ def test_failed_query_of_an_open_job_is_reported_at_the_end():
         seen.of(seen.run.query_started(T + W, execution))
         seen.of(seen.run.job_started(T + W, execution, sql_execution_id=execution))
         seen.of(seen.run.query_ended(T + 2 * W, execution, reason))
-    told = seen.of(seen.run.job_ended(T + 2 * W, 7))
+    reported = seen.of(seen.run.job_ended(T + 2 * W, 7))
     *made, ended = seen.of(seen.run.ended(T + 3 * W))
 
-    assert [each.job.job_id for each in told[1:]] == [7]
+    assert [each.job.job_id for each in reported[1:]] == [7]
     assert [(each.view, each.job.job_id, each.job.status) for each in made] == [("job_live", 5, "query_failed")]
     assert ended.HasField("application_ended")
 
@@ -180,23 +180,23 @@ def test_successful_or_unknown_job_has_no_row():
     """Only an end that is known to be a failure is reported."""
     seen = Identified()
     seen.of(seen.run.job_started(T + W))
-    well = seen.of(seen.run.job_ended(T + W))
-    unheard = seen.run.job_ended(T + W)
-    unheard.job_ended.ClearField("succeeded")
+    successful = seen.of(seen.run.job_ended(T + W))
+    unknown = seen.run.job_ended(T + W)
+    unknown.job_ended.ClearField("succeeded")
 
-    assert len(well) == len(seen.of(unheard)) == 1
+    assert len(successful) == len(seen.of(unknown)) == 1
 
 
 def test_job_without_reason_takes_that_of_its_failed_stage():
     """Some of Spark's job ends have no text, or an unknown one."""
-    for said in ("", "something odd"):
+    for text in ("", "something odd"):
         seen = Identified()
         seen.of(seen.run.job_started(T + W, 1, [3]))
         seen.of(seen.run.stage_started(T + W))
         ended = seen.run.stage_ended(T + W, succeeded=False)
         ended.stage_ended.failure_reason = "java.io.IOException: No space left on device"
         seen.of(ended)
-        job = seen.of(seen.run.job_ended(T + 2 * W, 1, said))[1].job
+        job = seen.of(seen.run.job_ended(T + 2 * W, 1, text))[1].job
 
         assert (job.failure_kind, job.failure) == ("infrastructure", "disk_full")
         assert job.first_cause == "java.io.IOException: No space left on device"
@@ -265,9 +265,9 @@ def test_executors_removed_with_the_application_are_no_loss():
     lost = seen.of(seen.run.executor_removed(T + 3 * W, "0", removed_ms=T + 2 * W))
     with_it = seen.of(seen.run.executor_removed(T + 3 * W, "1", removed_ms=T + 2 * W + 4_100))
     seen.of(seen.run.ended(T + 3 * W))
-    behind = seen.of(seen.run.executor_removed(T + 4 * W, "2", removed_ms=T + 2 * W + 4_000))
+    after = seen.of(seen.run.executor_removed(T + 4 * W, "2", removed_ms=T + 2 * W + 4_000))
 
-    assert [len(each) for each in (lost, with_it, behind)] == [2, 1, 1]
+    assert [len(each) for each in (lost, with_it, after)] == [2, 1, 1]
 
 
 def test_driver_is_no_executor():

@@ -23,7 +23,7 @@ THIRD_WAVE = {
 }  # fmt: skip
 
 
-class Judged:
+class ProcessedRuns:
     """Runs of one job that pass through the identify and the baseline steps."""
 
     def __init__(self) -> None:
@@ -31,17 +31,17 @@ class Judged:
         self.invalid: list[str] = []
 
     def rows(self, run_rows: list[LiveRow]) -> list[LiveRow]:
-        memory, judged = in_memory_run_state(), []
-        for found in [each for row in run_rows for each in step(row, memory)]:
+        state, rows = in_memory_run_state(), []
+        for found in [each for row in run_rows for each in step(row, state)]:
             if isinstance(found, Baseline):
                 baselines.learn_sample(found, self._of(key_of_baseline(found)))
             elif isinstance(found, InvalidSetting):
                 self.invalid.append(found.text)
             elif isinstance(found, LiveRow):
-                judged.append(self._judged(found))
-        return judged
+                rows.append(self._with_expectations(found))
+        return rows
 
-    def _judged(self, row: LiveRow) -> LiveRow:
+    def _with_expectations(self, row: LiveRow) -> LiveRow:
         if row.HasField("stage") or row.HasField("application"):
             baselines.add_expectations(row, self._of(baselines.key_of_row(row)))
         return forecast_application(row) if row.HasField("application") else row
@@ -66,9 +66,9 @@ def running(run: Run, elapsed_ms: int, **more: object) -> list[LiveRow]:
 def test_stage_is_projected_from_its_third_wave_on():
     """Before that it is judged by its elapsed time, and after its end by its duration."""
     run = Run("app-1", T)
-    early = Judged().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
-    third = Judged().rows(running(Run("app-1", T), 30_000, **THIRD_WAVE))[-1].stage
-    over = Judged().rows([run.stage_done(T + W, 30_000)])[-1].stage
+    early = ProcessedRuns().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
+    third = ProcessedRuns().rows(running(Run("app-1", T), 30_000, **THIRD_WAVE))[-1].stage
+    over = ProcessedRuns().rows([run.stage_done(T + W, 30_000)])[-1].stage
 
     assert (early.judged_ms, early.HasField("projected_ms")) == (30_000, False)
     assert (third.projected_ms, third.projected_p95_ms, third.judged_ms) == (42_000, 50_000, 42_000)
@@ -95,29 +95,29 @@ def test_projection_uses_the_slots_of_the_application(executors, joined_ms, task
     joins = [run.executor_added(T, str(number), "node-1") for number in range(executors)]
     joins[-1].window_end_ms = T + joined_ms
     begin = [start, *joins, run.stage_started(T)]
-    stage = Judged().rows([*begin, run.stage(T + 60_000, 30_000, **THIRD_WAVE)])[-1].stage
+    stage = ProcessedRuns().rows([*begin, run.stage(T + 60_000, 30_000, **THIRD_WAVE)])[-1].stage
 
     assert (stage.projected_ms if stage.HasField("projected_ms") else None) == projected_ms
 
 
 def test_removed_executor_takes_its_cores():
     """In local mode the cores of the driver run the tasks."""
-    run, memory = Run("app-1", T), in_memory_run_state()
+    run, state = Run("app-1", T), in_memory_run_state()
     rows = [run.started(T), *(run.executor_added(T, name) for name in ("driver", "1", "2", "2"))]
     for row in [*rows, run.executor_removed(T, "1")]:
-        list(step(row, memory))
+        list(step(row, state))
 
-    assert memory.application.value().cores == 8
-    assert memory.losses.value().peak == 2
+    assert state.application.value().cores == 8
+    assert state.losses.value().peak == 2
 
 
 def test_slow_stage_is_abnormal_before_it_passes_its_p95():
     """Its projection already passes the bound."""
-    seen = Judged()
-    seen.healthy_runs()
+    runs = ProcessedRuns()
+    runs.healthy_runs()
     slow = {**THIRD_WAVE, "num_tasks": 160, "duration_p50_ms": 200_000.0, "finished_duration_ms": 8 * 8 * MINUTE,
             "work_bytes": 150_000_000, "work_records": 750_000}  # fmt: skip
-    stage = seen.rows(running(Run("app-x", T + 9 * HOUR), 8 * MINUTE, **slow))[-1].stage
+    stage = runs.rows(running(Run("app-x", T + 9 * HOUR), 8 * MINUTE, **slow))[-1].stage
 
     assert stage.elapsed_ms < stage.expected_p95_ms < stage.judged_ms
     assert stage.moved == "both"
@@ -126,8 +126,8 @@ def test_slow_stage_is_abnormal_before_it_passes_its_p95():
 @pytest.mark.parametrize("times", [1, 3], ids=["usual", "three times the rows"])
 def test_healthy_run_is_normal_in_every_window(times: int):
     """A cold first wave, then even ones, with once or three times the work: nothing differs from the baseline."""
-    seen = Judged()
-    seen.healthy_runs(wall_ms=160_000)
+    runs = ProcessedRuns()
+    runs.healthy_runs(wall_ms=160_000)
     run, slots, tasks, cold_ms, task_ms = Run("app-x", T + 9 * HOUR), 8, 128 * times, 40_000, 8_000
     rows, now = [run.started(run.start_ms), run.stage_started(run.start_ms)], 0
     while (now := now + W) < cold_ms + task_ms * (tasks // slots - 1):
@@ -140,39 +140,42 @@ def test_healthy_run_is_normal_in_every_window(times: int):
         done |= {"finished_duration_ms": sum(durations), "finished_cpu_ms": 7 * now}
         done |= {"work_bytes": 1_000_000_000 * ended // 128, "work_records": 5_000_000 * ended // 128}
         rows.append(run.stage(run.start_ms + now, now, **done))
-    judged = [row.stage for row in seen.rows(rows) if row.HasField("stage")]
+    stages = [row.stage for row in runs.rows(rows) if row.HasField("stage")]
 
-    assert len(judged) > 20
-    assert any(stage.HasField("projected_ms") for stage in judged)
-    assert {stage.moved for stage in judged} == {"none"}
+    assert len(stages) > 20
+    assert any(stage.HasField("projected_ms") for stage in stages)
+    assert {stage.moved for stage in stages} == {"none"}
 
 
 def test_stage_row_says_whether_it_runs_python():
     """Its operators show it; it is absent if the start of the stage was lost."""
     run = Run("app-1", T)
     begin = [run.started(T), run.stage_started(T, scope_names=["Exchange", "ArrowEvalPython"])]
-    python = Judged().rows([*begin, run.stage(T + W, 900)])[-1].stage
-    plain = Judged().rows(running(Run("app-1", T), 900))[-1].stage
-    unknown = Judged().rows([Run("app-1", T).stage(T + W, 900)])[-1].stage
+    python = ProcessedRuns().rows([*begin, run.stage(T + W, 900)])[-1].stage
+    plain = ProcessedRuns().rows(running(Run("app-1", T), 900))[-1].stage
+    unknown = ProcessedRuns().rows([Run("app-1", T).stage(T + W, 900)])[-1].stage
 
     assert (python.runs_python, plain.runs_python) == (True, False)
     assert not unknown.HasField("runs_python")
 
 
-def application(seen: Judged, run: Run, elapsed_ms: int, deadline: str | None = None, **stage: object) -> LiveRow:
+def application(
+    runs: ProcessedRuns, run: Run, elapsed_ms: int, deadline: str | None = None, **stage: object
+) -> LiveRow:
     """Return the application's row after ``elapsed_ms``, with one running stage."""
     settings = {"deadline": deadline} if deadline else {}
     at = run.start_ms + elapsed_ms
     rows = [run.started(run.start_ms, **settings), run.stage_started(run.start_ms)]
-    return seen.rows([*rows, run.stage(at, 30_000, **stage), run.application(at)])[-1].application
+    return runs.rows([*rows, run.stage(at, 30_000, **stage), run.application(at)])[-1].application
 
 
 def test_deadline_from_a_setting_has_chance_and_time_left():
     """With ten expected minutes one hour is safe, nine minutes are at risk, and a passed deadline is certain."""
-    seen = Judged()
-    seen.healthy_runs()
+    runs = ProcessedRuns()
+    runs.healthy_runs()
     found = {
-        said: application(seen, Run("app-x", T + 9 * HOUR), 8 * MINUTE, said) for said in ("1h", "9min", "PT8M", "1min")
+        setting: application(runs, Run("app-x", T + 9 * HOUR), 8 * MINUTE, setting)
+        for setting in ("1h", "9min", "PT8M", "1min")
     }
 
     assert {each.deadline_source for each in found.values()} == {"setting"}
@@ -187,20 +190,22 @@ def test_deadline_from_a_setting_has_chance_and_time_left():
 
 def test_deadline_without_a_setting_is_the_p95_of_history():
     """The source of the deadline is reported."""
-    seen = Judged()
-    seen.healthy_runs()
-    told = application(seen, Run("app-x", T + 9 * HOUR), MINUTE)
+    runs = ProcessedRuns()
+    runs.healthy_runs()
+    columns = application(runs, Run("app-x", T + 9 * HOUR), MINUTE)
 
-    assert (told.deadline_source, told.deadline_ms) == ("history", T + 9 * HOUR + told.expected_p95_ms)
-    assert told.late_chance == pytest.approx(0.05, abs=0.03)
+    assert (columns.deadline_source, columns.deadline_ms) == ("history", T + 9 * HOUR + columns.expected_p95_ms)
+    assert columns.late_chance == pytest.approx(0.05, abs=0.03)
 
 
 def test_without_history_only_progress_and_clock_count():
     """There is no chance without progress, and certainty after the deadline."""
-    alone = application(Judged(), Run("app-1", T), MINUTE, "1h")
-    staged = application(Judged(), Run("app-1", T), 55 * MINUTE, "1h", **{**THIRD_WAVE, "duration_p50_ms": 100_000.0})
-    late = application(Judged(), Run("app-1", T), 61 * MINUTE, "1h")
-    none = application(Judged(), Run("app-1", T), MINUTE)
+    alone = application(ProcessedRuns(), Run("app-1", T), MINUTE, "1h")
+    staged = application(
+        ProcessedRuns(), Run("app-1", T), 55 * MINUTE, "1h", **{**THIRD_WAVE, "duration_p50_ms": 100_000.0}
+    )
+    late = application(ProcessedRuns(), Run("app-1", T), 61 * MINUTE, "1h")
+    none = application(ProcessedRuns(), Run("app-1", T), MINUTE)
 
     assert not alone.HasField("late_chance")
     assert not alone.HasField("remaining_ms")
@@ -212,7 +217,7 @@ def test_without_history_only_progress_and_clock_count():
 
 def test_outdated_progress_is_ignored():
     """An application that ended has no remaining time."""
-    run, seen = Run("app-1", T), Judged()
+    run, runs = Run("app-1", T), ProcessedRuns()
     stage = run.stage(T + W, 30_000, **THIRD_WAVE)
     rows = [
         run.started(T),
@@ -221,7 +226,7 @@ def test_outdated_progress_is_ignored():
         run.application(T + 2 * W),
         run.application_done(T + 3 * W, 2 * W),
     ]
-    *_, later, over = (row.application for row in seen.rows(rows))
+    *_, later, over = (row.application for row in runs.rows(rows))
 
     assert not later.HasField("remaining_ms")
     assert not over.HasField("remaining_ms")
@@ -230,9 +235,9 @@ def test_outdated_progress_is_ignored():
 
 def test_invalid_deadline_is_reported_once():
     """The owner of the job gets one sentence, and the run is tracked without a deadline."""
-    seen = Judged()
-    told = application(seen, Run("app-1", T), MINUTE, "half past six")
+    runs = ProcessedRuns()
+    columns = application(runs, Run("app-1", T), MINUTE, "half past six")
 
-    assert len(seen.invalid) == 1
-    assert seen.invalid[0].startswith("app-1 of nightly_orders: spark.sparkfuse.deadline='half past six' is ignored")
-    assert not told.HasField("deadline_ms")
+    assert len(runs.invalid) == 1
+    assert runs.invalid[0].startswith("app-1 of nightly_orders: spark.sparkfuse.deadline='half past six' is ignored")
+    assert not columns.HasField("deadline_ms")

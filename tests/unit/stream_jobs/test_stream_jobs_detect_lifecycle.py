@@ -401,7 +401,7 @@ def test_finding_of_the_last_application_row_survives_its_end():
     watched.idle_until(99)
 
     assert watched.emitted == [(1, "skew", "firing"), (7, "skew", "resolved")]
-    assert watched.state.watched.value() == 0
+    assert watched.state.subject_count.value() == 0
 
 
 def test_pending_post_end_rule_continues_after_the_end():
@@ -415,7 +415,7 @@ def test_pending_post_end_rule_continues_after_the_end():
     watched.idle_until(99)
 
     assert watched.emitted == [(4, "skew", "firing"), (7, "skew", "resolved")]
-    assert watched.state.watched.value() == 0
+    assert watched.state.subject_count.value() == 0
 
 
 def test_hosts_of_two_clusters_are_two_subjects():

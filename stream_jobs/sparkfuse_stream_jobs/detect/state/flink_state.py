@@ -34,7 +34,7 @@ ONLY_VALUE = "\0"
 
 
 class KeyScope:
-    """The current key of a step. It tells the step's states which key they belong to, and when to write."""
+    """The current key of a step, which its states share; values that changed are written when the scope ends."""
 
     def __init__(self) -> None:
         self.cache = StateCache()

@@ -12,7 +12,7 @@ from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemory
 
 @dataclass(frozen=True)
 class ApplicationState:
-    """The identity of the application, and how many things are stored about it.
+    """The identity of the application, and the number of stored stages, queries, jobs and executors.
 
     ``start_seen`` is false when the start of the application was lost; its job is unknown then. ``ended_ms`` is the
     end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number of

@@ -1,6 +1,6 @@
 """A cache of decoded state values of the keys that a step used last.
 
-Whoever writes a value writes it to the cache and to the state. Values are returned without a copy, so callers must
+Each write goes to the cache and to the state. Values are returned without a copy, so callers must
 store a new value instead of changing the one that they got.
 """
 
