@@ -7,7 +7,9 @@ computes from the event log with the same functions.
 
 from __future__ import annotations
 
+import logging
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,12 +26,15 @@ from sparkfuse_stream_jobs.detect.state.run_state import (
     started_stage,
 )
 
+log = logging.getLogger(__name__)
 QUERY, STAGE = "query", "stage"
 NO_PLAN = -1
 # Stages of one query whose names are computed again at its end.
 MAX_STAGES_OF_QUERY = 1_000
 # Spark's short call site, such as "save at NativeMethodAccessorImpl.java:0".
 _CALL_SITE = re.compile(r"\S+ at \S.*:\d+")
+# Errors of an unexpected plan. The row must still reach the rules, with the number of its stage or query as its name.
+_UNNAMEABLE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
 _QUERY_PREFIX = re.compile(r"\Aq(\d{1,18}): ")
 
 
@@ -135,23 +140,33 @@ def _name_stage(row: LiveRow, stage_id: int, stage: StageState, state: RunState)
 
 
 def _compute_stage(stage_id: int, stage: StageState, state: RunState) -> StageName:
-    return stage_names.name_stage(
-        stage_id,
-        query_id=stage.sql_execution_id,
-        scope_names=stage.scope_names,
-        plans=plans_of(stage.sql_execution_id, state),
-        call_site=stage.call_site or None,
-        spark_name=stage.name or None,
-    )
+    query_id = stage.sql_execution_id
+    try:
+        return stage_names.name_stage(
+            stage_id,
+            query_id=query_id,
+            scope_names=stage.scope_names,
+            plans=plans_of(query_id, state),
+            call_site=stage.call_site or None,
+            spark_name=stage.name or None,
+        )
+    except _UNNAMEABLE as error:
+        log.warning("cannot name stage %d of %s: %r", stage_id, application_of(state).run_key, error)
+        prefix = "" if query_id is None else f"q{query_id}: "
+        return StageName(f"{prefix}{_unknown_stage(stage_id)}", _unknown_stage(stage_id))
 
 
 def _compute_query(query_id: int, query: QueryState, state: RunState) -> QueryName:
-    return stage_names.name_query(
-        query_id,
-        description=query.description or None,
-        call_site=query.call_site or None,
-        plans=plans_of(query_id, state),
-    )
+    try:
+        return stage_names.name_query(
+            query_id,
+            description=query.description or None,
+            call_site=query.call_site or None,
+            plans=plans_of(query_id, state),
+        )
+    except _UNNAMEABLE as error:
+        log.warning("cannot name query %d of %s: %r", query_id, application_of(state).run_key, error)
+        return QueryName(f"q{query_id}", f"query {query_id}", None, None)
 
 
 def _version(query: QueryState | None) -> int:

@@ -9,6 +9,7 @@ import pytest
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
+from sparkfuse_rules.knowledge import stage_names
 from sparkfuse_stream_jobs.detect import display_names, queries
 from sparkfuse_stream_jobs.detect.identify import Output, step
 from sparkfuse_stream_jobs.detect.state.plan_cache import PlanCache
@@ -280,6 +281,21 @@ def test_plan_is_read_from_the_state_when_it_is_not_cached():
     object.__setattr__(seen.state, "plan_cache", PlanCache())
 
     assert queries.plans_of(5, seen.state) == before
+
+
+def test_plan_that_cannot_be_named_does_not_lose_rows(monkeypatch: pytest.MonkeyPatch):
+    """A row with a fallback name still reaches the rules."""
+
+    def fail(*_arguments: object, **_more: object) -> None:
+        raise IndexError("unexpected plan")
+
+    monkeypatch.setattr(stage_names, "name_stage", fail)
+    monkeypatch.setattr(stage_names, "name_query", fail)
+    seen = Identified()
+    seen.start_query()
+
+    assert seen.last_row(seen.run.stage(T + W, 900)).stage.stage_name == "q5: stage 3"
+    assert seen.last_row(seen.run.query(T + W)).query.query_name == "q5"
 
 
 def test_plan_cache_evicts_the_least_recently_used_query():
