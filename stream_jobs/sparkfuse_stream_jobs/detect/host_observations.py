@@ -32,22 +32,22 @@ _PROBLEM_OF = {
 
 @dataclass(frozen=True)
 class HostReport:
-    """One application in one window: the hosts that run its tasks (``ran``), and the troubles on hosts."""
+    """One application in one window: the hosts that run its tasks (``ran``), and the problems on hosts."""
 
     cluster: str
     app_key: str
     app_id: str
     at_ms: int
     ran: tuple[str, ...] = ()
-    troubles: tuple[HostProblem, ...] = ()
+    problems: tuple[HostProblem, ...] = ()
 
 
 def host_reports(row: LiveRow, state: RunState) -> Iterator[HostReport]:
     """Return what the row reports about hosts."""
     if row.HasField("application"):
         yield from _running_hosts(row, state)
-    elif trouble := _trouble(row):
-        yield replace(_empty_report(row), troubles=(trouble,))
+    elif problem := _problem(row):
+        yield replace(_empty_report(row), problems=(problem,))
 
 
 def merge_reports(reports: Iterable[HostReport]) -> Iterator[HostReport]:
@@ -57,17 +57,17 @@ def merge_reports(reports: Iterable[HostReport]) -> Iterator[HostReport]:
         of_window.setdefault((report.cluster, report.app_key, report.at_ms), []).append(report)
     for several in of_window.values():
         ran = dict.fromkeys(host for report in several for host in report.ran)
-        troubles = (trouble for report in several for trouble in report.troubles)
-        yield replace(several[0], ran=tuple(ran), troubles=tuple(troubles))
+        problems = (problem for report in several for problem in report.problems)
+        yield replace(several[0], ran=tuple(ran), problems=tuple(problems))
 
 
-def _trouble(row: LiveRow) -> HostProblem | None:
+def _problem(row: LiveRow) -> HostProblem | None:
     kind = row.WhichOneof("row") or ""
     return _PROBLEM_OF[kind](Columns(getattr(row, kind))) if kind in _PROBLEM_OF and not _is_healthy(row) else None
 
 
 def _is_healthy(row: LiveRow) -> bool:
-    """Return whether a cheap test shows that the row reports no trouble, as most rows do."""
+    """Return whether a cheap test shows that the row reports no problem, as most rows do."""
     if row.HasField("stage"):
         stage = row.stage
         lost = stage.slowest_task_lost_ms >= MIN_LOST_MS and stage.slowest_task_lost_share >= MIN_LOST_SHARE

@@ -1,7 +1,7 @@
 """Rows of ``host_live``, computed from what all applications of a cluster observe on the hosts that they share.
 
 One cluster is one key, because a host is compared with the other hosts of its cluster. Rows are emitted at the end of
-a window, for each host on which an application reported a trouble in that window.
+a window, for each host on which an application reported a problem in that window.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def add_report(report: HostReport, state: ClusterState) -> Iterator[Timer]:
     count = due.applications + (known is None)
     if count > MAX_APPLICATIONS:
         return
-    observation = observe(known or HostObservations(report.app_id), report.at_ms, report.ran, report.troubles)
+    observation = observe(known or HostObservations(report.app_id), report.at_ms, report.ran, report.problems)
     state.observations.put(report.app_key, observation)
-    hosts = dict.fromkeys((*due.hosts, *(trouble.host for trouble in report.troubles)))
+    hosts = dict.fromkeys((*due.hosts, *(problem.host for problem in report.problems)))
     state.due.update(DueHosts(report.cluster, tuple(hosts)[:MAX_ROWS], count))
-    if report.troubles:
+    if report.problems:
         yield Timer(report.at_ms)
     yield Timer((report.at_ms + WINDOW_MS) // EXPIRE_EVERY_MS * EXPIRE_EVERY_MS + EXPIRE_EVERY_MS)
 

@@ -39,10 +39,10 @@ def host_report_codec() -> Codec[HostReport]:
 
     def decode(content: bytes) -> HostReport:
         values = unpickle(content)
-        troubles = tuple(HostProblem(**each) for each in values.pop("troubles"))
-        return HostReport(**values, troubles=troubles)
+        problems = tuple(HostProblem(**each) for each in values.pop("problems"))
+        return HostReport(**values, problems=problems)
 
     def encode(report: HostReport) -> bytes:
-        return pickle.dumps({**vars(report), "troubles": [vars(each) for each in report.troubles]})
+        return pickle.dumps({**vars(report), "problems": [vars(each) for each in report.problems]})
 
     return Codec(encode, decode)

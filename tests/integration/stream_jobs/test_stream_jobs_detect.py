@@ -29,7 +29,7 @@ from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 MINUTE = 60_000
-# A rule with `for`, beside the built-in rules, none of which has one.
+# A rule with `for`, beside the built-in rules, which have none.
 TASK_WAITS = """
 summary: A task waits
 view: task_live

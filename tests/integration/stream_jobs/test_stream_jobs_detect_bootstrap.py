@@ -17,7 +17,7 @@ from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_ba
 from tests.waiting import wait_for
 
 
-def lesson(job_key: str, run: str, learned_ms: int) -> Baseline:
+def sample_of_run(job_key: str, run: str, learned_ms: int) -> Baseline:
     sample = BaselineSample(run_key=run, learned_ms=learned_ms, wall_ms=1000, cpu_ms=500, num_tasks=4)
     return Baseline(
         cluster="prod", tenant="orders", job_key=job_key, stage_fingerprint="f00", updated_ms=learned_ms,
@@ -30,18 +30,18 @@ def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix:
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(kafka_bootstrap, topic_prefix)
 
-    def backfill(*lessons: Baseline) -> BaselineKey:
-        key = key_of_baseline(lessons[0])
-        assert update_baselines(settings, {key: lessons}) == 1
+    def backfill(*samples: Baseline) -> BaselineKey:
+        key = key_of_baseline(samples[0])
+        assert update_baselines(settings, {key: samples}) == 1
         return key
 
-    before = backfill(lesson("before", "a", 10))
+    before = backfill(sample_of_run("before", "a", 10))
     seeds = BaselineFollower(settings)
     try:
         known, once_more = seeds(before), seeds(before)
-        while_it_runs = backfill(lesson("later", "a", 10), lesson("later", "b", 20))
+        while_it_runs = backfill(sample_of_run("later", "a", 10), sample_of_run("later", "b", 20))
         heard = wait_for(lambda: seeds(while_it_runs), 60, "a baseline that is new")
-        backfill(lesson("before", "b", 20))
+        backfill(sample_of_run("before", "b", 20))
         grown = wait_for(lambda: seeds(before), 60, "a baseline that has grown")
     finally:
         seeds.close()
@@ -55,7 +55,7 @@ def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str
     """Each end of an application writes as many baselines as it has stages, and reading one takes milliseconds."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(kafka_bootstrap, topic_prefix)
-    ours, theirs = lesson("ours", "a", 10), lesson("theirs", "a", 10)
+    ours, theirs = sample_of_run("ours", "a", 10), sample_of_run("theirs", "a", 10)
     seeds = BaselineFollower(settings)
     try:
         seeds.add_own_record(to_json(ours))

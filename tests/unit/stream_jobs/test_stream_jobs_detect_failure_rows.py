@@ -315,6 +315,6 @@ def test_hosts_are_reported_every_two_minutes():
     assert [window for window, reports in enumerate(reported, 1) if reports] == [1, 25, 49]
     assert reported[0][0].ran == ("node-1", "node-2")
     assert idle == []
-    assert [(each.host, each.failure) for each in failing.troubles] == [("node-7", "fetch_failed")]
-    assert [(each.host, each.failure) for each in lost.troubles] == [("node-2", "node_lost")]
+    assert [(each.host, each.failure) for each in failing.problems] == [("node-7", "fetch_failed")]
+    assert [(each.host, each.failure) for each in lost.problems] == [("node-2", "node_lost")]
     assert (lost.cluster, lost.app_id, lost.app_key) == ("prod-eu", "app-1", f"app-1@{T}")

@@ -17,8 +17,8 @@ class Cluster:
         self.state = hosts.in_memory_cluster_state()
         self.timers: set[int] = set()
 
-    def report(self, app: str, at: int, *troubles: HostProblem, ran: tuple[str, ...] = ()) -> None:
-        report = HostReport("prod-eu", app, app, at, ran, troubles)
+    def report(self, app: str, at: int, *problems: HostProblem, ran: tuple[str, ...] = ()) -> None:
+        report = HostReport("prod-eu", app, app, at, ran, problems)
         self.timers |= {each.at_ms for each in hosts.add_report(report, self.state)}
 
     def until(self, now_ms: int) -> list[LiveRow]:
@@ -107,10 +107,10 @@ def test_merged_reports_have_the_same_effect():
     """Reports of one application and window are merged, so the next operator switches its key once."""
     slow = HostProblem("h2", "slow_task", slow=True)
     reports = [
-        HostReport("c", "a@1", "a", T, troubles=(node_lost("h1"),)),
-        HostReport("c", "a@1", "a", T, troubles=(slow,)),
+        HostReport("c", "a@1", "a", T, problems=(node_lost("h1"),)),
+        HostReport("c", "a@1", "a", T, problems=(slow,)),
         HostReport("c", "a@1", "a", T, ran=("h1", "h3")),
-        HostReport("c", "a@1", "a", T + W, troubles=(slow,)),
+        HostReport("c", "a@1", "a", T + W, problems=(slow,)),
         HostReport("c", "b@1", "b", T, ran=("h2",)),
     ]
     merged = list(merge_reports(reports))
@@ -119,7 +119,7 @@ def test_merged_reports_have_the_same_effect():
         for each in several:
             list(hosts.add_report(each, state))
 
-    assert [(each.app_id, each.at_ms, each.ran, each.troubles) for each in merged] == [
+    assert [(each.app_id, each.at_ms, each.ran, each.problems) for each in merged] == [
         ("a", T, ("h1", "h3"), (node_lost("h1"), slow)),
         ("a", T + W, (), (slow,)),
         ("b", T, ("h2",), ()),

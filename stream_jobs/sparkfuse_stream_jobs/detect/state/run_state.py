@@ -16,7 +16,7 @@ class ApplicationState:
 
     ``start_seen`` is false when the start of the application was lost; its job is unknown then. ``ended_ms`` is the
     end that Spark reported, 0 before; ``deadline_ms`` comes from the application's setting. ``cores`` is the number of
-    cores of its executors, of which each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries``
+    cores of its executors; each task takes ``task_cpus``. ``*_at_ms`` are ends of windows. ``ended_queries``
     are the last queries that ended, whose plans are still stored.
     """
 
@@ -73,7 +73,7 @@ class QueryState:
 
     ``failure_reason`` and ``ended_ms`` are set when it failed. ``failure_reported`` is true once a row was emitted for
     the failure of this query, of one of its jobs, or of a query within it. ``plan_versions`` are the stored versions of
-    its plan, of which ``named_version`` is the one from which its names were computed. ``stage_ids`` are its stages
+    its plan; ``named_version`` is the one from which its names were computed. ``stage_ids`` are its stages
     that have names.
     """
 

@@ -26,7 +26,7 @@ _Place = tuple[str, str]
 
 
 class StateCache:
-    """Values by key, state and name; None stands for a value that is known to be absent.
+    """Values by key, state and name; None is a value that is known to be absent.
 
     If there are too many values, the least recently used keys lose their least recently used values: of an application
     these are the stages that ended.
