@@ -29,7 +29,7 @@ class FoundLog(NamedTuple):
     """A log as a folder lists it now.
 
     ``name`` is its path without the suffix that changes when it is finished, ``place`` its current path. ``closed``
-    tells whether its writer is done, None if the layout does not show it. ``modified_ms`` is the last change of a file.
+    is True if its writer is done, None if the layout does not show it. ``modified_ms`` is the last change of a file.
     """
 
     name: str

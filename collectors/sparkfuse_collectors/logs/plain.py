@@ -32,12 +32,12 @@ class PlainFile:
     """
 
     def __init__(self, files: Files, path: str, offset: int, bookmark: Bookmark | None = None) -> None:
-        begin = bookmark if bookmark and bookmark.plain <= offset else None
+        start = bookmark if bookmark and bookmark.plain <= offset else None
         self._files, self.path = files, path
         self._wanted = offset
-        self._begin = begin or Bookmark("", 0, 0)
-        self._decompressor = Decompressor(codec=begin.codec) if begin else Decompressor()
-        self.packed_at, self._plain_at = self._begin.packed, self._begin.plain
+        self._start = start or Bookmark("", 0, 0)
+        self._decompressor = Decompressor(codec=start.codec) if start else Decompressor()
+        self.packed_at, self._plain_at = self._start.packed, self._start.plain
         self._bookmarks: list[Bookmark] = []
 
     @property
@@ -79,14 +79,14 @@ class PlainFile:
     def _mark(self) -> None:
         packed, plain = self._decompressor.boundary
         if packed and self._decompressor.codec not in {None, "plain"}:
-            mark = Bookmark(str(self._decompressor.codec), self._begin.packed + packed, self._begin.plain + plain)
+            mark = Bookmark(str(self._decompressor.codec), self._start.packed + packed, self._start.plain + plain)
             self._bookmarks.append(mark)
 
     def _fresh(self, plain: bytes) -> bytes:
         """Return the bytes that lie after the wanted offset."""
-        begin = self._plain_at - len(plain)
+        start = self._plain_at - len(plain)
         if self._plain_at <= self._wanted:
             return b""
-        fresh = plain[self._wanted - begin :] if begin < self._wanted else plain
+        fresh = plain[self._wanted - start :] if start < self._wanted else plain
         self._wanted = self._plain_at
         return fresh

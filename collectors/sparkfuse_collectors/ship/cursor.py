@@ -15,7 +15,7 @@ class Cursor:
 
     ``number`` is the file's number in the log, -1 before the first file. ``offset`` counts plain bytes,
     ``packed_bytes`` bytes of the file as stored. ``identity`` is that of the file, empty until it was compared.
-    ``compacted`` tells whether the file is a compacted one, None if an earlier shipper read it.
+    ``compacted`` is True for a compacted file, and None if an earlier shipper read the file.
     """
 
     number: int = -1
@@ -42,11 +42,11 @@ class Cursor:
         return part.compacted and part.number == self.number and self.compacted is False
 
     def is_replaced(self, part: Part) -> bool:
-        """Whether another file has the path, or the file is shorter than what was read of it."""
+        """Whether another file has the path, or the file is shorter than the part that was read."""
         return (bool(self.identity) and part.identity != self.identity) or part.size_bytes < self.packed_bytes
 
     def has_grown(self, part: Part) -> bool:
-        """Whether the file is longer than what was read of it."""
+        """Whether the file is longer than the part that was read."""
         return bool(self.identity) and part.size_bytes > self.packed_bytes
 
     def move_to(self, part: Part) -> None:

@@ -9,7 +9,7 @@ from sparkfuse_collectors.logs.find import FoundLog
 
 @dataclass
 class DormantLog:
-    """What tells whether a dormant log has grown.
+    """The end of a dormant log, to detect whether the log has grown.
 
     ``since_ms`` is when it was last seen unchanged before a restart. ``end`` is number and size of its last file, None
     if it was not seen since the restart.
@@ -19,7 +19,7 @@ class DormantLog:
     end: tuple[int, int] | None = None
 
     def has_grown(self, found: FoundLog) -> bool:
-        """Whether the log grew; for the time without a shipper only the file's modification time can tell."""
+        """Whether the log grew; after a restart, the modification time decides."""
         end = end_of(found)
         if self.end is None:
             self.end = end

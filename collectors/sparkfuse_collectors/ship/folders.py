@@ -79,7 +79,7 @@ class Folder:
         return self.files.root.rstrip("/") + "/"
 
     def contains(self, name: str) -> bool:
-        """Whether the log has this folder as its path, as a rolled log does, or lies below it."""
+        """Whether the log is this folder, as a rolled log may be, or is below it."""
         return name.rstrip("/") + "/" == self.prefix or name.startswith(self.prefix)
 
     def is_hidden(self, name: str) -> bool:

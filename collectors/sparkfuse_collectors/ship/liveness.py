@@ -29,7 +29,7 @@ class Liveness:
             self.changed_at = now
 
     def note_growth(self, found: FoundLog, now: float) -> None:
-        """Note new content of a log whose time may not show when it was written."""
+        """Note new content of a log whose modification time may be old."""
         if modified_at(found) <= self.changed_at:
             self.changed_at = now
 

@@ -15,8 +15,8 @@ from sparkfuse_kernel import INFREQUENT_EVENTS
 class Replay(NamedTuple):
     """A translation that has seen what was read before.
 
-    ``is_complete`` tells whether the log still reaches the cursor, ``is_other_application`` whether its first lines
-    belong to another application.
+    ``is_complete`` is True if the log still reaches the cursor, ``is_other_application`` if its first lines belong to
+    another application.
     """
 
     translation: Translation

@@ -85,7 +85,7 @@ class LogTail:
         if self.state is LogState.QUARANTINED:
             self.reason = "it was quarantined before the restart"
         if self.state in FINISHED:
-            # The position does not tell whether the end of the log was read.
+            # The position does not show whether the end of the log was read.
             self._dormant = DormantLog(position.updated_ms)
         if not position.HasField("app_id"):
             return
@@ -107,7 +107,7 @@ class LogTail:
         self.found = found
         part = self._cursor.part(found)
         if part is not None and self._cursor.is_replaced(part):
-            # A store that renames by copying, a rotated, truncated or foreign file: its first lines tell them apart.
+            # Renamed by copying, rotated, truncated, or another application's log: the content shows which.
             self._cursor.compare_again(part)
             self._forget_content()
         elif part is not None and self._was_incomplete_copy(part):
@@ -126,7 +126,7 @@ class LogTail:
         return self.state is LogState.QUARANTINED and self._identity is None and self._cursor.has_grown(part)
 
     def suspend(self) -> None:
-        """Keep the position of a log that no longer lies there, and read its content again when it is back."""
+        """Keep the position of a log that is absent; its content is compared when it is back."""
         if self.state in UNFINISHED:
             self._forget_content()
         self.behind_since = 0.0
@@ -294,7 +294,7 @@ class LogTail:
     def _end_log(self) -> None:
         assert self._translation is not None
         if self._translation.identity is None:
-            raise NoApplicationError("not one of its lines says which application it is of")
+            raise NoApplicationError("no line contains the id of its application")
         if not self._has_ended():
             self._translation.torn = True
             if self.found is not None and not is_closed(self.found):
@@ -350,7 +350,7 @@ class LogTail:
             return False  # the file is being rewritten, and the application is not known yet
         self._needs_replay = False
         if not result.is_complete and self.state not in FINISHED:
-            raise NoApplicationError("it is shorter than what was read of it")
+            raise NoApplicationError("it is shorter than the part that was read before")
         if translation.identity is None and self._identity is not None:
             translation.resume_as(self._identity)  # its first files no longer exist
         self._translation = translation

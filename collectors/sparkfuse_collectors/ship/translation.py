@@ -40,7 +40,7 @@ class Shipper:
         return f"shipper-{self.name}"
 
     def with_next_seq(self, next_seq: Mapping[str, int]) -> Shipper:
-        """Return the same shipper for a log whose facts were numbered up to here."""
+        """Return the same shipper with other sequence numbers."""
         return replace(self, next_seq=dict(next_seq))
 
 
@@ -102,7 +102,7 @@ class Translation:
         return self._translator.translate(chunk.events)
 
     def replay(self, reader: LineReader, until: int | None) -> bool:
-        """Read lines whose facts were sent, up to a plain offset or to the end of the file.
+        """Replay the events up to a plain offset or to the end of the file; their facts were sent before.
 
         Returns whether a line begins at that offset. Raises NoApplicationError, BrokenFileError, OSError.
         """

@@ -1,4 +1,4 @@
-//! Fast readers of Sparkfuse: bytes in, Arrow out, and no panic on any input.
+//! Fast readers of Sparkfuse: bytes to Arrow tables, event logs to facts, and no panic on any input.
 //!
 //! - `event_log` reads Spark's event logs.
 //! - `wire` reads Protobuf's wire format, and `schema` compiles a message's descriptor to columns.

@@ -1,4 +1,4 @@
-"""Fast readers: Protobuf records and Spark event logs to Arrow, without a Python loop over rows."""
+"""Reads Protobuf records and Spark event logs into Arrow tables, and translates event logs into facts."""
 
 from sparkfuse_kernel._kernel import (
     INFREQUENT_EVENTS,
