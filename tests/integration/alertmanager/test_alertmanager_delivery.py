@@ -37,9 +37,9 @@ def test_repeated_finding_is_notified_once(alertmanager, receiver, findings, sen
     assert running.kill(signal.SIGKILL) == -signal.SIGKILL
     sender(DEAD_PEER, alertmanager.url)
     findings.publish(finding("stage:1", "app-2"), finding("stage:2", "app-2", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 1, NOTIFICATION_SECONDS, "the notification that one stage is over")
+    wait_for(lambda: len(receiver.deliveries) > 1, NOTIFICATION_SECONDS, "the notification that one stage resolved")
     findings.publish(finding("stage:1", "app-2", state="resolved"))
-    wait_for(lambda: len(receiver.deliveries) > 2, NOTIFICATION_SECONDS, "the notification that all is over")
+    wait_for(lambda: len(receiver.deliveries) > 2, NOTIFICATION_SECONDS, "the notification that both stages resolved")
 
     assert summarize(receiver.deliveries) == [
         ("critical stage:1 firing", "critical stage:2 firing"),
@@ -83,7 +83,7 @@ def test_restarted_alertmanager_gets_all_alerts(alertmanager, receiver, findings
     wait_for(
         lambda: "does not accept alerts" in running.log(),
         NOTIFICATION_SECONDS,
-        "the sender to see that Alertmanager is away",
+        "the sender to log that Alertmanager is unavailable",
     )
     alertmanager.part.start()
     findings.publish(finding("stage:1"))
@@ -135,7 +135,7 @@ def test_symptoms_of_a_cause_are_not_notified(alertmanager, receiver, findings, 
     slow = {"rule": "stage_slow", "severity": "warning"}
     skew = {"rule": "stage_skew", "severity": "warning"}
     findings.publish(finding("stage:1", **slow))
-    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the symptom that came first")
+    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the first symptom")
     findings.publish(finding("stage:1", **skew), finding("stage:2", **skew))
     wait_for(lambda: len(receiver.deliveries) > 1, NOTIFICATION_SECONDS, "the cause, for two stages")
     findings.publish(finding("stage:1", state="resolved", **slow), finding("stage:2", **slow))
@@ -164,7 +164,7 @@ def test_invalid_record_becomes_a_dead_letter(alertmanager, receiver, findings, 
     running = sender(alertmanager.url)
     findings.publish_bytes(b"\xff not a finding")
     findings.publish(finding())
-    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the notification behind the junk")
+    wait_for(lambda: receiver.deliveries, NOTIFICATION_SECONDS, "the notification after the invalid record")
 
     letter = from_json(DeadLetter, _first_value(kafka_bootstrap, f"{findings.prefix}.dead-letters"))
     assert (letter.component, letter.topic) == ("sender", f"{findings.prefix}.findings")

@@ -32,6 +32,6 @@ def test_prometheus_alerts_about_the_pipeline(alertmanager, receiver, findings, 
 
 
 def health_of_targets(url: str) -> set[tuple[str, str]]:
-    """What Prometheus's last scrape of each job was like."""
+    """Return the result of Prometheus's last scrape of each job."""
     targets = requests.get(f"{url}/api/v1/targets", timeout=30).json()["data"]["activeTargets"]
     return {(each["labels"]["job"], each["health"]) for each in targets}

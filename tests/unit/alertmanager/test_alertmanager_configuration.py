@@ -120,6 +120,16 @@ def test_prometheus_accepts_the_configuration(folder, tmp_path):
     assert targets == [{"targets": ["127.0.0.1:19093"]}]
 
 
+def test_runbook_links_start_with_the_configured_address(tmp_path):
+    """The rendered rules link to the address where the documentation is published."""
+    configuration = write_prometheus(tmp_path, {}, [], runbook_url="https://wiki.example/docs/")
+
+    assert "SUCCESS" in check("promtool", "check", "config", configuration)
+    rules = yaml.safe_load((tmp_path / "prometheus_rules" / "pipeline.yml").read_text())
+    urls = [rule["annotations"]["runbook_url"] for group in rules["groups"] for rule in group["rules"]]
+    assert urls[0] == "https://wiki.example/docs/runbooks/pipeline.md#sparkfusewindowsstalled"
+
+
 def test_pipeline_rules_pass_their_promtool_tests(folder):
     """Each alert fires, does not fire just below its threshold, and resolves."""
     cases = folder / "prometheus_rules" / "pipeline_test.yml"
