@@ -68,9 +68,9 @@ def short(names: Iterable[DisplayName]) -> list[tuple[str, str]]:
 
 def test_stage_row_has_name_of_its_query_and_table():
     """The call site of a thread pool does not describe a stage; its query and tables do."""
-    seen = Identified()
-    seen.start_query()
-    stage = seen.last_row(seen.run.stage(T + W, 900)).stage
+    identified = Identified()
+    identified.start_query()
+    stage = identified.last_row(identified.run.stage(T + W, 900)).stage
 
     assert stage.stage_name.startswith("q5: ")
     assert "orders" in stage.stage_name
@@ -80,41 +80,41 @@ def test_stage_row_has_name_of_its_query_and_table():
 
 def test_task_and_failure_rows_have_the_name_of_their_stage():
     """Findings on tasks and on failures name the stage."""
-    seen = Identified()
-    seen.start_query()
-    rows = [seen.run.task(T + W, 900), seen.run.failure(T + W), seen.run.stage(T + W, 900)]
-    task, failure, stage = (row for row in seen.outputs(*rows) if isinstance(row, LiveRow))
+    identified = Identified()
+    identified.start_query()
+    rows = [identified.run.task(T + W, 900), identified.run.failure(T + W), identified.run.stage(T + W, 900)]
+    task, failure, stage = (row for row in identified.outputs(*rows) if isinstance(row, LiveRow))
 
     assert task.task.stage_name == failure.failure.stage_name == stage.stage.stage_name
 
 
 def test_stage_without_start_is_named_by_its_id():
     """If the start of a stage was lost, nothing else is known about it."""
-    seen = Identified()
-    stage = seen.last_row(seen.run.stage(T + W, 900)).stage
+    identified = Identified()
+    stage = identified.last_row(identified.run.stage(T + W, 900)).stage
 
     assert (stage.stage_name, stage.stage_title) == ("stage 3", "stage 3")
 
 
 def test_stage_of_no_query_is_named_by_the_users_line():
     """A stage of an RDD job has the call site of the user's code."""
-    seen = Identified()
-    start = seen.run.stage_started(T, name=CALL_SITE, scope_names=["map"], call_site="count_words at words.py:14")
-    stage = seen.last_row(start, seen.run.stage(T + W, 900)).stage
+    identified = Identified()
+    start = identified.run.stage_started(T, name=CALL_SITE, scope_names=["map"], call_site="count_words at words.py:14")
+    stage = identified.last_row(start, identified.run.stage(T + W, 900)).stage
 
     assert stage.stage_name == "count_words at words.py:14"
 
 
 def test_query_row_has_name_sources_and_sink():
     """A query without a description is named by what it reads and writes."""
-    seen = Identified()
-    seen.outputs(
-        seen.run.query_started(T, description=CALL_SITE),
-        seen.run.query_plan(
+    identified = Identified()
+    identified.outputs(
+        identified.run.query_started(T, description=CALL_SITE),
+        identified.run.query_plan(
             T, nodes=[("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders parquet"), *shifted()]
         ),
     )
-    query = seen.last_row(seen.run.query(T + W, description=CALL_SITE)).query
+    query = identified.last_row(identified.run.query(T + W, description=CALL_SITE)).query
 
     assert query.query_name.startswith("q5: ")
     assert (query.sources, query.sink) == ("lake.orders", "out/orders")
@@ -127,17 +127,19 @@ def shifted() -> list[tuple[str, int, str]]:
 
 def test_query_without_plan_or_start_is_named_by_its_number():
     """A lost start leaves the id, which the row itself carries."""
-    seen = Identified()
+    identified = Identified()
 
-    assert seen.last_row(seen.run.query(T + W, 9)).query.query_name == "q9"
+    assert identified.last_row(identified.run.query(T + W, 9)).query.query_name == "q9"
 
 
 def test_name_is_reported_once():
     """Rows that follow with the same name report nothing."""
-    seen = Identified()
-    first = [output for output in seen.start_query() if isinstance(output, DisplayName)]
-    first += seen.names(seen.run.stage(T + W, 900))
-    again = seen.names(seen.run.stage(T + 2 * W, 1800), seen.run.query(T + 2 * W), seen.run.query_plan(T + 2 * W))
+    identified = Identified()
+    first = [output for output in identified.start_query() if isinstance(output, DisplayName)]
+    first += identified.names(identified.run.stage(T + W, 900))
+    again = identified.names(
+        identified.run.stage(T + 2 * W, 1800), identified.run.query(T + 2 * W), identified.run.query_plan(T + 2 * W)
+    )
 
     assert [kind for kind, _ in short(first)] == ["query", "stage"]
     assert again == []
@@ -145,27 +147,29 @@ def test_name_is_reported_once():
 
 def test_reported_name_carries_identity_and_call_site():
     """The record is joined with rows of the same application, query and stage."""
-    seen = Identified()
+    identified = Identified()
     [query] = [
         output
-        for output in seen.start_query(call_site="write_orders at orders.py:88")
+        for output in identified.start_query(call_site="write_orders at orders.py:88")
         if isinstance(output, DisplayName)
     ]
-    [stage] = seen.names(seen.run.stage(T + W, 900))
+    [stage] = identified.names(identified.run.stage(T + W, 900))
 
     assert (query.cluster, query.tenant, query.app_id, query.app_start_ms) == ("prod-eu", "orders", "app-1", T)
     assert (query.query_id, query.HasField("stage_id"), query.job_key) == (5, False, "nightly_orders")
     assert (query.call_site, query.sources) == ("write_orders at orders.py:88", "lake.orders")
     assert (stage.kind, stage.query_id, stage.stage_id) == ("stage", 5, 3)
-    assert stage.stage_fingerprint == seen.last_row(seen.run.stage(T + 2 * W, 900)).stage.stage_fingerprint
+    assert stage.stage_fingerprint == identified.last_row(identified.run.stage(T + 2 * W, 900)).stage.stage_fingerprint
 
 
 def test_new_plan_version_renames_query_and_running_stage():
     """Adaptive execution changes the plan while the query runs."""
-    seen = Identified()
-    seen.start_query()
-    seen.outputs(seen.run.stage(T + W, 900))
-    renamed = seen.names(seen.run.query_plan(T + 2 * W, version=1, nodes=JOIN), seen.run.stage(T + 2 * W, 1800))
+    identified = Identified()
+    identified.start_query()
+    identified.outputs(identified.run.stage(T + W, 900))
+    renamed = identified.names(
+        identified.run.query_plan(T + 2 * W, version=1, nodes=JOIN), identified.run.stage(T + 2 * W, 1800)
+    )
 
     assert renamed[0].kind == "query"
     assert "customers" in renamed[0].name
@@ -173,13 +177,13 @@ def test_new_plan_version_renames_query_and_running_stage():
 
 def test_end_of_query_renames_its_ended_stages():
     """A stage that ended before the final plan gets the name that the event log gives it."""
-    seen = Identified()
-    seen.start_query()
-    before = seen.last_row(seen.run.stage_done(T + W, 900)).stage.stage_name
+    identified = Identified()
+    identified.start_query()
+    before = identified.last_row(identified.run.stage_done(T + W, 900)).stage.stage_name
     # Read from another table: the fused operators of the stage keep their number.
     other = [(name, parent, detail.replace("orders", "returns")) for name, parent, detail in SCAN_AND_EXCHANGE]
-    seen.outputs(seen.run.query_plan(T + 2 * W, version=1, nodes=other))
-    [stage] = seen.names(seen.run.query_ended(T + 2 * W))
+    identified.outputs(identified.run.query_plan(T + 2 * W, version=1, nodes=other))
+    [stage] = identified.names(identified.run.query_ended(T + 2 * W))
 
     assert "orders" in before
     assert (stage.kind, stage.stage_id) == ("stage", 3)
@@ -188,12 +192,12 @@ def test_end_of_query_renames_its_ended_stages():
 
 def test_outdated_plan_version_is_ignored():
     """Plans arrive in order; a repeated one changes nothing."""
-    seen = Identified()
-    seen.start_query()
-    seen.outputs(seen.run.query_plan(T, version=2, nodes=JOIN))
+    identified = Identified()
+    identified.start_query()
+    identified.outputs(identified.run.query_plan(T, version=2, nodes=JOIN))
 
-    assert seen.names(seen.run.query_plan(T, version=1)) == []
-    assert "customers" in seen.last_row(seen.run.query(T + W)).query.sources
+    assert identified.names(identified.run.query_plan(T, version=1)) == []
+    assert "customers" in identified.last_row(identified.run.query(T + W)).query.sources
 
 
 def test_fingerprint_does_not_depend_on_the_plan_versions():
@@ -204,16 +208,16 @@ def test_fingerprint_does_not_depend_on_the_plan_versions():
         without.run.query_started(T, description=CALL_SITE),
         without.run.stage_started(T, sql_execution_id=5, scope_names=SCOPES, name=CALL_SITE),
     )
-    first, second = (seen.last_row(seen.run.stage(T + W, 900)).stage for seen in (with_plan, without))
+    first, second = (identified.last_row(identified.run.stage(T + W, 900)).stage for identified in (with_plan, without))
 
     assert first.stage_fingerprint == second.stage_fingerprint
 
 
 def test_baseline_has_the_name_without_the_query_number():
     """Query ids differ from run to run, and a baseline is of all runs."""
-    seen = Identified()
-    seen.start_query()
-    outputs = seen.outputs(seen.run.stage_done(T + W, 900), seen.run.ended(T + W))
+    identified = Identified()
+    identified.start_query()
+    outputs = identified.outputs(identified.run.stage_done(T + W, 900), identified.run.ended(T + W))
     [baseline] = [output for output in outputs if isinstance(output, Baseline)]
     [stage] = [output.stage for output in outputs if isinstance(output, LiveRow) and output.HasField("stage")]
 
@@ -230,57 +234,61 @@ def test_baseline_has_the_name_without_the_query_number():
 )
 def test_failed_job_is_described_by_user_or_query(description: str | None, expected: str):
     """A call site of Spark's threads never describes a job."""
-    seen = Identified()
-    seen.start_query()
-    seen.outputs(seen.run.job_started(T, 1, sql_execution_id=5, description=description))
-    job = seen.last_row(seen.run.job_ended(T + W, 1, "java.lang.IllegalStateException")).job
+    identified = Identified()
+    identified.start_query()
+    identified.outputs(identified.run.job_started(T, 1, sql_execution_id=5, description=description))
+    job = identified.last_row(identified.run.job_ended(T + W, 1, "java.lang.IllegalStateException")).job
 
     assert job.description.startswith(expected)
 
 
 def test_plans_of_long_ended_queries_are_dropped():
     """A loop of queries does not fill the state; the last ended queries keep their plans."""
-    seen = Identified()
+    identified = Identified()
     for query_id in range(40):
-        seen.outputs(
-            seen.run.query_started(T, query_id), seen.run.query_plan(T, query_id), seen.run.query_ended(T, query_id)
+        identified.outputs(
+            identified.run.query_started(T, query_id),
+            identified.run.query_plan(T, query_id),
+            identified.run.query_ended(T, query_id),
         )
-    stored = sorted(int(name.partition("/")[0]) for name, _ in seen.state.sql_plans.items())
+    stored = sorted(int(name.partition("/")[0]) for name, _ in identified.state.sql_plans.items())
 
     assert stored == list(range(40 - queries.KEPT_QUERIES, 40))
-    assert seen.state.application.value().stored_plans == queries.KEPT_QUERIES
-    seen.outputs(seen.run.ended(T + W))
-    assert not list(seen.state.sql_plans.keys())
+    assert identified.state.application.value().stored_plans == queries.KEPT_QUERIES
+    identified.outputs(identified.run.ended(T + W))
+    assert not list(identified.state.sql_plans.keys())
 
 
 def test_plans_of_open_queries_are_bounded(monkeypatch: pytest.MonkeyPatch):
     """If ends are lost, the plans of the oldest queries are dropped first."""
     monkeypatch.setattr(queries, "MAX_PLANS", 4)
-    seen = Identified()
+    identified = Identified()
     for query_id in range(8, 14):
-        seen.outputs(seen.run.query_started(T, query_id), seen.run.query_plan(T, query_id))
+        identified.outputs(identified.run.query_started(T, query_id), identified.run.query_plan(T, query_id))
 
-    assert sorted(seen.state.sql_plans.keys()) == ["10/0", "11/0", "12/0", "13/0"]
+    assert sorted(identified.state.sql_plans.keys()) == ["10/0", "11/0", "12/0", "13/0"]
 
 
 def test_versions_of_one_plan_are_bounded(monkeypatch: pytest.MonkeyPatch):
     """A query with hundreds of stages has hundreds of versions; the newest ones are stored."""
     monkeypatch.setattr(queries, "MAX_VERSIONS", 3)
-    seen = Identified()
-    seen.outputs(seen.run.query_started(T), *(seen.run.query_plan(T, version=version) for version in range(9)))
+    identified = Identified()
+    identified.outputs(
+        identified.run.query_started(T), *(identified.run.query_plan(T, version=version) for version in range(9))
+    )
 
-    assert sorted(seen.state.sql_plans.keys()) == ["5/6", "5/7", "5/8"]
-    assert seen.state.application.value().stored_plans == 3
+    assert sorted(identified.state.sql_plans.keys()) == ["5/6", "5/7", "5/8"]
+    assert identified.state.application.value().stored_plans == 3
 
 
 def test_plan_is_read_from_the_state_when_it_is_not_cached():
     """After a restart the cache is empty, and names stay the same."""
-    seen = Identified()
-    seen.start_query()
-    before = queries.plans_of(5, seen.state)
-    object.__setattr__(seen.state, "plan_cache", PlanCache())
+    identified = Identified()
+    identified.start_query()
+    before = queries.plans_of(5, identified.state)
+    object.__setattr__(identified.state, "plan_cache", PlanCache())
 
-    assert queries.plans_of(5, seen.state) == before
+    assert queries.plans_of(5, identified.state) == before
 
 
 def test_plan_that_cannot_be_named_does_not_lose_rows(monkeypatch: pytest.MonkeyPatch):
@@ -291,18 +299,18 @@ def test_plan_that_cannot_be_named_does_not_lose_rows(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(stage_names, "name_stage", fail)
     monkeypatch.setattr(stage_names, "name_query", fail)
-    seen = Identified()
-    seen.start_query()
+    identified = Identified()
+    identified.start_query()
 
-    assert seen.last_row(seen.run.stage(T + W, 900)).stage.stage_name == "q5: stage 3"
-    assert seen.last_row(seen.run.query(T + W)).query.query_name == "q5"
+    assert identified.last_row(identified.run.stage(T + W, 900)).stage.stage_name == "q5: stage 3"
+    assert identified.last_row(identified.run.query(T + W)).query.query_name == "q5"
 
 
 def test_plan_cache_evicts_the_least_recently_used_query():
     """The cache is bounded by the nodes of its plans."""
-    seen = Identified()
-    seen.start_query()
-    [plan] = queries.plans_of(5, seen.state)
+    identified = Identified()
+    identified.start_query()
+    [plan] = queries.plans_of(5, identified.state)
     cache = PlanCache(limit=2 * len(plan.node_names))
     for query_id in (1, 2):
         cache.put("run", query_id, 0, plan)

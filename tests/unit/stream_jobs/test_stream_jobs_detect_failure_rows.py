@@ -25,9 +25,9 @@ class Identified:
     def __init__(self) -> None:
         self.run = Run("app-1", T)
         self.state: RunState = in_memory_run_state()
-        self.of(self.run.started(T))
+        self.rows(self.run.started(T))
 
-    def of(self, row: LiveRow) -> list[LiveRow]:
+    def rows(self, row: LiveRow) -> list[LiveRow]:
         return [each for each in step(row, self.state) if isinstance(each, LiveRow)]
 
     def reports(self, row: LiveRow) -> list[HostReport]:
@@ -36,10 +36,10 @@ class Identified:
 
 def test_failed_tasks_have_stage_kind_and_first_cause():
     """The windows job knows exception class and text; kind and advice on retries follow from them."""
-    seen = Identified()
-    seen.of(seen.run.stage_started(T))
-    [row] = seen.of(seen.run.failure(T + W))
-    [stage] = seen.of(seen.run.stage(T + W, 900))
+    identified = Identified()
+    identified.rows(identified.run.stage_started(T))
+    [row] = identified.rows(identified.run.failure(T + W))
+    [stage] = identified.rows(identified.run.stage(T + W, 900))
     failure = row.failure
 
     assert (failure.failure_kind, failure.failure, failure.retry) == ("user_code", "user_exception", "never")
@@ -50,8 +50,8 @@ def test_failed_tasks_have_stage_kind_and_first_cause():
 
 def test_failed_tasks_without_a_text_are_unknown():
     """An absent column stays absent."""
-    seen = Identified()
-    [row] = seen.of(seen.run.failure(T + W, failure_class=None, failure_reason=None))
+    identified = Identified()
+    [row] = identified.rows(identified.run.failure(T + W, failure_class=None, failure_reason=None))
 
     assert row.failure.failure_kind == row.failure.failure == row.failure.retry == "unknown"
     assert not row.failure.HasField("first_cause")
@@ -60,19 +60,19 @@ def test_failed_tasks_without_a_text_are_unknown():
 
 def test_failed_job_has_a_row_after_its_end():
     """The row has the description of its start, the kind of the failure, and the stage that failed first."""
-    seen = Identified()
-    seen.of(seen.run.job_started(T + W, 1, [6, 7]))
+    identified = Identified()
+    identified.rows(identified.run.job_started(T + W, 1, [6, 7]))
     for stage_id, moment in ((7, T + 1_900), (6, T + 2_000)):
-        seen.of(seen.run.stage_started(T + W, stage_id))
-        ended = seen.run.stage_ended(T + W, stage_id, succeeded=False)
+        identified.rows(identified.run.stage_started(T + W, stage_id))
+        ended = identified.run.stage_ended(T + W, stage_id, succeeded=False)
         ended.stage_ended.completed_ms, ended.stage_ended.failure_reason = moment, "x"
-        seen.of(ended)
-    ended, made = seen.of(seen.run.job_ended(T + 2 * W, 1, ABORTED))
-    job = made.job
+        identified.rows(ended)
+    ended, emitted = identified.rows(identified.run.job_ended(T + 2 * W, 1, ABORTED))
+    job = emitted.job
 
     assert ended.HasField("job_ended")
-    assert (made.view, made.job_key, made.run_key, made.window_end_ms) == (
-        "job_live", "nightly_orders", seen.run.run_key, T + 2 * W
+    assert (emitted.view, emitted.job_key, emitted.run_key, emitted.window_end_ms) == (
+        "job_live", "nightly_orders", identified.run.run_key, T + 2 * W
     )  # fmt: skip
     assert (job.job_id, job.description, job.status, job.elapsed_ms) == (1, "write orders", "failed", 2 * W - W + 3_900)
     assert (job.failure_kind, job.failure, job.retry, job.failed_stage_id) == (
@@ -90,24 +90,26 @@ TOO_LONG = "org.apache.spark.SparkException: Could not execute broadcast in 300 
 
 def test_job_without_description_has_name_of_last_stage():
     """A stage that was skipped never started and has no name."""
-    seen = Identified()
-    seen.of(seen.run.job_started(T + W, 1, [3, 9], description=None))
-    seen.of(seen.run.stage_started(T + W))
+    identified = Identified()
+    identified.rows(identified.run.job_started(T + W, 1, [3, 9], description=None))
+    identified.rows(identified.run.stage_started(T + W))
 
-    assert seen.of(seen.run.job_ended(T + W, 1, ABORTED))[1].job.description == "Sort → save"
+    assert identified.rows(identified.run.job_ended(T + W, 1, ABORTED))[1].job.description == "Sort → save"
 
 
 def test_failed_query_without_failed_job_has_a_row():
     """A broadcast that takes too long is cancelled; only the end of the query has the reason."""
-    seen = Identified()
-    seen.of(seen.run.query_started(T + W))
-    seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
-    [*_, cancelled] = seen.of(seen.run.job_ended(T + W, 3, "Job 3 cancelled part of cancelled job group x"))
-    made = seen.of(seen.run.query_ended(T + 2 * W, 5, TOO_LONG))[1]
-    job = made.job
+    identified = Identified()
+    identified.rows(identified.run.query_started(T + W))
+    identified.rows(identified.run.job_started(T + W, 3, sql_execution_id=5))
+    [*_, cancelled] = identified.rows(
+        identified.run.job_ended(T + W, 3, "Job 3 cancelled part of cancelled job group x")
+    )
+    emitted = identified.rows(identified.run.query_ended(T + 2 * W, 5, TOO_LONG))[1]
+    job = emitted.job
 
     assert cancelled.job.status == "cancelled"
-    assert (made.view, job.job_id, job.status, job.description) == ("job_live", 3, "query_failed", "save orders")
+    assert (emitted.view, job.job_id, job.status, job.description) == ("job_live", 3, "query_failed", "save orders")
     assert (job.elapsed_ms, job.failure, job.failure_kind, job.retry) == (
         W + 8_900, "broadcast_timeout", "configuration", "larger",
     )  # fmt: skip
@@ -118,85 +120,85 @@ def test_failed_query_waits_for_the_end_of_its_job():
     """Rows of one window arrive in this order, and the failure of the job explains more."""
     for reason, statuses in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
                          (ABORTED, ["failed"]), (None, ["query_failed"])):  # fmt: skip
-        seen = Identified()
-        seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
-        seen.of(seen.run.query_started(T + W))
-        pending = seen.of(seen.run.query_ended(T + 2 * W, 5, TOO_LONG))
-        _, *made = seen.of(seen.run.job_ended(T + 2 * W, 3, reason))
+        identified = Identified()
+        identified.rows(identified.run.job_started(T + W, 3, sql_execution_id=5))
+        identified.rows(identified.run.query_started(T + W))
+        pending = identified.rows(identified.run.query_ended(T + 2 * W, 5, TOO_LONG))
+        _, *emitted = identified.rows(identified.run.job_ended(T + 2 * W, 3, reason))
 
         assert len(pending) == 1
-        assert [each.job.status for each in made] == statuses
-        assert made[-1].job.job_id == 3
+        assert [each.job.status for each in emitted] == statuses
+        assert emitted[-1].job.job_id == 3
 
 
 def test_failed_query_of_an_open_job_is_reported_at_the_end():
     """It is reported before the end of the application, unless it was reported or cancelled."""
-    seen = Identified()
+    identified = Identified()
     for execution, reason in ((5, TOO_LONG), (6, "Job 6 cancelled by the user"), (7, TOO_LONG)):
-        seen.of(seen.run.query_started(T + W, execution))
-        seen.of(seen.run.job_started(T + W, execution, sql_execution_id=execution))
-        seen.of(seen.run.query_ended(T + 2 * W, execution, reason))
-    reported = seen.of(seen.run.job_ended(T + 2 * W, 7))
-    *made, ended = seen.of(seen.run.ended(T + 3 * W))
+        identified.rows(identified.run.query_started(T + W, execution))
+        identified.rows(identified.run.job_started(T + W, execution, sql_execution_id=execution))
+        identified.rows(identified.run.query_ended(T + 2 * W, execution, reason))
+    reported = identified.rows(identified.run.job_ended(T + 2 * W, 7))
+    *emitted, ended = identified.rows(identified.run.ended(T + 3 * W))
 
     assert [each.job.job_id for each in reported[1:]] == [7]
-    assert [(each.view, each.job.job_id, each.job.status) for each in made] == [("job_live", 5, "query_failed")]
+    assert [(each.view, each.job.job_id, each.job.status) for each in emitted] == [("job_live", 5, "query_failed")]
     assert ended.HasField("application_ended")
 
 
 def test_failed_query_is_not_reported_beside_its_failed_job():
     """One cause is one page, also for the root query."""
-    seen = Identified()
+    identified = Identified()
     for execution in (5, 6):
-        seen.of(seen.run.query_started(T + W, execution, root=5))
-        seen.of(seen.run.job_started(T + W, execution, sql_execution_id=execution))
-    seen.of(seen.run.job_ended(T + W, 5))
-    seen.of(seen.run.job_ended(T + W, 6, ABORTED))
+        identified.rows(identified.run.query_started(T + W, execution, root=5))
+        identified.rows(identified.run.job_started(T + W, execution, sql_execution_id=execution))
+    identified.rows(identified.run.job_ended(T + W, 5))
+    identified.rows(identified.run.job_ended(T + W, 6, ABORTED))
 
-    assert len(seen.of(seen.run.query_ended(T + 2 * W, 6, ABORTED))) == 1
-    assert len(seen.of(seen.run.query_ended(T + 2 * W, 5, ABORTED))) == 1
+    assert len(identified.rows(identified.run.query_ended(T + 2 * W, 6, ABORTED))) == 1
+    assert len(identified.rows(identified.run.query_ended(T + 2 * W, 5, ABORTED))) == 1
 
 
 @pytest.mark.parametrize("reason", [None, "", "Job 3 cancelled by the user"])
 def test_successful_or_cancelled_query_has_no_row(reason):
     """A cancellation is intended and not reported."""
-    seen = Identified()
-    seen.of(seen.run.query_started(T + W))
-    seen.of(seen.run.job_started(T + W, 3, sql_execution_id=5))
+    identified = Identified()
+    identified.rows(identified.run.query_started(T + W))
+    identified.rows(identified.run.job_started(T + W, 3, sql_execution_id=5))
 
-    assert len(seen.of(seen.run.query_ended(T + 2 * W, 5, reason))) == 1
+    assert len(identified.rows(identified.run.query_ended(T + 2 * W, 5, reason))) == 1
 
 
 def test_query_that_fails_before_any_job_has_no_row():
     """Programs query tables that may not exist, and continue."""
-    seen = Identified()
-    seen.of(seen.run.query_started(T + W))
+    identified = Identified()
+    identified.rows(identified.run.query_started(T + W))
 
-    assert len(seen.of(seen.run.query_ended(T + 2 * W, 5, "[TABLE_OR_VIEW_NOT_FOUND] orders"))) == 1
-    assert len(seen.of(seen.run.query_ended(T + 2 * W, 9, TOO_LONG))) == 1
+    assert len(identified.rows(identified.run.query_ended(T + 2 * W, 5, "[TABLE_OR_VIEW_NOT_FOUND] orders"))) == 1
+    assert len(identified.rows(identified.run.query_ended(T + 2 * W, 9, TOO_LONG))) == 1
 
 
 def test_successful_or_unknown_job_has_no_row():
     """Only an end that is known to be a failure is reported."""
-    seen = Identified()
-    seen.of(seen.run.job_started(T + W))
-    successful = seen.of(seen.run.job_ended(T + W))
-    unknown = seen.run.job_ended(T + W)
+    identified = Identified()
+    identified.rows(identified.run.job_started(T + W))
+    successful = identified.rows(identified.run.job_ended(T + W))
+    unknown = identified.run.job_ended(T + W)
     unknown.job_ended.ClearField("succeeded")
 
-    assert len(successful) == len(seen.of(unknown)) == 1
+    assert len(successful) == len(identified.rows(unknown)) == 1
 
 
 def test_job_without_reason_takes_that_of_its_failed_stage():
     """Some of Spark's job ends have no text, or an unknown one."""
     for text in ("", "something odd"):
-        seen = Identified()
-        seen.of(seen.run.job_started(T + W, 1, [3]))
-        seen.of(seen.run.stage_started(T + W))
-        ended = seen.run.stage_ended(T + W, succeeded=False)
+        identified = Identified()
+        identified.rows(identified.run.job_started(T + W, 1, [3]))
+        identified.rows(identified.run.stage_started(T + W))
+        ended = identified.run.stage_ended(T + W, succeeded=False)
         ended.stage_ended.failure_reason = "java.io.IOException: No space left on device"
-        seen.of(ended)
-        job = seen.of(seen.run.job_ended(T + 2 * W, 1, text))[1].job
+        identified.rows(ended)
+        job = identified.rows(identified.run.job_ended(T + 2 * W, 1, text))[1].job
 
         assert (job.failure_kind, job.failure) == ("infrastructure", "disk_full")
         assert job.first_cause == "java.io.IOException: No space left on device"
@@ -204,7 +206,7 @@ def test_job_without_reason_takes_that_of_its_failed_stage():
 
 def test_job_without_start_is_described_by_its_text():
     """Spark's text names the stage; duration and description are unknown."""
-    job = (seen := Identified()).of(seen.run.job_ended(T + W, 9, ABORTED))[1].job
+    job = (identified := Identified()).rows(identified.run.job_ended(T + W, 9, ABORTED))[1].job
 
     assert (job.job_id, job.failed_stage_id, job.failure) == (9, 7, "user_exception")
     assert not job.HasField("elapsed_ms")
@@ -222,22 +224,27 @@ def test_job_without_start_is_described_by_its_text():
 )
 def test_cancelled_jobs_and_failed_jobs_are_distinguished(reason, status, kind):
     """A decommissioned executor harms no task, but a job that ended because of it failed."""
-    job = (seen := Identified()).of(seen.run.job_ended(T + W, 1, reason))[1].job
+    job = (identified := Identified()).rows(identified.run.job_ended(T + W, 1, reason))[1].job
 
     assert (job.status, job.failure_kind) == (status, kind)
 
 
 def test_lost_executor_has_a_row_with_recent_losses():
     """The row has its host, lifetime and reason, and the number of recent losses."""
-    seen = Identified()
+    identified = Identified()
     for number in range(4):
-        seen.of(seen.run.executor_added(T + W, str(number), f"node-{number}"))
-    seen.of(seen.run.executor_removed(T + 2 * W, "0", "Container from a bad node: c1. Exit status: 137."))
-    removed, made = seen.of(seen.run.executor_removed(T + 3 * W, "1", "worker lost", exit_code=1))
-    loss = made.executor_loss
+        identified.rows(identified.run.executor_added(T + W, str(number), f"node-{number}"))
+    identified.rows(identified.run.executor_removed(T + 2 * W, "0", "Container from a bad node: c1. Exit status: 137."))
+    removed, emitted = identified.rows(identified.run.executor_removed(T + 3 * W, "1", "worker lost", exit_code=1))
+    loss = emitted.executor_loss
 
     assert removed.HasField("executor_removed")
-    assert (made.view, made.window_end_ms, loss.executor_id, loss.host) == ("executor_loss", T + 3 * W, "1", "node-1")
+    assert (emitted.view, emitted.window_end_ms, loss.executor_id, loss.host) == (
+        "executor_loss",
+        T + 3 * W,
+        "1",
+        "node-1",
+    )
     assert (loss.removed_ms, loss.lived_ms, loss.exit_code) == (T + 3 * W - 500, 2 * W + 500, 1)
     assert (loss.failure_kind, loss.failure, loss.reason) == ("infrastructure", "node_lost", "worker lost")
     assert (loss.lost_executors, loss.peak_executors, loss.lost_alike) == (2, 4, 2)
@@ -246,7 +253,9 @@ def test_lost_executor_has_a_row_with_recent_losses():
 def test_lost_executor_without_start_has_a_row():
     """Unknown columns are absent, and so is an impossible exit code."""
     loss = (
-        (seen := Identified()).of(seen.run.executor_removed(T + W, "7", f"exited with code {10**30}"))[1].executor_loss
+        (identified := Identified())
+        .rows(identified.run.executor_removed(T + W, "7", f"exited with code {10**30}"))[1]
+        .executor_loss
     )
 
     assert (loss.executor_id, loss.lost_executors, loss.peak_executors) == ("7", 1, 1)
@@ -257,44 +266,44 @@ def test_lost_executor_without_start_has_a_row():
 
 def test_executors_removed_with_the_application_are_no_loss():
     """Removals in the window of the end and after it are expected; an earlier one is a loss."""
-    seen = Identified()
+    identified = Identified()
     for number in range(4):
-        seen.of(seen.run.executor_added(T + W, str(number)))
-    over = seen.run.application_done(T + 3 * W, 2 * W + 4_000)
-    seen.of(over)
-    lost = seen.of(seen.run.executor_removed(T + 3 * W, "0", removed_ms=T + 2 * W))
-    with_it = seen.of(seen.run.executor_removed(T + 3 * W, "1", removed_ms=T + 2 * W + 4_100))
-    seen.of(seen.run.ended(T + 3 * W))
-    after = seen.of(seen.run.executor_removed(T + 4 * W, "2", removed_ms=T + 2 * W + 4_000))
+        identified.rows(identified.run.executor_added(T + W, str(number)))
+    over = identified.run.application_done(T + 3 * W, 2 * W + 4_000)
+    identified.rows(over)
+    lost = identified.rows(identified.run.executor_removed(T + 3 * W, "0", removed_ms=T + 2 * W))
+    with_it = identified.rows(identified.run.executor_removed(T + 3 * W, "1", removed_ms=T + 2 * W + 4_100))
+    identified.rows(identified.run.ended(T + 3 * W))
+    after = identified.rows(identified.run.executor_removed(T + 4 * W, "2", removed_ms=T + 2 * W + 4_000))
 
     assert [len(each) for each in (lost, with_it, after)] == [2, 1, 1]
 
 
 def test_driver_is_no_executor():
     """Local mode has only the driver, which ends with the application."""
-    seen = Identified()
-    seen.of(seen.run.executor_added(T + W, "driver", "localhost"))
+    identified = Identified()
+    identified.rows(identified.run.executor_added(T + W, "driver", "localhost"))
 
-    assert seen.state.losses.value() is None
-    assert len(seen.of(seen.run.executor_removed(T + W, "driver"))) == 1
+    assert identified.state.losses.value() is None
+    assert len(identified.rows(identified.run.executor_removed(T + W, "driver"))) == 1
 
 
 def test_stored_jobs_and_executors_are_bounded(monkeypatch):
     """Each end frees its own entry, and the end of the application frees all."""
     monkeypatch.setattr(failure_rows, "MAX_JOBS", 3)
     monkeypatch.setattr(loss_rows, "MAX_EXECUTORS", 3)
-    seen = Identified()
+    identified = Identified()
     for number in range(9):
-        seen.of(seen.run.job_started(T + W, number))
-        seen.of(seen.run.executor_added(T + W, str(number)))
-    state = seen.state
+        identified.rows(identified.run.job_started(T + W, number))
+        identified.rows(identified.run.executor_added(T + W, str(number)))
+    state = identified.state
     full = [len(list(values.items())) for values in (state.jobs, state.executors)]
-    seen.of(seen.run.job_ended(T + W, 0))
-    seen.of(seen.run.executor_removed(T + W, "0"))
-    seen.of(seen.run.job_started(T + W, 8))
-    seen.of(seen.run.executor_added(T + W, "8"))
+    identified.rows(identified.run.job_ended(T + W, 0))
+    identified.rows(identified.run.executor_removed(T + W, "0"))
+    identified.rows(identified.run.job_started(T + W, 8))
+    identified.rows(identified.run.executor_added(T + W, "8"))
     again = [name for values in (state.jobs, state.executors) for name, _ in values.items()]
-    seen.of(seen.run.ended(T + 2 * W))
+    identified.rows(identified.run.ended(T + 2 * W))
 
     assert full == [3, 3]
     assert again == ["1", "2", "8"] * 2
@@ -304,13 +313,15 @@ def test_stored_jobs_and_executors_are_bounded(monkeypatch):
 
 def test_hosts_are_reported_every_two_minutes():
     """Problems on hosts are reported at once."""
-    seen = Identified()
-    seen.of(seen.run.executor_added(T + W, "1", "node-1"))
-    seen.of(seen.run.executor_added(T + W, "2", "node-2"))
-    reported = [seen.reports(seen.run.application(T + window * W)) for window in range(1, 51)]
-    idle = seen.reports(seen.run.application(T + 99 * W, running_tasks=0))
-    [failing] = seen.reports(seen.run.failure(T + 51 * W, failure_class="FetchFailed", failure_reason="FetchFailed(…)"))
-    [lost] = seen.reports(seen.run.executor_removed(T + 51 * W, "2", "worker lost"))
+    identified = Identified()
+    identified.rows(identified.run.executor_added(T + W, "1", "node-1"))
+    identified.rows(identified.run.executor_added(T + W, "2", "node-2"))
+    reported = [identified.reports(identified.run.application(T + window * W)) for window in range(1, 51)]
+    idle = identified.reports(identified.run.application(T + 99 * W, running_tasks=0))
+    [failing] = identified.reports(
+        identified.run.failure(T + 51 * W, failure_class="FetchFailed", failure_reason="FetchFailed(…)")
+    )
+    [lost] = identified.reports(identified.run.executor_removed(T + 51 * W, "2", "worker lost"))
 
     assert [window for window, reports in enumerate(reported, 1) if reports] == [1, 25, 49]
     assert reported[0][0].ran == ("node-1", "node-2")

@@ -79,7 +79,7 @@ def test_stage_is_projected_from_its_third_wave_on():
     ("executors", "joined_ms", "task_cpus", "projected_ms"),
     [
         pytest.param(2, 0, None, 42_000, id="eight slots"),
-        pytest.param(3, 0, None, 39_000, id="twelve slots, of which another stage has four"),
+        pytest.param(3, 0, None, 39_000, id="twelve slots, four of them used by another stage"),
         pytest.param(4, 0, None, None, id="sixteen slots: the second wave"),
         pytest.param(4, 0, "2", 42_000, id="sixteen cores, two for each task"),
         pytest.param(2, 45_000, None, None, id="one joined fifteen seconds ago, others may follow"),

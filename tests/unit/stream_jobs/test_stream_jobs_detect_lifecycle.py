@@ -33,7 +33,7 @@ def write(rule_id: str, row: LiveRow, severity: str, started_ms: int) -> Finding
     return Finding(rule=rule_id, state="firing", severity=severity, evidence_ms=row.window_end_ms, runs=[run])
 
 
-class Watched:
+class TrackedRun:
     """A lifecycle with its state; timers fire in the order of event time."""
 
     def __init__(self, times: Times, run: Run | None = None, post_end_rules: Iterable[str] = ()) -> None:
@@ -41,14 +41,14 @@ class Watched:
         self.state = LifecycleState(
             InMemoryValueState(), InMemoryValueState(), InMemoryMapState(), InMemoryValueState()
         )
-        self.steps = Lifecycle(RuleEvaluation({"stuck": times, "skew": times}, W, write), frozenset(post_end_rules))
+        self.lifecycle = Lifecycle(RuleEvaluation({"stuck": times, "skew": times}, W, write), frozenset(post_end_rules))
         self.timers: set[int] = set()
         self.timers_set = 0
         self.emitted: list[tuple[int, str, str]] = []
 
     def row(self, row: LiveRow, severities: Mapping[str, str]) -> None:
         self._until(row.window_end_ms - 1)
-        self._collect(row.window_end_ms, self.steps.step(row, severities, self.state))
+        self._collect(row.window_end_ms, self.lifecycle.step(row, severities, self.state))
 
     def task(self, window: int, severities: Mapping[str, str], task_id: int = 77) -> None:
         self.row(self.run.task(T + window * W, 60_000, task_id), severities)
@@ -59,7 +59,7 @@ class Watched:
     def _until(self, now_ms: int) -> None:
         while due := sorted(at for at in self.timers if at <= now_ms):
             self.timers -= {due[0]}
-            self._collect(due[0], self.steps.on_timer(due[0], self.state))
+            self._collect(due[0], self.lifecycle.on_timer(due[0], self.state))
 
     def _collect(self, now_ms: int, found: Iterable[Finding | Timer]) -> None:
         for each in found:
@@ -72,46 +72,46 @@ class Watched:
 
 def test_rule_without_for_fires_at_once():
     """`for: 0s` fires at the first row."""
-    watched = Watched(Times())
-    watched.task(1, HOLDS)
+    tracked = TrackedRun(Times())
+    tracked.task(1, HOLDS)
 
-    assert watched.emitted == [(1, "stuck", "firing")]
+    assert tracked.emitted == [(1, "stuck", "firing")]
 
 
 def test_rule_is_pending_until_for_has_passed():
     """`for: 10s` fires at the third window of five seconds, and a gap starts it again."""
-    watched = Watched(Times(for_ms=10_000))
+    tracked = TrackedRun(Times(for_ms=10_000))
     for window, severities in [(1, HOLDS), (2, HOLDS), (3, QUIET), (4, HOLDS), (5, HOLDS), (6, HOLDS)]:
-        watched.task(window, severities)
+        tracked.task(window, severities)
 
-    assert watched.emitted == [(6, "stuck", "firing")]
+    assert tracked.emitted == [(6, "stuck", "firing")]
 
 
 def test_rule_resolves_at_the_first_false_row():
     """Without keep_firing_for the first false evaluation resolves."""
-    watched = Watched(Times())
-    watched.task(1, HOLDS)
-    watched.task(2, QUIET)
+    tracked = TrackedRun(Times())
+    tracked.task(1, HOLDS)
+    tracked.task(2, QUIET)
 
-    assert watched.emitted == [(1, "stuck", "firing"), (2, "stuck", "resolved")]
+    assert tracked.emitted == [(1, "stuck", "firing"), (2, "stuck", "resolved")]
 
 
 def test_keep_firing_for_bridges_gaps():
     """A condition that alternates is one alert; the time counts from the last evaluation that was true."""
-    watched = Watched(Times(keep_firing_ms=10_000))
+    tracked = TrackedRun(Times(keep_firing_ms=10_000))
     for window, severities in [(1, HOLDS), (2, QUIET), (3, HOLDS), (4, QUIET), (5, QUIET)]:
-        watched.task(window, severities)
+        tracked.task(window, severities)
 
-    assert watched.emitted == [(1, "stuck", "firing"), (5, "stuck", "resolved")]
+    assert tracked.emitted == [(1, "stuck", "firing"), (5, "stuck", "resolved")]
 
 
 def test_newest_evidence_is_emitted_twice_a_minute():
     """More often would be of no use, because a finding is published every minute."""
-    watched = Watched(Times())
+    tracked = TrackedRun(Times())
     emitted = []
     for window in range(1, 10):
-        row = watched.run.task(T + window * W, 60_000)
-        emitted += list(watched.steps.step(row, HOLDS if window < 9 else QUIET, watched.state))
+        row = tracked.run.task(T + window * W, 60_000)
+        emitted += list(tracked.lifecycle.step(row, HOLDS if window < 9 else QUIET, tracked.state))
     findings = [each for each in emitted if isinstance(each, Finding)]
 
     assert [((each.evidence_ms - T) // W, each.state) for each in findings] == [
@@ -128,63 +128,63 @@ def test_value_that_cannot_be_formatted_still_resolves():
             raise OverflowError("the duration is too long")
         return write(rule_id, row, severity, started_ms)
 
-    watched = Watched(Times())
-    watched.steps = Lifecycle(RuleEvaluation({"stuck": Times()}, W, failing_writer))
-    watched.task(1, HOLDS)
-    watched.task(2, HOLDS)
-    watched.idle_until(9)
+    tracked = TrackedRun(Times())
+    tracked.lifecycle = Lifecycle(RuleEvaluation({"stuck": Times()}, W, failing_writer))
+    tracked.task(1, HOLDS)
+    tracked.task(2, HOLDS)
+    tracked.idle_until(9)
 
-    assert [(rule, state) for _, rule, state in watched.emitted] == [("stuck", "firing"), ("stuck", "resolved")]
+    assert [(rule, state) for _, rule, state in tracked.emitted] == [("stuck", "firing"), ("stuck", "resolved")]
 
 
 @pytest.mark.parametrize("keep_ms, window", [(0, 4), (10_000, 4), (30_000, 7)])
 def test_subject_without_rows_is_gone_after_three_windows(keep_ms: int, window: int):
     """A task that ended has no further rows; while the windows job is down no time passes."""
-    watched = Watched(Times(keep_firing_ms=keep_ms))
-    watched.task(1, HOLDS)
-    watched.idle_until(window - 1)
-    before = list(watched.emitted)
-    watched.idle_until(window)
+    tracked = TrackedRun(Times(keep_firing_ms=keep_ms))
+    tracked.task(1, HOLDS)
+    tracked.idle_until(window - 1)
+    before = list(tracked.emitted)
+    tracked.idle_until(window)
 
     assert before == [(1, "stuck", "firing")]
-    assert watched.emitted[1:] == [(window, "stuck", "resolved")]
+    assert tracked.emitted[1:] == [(window, "stuck", "resolved")]
 
 
 def test_run_has_one_timer_for_all_subjects():
     """The earliest timer requests the next, and each subject still resolves in its own window."""
-    watched = Watched(Times())
+    tracked = TrackedRun(Times())
     for window in range(1, 13):
         for task_id in range(5):
             if window <= 8 + task_id % 2:
-                watched.task(window, HOLDS, task_id)
-        watched.idle_until(window)
+                tracked.task(window, HOLDS, task_id)
+        tracked.idle_until(window)
 
-    assert watched.timers_set <= 6, "one in three windows, not one for each row"
-    resolved = [(window, state) for window, _, state in watched.emitted if state == "resolved"]
+    assert tracked.timers_set <= 6, "one in three windows, not one for each row"
+    resolved = [(window, state) for window, _, state in tracked.emitted if state == "resolved"]
     assert resolved == [(11, "resolved")] * 3 + [(12, "resolved")] * 2
-    assert not watched.timers
+    assert not tracked.timers
 
 
 def test_pending_rule_of_a_gone_subject_is_dropped():
     """What never fired has nothing to resolve."""
-    watched = Watched(Times(for_ms=60_000))
-    watched.task(1, HOLDS)
-    watched.idle_until(9)
+    tracked = TrackedRun(Times(for_ms=60_000))
+    tracked.task(1, HOLDS)
+    tracked.idle_until(9)
 
-    assert watched.emitted == []
-    assert list(watched.state.subjects.items()) == []
+    assert tracked.emitted == []
+    assert list(tracked.state.subjects.items()) == []
 
 
 def test_end_of_a_stage_resolves_only_its_own_subjects():
     """Stage ids are numbers: the end of stage 3 does not end stage 31."""
-    watched = Watched(Times())
-    run = watched.run
+    tracked = TrackedRun(Times())
+    run = tracked.run
     for row in (run.stage(T + W, 900, 3), run.stage(T + W, 900, 31), run.task(T + W, 900, 1, 3)):
-        watched.row(row, HOLDS)
-    watched.emitted.clear()
-    watched.row(run.stage_ended(T + 2 * W, 3), QUIET)
-    watched.row(run.stage_ended(T + 2 * W, 31), QUIET)
-    first, second = watched.emitted[:2], watched.emitted[2:]
+        tracked.row(row, HOLDS)
+    tracked.emitted.clear()
+    tracked.row(run.stage_ended(T + 2 * W, 3), QUIET)
+    tracked.row(run.stage_ended(T + 2 * W, 31), QUIET)
+    first, second = tracked.emitted[:2], tracked.emitted[2:]
 
     assert first == [(2, "stuck", "resolved")] * 2
     assert second == [(2, "stuck", "resolved")]
@@ -192,52 +192,52 @@ def test_end_of_a_stage_resolves_only_its_own_subjects():
 
 def test_finding_of_the_last_row_fires_once():
     """Task ends may follow the end of their stage; they do not page again."""
-    watched = Watched(Times())
+    tracked = TrackedRun(Times())
     for window in (1, 2, 3):
-        watched.row(watched.run.stage_done(T + window * W, 900), HOLDS)
+        tracked.row(tracked.run.stage_done(T + window * W, 900), HOLDS)
 
-    assert watched.emitted == [(1, "stuck", "firing"), (1, "stuck", "resolved")]
+    assert tracked.emitted == [(1, "stuck", "firing"), (1, "stuck", "resolved")]
 
 
 def test_keep_firing_for_outlives_the_end_of_a_stage():
     """A stage that ended two seconds ago is still reported for keep_firing_for."""
-    watched = Watched(Times(keep_firing_ms=15_000))
-    watched.row(watched.run.stage_done(T + W, 900), HOLDS)
-    watched.idle_until(3)
-    before = list(watched.emitted)
-    watched.idle_until(4)
+    tracked = TrackedRun(Times(keep_firing_ms=15_000))
+    tracked.row(tracked.run.stage_done(T + W, 900), HOLDS)
+    tracked.idle_until(3)
+    before = list(tracked.emitted)
+    tracked.idle_until(4)
 
     assert before == [(1, "stuck", "firing")]
-    assert watched.emitted[1:] == [(4, "stuck", "resolved")]
+    assert tracked.emitted[1:] == [(4, "stuck", "resolved")]
 
 
 def test_end_of_the_application_resolves_everything():
     """Rows after the end do not fire again."""
-    watched = Watched(Times(keep_firing_ms=60_000))
-    watched.task(1, HOLDS, 77)
-    watched.task(1, HOLDS, 78)
-    watched.row(watched.run.ended(T + 2 * W), QUIET)
-    watched.task(3, HOLDS)
-    watched.idle_until(20)
+    tracked = TrackedRun(Times(keep_firing_ms=60_000))
+    tracked.task(1, HOLDS, 77)
+    tracked.task(1, HOLDS, 78)
+    tracked.row(tracked.run.ended(T + 2 * W), QUIET)
+    tracked.task(3, HOLDS)
+    tracked.idle_until(20)
 
-    assert watched.emitted[2:] == [(2, "stuck", "resolved")] * 2
+    assert tracked.emitted[2:] == [(2, "stuck", "resolved")] * 2
 
 
 def test_incomplete_evidence_is_never_critical():
     """The lost facts may be those that would change the result."""
-    watched = Watched(Times(), Run("app-1", T, completeness=0.98))
-    found = list(watched.steps.step(watched.run.task(T + W, 60_000), {"stuck": "critical"}, watched.state))
+    tracked = TrackedRun(Times(), Run("app-1", T, completeness=0.98))
+    found = list(tracked.lifecycle.step(tracked.run.task(T + W, 60_000), {"stuck": "critical"}, tracked.state))
 
     assert [each.severity for each in found if isinstance(each, Finding)] == ["warning"]
 
 
 def test_severity_rises_but_does_not_fall():
     """A value that oscillates around the threshold pages once."""
-    watched = Watched(Times())
+    tracked = TrackedRun(Times())
     emitted = []
     for window, severity in enumerate(["warning", "critical", "warning"], 1):
-        row = watched.run.task(T + window * W, 60_000)
-        emitted += list(watched.steps.step(row, {"stuck": severity}, watched.state))
+        row = tracked.run.task(T + window * W, 60_000)
+        emitted += list(tracked.lifecycle.step(row, {"stuck": severity}, tracked.state))
 
     assert [each.severity for each in emitted if isinstance(each, Finding)] == ["warning", "critical"]
     assert {each.runs[0].started_ms for each in emitted if isinstance(each, Finding)} == {T + W}
@@ -245,31 +245,31 @@ def test_severity_rises_but_does_not_fall():
 
 def test_removed_rule_resolves():
     """After a restart without the rule its findings do not fire forever."""
-    watched = Watched(Times())
-    watched.task(1, HOLDS)
-    watched.steps = Lifecycle(RuleEvaluation({}, W, write))
-    watched.task(2, QUIET)
+    tracked = TrackedRun(Times())
+    tracked.task(1, HOLDS)
+    tracked.lifecycle = Lifecycle(RuleEvaluation({}, W, write))
+    tracked.task(2, QUIET)
 
-    assert watched.emitted[-1] == (2, "stuck", "resolved")
+    assert tracked.emitted[-1] == (2, "stuck", "resolved")
 
 
 def test_subjects_of_a_run_are_bounded(monkeypatch):
     """Ten thousand stuck tasks are not ten thousand entries of state; freed entries are used again."""
     monkeypatch.setattr(lifecycle, "MAX_SUBJECTS", 10)
-    watched = Watched(Times())
+    tracked = TrackedRun(Times())
     for task_id in range(30):
-        watched.task(1, HOLDS, task_id)
-    watched.task(2, QUIET, 0)
-    watched.task(2, HOLDS, 29)
+        tracked.task(1, HOLDS, task_id)
+    tracked.task(2, QUIET, 0)
+    tracked.task(2, HOLDS, 29)
 
-    assert len(list(watched.state.subjects.items())) == 10
-    assert watched.emitted[-1] == (2, "stuck", "firing")
+    assert len(list(tracked.state.subjects.items())) == 10
+    assert tracked.emitted[-1] == (2, "stuck", "firing")
 
 
 def test_evidence_of_absence_may_be_critical():
     """A missing row stays missing, however many facts were lost; a rule on numbers depends on them."""
-    watched = Watched(Times(absence=True), Run("app-1", T, completeness=0.5))
-    found = list(watched.steps.step(watched.run.task(T + W, 60_000), {"stuck": "critical"}, watched.state))
+    tracked = TrackedRun(Times(absence=True), Run("app-1", T, completeness=0.5))
+    found = list(tracked.lifecycle.step(tracked.run.task(T + W, 60_000), {"stuck": "critical"}, tracked.state))
 
     assert [each.severity for each in found if isinstance(each, Finding)] == ["critical"]
 
@@ -281,41 +281,41 @@ def job_failed(run: Run, window: int, job_id: int = 1) -> LiveRow:
 
 def test_event_fires_at_once_and_resolves_by_time():
     """A failed job has one row, so `for` does not apply, and it fires for keep_firing_for."""
-    watched = Watched(Times(for_ms=60_000, keep_firing_ms=30_000))
-    watched.row(job_failed(watched.run, 1), HOLDS)
-    watched.idle_until(6)
-    before = list(watched.emitted)
-    watched.idle_until(7)
+    tracked = TrackedRun(Times(for_ms=60_000, keep_firing_ms=30_000))
+    tracked.row(job_failed(tracked.run, 1), HOLDS)
+    tracked.idle_until(6)
+    before = list(tracked.emitted)
+    tracked.idle_until(7)
 
     assert before == [(1, "stuck", "firing")]
-    assert watched.emitted[1:] == [(7, "stuck", "resolved")]
-    assert list(watched.state.subjects.items()) == []
+    assert tracked.emitted[1:] == [(7, "stuck", "resolved")]
+    assert list(tracked.state.subjects.items()) == []
 
 
 def test_event_outlives_the_end_of_the_application():
     """The failed job ended the application in the same window; also when its row comes a window later."""
-    watched = Watched(Times(keep_firing_ms=30_000))
-    watched.task(1, HOLDS)
-    watched.row(job_failed(watched.run, 1), HOLDS)
-    watched.row(watched.run.ended(T + W), QUIET)
-    at_end = list(watched.emitted)
-    watched.row(job_failed(watched.run, 2, 2), HOLDS)
-    watched.idle_until(99)
+    tracked = TrackedRun(Times(keep_firing_ms=30_000))
+    tracked.task(1, HOLDS)
+    tracked.row(job_failed(tracked.run, 1), HOLDS)
+    tracked.row(tracked.run.ended(T + W), QUIET)
+    at_end = list(tracked.emitted)
+    tracked.row(job_failed(tracked.run, 2, 2), HOLDS)
+    tracked.idle_until(99)
 
     assert at_end == [(1, "stuck", "firing"), (1, "stuck", "firing"), (1, "stuck", "resolved")]
-    assert watched.emitted[3:] == [(2, "stuck", "firing"), (8, "stuck", "resolved")]
-    assert list(watched.state.subjects.items()) == []
+    assert tracked.emitted[3:] == [(2, "stuck", "firing"), (8, "stuck", "resolved")]
+    assert list(tracked.state.subjects.items()) == []
 
 
 def test_failed_jobs_of_a_run_are_one_subject():
     """Their findings differ only by run, so the end of the first must not resolve the second."""
-    watched = Watched(Times(keep_firing_ms=30_000))
-    watched.row(job_failed(watched.run, 1, 1), HOLDS)
-    watched.row(job_failed(watched.run, 5, 2), HOLDS)
-    watched.row(job_failed(watched.run, 6, 3), QUIET)
-    watched.idle_until(99)
+    tracked = TrackedRun(Times(keep_firing_ms=30_000))
+    tracked.row(job_failed(tracked.run, 1, 1), HOLDS)
+    tracked.row(job_failed(tracked.run, 5, 2), HOLDS)
+    tracked.row(job_failed(tracked.run, 6, 3), QUIET)
+    tracked.idle_until(99)
 
-    assert watched.emitted == [(1, "stuck", "firing"), (5, "stuck", "firing"), (11, "stuck", "resolved")]
+    assert tracked.emitted == [(1, "stuck", "firing"), (5, "stuck", "firing"), (11, "stuck", "resolved")]
 
 
 def loss(run: Run, window: int, executor_id: str) -> LiveRow:
@@ -324,35 +324,35 @@ def loss(run: Run, window: int, executor_id: str) -> LiveRow:
 
 def test_each_lost_executor_is_its_own_subject():
     """Each resolves at its own time."""
-    watched = Watched(Times(keep_firing_ms=30_000))
-    watched.row(loss(watched.run, 1, "1"), HOLDS)
-    watched.row(loss(watched.run, 3, "2"), HOLDS)
-    watched.row(watched.run.executor_removed(T + 3 * W, "1"), QUIET)
-    watched.idle_until(99)
+    tracked = TrackedRun(Times(keep_firing_ms=30_000))
+    tracked.row(loss(tracked.run, 1, "1"), HOLDS)
+    tracked.row(loss(tracked.run, 3, "2"), HOLDS)
+    tracked.row(tracked.run.executor_removed(T + 3 * W, "1"), QUIET)
+    tracked.idle_until(99)
 
-    assert watched.emitted[2:] == [(7, "stuck", "resolved"), (9, "stuck", "resolved")]
+    assert tracked.emitted[2:] == [(7, "stuck", "resolved"), (9, "stuck", "resolved")]
 
 
 def test_causes_of_one_stage_do_not_end_each_other():
     """Failed fetches continue while another exception occurred once: its rows are quiet, theirs still match."""
-    watched = Watched(Times(keep_firing_ms=5_000))
+    tracked = TrackedRun(Times(keep_firing_ms=5_000))
     for window in range(1, 7):
-        watched.row(watched.run.failure(T + window * W, failure_class="FetchFailed"), HOLDS)
-        watched.row(watched.run.failure(T + window * W, failure_class="Other"), QUIET)
-    still = list(watched.emitted)
-    watched.idle_until(99)
+        tracked.row(tracked.run.failure(T + window * W, failure_class="FetchFailed"), HOLDS)
+        tracked.row(tracked.run.failure(T + window * W, failure_class="Other"), QUIET)
+    still = list(tracked.emitted)
+    tracked.idle_until(99)
 
     assert {state for _, _, state in still} == {"firing"}
-    assert watched.emitted[len(still) :] == [(9, "stuck", "resolved")]
+    assert tracked.emitted[len(still) :] == [(9, "stuck", "resolved")]
 
 
 def test_end_of_a_stage_resolves_its_failures():
     """The stage succeeded in spite of them, or it is over."""
-    watched = Watched(Times())
-    watched.row(watched.run.failure(T + W), HOLDS)
-    watched.row(watched.run.stage_ended(T + 2 * W), QUIET)
+    tracked = TrackedRun(Times())
+    tracked.row(tracked.run.failure(T + W), HOLDS)
+    tracked.row(tracked.run.stage_ended(T + 2 * W), QUIET)
 
-    assert watched.emitted[-1] == (2, "stuck", "resolved")
+    assert tracked.emitted[-1] == (2, "stuck", "resolved")
 
 
 def zombie(run: Run, window: int, outlived_ms: int = 60_000) -> LiveRow:
@@ -363,66 +363,66 @@ def zombie(run: Run, window: int, outlived_ms: int = 60_000) -> LiveRow:
 
 def test_zombie_task_is_not_ended_by_its_stage():
     """The ended stage has further rows while the task runs; only rules on the time after the end count."""
-    watched = Watched(Times(), post_end_rules=["skew"])
-    watched.task(1, HOLDS)
-    watched.row(watched.run.stage_done(T + 2 * W, 900), QUIET)
+    tracked = TrackedRun(Times(), post_end_rules=["skew"])
+    tracked.task(1, HOLDS)
+    tracked.row(tracked.run.stage_done(T + 2 * W, 900), QUIET)
     for window in (3, 4):
-        watched.row(watched.run.stage_done(T + window * W, 900), QUIET)
-        watched.row(zombie(watched.run, window), {"stuck": "warning", "skew": "warning"})
-        watched.row(watched.run.stage_ended(T + window * W), QUIET)
-    watched.idle_until(7)
+        tracked.row(tracked.run.stage_done(T + window * W, 900), QUIET)
+        tracked.row(zombie(tracked.run, window), {"stuck": "warning", "skew": "warning"})
+        tracked.row(tracked.run.stage_ended(T + window * W), QUIET)
+    tracked.idle_until(7)
 
-    assert watched.emitted == [
+    assert tracked.emitted == [
         (1, "stuck", "firing"), (2, "stuck", "resolved"), (3, "skew", "firing"), (7, "skew", "resolved"),
     ]  # fmt: skip
 
 
 def test_only_post_end_rules_count_after_the_end():
     """Rows after the end count for the rules that evaluate how long processes outlived it."""
-    watched = Watched(Times(), post_end_rules=["skew"])
+    tracked = TrackedRun(Times(), post_end_rules=["skew"])
     both = {"stuck": "warning", "skew": "critical"}
-    watched.row(watched.run.application(T + W), HOLDS)
-    watched.row(watched.run.ended(T + 2 * W), QUIET)
+    tracked.row(tracked.run.application(T + W), HOLDS)
+    tracked.row(tracked.run.ended(T + 2 * W), QUIET)
     for window in (3, 4):
-        watched.row(watched.run.application_done(T + window * W, 9, outlived_ms=300_000), both)
-        watched.row(zombie(watched.run, window), both)
-    watched.idle_until(7)
+        tracked.row(tracked.run.application_done(T + window * W, 9, outlived_ms=300_000), both)
+        tracked.row(zombie(tracked.run, window), both)
+    tracked.idle_until(7)
 
-    assert watched.emitted == [
+    assert tracked.emitted == [
         (1, "stuck", "firing"), (2, "stuck", "resolved"), (3, "skew", "firing"), (7, "skew", "resolved"),
     ]  # fmt: skip
 
 
 def test_finding_of_the_last_application_row_survives_its_end():
     """The row of an application that ended with open jobs comes before its end, in the same window."""
-    watched = Watched(Times(keep_firing_ms=30_000), post_end_rules=["skew"])
-    watched.row(watched.run.application_done(T + W, 900), {"skew": "warning"})
-    watched.row(watched.run.ended(T + W), QUIET)
-    watched.idle_until(99)
+    tracked = TrackedRun(Times(keep_firing_ms=30_000), post_end_rules=["skew"])
+    tracked.row(tracked.run.application_done(T + W, 900), {"skew": "warning"})
+    tracked.row(tracked.run.ended(T + W), QUIET)
+    tracked.idle_until(99)
 
-    assert watched.emitted == [(1, "skew", "firing"), (7, "skew", "resolved")]
-    assert watched.state.subject_count.value() == 0
+    assert tracked.emitted == [(1, "skew", "firing"), (7, "skew", "resolved")]
+    assert tracked.state.subject_count.value() == 0
 
 
 def test_pending_post_end_rule_continues_after_the_end():
     """A short application that lost facts ends before `for` has passed; its later rows complete it."""
-    watched = Watched(Times(for_ms=3 * W), post_end_rules=["skew"])
+    tracked = TrackedRun(Times(for_ms=3 * W), post_end_rules=["skew"])
     for window in (1, 2):
-        watched.row(watched.run.application(T + window * W), {"skew": "warning", "stuck": "warning"})
-    watched.row(watched.run.ended(T + 2 * W), QUIET)
+        tracked.row(tracked.run.application(T + window * W), {"skew": "warning", "stuck": "warning"})
+    tracked.row(tracked.run.ended(T + 2 * W), QUIET)
     for window in (3, 4):
-        watched.row(watched.run.application_done(T + window * W, 9), {"skew": "warning", "stuck": "warning"})
-    watched.idle_until(99)
+        tracked.row(tracked.run.application_done(T + window * W, 9), {"skew": "warning", "stuck": "warning"})
+    tracked.idle_until(99)
 
-    assert watched.emitted == [(4, "skew", "firing"), (7, "skew", "resolved")]
-    assert watched.state.subject_count.value() == 0
+    assert tracked.emitted == [(4, "skew", "firing"), (7, "skew", "resolved")]
+    assert tracked.state.subject_count.value() == 0
 
 
 def test_hosts_of_two_clusters_are_two_subjects():
     """One key may hold both."""
-    watched = Watched(Times())
+    tracked = TrackedRun(Times())
     for cluster, severities in (("a", HOLDS), ("b", QUIET)):
         row = LiveRow(view="host_live", cluster=cluster, window_end_ms=T + W, host={"host": "h1"})
-        watched.row(row, severities)
+        tracked.row(row, severities)
 
-    assert watched.emitted == [(1, "stuck", "firing")]
+    assert tracked.emitted == [(1, "stuck", "firing")]

@@ -13,7 +13,7 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import Catalog, load_catalog
 from sparkfuse_rules.knowledge.hosts import MIN_STALLED_MS
 from sparkfuse_stream_jobs.detect import prefilter
-from tests.unit.stream_jobs.test_stream_jobs_detect_lifecycle import HOLDS, QUIET, T, Times, W, Watched
+from tests.unit.stream_jobs.test_stream_jobs_detect_lifecycle import HOLDS, QUIET, T, Times, TrackedRun, W
 
 
 def catalog_of(*rules):
@@ -104,7 +104,7 @@ times = st.builds(
 @given(windows, times)
 def test_findings_are_the_same_with_the_prefilter(story, rule):
     """Rules become pending, fire and resolve in the same windows with the filter and without it."""
-    all_rows, filtered = Watched(rule), Watched(rule)
+    all_rows, filtered = TrackedRun(rule), TrackedRun(rule)
     linger = Linger(rule.keep_firing_ms + 3 * W)
     for window, condition in enumerate(story, 1):
         if condition != "no row":
@@ -112,8 +112,8 @@ def test_findings_are_the_same_with_the_prefilter(story, rule):
             all_rows.task(window, found)
             if linger.passes(condition == "true", T + window * W):
                 filtered.task(window, found)
-    for watched in (all_rows, filtered):
-        watched.idle_until(len(story) + 50)
+    for tracked in (all_rows, filtered):
+        tracked.idle_until(len(story) + 50)
 
     assert filtered.emitted == all_rows.emitted
 
@@ -121,13 +121,13 @@ def test_findings_are_the_same_with_the_prefilter(story, rule):
 @pytest.mark.parametrize("rule", [Times(keep_firing_ms=15_000)])
 def test_shorter_linger_would_delay_the_resolution(rule):
     """The comparison can fail: a filter without linger time makes a finding resolve late."""
-    all_rows, filtered = Watched(rule), Watched(rule)
+    all_rows, filtered = TrackedRun(rule), TrackedRun(rule)
     for window, found in enumerate([HOLDS, *[QUIET] * 8], 1):
         all_rows.task(window, found)
         if found or window == 2:
             filtered.task(window, found)
-    for watched in (all_rows, filtered):
-        watched.idle_until(60)
-    resolved = [watched.emitted[-1][0] for watched in (all_rows, filtered)]
+    for tracked in (all_rows, filtered):
+        tracked.idle_until(60)
+    resolved = [tracked.emitted[-1][0] for tracked in (all_rows, filtered)]
 
     assert all(before < after for before, after in pairwise(resolved))
