@@ -59,7 +59,7 @@ def kill(process: Process) -> None:
     os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_kills_lose_nothing_and_say_nothing_twice(tmp_path: Path) -> None:
+def test_kills_lose_no_fact_and_repeat_no_alert(tmp_path: Path) -> None:
     """After six kills, each stage equals its tasks' facts, no number is missing, and one alert fires and resolves."""
     layout = Layout.from_environment(tmp_path / "home", Ports.free(), {})
     layout.home.mkdir()
@@ -96,5 +96,5 @@ def start(layout: Layout, name: str, script: str, *arguments: str) -> Process:
 
 def stuck(receiver: Receiver, status: str) -> int:
     """Return how often the webhook received the alert of the hung task."""
-    told = [page for delivery in receiver.deliveries for page in pages(delivery)]
-    return sum(page.rule == "task_stuck" and page.status == status for page in told)
+    received = [page for delivery in receiver.deliveries for page in pages(delivery)]
+    return sum(page.rule == "task_stuck" and page.status == status for page in received)

@@ -84,7 +84,7 @@ def windows(kafka_bootstrap: str, topic_prefix: str, tmp_path: Path) -> Iterator
     job.stop()
 
 
-def test_fifty_kills_lose_nothing_and_double_nothing(
+def test_fifty_kills_lose_and_duplicate_no_fact(
     kafka_bootstrap: str, topic_prefix: str, windows: RunningJob, tmp_path: Path
 ) -> None:
     """Each event is one committed fact, and each stage's row equals the sum of its tasks exactly."""
@@ -124,7 +124,7 @@ def test_fifty_kills_lose_nothing_and_double_nothing(
     assert len(expected) == 2 * APPLICATIONS
 
 
-def test_a_broker_that_goes_and_comes_is_waited_for(tmp_path: Path, repository: Path) -> None:
+def test_shipper_waits_for_a_killed_broker(tmp_path: Path, repository: Path) -> None:
     """If the broker is killed during transactions, no fact is lost or duplicated."""
     layout = Layout.from_environment(tmp_path / "kafka", Ports.free(), environment={})
     service = Broker(layout, repository / "build" / "kafka-libs").service()

@@ -91,7 +91,7 @@ class LogTail:
             return
         self._identity = Identity(position.app_id, position.app_attempt, position.app_start_ms)
         self._cursor.number, self._cursor.offset = position.file_index, position.read_plain_bytes
-        # A file of which nothing was read follows another file, and a compacted file never does.
+        # An unread file follows another file, and a compacted file never does.
         self._cursor.compacted = None if self._cursor.offset else False
         self._shipper = self._shipper.with_next_seq(next_seq)
         self._needs_replay = True

@@ -80,20 +80,20 @@ def values(bootstrap: str, topic: str) -> list[bytes]:
         committed.close()
 
 
-def taught(bootstrap: str, prefix: str) -> dict[tuple[str, str], int]:
+def sample_counts(bootstrap: str, prefix: str) -> dict[tuple[str, str], int]:
     """Return the number of samples in the newest baseline of each stage."""
     read = [from_json(Baseline, value) for value in values(bootstrap, f"{prefix}.baselines")]
     return {(each.job_key, each.stage_fingerprint): len(each.samples) for each in read}
 
 
 @pytest.mark.usefixtures("loader")
-def test_backfill_is_shown_taught_and_idempotent(
+def test_backfill_updates_store_and_baselines_once(
     kafka_bootstrap: str, prefix: str, store: Client, tmp_path: Path
 ) -> None:
     """Ten runs are stored and in the baselines; a second call sends none, and `--again` duplicates none."""
     logs = str(LOGS / "runs")
     code, first = backfill(kafka_bootstrap, prefix, tmp_path, logs)
-    learned = taught(kafka_bootstrap, prefix)
+    samples = sample_counts(kafka_bootstrap, prefix)
     wait_for(lambda: len(queries.runs(store)) == RUNS, WAIT_SECONDS, "the runs in the store")
     stages = "SELECT count(), uniqExact(app_id, stage_id, stage_attempt) FROM best_stages"
     wait_for(lambda: store.query(stages).first_row == (2 * RUNS, 2 * RUNS), WAIT_SECONDS, "their stages")
@@ -114,11 +114,11 @@ def test_backfill_is_shown_taught_and_idempotent(
     details = queries.run(store, run.app_id)
     assert details is not None
     assert [stage.status for stage in details.stages] == ["succeeded", "succeeded"]
-    assert max(learned.values()) >= 5
-    assert taught(kafka_bootstrap, prefix) == learned
+    assert max(samples.values()) >= 5
+    assert sample_counts(kafka_bootstrap, prefix) == samples
 
 
-def test_what_cannot_be_read_is_counted_and_said(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
+def test_unreadable_logs_are_counted_with_reasons(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
     """A file that is no log, a torn log and an open log are counted with their reasons and stop nothing."""
     logs = tmp_path / "logs"
     logs.mkdir()
@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_counted_and_said(kafka_bootstrap: str, prefix: s
     assert any("notes.txt" in reason for reason in answer["reasons"])
 
 
-def test_the_better_source_is_shown(store: Client) -> None:
+def test_more_complete_row_is_shown(store: Client) -> None:
     """The store shows the more complete of a live and a log row, and the live one if both are equal."""
     rows = [("app-lost", 0.7, 1.0), ("app-tie", 1.0, 1.0), ("app-torn", 1.0, 0.5)]
     columns = ["app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq", "completeness", "name"]
@@ -146,7 +146,7 @@ def test_the_better_source_is_shown(store: Client) -> None:
     assert found == {"app-lost": "log", "app-tie": "live", "app-torn": "live"}
 
 
-def test_a_watched_application_gets_history_only(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
+def test_watched_application_has_history_only(kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
     """If the plugin reported an application, only its history is sent, once, at its end."""
     logs = tmp_path / "logs"
     logs.mkdir()
@@ -167,7 +167,7 @@ def test_a_watched_application_gets_history_only(kafka_bootstrap: str, prefix: s
     assert all(row.completeness == 1.0 and row.app_succeeded for row in rows)
 
 
-def test_plugin_and_shipper_beside_each_other(run_job, kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
+def test_plugin_and_shipper_for_the_same_job(run_job, kafka_bootstrap: str, prefix: str, tmp_path: Path) -> None:
     """If plugin and shipper see a job, facts come from the plugin, and the history once after its end."""
     logs = tmp_path / "logs"
     logs.mkdir()

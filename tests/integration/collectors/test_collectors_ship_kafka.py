@@ -59,10 +59,10 @@ def test_ships_a_folder_of_real_logs(
 
     assert shipping.ended() == (0, "")
     found = facts.facts()
-    told = kinds(found)
-    assert told["task_ended"] == sum(b'"SparkListenerTaskEnd"' in line for line in lines)
-    assert told["task_started"] == told["task_ended"]
-    assert told["application_started"] == told["application_ended"] == 1
+    counts = kinds(found)
+    assert counts["task_ended"] == sum(b'"SparkListenerTaskEnd"' in line for line in lines)
+    assert counts["task_started"] == counts["task_ended"]
+    assert counts["application_started"] == counts["application_ended"] == 1
     assert holes(facts.all()) == {}
     before = len(facts.values)
     shipping.start()
@@ -71,7 +71,7 @@ def test_ships_a_folder_of_real_logs(
     assert len(facts.read()) == before
 
 
-def test_kills_lose_nothing_and_double_nothing(
+def test_kills_lose_and_duplicate_no_fact(
     kafka_bootstrap: str, prefix: str, facts: Committed, folder: Path, tmp_path: Path
 ) -> None:
     """After many kills while logs grow, each fact is committed once and each log is read to its end."""

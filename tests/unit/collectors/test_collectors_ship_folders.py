@@ -61,7 +61,7 @@ def folders(path: Path | Files, *positions: Position) -> tuple[Folders, Counter[
 
 
 def position(log: str, state: str = "live", updated_ms: int | None = None) -> Position:
-    """The position of a log of which one byte was read."""
+    """The position of a log after its first byte."""
     known = Position(shipper="test", log=log, app_id="a", app_start_ms=1, read_plain_bytes=1, state=state)
     if updated_ms is not None:
         known.updated_ms = updated_ms

@@ -174,7 +174,7 @@ def test_history_of_an_absent_log_is_requested_again(loop: Loop, tmp_path: Path)
 
 
 def test_history_without_baseline_update_is_sent_and_counted(loop: Loop) -> None:
-    """The rows of a log do not wait for lessons that nobody can take."""
+    """The rows of a log are sent, although the baselines could not be updated."""
     write(loop, "app", log(1), age_seconds=10_000)
     loop.turns()
     loop.recorded.answers.append(Answer(str(loop.folder / "app"), baselines_updated=False))
