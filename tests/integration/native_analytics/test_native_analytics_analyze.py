@@ -132,7 +132,7 @@ def normal(value: object) -> object:
         pytest.param("failed_query", REAL / "queries-35", [], id="SQL and a failed job"),
         pytest.param(
             "query_call_site",
-            ROOT / "tests" / "logs" / "detection" / "cross-join.zstd",
+            Path("tests/logs/detection/cross-join.zstd"),
             [],
             id="call sites of the user",
         ),
