@@ -1,1 +1,1 @@
-"""The store, the loader, the analyses offline and the fuse controller."""
+"""The store, the loader, offline analysis and the fuse controller."""

@@ -1,4 +1,4 @@
-"""prometheus-client's objects for the names that the contract lists."""
+"""Creates prometheus-client metrics from the names in the contract."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from sparkfuse_contracts.metric_names import Metric
 
 
 def counter(metric: Metric, registry: CollectorRegistry = REGISTRY) -> Counter:
-    """A counter; prometheus-client adds the ``_total`` itself."""
+    """Return a counter; prometheus-client appends ``_total``."""
     return Counter(metric.name.removesuffix("_total"), metric.help, metric.labels, registry=registry)
 
 
 def gauge(metric: Metric, registry: CollectorRegistry = REGISTRY) -> Gauge:
-    """A gauge."""
+    """Return a gauge."""
     return Gauge(metric.name, metric.help, metric.labels, registry=registry)
 
 
 def histogram(metric: Metric, registry: CollectorRegistry = REGISTRY) -> Histogram:
-    """A histogram with prometheus-client's own buckets, 5 ms to 10 s."""
+    """Return a histogram with the default buckets, 5 ms to 10 s."""
     return Histogram(metric.name, metric.help, metric.labels, registry=registry)

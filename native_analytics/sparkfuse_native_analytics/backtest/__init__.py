@@ -1,4 +1,4 @@
-"""The rules over the store's history: what they would have paged and stopped."""
+"""Evaluates rules on the store's history: what they would have paged and stopped."""
 
 from sparkfuse_native_analytics.backtest.ended_runs import StoreOlderError
 from sparkfuse_native_analytics.backtest.replay import Backtest, JobResult, RuleResult, backtest

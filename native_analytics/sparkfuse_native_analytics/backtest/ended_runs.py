@@ -1,4 +1,4 @@
-"""The ended runs that the store knows, and what their stages took: from event logs, else as they were seen live."""
+"""Reads ended runs and their stages from the store: from event logs if available, else from live rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparkfuse_native_analytics.store.columns import ENDED_STAGES, LOGGED_STAGES
 from sparkfuse_rules.knowledge.training_samples import ended_well
 
 Place = tuple[str, int, int]
-# Runs asked about in one statement: its text stays below the quarter of a megabyte that ClickHouse parses.
+# Runs per statement: ClickHouse limits the text of a statement to 256 KiB.
 RUNS_AT_ONCE = 200
 _MOST_RUNS = 1_000_000
 _UNKNOWN_COLUMN = "code: 47"
@@ -31,14 +31,14 @@ _STAGE = (
 
 
 class StoreOlderError(RuntimeError):
-    """The store lacks columns of this version: nobody has brought it to the tables of this version yet."""
+    """The store lacks columns of this version, because it was not migrated yet."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One application attempt that ended. ``row`` has columns of app_live; ``logged`` says whether its log was read.
+    """One ended application attempt. ``row`` has columns of app_live; ``logged`` is true if its event log was read.
 
-    Of a run that was only seen live the stages have no fingerprint, so nothing is known of what they should take.
+    The stages of a run without a log have no fingerprint, so they have no expected duration.
     """
 
     place: Place
@@ -57,14 +57,14 @@ class Run:
 
 
 def ended_runs(client: Client, job_key: str | None = None) -> list[Run]:
-    """All ended runs that the store knows, or those of one job. Raises StoreEmptyError, StoreOlderError."""
+    """Return all ended runs in the store, or those of one job. Raises StoreEmptyError, StoreOlderError."""
     logged = list(_logged_runs(client, job_key))
     places = {run.place for run in logged}
     return logged + [run for run in _live_runs(client, job_key) if run.place not in places]
 
 
 def stages_of(client: Client, runs: Sequence[Run]) -> dict[Place, list[dict[str, Any]]]:
-    """The ended stage attempts of each run by its place, as columns of stage_live that baselines look at.
+    """Return the ended stage attempts of each run, as the columns of stage_live that baselines use.
 
     Each has its ``completeness`` too. Raises StoreEmptyError, StoreOlderError.
     """
@@ -81,12 +81,12 @@ def stages_of(client: Client, runs: Sequence[Run]) -> dict[Place, list[dict[str,
 
 
 def stage_table(logged: bool) -> str:
-    """The table that holds the ended stages of such runs."""
+    """Return the table of ended stages for runs with or without a log."""
     return LOGGED_STAGES if logged else ENDED_STAGES
 
 
 def chunks(runs: Iterable[Run], most: int = RUNS_AT_ONCE) -> Iterator[tuple[bool, Sequence[Run]]]:
-    """The runs in parts of one origin each: whether their logs were read, and the runs."""
+    """Yield the runs in chunks of one kind: whether their logs were read, and the runs."""
     for logged in (True, False):
         of_origin = [run for run in runs if run.logged is logged]
         for start in range(0, len(of_origin), most):
@@ -94,25 +94,25 @@ def chunks(runs: Iterable[Run], most: int = RUNS_AT_ONCE) -> Iterator[tuple[bool
 
 
 def within(places: Iterable[Place]) -> str:
-    """The condition that a row is of a run at one of these places."""
+    """Return the SQL condition that a row belongs to one of these runs."""
     listed = ", ".join(f"({literal(app_id)}, {start}, {attempt})" for (app_id, start, attempt) in places)
     return f"(app_id, app_start_ms, app_attempt) IN ({listed})"
 
 
 def literal(text: str) -> str:
-    """The text as ClickHouse reads it; ids come from logs, which anybody may have written."""
+    """Return the text as a quoted ClickHouse literal; ids come from logs, which anybody may have written."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def ask(client: Client, sql: str, parameters: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
-    """The rows of a query as dicts. Raises StoreEmptyError, StoreOlderError."""
+    """Return the rows of a SQL statement as dicts. Raises StoreEmptyError, StoreOlderError."""
     try:
         return fetch(client, sql, parameters or {})
     except DatabaseError as error:
         if _UNKNOWN_COLUMN in str(error).lower():
             raise StoreOlderError(
-                "the store's tables are older than this version: start its loader, or run the store's migrate"
+                "the store's tables are older than this version: start its loader, or run its migration"
             ) from error
         raise
 
@@ -140,7 +140,7 @@ def _logged_runs(client: Client, job_key: str | None) -> Iterator[Run]:
 
 
 def _live_runs(client: Client, job_key: str | None) -> Iterator[Run]:
-    """Who a run is follows from its properties, so it is resolved here; what it did is in its last row."""
+    """The job key is resolved from the properties of the run; its results come from its last live row."""
     columns = ", ".join(f"application_{name} AS {name}" for name in _APPLICATION)
     last = f"""
         SELECT app_id, app_start_ms, app_attempt, {columns}
@@ -166,7 +166,7 @@ def _live_runs(client: Client, job_key: str | None) -> Iterator[Run]:
 
 
 def _with_failed_stages(client: Client) -> set[Place]:
-    """The runs in which the last attempt of a stage failed."""
+    """Return the runs in which the last attempt of a stage failed."""
     sql = """
         SELECT DISTINCT app_id, app_start_ms, app_attempt FROM (
             SELECT app_id, app_start_ms, app_attempt, stage_id, argMax(status, stage_attempt) AS last

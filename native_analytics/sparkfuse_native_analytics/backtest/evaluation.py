@@ -1,4 +1,4 @@
-"""Asks rules in ClickHouse about the rows of some runs, with what was expected of them put beside."""
+"""Evaluates rules in ClickHouse on the rows of some runs, joined with their expected values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sparkfuse_rules.rule import Rule
 
 STAGES, APPLICATIONS = "stage_live", "app_live"
 VIEWS_IN_HISTORY = (STAGES, APPLICATIONS)
-# Rows of expectations in one statement, so that its text stays below the quarter of a megabyte that ClickHouse parses.
+# Rows of expected values per statement: ClickHouse limits the text of a statement to 256 KiB.
 ROWS_AT_ONCE = 500
-# Bits of the number that says which rules had their evidence.
+# Rules per statement: one bit of a UInt64 states whether a rule has its columns.
 MOST_RULES = 60
 _PLACE = "app_id, app_start_ms, app_attempt"
 _TYPES = {"string": "String", "bool": "Bool", "int32": "Int64", "int64": "Int64", "double": "Float64"}
@@ -27,10 +27,10 @@ _Row = tuple[Place, tuple[int, int] | None, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one rule says of one row: its severity or None, and whether its controller's needs held.
+    """The result of one rule on one row that has all its columns.
 
-    Only rows that have all columns that the rule needs are told of. ``stage`` is id and attempt, None for a row of the
-    application.
+    ``severity`` is None if the rule does not match; ``stops`` is true if the ``needs`` of its fuse match. ``stage`` is
+    id and attempt, None for the row of the application.
     """
 
     rule: str
@@ -42,7 +42,7 @@ class Evaluation:
 
 
 def evaluate_rules(client: Client, rules: Sequence[Rule], runs: Sequence[ExpectedRun]) -> Iterator[Evaluation]:
-    """What the rules say of all rows of the runs. Raises StoreEmptyError, StoreOlderError."""
+    """Yield the results of the rules on all rows of the runs. Raises StoreEmptyError, StoreOlderError."""
     for view in VIEWS_IN_HISTORY:
         of_view = [rule for rule in rules if rule.view == view]
         for start in range(0, len(of_view), MOST_RULES):
@@ -84,27 +84,27 @@ def _asked(
 
 
 def _evident(rule: Rule) -> str:
-    """Whether the row has every column that the rule cannot do without."""
+    """Return SQL for whether the row has all required columns of the rule."""
     needed = " AND ".join(f"`{name}` IS NOT NULL" for name in needed_columns(rule))
     return f"({needed})" if needed else "1"
 
 
 def _stops(rule: Rule) -> str:
-    """Whether the needs of the rule's fuse hold, which the finding alone is not enough for."""
+    """Return SQL for whether the ``needs`` of the rule's fuse match."""
     return f"ifNull({needs_sql(rule, 'clickhouse')}, 0)" if rule.fuse and rule.fuse.needs else "1"
 
 
 def _joined(view: str, rules: Sequence[Rule], logged: bool, rows: Sequence[_Row], keys: str) -> str:
-    """The rows of history with the columns that baselines fill, as a query."""
+    """Return SQL for the rows of history joined with the columns that baselines fill."""
     mentioned = {name for rule in rules for name in (*columns(rule), *_of_fuse(rule))}
     filled = {*EXPECTED, "judged_ms"} if view == STAGES else set(EXPECTED)
     own = [name for name in VIEWS[view] if name in mentioned and name not in filled]
     given = [name for name in VIEWS[view] if name in filled and name != "judged_ms"]
     stored = ", ".join(f"s.`{name}` AS `{name}`" for name in own if name not in keys.split(", "))
-    told = ", ".join(f"e.`{name}` AS `{name}`" for name in given)
-    # History has no progress of running tasks to project from: what is judged is what the stage took.
+    filled_sql = ", ".join(f"e.`{name}` AS `{name}`" for name in given)
+    # History has no progress of running tasks to project from, so the elapsed time is compared.
     judged = ["if(e.expected_ms IS NULL, NULL, s.elapsed_ms) AS judged_ms"] if "judged_ms" in filled else []
-    picked = ", ".join([each for each in (stored, told) if each] + judged)
+    picked = ", ".join([each for each in (stored, filled_sql) if each] + judged)
     places = ", ".join(f"s.{name} AS {name}" for name in keys.split(", "))
     return (
         f"SELECT {places}, s.completeness AS completeness, {picked} "

@@ -1,4 +1,4 @@
-"""What was expected of each run when it started, by the functions that learn live: in the order in which runs ended."""
+"""Computes the expected values of each run from the runs that ended before it started, as the detect job does."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class ExpectedRun:
-    """A run with the columns that baselines fill: of the application, and of each stage by its id and attempt.
+    """A run with the columns that baselines fill, for the application and for each stage by its id and attempt.
 
-    ``elapsed_ms`` is what each stage attempt took.
+    ``elapsed_ms`` is the duration of each stage attempt.
     """
 
     run: Run
@@ -36,27 +36,27 @@ class ExpectedRun:
 def expected_runs(
     runs: Iterable[Run], stages: Mapping[Place, Sequence[Columns]], since_ms: int
 ) -> Iterator[ExpectedRun]:
-    """The runs of one job that started at ``since_ms`` or later, with what was known before each started.
+    """Yield the runs of one job that started at ``since_ms`` or later, with their expected values.
 
-    Earlier runs only teach. The answers are those of EarlierRuns.baseline_before, asked run by run.
+    Runs before ``since_ms`` only add samples. The results equal those of EarlierRuns.baseline_before.
     """
-    known = _Known(sample for run in runs for sample in _samples(run, stages[run.place]))
+    baselines = _Baselines(sample for run in runs for sample in _samples(run, stages[run.place]))
     for run in sorted(runs, key=lambda run: (run.started_ms, run.run_key)):
         if run.started_ms >= since_ms:
-            known.learn_until(run.started_ms)
-            took = {(each["stage_id"], each["stage_attempt"]): each["elapsed_ms"] for each in stages[run.place]}
-            yield ExpectedRun(run, *_expected(run, stages[run.place], known), took)
+            baselines.advance_to(run.started_ms)
+            elapsed = {(each["stage_id"], each["stage_attempt"]): each["elapsed_ms"] for each in stages[run.place]}
+            yield ExpectedRun(run, *_expected(run, stages[run.place], baselines), elapsed)
 
 
 def _samples(run: Run, stages: Sequence[Columns]) -> list[TrainingSample]:
     if run.ended_ms is None or not run.ended_well:
         return []
-    told = [(stage, stage["completeness"]) for stage in stages if stage["stage_fingerprint"]]
-    return samples_of_run(run.job_key, run.run_key, run.ended_ms, (run.row, run.completeness), told)
+    measured = [(stage, stage["completeness"]) for stage in stages if stage["stage_fingerprint"]]
+    return samples_of_run(run.job_key, run.run_key, run.ended_ms, (run.row, run.completeness), measured)
 
 
-class _Known:
-    """What the samples of runs teach, as time goes on."""
+class _Baselines:
+    """The baselines of one job at a moving point in time."""
 
     def __init__(self, samples: Iterable[TrainingSample]) -> None:
         order = sorted(samples, key=lambda sample: (sample.sample.learned_ms, sample.sample.run_key))
@@ -64,24 +64,24 @@ class _Known:
         self._next = next(self._coming, None)
         self._samples: dict[str, tuple[Sample, ...]] = {}
 
-    def learn_until(self, moment_ms: int) -> None:
-        """Learn what ended before this moment."""
+    def advance_to(self, moment_ms: int) -> None:
+        """Add the samples of runs that ended before ``moment_ms``."""
         while self._next is not None and self._next.sample.learned_ms < moment_ms:
             fingerprint, sample = self._next.fingerprint, self._next.sample
             self._samples[fingerprint] = learn(self._samples.get(fingerprint, ()), sample)
             self._next = next(self._coming, None)
 
     def at(self, fingerprint: str, moment_ms: int) -> Fit | None:
-        """What is known now of a stage, or of the application."""
+        """Return the current baseline of a stage or of the application."""
         return fit(self._samples.get(fingerprint, ()), moment_ms)
 
 
-def _expected(run: Run, stages: Sequence[Columns], known: _Known) -> tuple[Columns, dict[StageKey, Columns]]:
+def _expected(run: Run, stages: Sequence[Columns], baselines: _Baselines) -> tuple[Columns, dict[StageKey, Columns]]:
     fits: dict[str, Fit | None] = {}
     of_stages: dict[StageKey, Columns] = {}
     for stage in stages:
         fingerprint = stage["stage_fingerprint"]
         if fingerprint and fingerprint not in fits:
-            fits[fingerprint] = known.at(fingerprint, run.started_ms)
+            fits[fingerprint] = baselines.at(fingerprint, run.started_ms)
         of_stages[stage["stage_id"], stage["stage_attempt"]] = expected(fits.get(fingerprint), stage, running=False)
-    return expected(known.at(APPLICATION, run.started_ms), run.row, running=False), of_stages
+    return expected(baselines.at(APPLICATION, run.started_ms), run.row, running=False), of_stages

@@ -1,4 +1,4 @@
-"""Replays rules over the store's history, job by job: what each would have paged and stopped, and what is unknown."""
+"""Evaluates rules on the store's history job by job: what each would have paged and stopped, and what is unknown."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from sparkfuse_rules.compiler import needed_columns, undecidable_columns
 from sparkfuse_rules.knowledge.training_samples import COMPLETE, capped_severity
 from sparkfuse_rules.rule import Rule
 
-# Runs whose rows are asked about at once.
+# Runs whose rows are evaluated in one batch.
 RUNS_AT_ONCE = 200
 
 
 @dataclass
 class JobResult:
-    """What a rule says of the runs of one job; counts of runs, but ``stages``: stage attempts on which it held.
+    """The result of a rule for one job. All counts are runs, except ``stages``: stage attempts that match.
 
-    ``judged`` runs had a row with all that the rule needs. ``critical``, ``warning`` and ``info`` count a run by the
-    worst that it would have been told; ``silenced`` ones had only symptoms of what another rule told.
-    ``stopped`` counts runs that the fuse controller would have been asked to act on, None for a rule without one.
+    ``judged`` runs have a row with all columns of the rule. ``critical``, ``warning`` and ``info`` count runs by the
+    worst severity that would have fired; in ``silenced`` runs the rule matched only as a symptom. ``stopped`` counts
+    runs in which the fuse controller would have been asked to act; None for a rule without a fuse.
     """
 
     job_key: str
@@ -43,18 +43,18 @@ class JobResult:
 
     @property
     def matched(self) -> int:
-        """Runs in which the rule would have said something."""
+        """Runs in which the rule would have fired."""
         return self.critical + self.warning + self.info
 
     @property
     def per_100_runs(self) -> float | None:
-        """Of 100 runs that could be judged, how many would have been told of; None when none could."""
+        """Of 100 evaluated runs, those in which the rule would have fired; None without an evaluated run."""
         return round(100 * self.matched / self.judged, 2) if self.judged else None
 
 
 @dataclass
 class RuleResult:
-    """One rule over all jobs. ``not_decidable`` says why history cannot answer it, None where it can."""
+    """The result of a rule for all jobs. ``not_decidable`` is the reason why it was not evaluated, or None."""
 
     rule: str
     view: str
@@ -63,7 +63,7 @@ class RuleResult:
     jobs: list[JobResult] = field(default_factory=list)
 
     def total(self) -> JobResult:
-        """All jobs together."""
+        """Return the sums over all jobs."""
         whole = JobResult("", stopped=None if self.action is None else 0)
         for name in ("runs", "judged", "critical", "warning", "info", "silenced", "stages"):
             setattr(whole, name, sum(getattr(job, name) for job in self.jobs))
@@ -74,7 +74,7 @@ class RuleResult:
 
 @dataclass
 class Backtest:
-    """The answer: runs that started within the time (ms since the epoch), their jobs, and the rules by their ids."""
+    """The results of all rules, with the number of runs that started in the period (ms since the epoch) and of jobs."""
 
     since_ms: int
     until_ms: int
@@ -92,15 +92,16 @@ def backtest(
     job_key: str | None = None,
     only: Sequence[str] = (),
 ) -> Backtest:
-    """Ask the rules about every ended run that started from ``since_ms`` up to ``until_ms``.
+    """Evaluate the rules on all ended runs that started between ``since_ms`` and ``until_ms``.
 
-    A run is judged by what was known when it started: older runs, also those before ``since_ms``, teach. All rules are
-    asked, because one may silence another; ``only`` chooses which are told. Raises StoreEmptyError, StoreOlderError.
+    Each run is compared with the runs that ended before it started, including those before ``since_ms``. All rules are
+    evaluated, because one can inhibit another; ``only`` selects the rules to return.
+    Raises StoreEmptyError, StoreOlderError.
     """
     known = list(rules)
     wanted = [rule for rule in known if not only or rule.id in only]
-    results = {rule.id: RuleResult(rule.id, rule.view, _action(rule), _why_not(rule)) for rule in wanted}
-    decided = [rule for rule in known if _why_not(rule) is None]
+    results = {rule.id: RuleResult(rule.id, rule.view, _action(rule), _undecidable_reason(rule)) for rule in wanted}
+    decided = [rule for rule in known if _undecidable_reason(rule) is None]
     runs = sorted(ended_runs(client, job_key), key=lambda run: run.job_key)
     judged, jobs = 0, 0
     for job, of_job in groupby(runs, key=lambda run: run.job_key):
@@ -112,7 +113,7 @@ def backtest(
         for result in _of_job(client, decided, job, within, since_ms):
             if result[0] in results:
                 results[result[0]].jobs.append(result[1])
-    found = [_with_lack(results[rule.id], rule) for rule in wanted]
+    found = [_without_evidence(results[rule.id], rule) for rule in wanted]
     return Backtest(since_ms, until_ms, judged, jobs, found)
 
 
@@ -120,7 +121,7 @@ def _action(rule: Rule) -> str | None:
     return rule.fuse.action if rule.fuse else None
 
 
-def _why_not(rule: Rule) -> str | None:
+def _undecidable_reason(rule: Rule) -> str | None:
     if rule.view not in VIEWS_IN_HISTORY:
         return f"needs the view {rule.view}, which history does not contain"
     if lacking := undecidable_columns(rule, "history"):
@@ -128,34 +129,34 @@ def _why_not(rule: Rule) -> str | None:
     return None
 
 
-def _with_lack(result: RuleResult, rule: Rule) -> RuleResult:
-    """The result; a rule whose evidence no run of the time had is not decided, which is not fine."""
+def _without_evidence(result: RuleResult, rule: Rule) -> RuleResult:
+    """Return the result, marked as undecidable if no run has the columns of the rule."""
     if result.not_decidable is None and result.jobs and not any(job.judged for job in result.jobs):
-        result.not_decidable = f"no row has all that it needs: {', '.join(needed_columns(rule))}"
+        result.not_decidable = f"no run has all of its columns: {', '.join(needed_columns(rule))}"
     return result
 
 
 def _of_job(
     client: Client, rules: Sequence[Rule], job_key: str, runs: Sequence[Run], since_ms: int
 ) -> Iterator[tuple[str, JobResult]]:
-    here = {rule.id: mine for rule in rules if (mine := rule.for_job(job_key)) is not None}
-    results = {name: JobResult(job_key, stopped=0 if rule.fuse else None) for name, rule in here.items()}
-    asked = list(expected_runs(runs, stages_of(client, runs), since_ms))
-    for first in range(0, len(asked), RUNS_AT_ONCE):
-        some = asked[first : first + RUNS_AT_ONCE]
-        by_run: dict[Place, list[Evaluation]] = {each.run.place: [] for each in some}
-        for evaluation in evaluate_rules(client, list(here.values()), some):
+    variants = {rule.id: variant for rule in rules if (variant := rule.for_job(job_key)) is not None}
+    results = {name: JobResult(job_key, stopped=0 if rule.fuse else None) for name, rule in variants.items()}
+    expected = list(expected_runs(runs, stages_of(client, runs), since_ms))
+    for first in range(0, len(expected), RUNS_AT_ONCE):
+        batch = expected[first : first + RUNS_AT_ONCE]
+        by_run: dict[Place, list[Evaluation]] = {each.run.place: [] for each in batch}
+        for evaluation in evaluate_rules(client, list(variants.values()), batch):
             by_run[evaluation.place].append(evaluation)
-        for each in some:
-            _count(results, here, each, by_run[each.run.place])
+        for each in batch:
+            _count(results, variants, each, by_run[each.run.place])
     yield from results.items()
 
 
 def _count(
-    results: Mapping[str, JobResult], rules: Mapping[str, Rule], run: ExpectedRun, said: Sequence[Evaluation]
+    results: Mapping[str, JobResult], rules: Mapping[str, Rule], run: ExpectedRun, evaluations: Sequence[Evaluation]
 ) -> None:
-    judged = {evaluation.rule for evaluation in said}
-    worst, symptoms = _told(rules, [evaluation for evaluation in said if evaluation.severity is not None])
+    judged = {evaluation.rule for evaluation in evaluations}
+    worst, symptoms = _fired(rules, [evaluation for evaluation in evaluations if evaluation.severity is not None])
     for name, result in results.items():
         result.runs += 1
         result.judged += name in judged
@@ -163,15 +164,17 @@ def _count(
             setattr(result, severity, getattr(result, severity) + 1)
         elif name in symptoms:
             result.silenced += 1
-        of_rule = [evaluation for evaluation in said if evaluation.rule == name and evaluation.severity is not None]
+        of_rule = [
+            evaluation for evaluation in evaluations if evaluation.rule == name and evaluation.severity is not None
+        ]
         result.stages += sum(evaluation.stage is not None for evaluation in of_rule)
         if result.stopped is not None:
             result.stopped += any(_acts(rules[name], evaluation, run) for evaluation in of_rule)
 
 
-def _told(rules: Mapping[str, Rule], held: Sequence[Evaluation]) -> tuple[Mapping[str, str], set[str]]:
-    """The worst severity that each rule would have told, and the rules that were symptoms at least once."""
-    findings = sorted((_finding(rules[each.rule], each) for each in held), key=_rank)
+def _fired(rules: Mapping[str, Rule], matches: Sequence[Evaluation]) -> tuple[Mapping[str, str], set[str]]:
+    """Return the worst severity of each rule that fires, and the rules that match as a symptom at least once."""
+    findings = sorted((_finding(rules[each.rule], each) for each in matches), key=_rank)
     worst: dict[str, str] = {}
     symptoms = set()
     for each in group_findings(findings, {}):
@@ -189,13 +192,13 @@ def _rank(finding: Finding) -> int:
 def _finding(rule: Rule, evaluation: Evaluation) -> Finding:
     severity = evaluation.severity or ""
     capped = severity if rule.absence else capped_severity(severity, evaluation.completeness)
-    asked = CompiledRule(rule.id, rule.view, rule.summary, rule.description, rule.runbook, "", (), (), rule.inhibits)
+    compiled = CompiledRule(rule.id, rule.view, rule.summary, rule.description, rule.runbook, "", (), (), rule.inhibits)
     row = {} if evaluation.stage is None else {"stage_id": evaluation.stage[0]}
-    return Finding(asked, capped, row, {}, evaluation.completeness)
+    return Finding(compiled, capped, row, {}, evaluation.completeness)
 
 
 def _acts(rule: Rule, evaluation: Evaluation, run: ExpectedRun) -> bool:
-    """Whether the fuse controller would have been asked: needs hold, time has come, evidence is complete."""
+    """Whether the fuse controller would have been asked to act: needs match, after has passed, evidence is complete."""
     if rule.fuse is None or not evaluation.stops or evaluation.completeness < COMPLETE:
         return False
     elapsed = run.run.row["elapsed_ms"] if evaluation.stage is None else run.elapsed_ms.get(evaluation.stage)

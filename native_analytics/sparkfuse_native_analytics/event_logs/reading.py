@@ -60,7 +60,7 @@ def read_log(
         raise UnreadableLogError(f"{log.name}: cannot be read: {' '.join(str(error).split())}") from error
     evidence: Mapping[str, Any] = read.evidence
     if not evidence["events"]:
-        raise NoEventLogError(f"{log.name}: it is no event log of Spark: {_reason_without_events(evidence)}")
+        raise NoEventLogError(f"{log.name}: not a Spark event log: {_reason_without_events(evidence)}")
     return LogTables(log, evidence, lambda name: getattr(read, name))
 
 

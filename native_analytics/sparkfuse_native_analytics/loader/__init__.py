@@ -1,1 +1,1 @@
-"""The loader: what Kafka has, into the store; nothing lost and nothing doubled, however often it is killed."""
+"""The loader writes Kafka topics to the store; a kill at any time neither loses nor duplicates rows."""

@@ -1,6 +1,6 @@
-"""``python -m sparkfuse_native_analytics.loader``: loads until SIGTERM.
+"""``python -m sparkfuse_native_analytics.loader``: runs the loader until SIGTERM.
 
-Exit codes: 0 when told to stop, 2 for wrong settings, 3 when Kafka, a topic or the store is not there at the start.
+Exit codes: 0 after SIGTERM, 2 for invalid settings, 3 if Kafka, a topic or the store is not available at the start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_native_analytics.loader.dead_letters import DeadLetterWriter
 from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
-from sparkfuse_native_analytics.loader.feed_worker import LoaderMetrics, Work, watch_lag
+from sparkfuse_native_analytics.loader.feed_worker import FeedWorker, LoaderMetrics, watch_lag
 from sparkfuse_native_analytics.loader.kafka import Topic, TopicReader, TopicUnavailableError, describe
 from sparkfuse_native_analytics.loader.sink import Sink
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
@@ -30,7 +30,7 @@ _log = logging.getLogger("sparkfuse.loader")
 
 
 def main() -> int:
-    """Start all feeds and wait for the end; what is missing at the start is told in one sentence."""
+    """Run all feeds; errors at the start are printed as one sentence."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         settings = Settings.from_environment()
@@ -50,28 +50,28 @@ def main() -> int:
 def _run(settings: Settings, stop: threading.Event) -> int:
     done = migrate(connect(settings))
     if done:
-        _log.info("the store now has %s", ", ".join(done))
+        _log.info("migrated the store: %s", ", ".join(done))
     metrics = LoaderMetrics()
-    works = _works(settings, metrics, stop)
+    workers = _works(settings, metrics, stop)
     if settings.metrics_port:
         try:
             start_http_server(settings.metrics_port, addr=settings.metrics_address)
         except OSError as error:
-            said = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
-            return _fail(said, UNAVAILABLE)
-    _log.info("loading %s", ", ".join(work.reader.topic.name for work in works))
-    with concurrent.futures.ThreadPoolExecutor(len(works) + 1) as threads:
-        running = [threads.submit(work.run) for work in works]
-        threads.submit(watch_lag, works, metrics, stop)
+            sentence = f"SPARKFUSE_METRICS_PORT={settings.metrics_port} cannot be used: {error.strerror}"
+            return _fail(sentence, UNAVAILABLE)
+    _log.info("loading %s", ", ".join(worker.reader.topic.name for worker in workers))
+    with concurrent.futures.ThreadPoolExecutor(len(workers) + 1) as threads:
+        running = [threads.submit(worker.run) for worker in workers]
+        threads.submit(watch_lag, workers, metrics, stop)
         concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
-        # One that ended alone has failed: the others must not go on as if nothing were amiss.
+        # A feed that ends by itself has failed; the others stop too, so that the failure is visible.
         stop.set()
     for each in running:
         each.result()
     return 0
 
 
-def _works(settings: Settings, metrics: LoaderMetrics, stop: threading.Event) -> list[Work]:
+def _works(settings: Settings, metrics: LoaderMetrics, stop: threading.Event) -> list[FeedWorker]:
     names = {feed.topic: topic_name(feed.topic, settings.topic_prefix) for feed in FEEDS}
     topics = describe(settings.kafka_bootstrap, list(names.values()))
     letters = DeadLetterWriter(settings.kafka_bootstrap, names["dead-letters"], metrics.kafka_error)
@@ -85,12 +85,12 @@ def _work(
     letters: DeadLetterWriter,
     metrics: LoaderMetrics,
     stop: threading.Event,
-) -> Work:
+) -> FeedWorker:
     sink = Sink(connect(settings), stop, lambda table: metrics.store_errors.labels(table).inc())
     reader = TopicReader(settings.kafka_bootstrap, topic, metrics.kafka_error)
     for partition in reader.start(sink.stored_offsets(feed.table)):
-        _log.warning("%s/%s was made anew since it was stored; loading it from its start", topic.name, partition)
-    return Work(feed, reader, sink, letters, metrics, stop)
+        _log.warning("%s/%s was created again since it was stored; loading it from its start", topic.name, partition)
+    return FeedWorker(feed, reader, sink, letters, metrics, stop)
 
 
 def _fail(sentence: str, code: int) -> int:

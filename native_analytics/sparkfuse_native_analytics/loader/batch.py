@@ -1,4 +1,4 @@
-"""From the records of one partition to Arrow tables; pure, and without a loop over rows where the rows are many."""
+"""Converts records of one partition to Arrow tables. Pure; topics with many records need no loop over rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A record that is not what its topic promises."""
+    """A record that is not a valid message of its topic."""
 
     offset: int
     reason: str
@@ -44,10 +44,10 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a partition's records come to.
+    """The tables and invalid records of one batch.
 
-    ``tables`` are to be stored in their order, the feed's own table last: where it ends tells where to go on, so by
-    then everything that is derived from it must be stored.
+    ``tables`` must be stored in their order, the feed's own table last: the loader resumes after its last offset, so
+    derived tables must be stored before it.
     """
 
     tables: tuple[tuple[str, pa.Table], ...]
@@ -56,9 +56,9 @@ class Batch:
 
 
 def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
-    """Decode records into the feed's tables; the same records always make the same batch.
+    """Decode records into the feed's tables; the same records always give the same batch.
 
-    ``topic_id`` tells a topic from an earlier one of the same name, whose offsets meant other records.
+    ``topic_id`` distinguishes a topic from an earlier one of the same name.
     """
     values, unread = _as_protobuf(feed, records.values)
     decoded = feed.decoder.decode(values)
@@ -79,7 +79,7 @@ def make_batch(feed: Feed, records: Records, topic_id: str) -> Batch:
 
 
 def _as_protobuf(feed: Feed, values: Sequence[bytes | None]) -> tuple[Sequence[bytes | None], dict[int, str]]:
-    """Records of a JSON topic as messages; those are few, so a loop does."""
+    """Convert records of a JSON topic to messages; they are few, so a loop is fast enough."""
     if feed.to_protobuf is None:
         return values, {}
     messages: list[bytes | None] = []
@@ -87,7 +87,7 @@ def _as_protobuf(feed: Feed, values: Sequence[bytes | None]) -> tuple[Sequence[b
     for index, value in enumerate(values):
         try:
             messages.append(None if value is None else feed.to_protobuf(value))
-        except ValueError as error:  # the contract's RecordError, or a text that is no text
+        except ValueError as error:  # the contract's RecordError, or invalid UTF-8
             messages.append(None)
             reasons[index] = str(error)
     return messages, reasons
@@ -112,11 +112,11 @@ def _with_keys(feed: Feed, rows: pa.Table, kept: Any) -> tuple[pa.Table, Any, di
 
 
 def _table(feed: Feed, rows: pa.Table, partition: int, offsets: Offsets) -> pa.Table:
-    # A kind that is not in the batch is not sent: the store fills in its NULLs at a fraction of the cost.
+    # Empty columns are not sent: ClickHouse fills in NULLs at a fraction of the cost.
     columns = {name: rows[source] for name, source in feed.columns.items() if rows[source].null_count < rows.num_rows}
     columns["kafka_partition"] = pa.array(np.full(rows.num_rows, partition, dtype=np.int32))
     columns["kafka_offset"] = pa.array(offsets)
-    # One chunk is one block of the insert, and a block is stored whole or not at all.
+    # One chunk is one block of the insert, and ClickHouse stores a block completely or not at all.
     return pa.table(columns).combine_chunks()
 
 
@@ -124,13 +124,13 @@ def _ended_stages(live: pa.Table) -> tuple[str, pa.Table]:
     if f"{STAGE}_status" not in live.column_names:
         return ENDED_STAGES, live.slice(0, 0)
     ended = pc.and_(pc.equal(live["row"], STAGE), pc.not_equal(live[f"{STAGE}_status"], RUNNING))
-    rows = live.filter(ended)  # a null is no yes
+    rows = live.filter(ended)  # a null counts as false
     names = {name: column.name for name, column in ended_stage_columns().items() if column.name in live.column_names}
     return ENDED_STAGES, pa.table({name: rows[source] for name, source in names.items()}).combine_chunks()
 
 
 def _logged_stages(history: pa.Table) -> tuple[str, pa.Table]:
-    """Stages of logs, in the columns of those that were seen live; they have no place among live rows."""
+    """Return stages from event logs in the columns of ended_stages; they have no row number."""
     rows = history.filter(pc.equal(history["row"], STAGE))
     names = {name: source for name, source in logged_stage_columns().items() if source in history.column_names}
     columns = {name: rows[source] for name, source in names.items()}

@@ -1,4 +1,4 @@
-"""Sets records aside: each goes to the dead-letter topic with its reason and origin before its batch is stored."""
+"""Writes invalid records with reason and origin to the dead-letter topic, before their batch is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOK_SECONDS = 0.5
 
 
 class DeadLetterWriter:
-    """Writes dead letters; a broker that is away is waited for."""
+    """Writes dead letters, and waits if the broker does not answer."""
 
     def __init__(self, bootstrap: str, topic: str, on_error: Callable[[KafkaError], None]) -> None:
         self._topic = topic
@@ -29,12 +29,12 @@ class DeadLetterWriter:
             "enable.idempotence": True,
             "partitioner": "murmur2_random",
             "compression.type": "lz4",
-            "message.timeout.ms": 0,  # for ever: a letter that times out would be lost
+            "message.timeout.ms": 0,  # no timeout: a dead letter that times out would be lost
             "error_cb": on_error,
         })  # fmt: skip
 
     def write(self, topic: str, partition: int, rejected: Iterable[Rejected], stop: threading.Event) -> None:
-        """Write the letters and wait until the broker has them, or until ``stop``: then they come again next time."""
+        """Write the letters and wait until the broker has stored them; after ``stop`` they are written again later."""
         for each in rejected:
             letter = DeadLetter(
                 component=COMPONENT,

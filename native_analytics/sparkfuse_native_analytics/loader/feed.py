@@ -1,4 +1,4 @@
-"""What is loaded: each feed is one topic, the message in it and the table that it fills."""
+"""The feeds of the loader: each one is a topic, its message and the table that it fills."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkfuse_contracts.wire import from_json
 from sparkfuse_kernel import Decoder
 
 _PACKAGE = "sparkfuse.contracts"
-# The pipeline's own clock: it moves windows and says nothing about an application.
+# Records of the pipeline's clock; they belong to no application and are not stored.
 TICK = "tick"
 
 
@@ -30,9 +30,9 @@ def _json(message_class: type[Message]) -> Callable[[bytes], bytes]:
 class Feed:
     """One topic and its table.
 
-    ``choice`` names the column that tells the kind of a record, where there are kinds.
-    ``to_protobuf`` turns a record of a JSON topic into the message; such topics have few records, and each is checked
-    against the contract. None where the record is the message already.
+    ``choice`` names the column with the kind of a record, if the message has kinds.
+    ``to_protobuf`` converts a record of a JSON topic to the message and validates it; such topics have few records.
+    None if the record is the message already.
     """
 
     topic: str
@@ -43,19 +43,19 @@ class Feed:
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The kernel's decoder of the message."""
+        """The kernel's decoder for the message."""
         return Decoder(descriptor_set(), f"{_PACKAGE}.{self.message}")
 
     @cached_property
     def columns(self) -> Mapping[str, str]:
-        """Column of the table -> column of the kernel."""
+        """Columns of the kernel by column of the table."""
         there = set(self.decoder.columns)
         pairs = {column.name: "_".join(column.path) or column.name for column in tables()[self.table].columns}
         return {name: source for name, source in pairs.items() if source in there and name not in KAFKA_COLUMNS}
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Columns of the table without which a record is no record: its key, and the kind."""
+        """Columns that each record must have: the key, and the kind."""
         key = tuple(name for name in tables()[self.table].key if name in self.columns)
         return (self.choice, *key) if self.choice else key
 

@@ -1,4 +1,4 @@
-"""One feed's work: read, decode, set aside, store, over and over until told to stop."""
+"""Loads one feed: reads, decodes, writes dead letters and stores, until it is stopped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sparkfuse_native_analytics.loader.kafka import TopicReader
 from sparkfuse_native_analytics.loader.sink import Sink, StoppedError
 from sparkfuse_native_analytics.metrics import counter, gauge, histogram
 
-# A batch is a part on disk that the store must merge later: as large as one block may be, at least each half second.
+# Each batch becomes a part on disk that ClickHouse must merge, so batches are as large as one block may be.
 BATCH_RECORDS = 25_000
 BATCH_SECONDS = 0.5
 LAG_SECONDS = 5.0
@@ -26,7 +26,7 @@ _log = logging.getLogger("sparkfuse.loader")
 
 
 class LoaderMetrics:
-    """What the loader tells about itself."""
+    """The metrics of the loader."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self.read = counter(metric_names.RECORDS_READ, registry)
@@ -38,14 +38,14 @@ class LoaderMetrics:
         self.seconds = histogram(metric_names.BATCH_SECONDS, registry)
 
     def kafka_error(self, error: KafkaError) -> None:
-        """Count what the Kafka client reports; it goes on by itself, so the log has it at its lowest level only."""
+        """Count an error of the Kafka client, which recovers by itself; the log has it at debug level only."""
         self.kafka_errors.labels(COMPONENT).inc()
         _log.debug("Kafka: %s", error.str())
 
 
 @dataclass(frozen=True)
-class Work:
-    """Everything that one feed needs; runs in a thread of its own, so that no topic waits for another."""
+class FeedWorker:
+    """Loads one feed in its own thread, so that no topic waits for another."""
 
     feed: Feed
     reader: TopicReader
@@ -61,7 +61,7 @@ class Work:
                 for records in self.reader.read(BATCH_RECORDS, BATCH_SECONDS):
                     self._load(records)
         except StoppedError:
-            _log.info("stopped with a batch of %s that is not stored yet", self.feed.topic)
+            _log.info("stopped before a batch of %s was stored", self.feed.topic)
         finally:
             self.reader.close()
 
@@ -71,7 +71,7 @@ class Work:
         self.metrics.read.labels(COMPONENT, self.feed.topic).inc(len(records.values))
         if batch.rejected:
             self.metrics.dead_letters.labels(COMPONENT, self.feed.topic).inc(len(batch.rejected))
-            if self.feed.table != "dead_letters":  # a dead letter that is none would come back for ever
+            if self.feed.table != "dead_letters":  # an invalid dead letter would become another dead letter
                 self.letters.write(self.reader.topic.name, records.partition, batch.rejected, self.stop)
         self.sink.store(batch)
         for name, table in batch.tables:
@@ -79,14 +79,14 @@ class Work:
         self.metrics.seconds.labels(self.feed.table).observe(time.perf_counter() - started)
 
 
-def watch_lag(works: list[Work], metrics: LoaderMetrics, stop: threading.Event) -> None:
-    """Tell every few seconds how far each topic is behind, also while the store is away."""
+def watch_lag(workers: list[FeedWorker], metrics: LoaderMetrics, stop: threading.Event) -> None:
+    """Update the lag of each topic every few seconds, also while the store does not answer."""
     while not stop.is_set():
-        for work in works:
+        for worker in workers:
             if stop.is_set():
                 return
             try:
-                metrics.lag.labels(COMPONENT, work.feed.topic).set(work.reader.lag())
-            except (KafkaException, RuntimeError) as error:  # the broker is away, or the reader closed by now
-                _log.debug("no lag of %s: %s", work.feed.topic, error)
+                metrics.lag.labels(COMPONENT, worker.feed.topic).set(worker.reader.lag())
+            except (KafkaException, RuntimeError) as error:  # the broker does not answer, or the reader is closed
+                _log.debug("no lag of %s: %s", worker.feed.topic, error)
         stop.wait(LAG_SECONDS)

@@ -1,4 +1,4 @@
-"""The loader's edge towards Kafka: assigned partitions, and records as columns."""
+"""Kafka input of the loader: assigned partitions, and records as columns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from confluent_kafka.admin import AdminClient
 from sparkfuse_native_analytics.loader.batch import Records
 
 ANSWER_SECONDS = 10.0
-# The lag is only told: a broker that is away must not hold up a stop.
+# The lag is only a metric: a broker that does not answer must not delay a stop.
 LAG_ANSWER_SECONDS = 1.0
-# What one consumer may hold ahead of what is stored.
+# Limit of records that a consumer buffers before they are stored.
 AHEAD_KILOBYTES = 16 * 1024
 
 
@@ -24,7 +24,7 @@ class TopicUnavailableError(RuntimeError):
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic as the broker has it. ``id`` differs from that of an earlier topic of the same name."""
+    """A topic of the broker. ``id`` differs from that of an earlier topic of the same name."""
 
     name: str
     id: str
@@ -32,11 +32,11 @@ class Topic:
 
 
 def describe(bootstrap: str, names: Sequence[str]) -> Mapping[str, Topic]:
-    """Ask the broker for the topics.
+    """Return the topics from the broker.
 
-    Raises TopicUnavailableError when no broker answers or a topic is not there.
+    Raises TopicUnavailableError if no broker answers or a topic does not exist.
     """
-    # What the client would log comes as the exception below, in one sentence.
+    # The client's log level is 0, because its errors are raised below.
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     futures = admin.describe_topics(TopicCollection(list(names)), request_timeout=ANSWER_SECONDS)
     found = {}
@@ -53,12 +53,12 @@ def describe(bootstrap: str, names: Sequence[str]) -> Mapping[str, Topic]:
 def _why(bootstrap: str, name: str, error: KafkaException) -> str:
     cause = error.args[0]
     if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-        return f"Kafka at {bootstrap} has no topic {name}: start the stack, or create it as contracts/topics.yaml says"
+        return f"Kafka at {bootstrap} has no topic {name}: start the stack or create it (contracts/topics.yaml)"
     return f"no Kafka broker answers at {bootstrap}: {cause.str()}"
 
 
 class TopicReader:
-    """Reads the partitions of one topic from given offsets on, without a group: where it stands is in the store."""
+    """Reads the partitions of one topic from given offsets, without a group: the offsets are in the store."""
 
     def __init__(self, bootstrap: str, topic: Topic, on_error: Callable[[KafkaError], None]) -> None:
         self.topic = topic
@@ -66,7 +66,7 @@ class TopicReader:
         self._consumer = Consumer({
             "bootstrap.servers": bootstrap,
             "client.id": f"sparkfuse-loader-{topic.name}",
-            "group.id": "sparkfuse-loader",  # the client wants one; nothing is ever committed to it
+            "group.id": "sparkfuse-loader",  # required by the client; nothing is ever committed to it
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
@@ -76,9 +76,9 @@ class TopicReader:
         })  # fmt: skip
 
     def start(self, stored: Mapping[int, int]) -> list[int]:
-        """Go on behind the stored offsets; the answer names partitions whose stored offset is not in Kafka any more.
+        """Resume after the stored offsets; return the partitions whose stored offset does not exist in Kafka.
 
-        Those are of a topic that was made anew: they are read from their beginning.
+        They belong to a topic that was created again, and are read from their beginning.
         """
         renewed = []
         for partition in self.topic.partitions:
@@ -91,10 +91,10 @@ class TopicReader:
         return renewed
 
     def read(self, most: int, seconds: float) -> list[Records]:
-        """Up to ``most`` records that come within ``seconds``, those of each partition together."""
+        """Return up to ``most`` records that arrive within ``seconds``, grouped by partition."""
         messages = self._consumer.consume(most, seconds)
         if any(map(Message.error, messages)):
-            # The client has told `on_error` already and goes on by itself.
+            # The client has reported the error to `on_error` and recovers by itself.
             messages = [message for message in messages if message.error() is None]
         if not messages:
             return []
@@ -108,15 +108,15 @@ class TopicReader:
         return records
 
     def lag(self) -> int:
-        """Records in Kafka that were not read yet.
+        """Return the number of records in Kafka that were not read yet.
 
-        Raises KafkaException when the broker does not answer at once.
+        Raises KafkaException if the broker does not answer at once.
         """
         places = list(self._next.items())
         return sum(max(0, self._watermarks(partition, LAG_ANSWER_SECONDS)[1] - place) for partition, place in places)
 
     def close(self) -> None:
-        """Let go of the broker."""
+        """Close the connection."""
         self._consumer.close()
 
     def _watermarks(self, partition: int, seconds: float = ANSWER_SECONDS) -> tuple[int, int]:

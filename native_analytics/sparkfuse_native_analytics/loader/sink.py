@@ -1,4 +1,4 @@
-"""The loader's edge towards the store: batches in, and the offsets to go on from out."""
+"""Writes batches to the store, and reads the offsets from which the loader resumes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _log = logging.getLogger("sparkfuse.loader")
 
 
 class StoppedError(Exception):
-    """The loader is to stop before a batch could be stored; it comes again at the next start."""
+    """The loader was stopped before a batch was stored; the batch is read again after the next start."""
 
 
 class Sink:
-    """Stores batches, for as long as it takes: a store that is away is waited for, and nothing is passed over."""
+    """Stores batches and retries without limit if the store does not answer, so that no record is skipped."""
 
     def __init__(self, client: Client, stop: threading.Event, on_refusal: Callable[[str], None]) -> None:
         self._client = client
@@ -35,20 +35,17 @@ class Sink:
         self._on_refusal = on_refusal
 
     def stored_offsets(self, table: str) -> Mapping[int, int]:
-        """The last stored offset of each partition.
-
-        An insert that a killed loader left behind may still be at work: it is waited for.
-        """
+        """Return the last stored offset of each partition, after inserts of a killed loader have ended."""
         retrying = self._retrying(table, tenacity.retry_if_result(bool), tenacity.stop_after_delay(IN_FLIGHT_SECONDS))
         try:
             retrying(lambda: int(self._client.query(_IN_FLIGHT, parameters={"table": table}).first_item["count()"]))
         except tenacity.RetryError:
-            _log.warning("an insert into %s is still at work after %s s; going on", table, IN_FLIGHT_SECONDS)
+            _log.warning("an insert into %s is still running after %s s; continuing", table, IN_FLIGHT_SECONDS)
         found = self._client.query(f"SELECT kafka_partition, max(kafka_offset) FROM {table} GROUP BY kafka_partition")
         return {int(partition): int(offset) for partition, offset in found.result_rows}
 
     def store(self, batch: Batch) -> None:
-        """Store a batch's tables in their order; what is there already under the batch's token is not stored twice.
+        """Store the tables of a batch in order; a table that was stored before with the same token is not stored again.
 
         Raises StoppedError.
         """
@@ -59,7 +56,7 @@ class Sink:
             except tenacity.RetryError as error:
                 raise StoppedError from error
             if retrying.statistics.get("attempt_number", 1) > 1:
-                _log.info("the store takes %s again", name)
+                _log.info("the store accepts %s again", name)
 
     def _insert(self, name: str, table: pa.Table, token: str) -> None:
         settings = {"insert_deduplication_token": token, "insert_deduplicate": 1, "async_insert": 0}
@@ -72,7 +69,7 @@ class Sink:
                 return
             self._on_refusal(table)
             if state.attempt_number == 1:
-                _log.warning("the store does not take %s, trying on: %s", table, " ".join(str(error).split())[:300])
+                _log.warning("the store rejects %s, retrying: %s", table, " ".join(str(error).split())[:300])
 
         return tenacity.Retrying(
             stop=tenacity.stop_any(tenacity.stop_when_event_set(self._stop), *stops),

@@ -1,1 +1,1 @@
-"""The store: ClickHouse behind its HTTP interface, be it a server or the engine embedded in one process of ours."""
+"""The store: ClickHouse through its HTTP interface, a server or the embedded engine."""

@@ -1,4 +1,4 @@
-"""One kind of client for every ClickHouse: a server, a cluster, or the embedded store."""
+"""The client for ClickHouse: a server, a cluster or the embedded store."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from sparkfuse_contracts.settings import Settings
 
 CONNECT_SECONDS = 5
-# An insert of a full batch takes a second or two; a fleet query over history may take a while.
+# Inserts of full batches take seconds; queries over the whole history can take minutes.
 ANSWER_SECONDS = 300
 
 
 class StoreUnavailableError(RuntimeError):
-    """Nothing that speaks ClickHouse's HTTP interface answers at the address; the text is one sentence."""
+    """No ClickHouse answers at the address; the text is one sentence."""
 
 
 def connect(settings: Settings | None = None) -> Client:
-    """A client of the ClickHouse at SPARKFUSE_CLICKHOUSE_URL (user, password and database may stand in the address).
+    """Return a client for the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; the URL may have user, password and database.
 
     It keeps no session, so threads may share it.
 
     Raises StoreUnavailableError.
     """
     url = (settings or Settings.from_environment()).clickhouse_url
-    # What the driver logs as an error it also raises, and whoever asked tells it in a sentence.
+    # The driver also raises the errors that it logs.
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
     try:
         return get_client(

@@ -1,4 +1,4 @@
-"""The column lists that the numbered DDL names but does not repeat, because the contract has them."""
+"""The columns of the contract that the numbered DDL refers to by placeholders."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from sparkfuse_contracts.tables import TableColumn, tables
 
 ENDED_STAGES = "ended_stages"
-# The same columns, from event logs.
+# The stages of event logs, with the same columns.
 LOGGED_STAGES = "logged_stages"
 STAGE = "stage"
-# What makes an ended stage one; ClickHouse wants it not to be NULL.
+# The key of an ended stage; ClickHouse does not allow NULL in a key.
 _ENDED_STAGES_KEY = ("app_id", "app_start_ms", "app_attempt", "stage_id", "stage_attempt", "row_seq")
 _ONEOF_COLUMNS = ("view", "row")
-# What history calls otherwise: a log has no windows, its last word is its end.
+# Columns with another name in history: a log has no windows, so the end of the application is used.
 _OF_HISTORY = {"window_end_ms": "app_ended_ms"}
 
 
 def ended_stage_columns() -> Mapping[str, TableColumn]:
-    """Columns of ``ended_stages`` by name: live's envelope, and the columns of a stage without their prefix."""
+    """Return the columns of ``ended_stages``: the envelope of live, and the columns of a stage without their prefix."""
     columns = {}
     for column in tables()["live"].columns:
         of_stage = len(column.path) == 2 and column.path[0] == STAGE
@@ -30,7 +30,7 @@ def ended_stage_columns() -> Mapping[str, TableColumn]:
 
 
 def contract_column_types(table: str) -> Mapping[str, str]:
-    """Name and ClickHouse type (with default) of a table's columns by the contract; empty for other tables."""
+    """Return ClickHouse types (with defaults) by column of a table of the contract; empty for other tables."""
     if table in {ENDED_STAGES, LOGGED_STAGES}:
         return {name: _type_of(name, column) for name, column in ended_stage_columns().items()}
     spec = tables().get(table)
@@ -38,23 +38,23 @@ def contract_column_types(table: str) -> Mapping[str, str]:
 
 
 def column_list(table: str) -> str:
-    """The columns as DDL, one a line."""
+    """Return the columns as DDL, one per line."""
     return ",\n".join(f"  `{name}` {type_name}" for name, type_name in contract_column_types(table).items())
 
 
 def add_columns(table: str) -> str:
-    """The clauses of an ALTER TABLE that adds the columns of the contract which the table lacks."""
+    """Return the clauses of an ALTER TABLE that adds columns of the contract that the table lacks."""
     columns = contract_column_types(table).items()
     return ",\n".join(f"  ADD COLUMN IF NOT EXISTS `{name}` {type_name}" for name, type_name in columns)
 
 
 def column_names(table: str) -> str:
-    """Names of the columns that messages fill, as a list for SELECT."""
+    """Return the columns of a table as a list for SELECT."""
     return ", ".join(f"`{name}`" for name in contract_column_types(table))
 
 
 def logged_stage_columns() -> Mapping[str, str]:
-    """Columns of ``logged_stages`` that a row of history fills: their name, and the name in ``history``."""
+    """Return the columns of ``logged_stages`` and their source columns in ``history``."""
     there = {column.name for column in tables()["history"].columns}
     columns = {}
     for name in ended_stage_columns():

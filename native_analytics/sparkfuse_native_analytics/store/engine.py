@@ -1,4 +1,4 @@
-"""The embedded ClickHouse engine: one process owns a path, and each request gets a session of its own."""
+"""The embedded ClickHouse engine: one process owns a path, and each request has its own session."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LOCK_FILE = "sparkfuse.lock"
 
 
 class StorePathError(RuntimeError):
-    """The path cannot be owned by this process; the text says why."""
+    """The path cannot be used by this process; the text is the reason."""
 
 
 class StatementError(RuntimeError):
-    """The engine refused a statement; ``code`` is ClickHouse's number of the error."""
+    """The engine rejected a statement; ``code`` is the error code of ClickHouse."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -34,7 +34,7 @@ class StatementError(RuntimeError):
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement with what travels beside it: the data of an INSERT, settings, parameters and the database."""
+    """One statement with the data of an INSERT, settings, parameters and the database."""
 
     sql: str
     data: bytes = b""
@@ -46,7 +46,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a statement; ``format`` is None where there is no result, as after DDL."""
+    """The result of a statement; ``format`` is None if there is no result, for example after DDL."""
 
     content: bytes
     format: str | None
@@ -62,24 +62,24 @@ class Engine:
 
     def __init__(self, path: Path) -> None:
         self._lock = _lock(path)
-        # Imported here because it loads the engine's library (half a gigabyte), which no client should pay for.
+        # Imported here, because it loads the engine's library (500 MB), which clients do not need.
         import chdb
 
         self._path = str(path)
         self._connect = chdb.connect
         try:
-            # Kept open: the engine stops with its last connection.
+            # Stays open, because the engine stops with its last connection.
             self._anchor = self._connect(self._path)
         except RuntimeError as error:
             raise StorePathError(f"the store cannot open {path}: {error}") from error
 
     def close(self) -> None:
-        """Stop the engine and let go of the path."""
+        """Stop the engine and release the path."""
         self._anchor.close()
         self._lock.close()
 
     def run(self, statement: Statement) -> Answer:
-        """Run one statement in a session of its own.
+        """Run one statement in its own session.
 
         Raises StatementError with the engine's own words.
         """
@@ -92,7 +92,7 @@ class Engine:
     def _session(self, statement: Statement) -> Iterator[Any]:
         connection = self._connect(self._path)
         try:
-            # The engine's default collects inserts; an answer must mean that the rows are in the table.
+            # By default the engine buffers inserts; a reply must mean that the rows are stored.
             for sql in ("SET async_insert = 0", *_preparation(statement)):
                 connection.query(sql)
             yield connection
@@ -137,7 +137,7 @@ def _insert(connection: Any, statement: Statement) -> Answer:
 
 
 def _query(connection: Any, statement: Statement) -> Answer:
-    # The engine would take the text behind an INSERT's FORMAT for data, but not the bytes of a binary format.
+    # The engine reads data after FORMAT from the statement only for text formats.
     sql = statement.sql + ("\n" + statement.data.decode(errors="surrogateescape") if statement.data else "")
     result = connection.query(sql, statement.default_format, params=dict(statement.parameters) or None)
     found = _TRAILING_FORMAT.search(sql)

@@ -1,4 +1,4 @@
-"""Brings a ClickHouse to the tables of this version: numbered DDL, each file once, then columns the contract gained.
+"""Migrates a ClickHouse to the tables of this version: numbered DDL files, then new columns of the contract.
 
 ``python -m sparkfuse_native_analytics.store.migrate [--server]``
 """
@@ -43,23 +43,23 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 
 
 class MigrationError(RuntimeError):
-    """The store cannot be brought to this version; the text says which file and why."""
+    """The store cannot be migrated; the text names the file and the reason."""
 
 
 @dataclass(frozen=True)
 class Migration:
-    """One numbered file; ``name`` is what the journal calls it."""
+    """One numbered file; ``name`` is its key in ``schema_migrations``."""
 
     name: str
     text: str
 
     @property
     def sha256(self) -> str:
-        """Of the file as it is, so that the contract may grow without making it a changed one."""
+        """The hash of the file before placeholders are replaced, so that new contract columns do not change it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def statements(self, database: str) -> Iterator[str]:
-        """The file's statements with the contract's tables and columns put in."""
+        """Yield the statements of the file with placeholders replaced by tables and columns of the contract."""
         lines = [line for line in self.text.splitlines() if not line.lstrip().startswith("--")]
         for statement in "\n".join(lines).split(";\n"):
             written = _PLACEHOLDER.sub(lambda found: _written(found, database), statement).strip().rstrip(";")
@@ -68,16 +68,16 @@ class Migration:
 
 
 def migrations(server: bool = False) -> tuple[Migration, ...]:
-    """The numbered files in their order; ``server`` gives those for an administrator of a server instead."""
+    """Return the numbered files in order; ``server`` selects those for the administrator of a server."""
     folder = asset("sparkfuse_native_analytics", "schema", *(["server"] if server else []))
     files = sorted(path for path in folder.iterdir() if _NUMBERED.fullmatch(path.name))
     return tuple(Migration(_name(path, server), path.read_text()) for path in files)
 
 
 def migrate(client: Client, *, server: bool = False) -> list[str]:
-    """Apply what was not applied yet and add what columns the contract gained; the answer names what was done.
+    """Apply new files and add new columns of the contract; return the names of what was applied.
 
-    Raises MigrationError when a file that was applied has changed since, or the store refuses a statement.
+    Raises MigrationError if an applied file has changed since, or the store rejects a statement.
     """
     done = _run(client, migrations(server))
     return done if server else done + _add_columns(client) + _widen_columns(client)
@@ -113,13 +113,13 @@ def _add_columns(client: Client) -> list[str]:
 
 
 def _widen_columns(client: Client) -> list[str]:
-    """Give lists of parts the fields that their message gained; ClickHouse matches the parts of old rows by name."""
+    """Add new fields to columns of nested tuples; ClickHouse matches the fields of existing rows by name."""
     known = client.query("SELECT table, name, type FROM system.columns WHERE database = currentDatabase() "
                          f"AND startsWith(type, '{_LIST_OF_PARTS}')").result_rows  # fmt: skip
     widened = []
     for table, name, type_name in known:
         wanted = contract_column_types(table).get(name, type_name)
-        # The engine breaks the lines of a type as it likes.
+        # The engine formats types with other line breaks.
         if "".join(wanted.split()) != "".join(type_name.split()):
             _command(client, f"ALTER TABLE {table} MODIFY COLUMN `{name}` {wanted}", name)
             widened.append(f"{table}.{name}")
@@ -130,7 +130,7 @@ def _command(client: Client, statement: str, what: str) -> None:
     try:
         client.command(statement)
     except ClickHouseError as error:
-        raise MigrationError(f"the store refuses {what}: {' '.join(str(error).split())[:400]}") from error
+        raise MigrationError(f"the store rejects {what}: {' '.join(str(error).split())[:400]}") from error
 
 
 def _written(found: re.Match[str], database: str) -> str:
@@ -149,7 +149,7 @@ def _name(path: Path, server: bool) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Migrate the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; exit code 2 for wrong settings, 3 when it cannot be done."""
+    """Migrate the ClickHouse at SPARKFUSE_CLICKHOUSE_URL; exit code 2 for invalid settings, 3 if it fails."""
     parser = argparse.ArgumentParser(prog="sparkfuse-migrate", description="Bring the store to this version's tables.")
     parser.add_argument("--server", action="store_true", help="make roles, profile and quota, as an administrator")
     options = parser.parse_args(arguments)
@@ -158,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (SettingError, StoreUnavailableError, MigrationError) as error:
         print(f"sparkfuse migrate: {error}", file=sys.stderr)
         return USAGE if isinstance(error, SettingError) else UNAVAILABLE
-    print("\n".join(done) if done else f"nothing to do: {ENDED_STAGES} and the contract's tables are there")
+    print("\n".join(done) if done else f"nothing to do: {ENDED_STAGES} and the tables of the contract are up to date")
     return 0
 
 

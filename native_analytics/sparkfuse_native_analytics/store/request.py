@@ -1,4 +1,4 @@
-"""From an HTTP request, as ClickHouse's clients send it, to a statement; and back from an answer."""
+"""Converts HTTP requests of ClickHouse clients to statements, and results to responses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from sparkfuse_native_analytics.store.engine import Answer, Statement
 
-# What ClickHouse's HTTP interface reads from the address itself; everything else there is a setting.
-# Sessions, users and roles are not kept: the store is one user's, and each request stands alone.
+# URL parameters with a meaning in ClickHouse's HTTP interface; all others are settings.
+# Sessions, users and roles are ignored: the store has one user, and requests are independent.
 _NO_SETTINGS = frozenset(
     [
         "query",
@@ -45,7 +45,7 @@ _BAD = {27, 46, 47, 53, 62, 115, 117, 457}
 
 
 class RequestError(ValueError):
-    """The request is not one that the store can answer; the text says why."""
+    """The store cannot answer the request; the text is the reason."""
 
 
 def _unlz4(content: bytes) -> bytes:
@@ -72,14 +72,14 @@ _DECODERS: Mapping[str, Callable[[bytes], bytes]] = {
 
 
 def read_request(query: Mapping[str, str], headers: Mapping[str, str], body: bytes) -> Statement:
-    """The statement of a request: SQL in the address or in the body, the data of an INSERT behind it.
+    """Return the statement of a request: SQL from the URL or the body, followed by the data of an INSERT.
 
     Raises RequestError for what the embedded store does not speak.
     """
     if query.get("compress") == "1" or query.get("decompress") == "1":
-        raise RequestError("ClickHouse's own block compression is not spoken here; use Content-Encoding")
+        raise RequestError("ClickHouse's own block compression is not supported; use Content-Encoding")
     if headers.get("content-type", "").startswith("multipart/"):
-        raise RequestError("external tables and form fields are not spoken here")
+        raise RequestError("external tables and form fields are not supported")
     content = _decoded(headers.get("content-encoding", ""), body)
     sql, data = _split(query.get("query", ""), content)
     if not sql.strip():
@@ -99,10 +99,10 @@ def read_request(query: Mapping[str, str], headers: Mapping[str, str], body: byt
 def _decoded(encoding: str, body: bytes) -> bytes:
     decoder = _DECODERS.get(encoding.strip().lower())
     if decoder is None:
-        raise RequestError(f"Content-Encoding {encoding!r} is not spoken here; use gzip, lz4 or zstd")
+        raise RequestError(f"Content-Encoding {encoding!r} is not supported; use gzip, lz4 or zstd")
     try:
         return decoder(body)
-    except Exception as error:  # each codec has an error of its own; the client hears of it
+    except Exception as error:  # each codec raises other errors; the client gets the reason
         raise RequestError(f"the body is not {encoding}: {error}") from error
 
 
@@ -118,7 +118,7 @@ def _split(query: str, content: bytes) -> tuple[str, bytes]:
 
 
 def answer_headers(answer: Answer, query_id: str) -> dict[str, str]:
-    """The headers that ClickHouse's clients look at."""
+    """Return the headers that ClickHouse clients use."""
     summary = {"read_rows": str(answer.read_rows), "written_rows": str(answer.written_rows)}
     headers = {
         "X-ClickHouse-Summary": json.dumps(summary),
@@ -130,5 +130,5 @@ def answer_headers(answer: Answer, query_id: str) -> dict[str, str]:
 
 
 def error_status(code: int) -> int:
-    """The HTTP status that ClickHouse has for the error with this number."""
+    """Return the HTTP status that ClickHouse uses for an error code."""
     return 404 if code in _MISSING else 400 if code in _BAD else 500

@@ -30,16 +30,16 @@ from sparkfuse_native_analytics.store.request import RequestError, answer_header
 
 USAGE = 2
 UNAVAILABLE = 3
-# The engine uses all cores for one statement, so more at once would only wait for each other.
+# The engine uses all cores for one statement, so more statements at once would only wait for each other.
 STATEMENTS_AT_ONCE = 8
 STOP_SECONDS = 15
-# Loopback is fast and the replies are small: the cheapest level.
+# The lowest level, because loopback is fast and replies are small.
 GZIP_LEVEL = 1
 BODY_BYTES = 1 << 30
 
 
 def application(engine: Engine) -> Starlette:
-    """The HTTP interface over an engine: ``/`` for statements, ``/ping``, and ``/metrics`` for Prometheus."""
+    """Return the HTTP interface of an engine: ``/`` for statements, ``/ping``, and ``/metrics`` for Prometheus."""
     limiter, threads = anyio.CapacityLimiter(STATEMENTS_AT_ONCE), anyio.CapacityLimiter(STATEMENTS_AT_ONCE)
     registry = CollectorRegistry()
     queries = Counter(STORE_QUERIES.name.removesuffix("_total"), STORE_QUERIES.help, STORE_QUERIES.labels,
@@ -50,14 +50,14 @@ def application(engine: Engine) -> Starlette:
 
     async def run(request: Request) -> Response:
         if "origin" in request.headers:
-            # A page in a browser can reach loopback too; it has no business here.
+            # A page in a browser can reach loopback too, and must not read the store.
             return _refusal("the embedded store does not answer web pages", 0, 403)
         query_id = request.query_params.get("query_id") or str(uuid.uuid4())
         try:
             statement = await _statement(request)
             async with limiter:
                 if await request.is_disconnected():
-                    # A client that was killed starts anew and looks at what is stored; nothing may be added behind it.
+                    # A killed client reads the stored offsets after its restart; a late insert would change them.
                     return _refusal("the client has gone", 0, 499)
                 answer = await anyio.to_thread.run_sync(engine.run, statement, limiter=threads)
         except RequestError as error:
@@ -91,7 +91,7 @@ def _refusal(text: str, code: int, status: int) -> Response:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, so that a port in use is told before the engine starts.
+    """Return a listening socket, so that a port in use is reported before the engine starts.
 
     Raises OSError.
     """
@@ -115,7 +115,7 @@ def is_loopback(host: str) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; the exit code is 0 then, 2 for wrong usage, 3 when path or port cannot be had."""
+    """Serve until SIGTERM or SIGINT; exit code 0 then, 2 for invalid arguments, 3 if path or port is in use."""
     parser = argparse.ArgumentParser(prog="sparkfuse-store", description="Serve the embedded ClickHouse engine.")
     parser.add_argument("--path", type=Path, required=True, help="folder that the engine owns")
     parser.add_argument("--port", type=int, required=True, help="port to listen on; 0 takes a free one")
@@ -123,8 +123,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--allow-remote", action="store_true", help="allow an address that other machines can reach")
     options = parser.parse_args(arguments)
     if not is_loopback(options.host) and not options.allow_remote:
-        return _fail(f"--host {options.host} can be reached by others and the store has no users: use --allow-remote "
-                     "to do it all the same", USAGE)  # fmt: skip
+        return _fail(f"--host {options.host} can be reached by other machines, and the store has no users; "
+                     "use --allow-remote to accept that", USAGE)  # fmt: skip
     try:
         listener = listen(options.host, options.port)
     except OSError as error:
@@ -145,7 +145,7 @@ def _serve(engine: Engine, listener: socket.socket) -> None:
     logging.getLogger("sparkfuse.store").info("serving at http://%s:%s", host, port)
     config = uvicorn.Config(application(engine), log_config=None, log_level="warning", access_log=False,
                             timeout_graceful_shutdown=STOP_SECONDS, lifespan="off")  # fmt: skip
-    # uvicorn raises the signal again when it has stopped; a stop that was asked for is no failure.
+    # uvicorn raises the signal again after it stopped; a requested stop is not a failure.
     for asked in (signal.SIGTERM, signal.SIGINT):
         signal.signal(asked, lambda *_: None)
     uvicorn.Server(config).run(sockets=[listener])

@@ -1,4 +1,4 @@
-"""An application as an OpenTelemetry trace, made from the store and sent by OTLP over HTTP."""
+"""Exports an application from the store as an OpenTelemetry trace, by OTLP over HTTP."""
 
 from sparkfuse_native_analytics.traces.export import TraceExportError, export_trace
 

@@ -15,7 +15,7 @@ UNAVAILABLE = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Send one trace; exit code 2 for wrong settings, 3 when store, application or collector is not there."""
+    """Send one trace; exit code 2 for invalid settings, 3 if store, application or collector is not available."""
     parser = argparse.ArgumentParser(prog="sparkfuse-trace", description="Send an application as a trace.")
     parser.add_argument("app_id", help="Spark's application id")
     parser.add_argument("--endpoint", default="http://127.0.0.1:4318", help="address of the OpenTelemetry collector")

@@ -1,4 +1,4 @@
-"""What the store knows of one application, as far as its trace needs it."""
+"""Reads the parts of an application that its trace shows from the store."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from clickhouse_connect.driver.client import Client
 from sparkfuse_native_analytics.queries import Finding, RunDetails, findings, run
 from sparkfuse_native_analytics.queries.select import select
 
-# A trace shows where time went; more tasks than these hide it, and no tracing backend likes spans by the million.
+# More tasks would hide where the time went, and tracing backends do not handle millions of spans.
 SLOW_TASKS = 50
-# A task is slow when its stage's median took less than half of it, and it took long enough to matter.
+# A task is slow if it took more than twice the median of its stage, and at least this long.
 SLOW_RATIO = 2.0
 SLOW_LEAST_MS = 1000
 MOST_FINDINGS = 200
@@ -47,7 +47,7 @@ class SlowTask:
 
 @dataclass(frozen=True)
 class Application:
-    """The parts of the trace."""
+    """The parts of a trace."""
 
     details: RunDetails
     jobs: list[Job]
@@ -82,7 +82,7 @@ LIMIT {{most:UInt32}}
 
 
 def read_application(client: Client, app_id: str) -> Application | None:
-    """The latest attempt of an application, or None when the store does not know it."""
+    """Return the latest attempt of an application; None if the store does not have it."""
     details = run(client, app_id)
     if details is None:
         return None

@@ -11,35 +11,35 @@ from sparkfuse_native_analytics.traces.spans import application_spans
 
 TRACES_PATH = "/v1/traces"
 ANSWER_SECONDS = 10
-# A request that a collector takes with its default limits.
+# The number of spans that a collector accepts in one request with default limits.
 SPANS_A_REQUEST = 512
 
 
 class TraceExportError(RuntimeError):
-    """The trace could not be made or sent; the text is one sentence."""
+    """The trace could not be created or sent; the text is one sentence."""
 
 
 def export_trace(client: Client, app_id: str, endpoint: str) -> int:
-    """Send the latest attempt of an application as one trace by OTLP over HTTP; the answer is the number of spans.
+    """Send the latest attempt of an application as one trace by OTLP over HTTP; return the number of spans.
 
     ``endpoint`` is the collector's address, such as http://127.0.0.1:4318; OTLP's own path is added when it is missing.
     Sent twice it is the same trace. Raises TraceExportError, and StoreEmptyError of the queries.
     """
     application = read_application(client, app_id)
     if application is None:
-        raise TraceExportError(f"the store knows no application {app_id}")
+        raise TraceExportError(f"the store has no application {app_id}")
     spans = application_spans(application)
     exporter = OTLPSpanExporter(endpoint=traces_url(endpoint), timeout=ANSWER_SECONDS)
     try:
         for first in range(0, len(spans), SPANS_A_REQUEST):
             if exporter.export(spans[first : first + SPANS_A_REQUEST]) is not SpanExportResult.SUCCESS:
-                raise TraceExportError(f"the collector at {endpoint} did not take the trace of {app_id}")
+                raise TraceExportError(f"the collector at {endpoint} did not accept the trace of {app_id}")
     finally:
         exporter.shutdown()  # type: ignore[no-untyped-call]
     return len(spans)
 
 
 def traces_url(endpoint: str) -> str:
-    """The address for traces below a collector's address."""
+    """Return the URL for traces of a collector."""
     endpoint = endpoint.rstrip("/")
     return endpoint if endpoint.endswith(TRACES_PATH) else endpoint + TRACES_PATH

@@ -24,7 +24,7 @@ _FAILED = frozenset({"failed"})
 
 
 def application_spans(application: Application) -> list[ReadableSpan]:
-    """All spans, parents before children.
+    """Return all spans, parents before children.
 
     Attributes are named ``spark.*``, because OpenTelemetry has no conventions for Spark; times are of the JVMs' clocks.
     What has not ended ends at the last window that was seen, with ``spark.*.status`` running.
@@ -47,7 +47,7 @@ class _Trace:
         }))  # fmt: skip
 
     def spans(self) -> Iterator[ReadableSpan]:
-        """All spans, parents before children."""
+        """Return all spans, parents before children."""
         root = self._application_span(self._run)
         yield root
         jobs = {job.job_id: self._job_span(job, root) for job in self._application.jobs}
@@ -80,7 +80,7 @@ class _Trace:
     def _stage_span(self, stage: Stage, parent: ReadableSpan) -> ReadableSpan:
         place = (stage.stage_id, stage.stage_attempt)
         return self._span(
-            ("stage", *place), f"stage {stage.stage_id}: {stage.name or 'unnamed'}", parent, stage.submitted_ms,
+            ("stage", *place), f"stage {stage.stage_id}: {stage.stage_name or 'unnamed'}", parent, stage.submitted_ms,
             stage.completed_ms,
             {"spark.stage.id": stage.stage_id, "spark.stage.attempt": stage.stage_attempt,
              "spark.stage.status": stage.status, "spark.stage.tasks": stage.num_tasks,
@@ -100,7 +100,7 @@ class _Trace:
         )  # fmt: skip
 
     def _events(self, place: tuple[int, int] | None) -> list[Event]:
-        """The findings of one stage attempt, or those of no stage that the trace has."""
+        """Return the findings of one stage attempt, or those without a stage in the trace."""
         stages = {(stage.stage_id, stage.stage_attempt) for stage in self._application.details.stages}
         return [
             _event(finding, run.started_ms or finding.started_ms or finding.updated_ms, run.evidence)

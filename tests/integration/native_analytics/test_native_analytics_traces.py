@@ -21,6 +21,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.loader.batch import Records, make_batch
@@ -35,7 +36,7 @@ START = 1_767_225_600_000
 
 @contextmanager
 def receiver() -> Iterator[tuple[str, list[Span]]]:
-    """An OTLP receiver on loopback; the list fills with the spans that come."""
+    """An OTLP receiver on loopback, and the list of spans that it received."""
     spans: list[Span] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -96,9 +97,12 @@ FINDING = Finding(finding_id="f1", rule="stage_skew", severity="warning", state=
                   runs=[{"app_id": APP, "stage_id": 4, "stage_attempt": 0, "started_ms": START + 8000,
                          "evidence": {"lost_ms": "4000"}}])  # fmt: skip
 
+NAME = DisplayName(app_id=APP, app_attempt=0, app_start_ms=START, kind="stage", query_id=1, stage_id=4,
+                   name="q1: orders ⋈ customers", updated_ms=START + 3000)  # fmt: skip
+
 
 @pytest.fixture(scope="module")
-def told(module_settings: Settings) -> Client:
+def filled(module_settings: Settings) -> Client:
     """The store with one application in it."""
     client = connect(module_settings)
     migrate(client)
@@ -106,6 +110,7 @@ def told(module_settings: Settings) -> Client:
         "live": [each.SerializeToString() for each in LIVE],
         "facts": [task(number, 5000 if number == 3 else 1000).SerializeToString() for number in range(5)],
         "findings": [to_json(FINDING)],
+        "names": [NAME.SerializeToString()],
     }
     for feed in FEEDS:
         values = records.get(feed.table, [])
@@ -120,14 +125,14 @@ def attribute(message: Any, key: str) -> Message:
     return next(pair.value for pair in message.attributes if pair.key == key)
 
 
-def test_an_application_is_one_trace(told: Client) -> None:
-    """Application, job, stage and slow task are spans in each other, and the finding is an event of its stage."""
+def test_application_becomes_one_trace(filled: Client) -> None:
+    """Application, job, stage and slow task are nested spans, and the finding is an event of its stage."""
     with receiver() as (endpoint, spans):
-        sent = export_trace(told, APP, endpoint)
+        sent = export_trace(filled, APP, endpoint)
     by_name = {span.name: span for span in spans}
 
     assert sent == len(spans) == 4
-    assert list(by_name) == ["application orders", "job 2", "stage 4: join at orders.py:7", "slow task 3"]
+    assert list(by_name) == ["application orders", "job 2", "stage 4: q1: orders ⋈ customers", "slow task 3"]
     application, job, stage, slow = spans
     assert len({span.trace_id for span in spans}) == 1
     assert [span.parent_span_id for span in spans] == [b"", application.span_id, job.span_id, stage.span_id]
@@ -142,16 +147,16 @@ def test_an_application_is_one_trace(told: Client) -> None:
     assert attribute(stage.events[0], "sparkfuse.evidence.lost_ms").string_value == "4000"  # type: ignore[attr-defined]
 
 
-def test_a_trace_sent_twice_is_the_same_trace(told: Client) -> None:
-    """Ids come from what the spans stand for, so a second export changes nothing at the backend."""
+def test_repeated_export_gives_the_same_trace(filled: Client) -> None:
+    """Span ids are derived from the application, so a second export does not duplicate spans."""
     with receiver() as (endpoint, spans):
-        export_trace(told, APP, endpoint)
-        export_trace(told, APP, endpoint + "/v1/traces")
+        export_trace(filled, APP, endpoint)
+        export_trace(filled, APP, endpoint + "/v1/traces")
 
     assert spans[:4] == spans[4:]
 
 
-def test_an_unknown_application_is_told(told: Client) -> None:
+def test_unknown_application_is_an_error(filled: Client) -> None:
     """The error names the application that the store does not have."""
-    with pytest.raises(TraceExportError, match="knows no application nobody"):
-        export_trace(told, "nobody", "http://127.0.0.1:1")
+    with pytest.raises(TraceExportError, match="has no application nobody"):
+        export_trace(filled, "nobody", "http://127.0.0.1:1")

@@ -128,7 +128,7 @@ def test_unreadable_path_exits_with_3_and_shows_other_logs(tmp_path: Path, skewe
 
     assert done.returncode == 3
     assert missing == f"sparkfuse: {tmp_path}/nothing: there is no such file or folder"
-    assert no_log.startswith(f"sparkfuse: {tmp_path}/text: it is no event log of Spark: ")
+    assert no_log.startswith(f"sparkfuse: {tmp_path}/text: not a Spark event log: ")
     assert "stage_skew" in done.stdout
 
 
@@ -143,7 +143,7 @@ def test_other_files_in_a_log_folder_are_skipped(tmp_path: Path, healthy: Path):
 
     assert (alone.returncode, alone.stdout) == (3, "")
     assert beside.returncode == 0
-    assert f"{notes}: it is no event log of Spark" in beside.stderr
+    assert f"{notes}: not a Spark event log" in beside.stderr
 
 
 @pytest.mark.parametrize(

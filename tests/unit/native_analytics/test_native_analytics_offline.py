@@ -355,7 +355,7 @@ def test_logs_are_read_in_order_with_errors(tmp_path):
     read = [each if isinstance(each, UnreadableLogError) else each.app_id for each in read_applications(logs)]
 
     assert [each for each in read if isinstance(each, str)] == [f"app-{day}" for day in range(9) if day != 4]
-    assert str(read[4]).startswith(f"{tmp_path}/log-4: it is no event log of Spark")
+    assert str(read[4]).startswith(f"{tmp_path}/log-4: not a Spark event log")
 
 
 def test_batch_gives_the_same_analyses_as_one_by_one(read, monkeypatch):
