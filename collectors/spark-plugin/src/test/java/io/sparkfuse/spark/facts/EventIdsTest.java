@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Message;
 import io.sparkfuse.contracts.BlockManagerAdded;
 import io.sparkfuse.contracts.BlockManagerRemoved;
 import io.sparkfuse.contracts.Fact;
@@ -44,6 +46,34 @@ class EventIdsTest {
                 .setOutcome(outcome)
                 .setFailureClass(failure)
                 .setFinishedMs(finishedMs));
+  }
+
+  /** Each kind's key consists of the fields in contracts/shared/event_ids.yaml. */
+  @Test
+  void keysConsistOfTheSharedFields() {
+    for (String shared : io.sparkfuse.contracts.EventIds.KEYS) {
+      String kind = shared.substring(0, shared.indexOf(':'));
+      FieldDescriptor member = Fact.getDescriptor().findFieldByName(kind);
+      Message.Builder own = envelope().newBuilderForField(member);
+      StringBuilder key = new StringBuilder();
+      for (String field : shared.substring(kind.length() + 1).trim().split("\\|")) {
+        if (field.equals("fact.event_time_ms") || field.equals("fact.collector")) {
+          key.append(field.endsWith("_ms") ? "|5" : "|driver-1");
+        } else if (!field.isEmpty()) {
+          FieldDescriptor one = own.getDescriptorForType().findFieldByName(field);
+          boolean isText = one.getJavaType() == FieldDescriptor.JavaType.STRING;
+          boolean isLong = one.getJavaType() == FieldDescriptor.JavaType.LONG;
+          Object number = isLong ? (Object) (long) one.getNumber() : (Object) one.getNumber();
+          Object value = isText ? field : number;
+          own.setField(one, value);
+          key.append('|').append(value);
+        }
+      }
+      String expected =
+          "prod|local-17|1700|2|" + kind + "|" + key.substring(Math.min(1, key.length()));
+
+      assertEquals(expected, EventIds.key(envelope().setField(member, own.build())));
+    }
   }
 
   @Test
