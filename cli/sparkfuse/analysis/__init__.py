@@ -1,1 +1,1 @@
-"""What `sparkfuse analyze` shows of an analysis on the terminal."""
+"""The text output of `sparkfuse analyze` and `sparkfuse compare`."""

@@ -1,4 +1,4 @@
-"""Imports the engines while the first log is read: together they take longer than reading a gigabyte."""
+"""Imports the engines while the first log is read; the imports take longer than reading 1 GB."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import threading
 
 
 def import_in_background() -> None:
-    """Begin to import what every analysis needs; whoever imports it meanwhile waits for it and no longer.
+    """Import the packages that each analysis needs in a thread; a concurrent import waits for it.
 
-    Only for a process of our own: see `do_without_pandas`.
+    Only for processes of the command line: see `do_without_pandas`.
     """
     do_without_pandas()
     threading.Thread(target=_import, name="imports", daemon=True).start()
 
 
 def do_without_pandas() -> None:
-    """Keep pandas out of this process, which must be our own: it never has it after this.
+    """Prevent the import of pandas for the rest of the process, so call it only in the command line.
 
-    pyarrow would import it for its first scalar, which takes half a second, and no analysis makes a data frame.
+    pyarrow imports pandas for its first scalar, which takes half a second, and no analysis uses data frames.
     """
     if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
         sys.meta_path.insert(0, _NoPandas())
 
 
 def _import() -> None:
-    # Whoever asks next hears of what is missing, and says it.
+    # The main thread reports a missing package when it imports it.
     with contextlib.suppress(ImportError):
-        import datafusion  # noqa: F401  imported for whoever asks next
+        import datafusion  # noqa: F401  imported for the main thread
 
 
 class _NoPandas:
-    """Stands before the finders of modules and refuses one."""
+    """A module finder that rejects pandas."""
 
     @staticmethod
     def find_spec(fullname: str, *_: object) -> None:
         if fullname == "pandas":
-            raise ImportError("an analysis makes no data frames", name=fullname)
+            raise ImportError("an analysis uses no data frames", name=fullname)

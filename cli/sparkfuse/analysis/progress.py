@@ -1,4 +1,4 @@
-"""How far the reading is, on standard error, for people who wait."""
+"""Shows the progress of reading logs on standard error."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-# Who waits for less wants no bar, and nobody wants to wait for its import.
+# Shorter work shows no bar, so that it does not wait for the import of rich.
 PATIENCE_SECONDS = 0.7
 
 
 class Progress:
-    """A bar over the bytes of all logs, once it takes long; nothing at all when standard error is no terminal.
+    """A progress bar over the bytes of all logs, shown only for long work and on a terminal.
 
-    Of one log alone it only says that it is being read, because the kernel reads it in one go.
+    For a single log it only shows that it is being read, because the kernel reads it in one call.
     """
 
     def __init__(self, sizes_bytes: Sequence[int]) -> None:
@@ -28,27 +28,27 @@ class Progress:
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        """Begin to wait."""
+        """Start the timer after which the bar appears."""
         if sys.stderr.isatty():
             self._timer.start()
         return self
 
     def advance(self, read_bytes: int) -> None:
-        """Another log of this size was read."""
+        """Add the size of a log that was read."""
         with self._lock:
             self._read_bytes += read_bytes
             if self._bar:
                 self._bar.update(self._bar.task_ids[0], completed=self._read_bytes)
 
     def make_room(self) -> None:
-        """Something is to be printed: on a terminal that is progress enough, and a bar would stand in its way."""
+        """Remove the bar before output is printed on a terminal."""
         if sys.stdout.isatty():
             self._end()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._end()
 
     def _show(self) -> None:

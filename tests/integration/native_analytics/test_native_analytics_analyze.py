@@ -52,24 +52,24 @@ def findings(run: str) -> set[tuple[str, str, int | None]]:
 
 
 @pytest.mark.parametrize("run", [*(f"healthy-{number}" for number in range(1, 7)), "noisy", "grown"])
-def test_a_healthy_run_raises_nothing(run: str):
-    """Cold JVMs, a machine that four other processes use too, three times the rows: no finding at all."""
+def test_healthy_run_has_no_finding(run: str):
+    """Cold JVMs, a busy host and three times the rows have no finding."""
     assert findings(run) == set()
 
 
-def test_a_run_that_waits_for_a_service_is_slow_at_the_right_stage():
-    """Wall time moved and CPU did not."""
+def test_waiting_run_is_slow_at_the_right_stage():
+    """Wall time grows and CPU time does not."""
     assert findings("waits") == {("stage_slow", "warning", 1)}
     assert of_runs()["waits"]["findings"][0]["evidence"]["moved"] == "wall"
 
 
-def test_a_skewed_run_is_found_at_the_right_stage():
-    """One key has most of the data, and its task holds the stage up."""
+def test_skewed_run_is_found_at_the_right_stage():
+    """One key has most of the data, and its task delays the stage."""
     assert ("stage_skew", "warning", 1) in findings("skewed")
 
 
-def test_the_same_stages_are_recognised_from_run_to_run():
-    """Every run of the job has the same two stages, whatever happened in it."""
+def test_stages_are_recognised_in_each_run():
+    """All runs of the job have the same two stages."""
     fingerprints = {tuple(stage["fingerprint"] for stage in each["stages"]) for each in of_runs().values()}
 
     assert len(fingerprints) == 1
@@ -86,8 +86,8 @@ def schema() -> dict:
     return json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "analysis.json").read_text())
 
 
-def test_every_real_log_gives_what_the_schema_says():
-    """Every Spark, every codec, killed drivers and lost executors: all keys, numbers as numbers, absent as null."""
+def test_each_real_log_matches_the_schema():
+    """For all Spark versions, codecs, killed drivers and lost executors, the JSON matches its schema."""
     found = analyses(REAL)
 
     assert len(found) > 10
@@ -95,7 +95,7 @@ def test_every_real_log_gives_what_the_schema_says():
         jsonschema.Draft202012Validator(schema()).validate(each)
 
 
-def test_the_numbers_are_those_of_the_independent_reader():
+def test_numbers_equal_those_of_the_oracle():
     """Every column of every stage attempt of every real log, as the oracle in plain Python has it.
 
     The oracle keeps texts as they were written, so they are scrubbed here as the analysis scrubs them.
@@ -138,7 +138,7 @@ def normal(value: object) -> object:
         ),
     ],
 )
-def test_the_examples_of_the_contract_are_what_is_printed(example: str, log: Path, history: list[str]):
+def test_contract_examples_equal_the_output(example: str, log: Path, history: list[str]):
     """The golden objects: whoever changes a name, a number or a shape sees it here.
 
     ``SPARKFUSE_WRITE_GOLDEN=1`` writes them anew: look at what changed.
@@ -151,8 +151,8 @@ def test_the_examples_of_the_contract_are_what_is_printed(example: str, log: Pat
     assert normal(actual) == normal(json.loads(path.read_text()))
 
 
-def test_a_url_gives_the_same_as_the_file():
-    """A log is streamed from a store as it is read from a disk."""
+def test_url_gives_the_same_as_the_file():
+    """A log streamed from a URL gives the same analysis as the local file."""
     here = analyses(REAL / "queries-35")[0]
     log = Path(here["evidence"]["files"][0]["name"])
     there = analyses(f"local://{ROOT / log}")[0]
@@ -162,8 +162,8 @@ def test_a_url_gives_the_same_as_the_file():
     assert here == there
 
 
-def test_json_is_said_to_a_pipe_that_closes():
-    """`| head -c 1` ends the command without a trace."""
+def test_json_output_survives_a_closed_pipe():
+    """`| head -c 1` ends the command without a traceback."""
     command = f"{sys.executable} -m sparkfuse.main analyze --json {RUNS} {RUNS} {RUNS} | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT)
 
@@ -184,8 +184,8 @@ def like_the_checkout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", [line for line in documented("sh") if "| jq" not in line])
-def test_the_examples_of_the_document_run(like_the_checkout: Path, command: str):
-    """Whoever copies a command from the page gets what the page says."""
+def test_examples_of_the_documentation_run(like_the_checkout: Path, command: str):
+    """The commands in the documentation work as printed."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(
         command, shell=True, cwd=like_the_checkout, env=environment, capture_output=True, text=True, check=False
@@ -194,8 +194,8 @@ def test_the_examples_of_the_document_run(like_the_checkout: Path, command: str)
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_the_python_of_the_document_runs(like_the_checkout: Path):
-    """The page's loop over a folder prints a line for each log."""
+def test_python_example_of_the_documentation_runs(like_the_checkout: Path):
+    """The Python example prints one line per log."""
     (code,) = documented("python")
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=like_the_checkout, capture_output=True, text=True, check=True

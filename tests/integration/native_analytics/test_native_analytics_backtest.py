@@ -101,8 +101,8 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("which", ["committed", "made"])
-def test_history_says_what_the_logs_say(client: Client, tmp_path: Path, which: str):
-    """Every run is judged as `analyze --history` judges its log: same rules, same baselines, same severities."""
+def test_backtest_equals_analysis_of_the_logs(client: Client, tmp_path: Path, which: str):
+    """A backtest gives the same findings as `analyze --history` on the logs."""
     applications = committed() if which == "committed" else read(tmp_path, [*NIGHTS, *OTHERS])
     keep(client, applications)
     found = backtest(client, RULES, 0, FOREVER)
@@ -112,8 +112,8 @@ def test_history_says_what_the_logs_say(client: Client, tmp_path: Path, which: s
     assert (found.runs, found.jobs) == (len(applications), 1 if which == "committed" else 2)
 
 
-def test_how_many_are_asked_at_once_changes_nothing(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Statements are cut so that the engine parses them; the answer is the same."""
+def test_chunk_size_does_not_change_results(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Results do not depend on how many rows one statement contains."""
     keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))
     whole = backtest(client, RULES, 0, FOREVER)
     monkeypatch.setattr("sparkfuse_native_analytics.backtest.evaluation.ROWS_AT_ONCE", 2)
@@ -123,7 +123,7 @@ def test_how_many_are_asked_at_once_changes_nothing(client: Client, tmp_path: Pa
     assert backtest(client, RULES, 0, FOREVER) == whole
 
 
-def test_counts_are_of_runs_by_job(client: Client, tmp_path: Path):
+def test_counts_are_runs_per_job(client: Client, tmp_path: Path):
     """The output has the evaluated runs, matches per 100 runs, and matching stages."""
     keep(client, read(tmp_path, [*NIGHTS, *OTHERS]))
     found = backtest(client, RULES, 0, FOREVER, only=["stage_slow", "stage_skew"])
@@ -137,8 +137,8 @@ def test_counts_are_of_runs_by_job(client: Client, tmp_path: Path):
     assert (skew.runs, skew.judged, skew.warning, skew.stages, skew.per_100_runs) == (1, 1, 1, 1, 100.0)
 
 
-def test_earlier_runs_teach_and_are_not_judged(client: Client, tmp_path: Path):
-    """`--since` says which runs are judged; what was known when they started is older."""
+def test_runs_before_since_only_add_samples(client: Client, tmp_path: Path):
+    """Runs before --since add training samples and are not evaluated."""
     keep(client, read(tmp_path, [*NIGHTS, nightly(9, 190_000)]))
     found = backtest(client, RULES, START_MS + 8 * DAY_MS, FOREVER, job_key="nightly_orders")
 
@@ -146,8 +146,8 @@ def test_earlier_runs_teach_and_are_not_judged(client: Client, tmp_path: Path):
     assert backtest(client, RULES, START_MS + 10 * DAY_MS, FOREVER).runs == 0
 
 
-def test_what_history_cannot_answer_is_not_fine(client: Client, tmp_path: Path):
-    """Rules on running tasks, samples, hosts: not decidable, with the reason; so is one whose evidence no row has."""
+def test_undecidable_rules_are_listed_with_reason(client: Client, tmp_path: Path):
+    """Rules on running tasks, samples or hosts, or without evidence, are listed with the reason."""
     keep(client, read(tmp_path, NIGHTS[:2]))
     undecided = {rule.rule: rule.not_decidable for rule in backtest(client, RULES, 0, FOREVER).rules}
 
@@ -157,8 +157,8 @@ def test_what_history_cannot_answer_is_not_fine(client: Client, tmp_path: Path):
     assert undecided["stage_skew"] is None
 
 
-def test_the_controller_would_have_been_asked_only_when_its_needs_hold_in_time(client: Client, tmp_path: Path):
-    """The finding alone stops nothing."""
+def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Path):
+    """A run counts as stopped only if the needs of the fuse match in time."""
     keep(client, read(tmp_path, [SPILLED]))
     spill = CATALOG["stage_spill"]
 
@@ -194,8 +194,8 @@ def live_rows(app_id: str) -> list[LiveRow]:
     ]
 
 
-def test_a_run_that_was_only_seen_live_is_judged_by_what_its_rows_have(client: Client):
-    """Skew yes; whether a stage was slow not, because nobody knows which stage it is."""
+def test_run_without_log_is_evaluated_by_live_rows(client: Client):
+    """Without a log, skew is evaluated, but slowness is not, because the stage has no fingerprint."""
     store(client, "live", [row.SerializeToString() for row in live_rows("app-live")])
     found = backtest(client, RULES, 0, FOREVER)
     undecided = {rule.rule for rule in found.rules if rule.not_decidable}
@@ -205,8 +205,8 @@ def test_a_run_that_was_only_seen_live_is_judged_by_what_its_rows_have(client: C
     assert {"stage_slow", "python_udf_heavy"} < undecided
 
 
-def test_a_run_that_was_seen_live_and_in_its_log_counts_once(client: Client, tmp_path: Path):
-    """The log is asked, because it knows which stage is which."""
+def test_run_with_log_and_live_rows_counts_once(client: Client, tmp_path: Path):
+    """If a run has both, its log is used, because it has the fingerprints."""
     run = Run([Stage(4, [*even(1_000, 15), Task(31_000, 90_000_000)])], app_id="app-live")
     keep(client, read(tmp_path, [run]))
     store(client, "live", [row.SerializeToString() for row in live_rows("app-live")])
@@ -216,8 +216,8 @@ def test_a_run_that_was_seen_live_and_in_its_log_counts_once(client: Client, tmp
     assert told(found) == {"stage_skew": (0, 1, 0)}
 
 
-def test_a_store_of_an_older_version_says_what_to_do(client: Client, tmp_path: Path):
-    """Columns that came later are named as what they are: a migration that is due."""
+def test_older_store_asks_for_migration(client: Client, tmp_path: Path):
+    """A store without new columns gives an error that asks for the migration."""
     keep(client, read(tmp_path, NIGHTS[:1]))
     client.command("ALTER TABLE logged_stages DROP COLUMN slowest_task_ms")
 
@@ -225,8 +225,8 @@ def test_a_store_of_an_older_version_says_what_to_do(client: Client, tmp_path: P
         backtest(client, RULES, 0, FOREVER)
 
 
-def test_a_store_without_tables_says_so(settings: Settings):
-    """Nobody has loaded anything yet."""
+def test_store_without_tables_is_an_error(settings: Settings):
+    """A store without tables gives one sentence."""
     with pytest.raises(StoreEmptyError, match="no tables yet"):
         backtest(connect(settings), RULES, 0, FOREVER)
 
@@ -250,8 +250,8 @@ def ask(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
     )  # fmt: skip
 
 
-def test_the_command_prints_one_document(lately: dict[str, str]):
-    """What programs read: totals of each rule, and its jobs."""
+def test_json_output_is_one_document(lately: dict[str, str]):
+    """The JSON document has the totals of each rule and its jobs."""
     done = ask(lately, "--since", "2d", "--rule", "stage_slow", "--json")
     document = json.loads(done.stdout)
     (rule,) = document["rules"]
@@ -270,8 +270,8 @@ def test_the_command_prints_one_document(lately: dict[str, str]):
         (["--rule", "stage_slwo"], "there is no rule 'stage_slwo'; there are: "),
     ],
 )
-def test_a_wrong_argument_is_a_sentence(lately: dict[str, str], arguments: list[str], said: str):
-    """Exit code 2, as for all commands."""
+def test_invalid_argument_is_one_sentence(lately: dict[str, str], arguments: list[str], said: str):
+    """An invalid argument prints one sentence and exits with 2."""
     done = ask(lately, *arguments)
 
     assert done.returncode == 2
@@ -284,8 +284,8 @@ def documented() -> list[str]:
 
 
 @pytest.mark.parametrize("command", documented())
-def test_the_examples_of_the_document_run(lately: dict[str, str], command: str):
-    """Whoever copies a command from the page gets an answer."""
+def test_examples_of_the_documentation_run(lately: dict[str, str], command: str):
+    """The commands in the documentation work as printed."""
     environment = {**lately, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "160"}
     done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False)
 

@@ -40,8 +40,8 @@ def compared(variant: str) -> Comparison:
 
 
 @pytest.mark.parametrize(("variant", "cause"), CHANGES.items())
-def test_what_was_changed_is_named_first(variant, cause) -> None:
-    """Of all causes it is the first, of the stages that differ it explains the first, and the run got slower."""
+def test_changed_thing_is_the_first_cause(variant, cause) -> None:
+    """The change that was made is the first cause of the run and of the most different stage."""
     found = compared(variant)
 
     assert found.difference_ms > 0
@@ -51,7 +51,7 @@ def test_what_was_changed_is_named_first(variant, cause) -> None:
 
 @pytest.mark.parametrize("variant", CHANGES)
 def test_parts_of_real_runs_add_up(variant) -> None:
-    """Stages and time outside give the difference; so do causes; the other way round all is negated."""
+    """Stages and time outside add up to the difference, and so do causes; swapping negates them."""
     found, turned = compared(variant), compare(run(variant), run("usual"))
 
     assert sum(each.difference_ms for each in (*found.stages, *found.outside)) == found.difference_ms
@@ -67,8 +67,8 @@ def test_the_same_job_has_the_same_stages(variant) -> None:
     assert bool(alone) == (variant == "other_join")
 
 
-def test_another_join_names_the_nodes() -> None:
-    """The broadcast went and the sort-merge join with its sorts and exchanges came."""
+def test_changed_join_lists_plan_nodes() -> None:
+    """The broadcast is gone, and the sort-merge join with its sorts and exchanges is new."""
     found = compare(run("broadcast_query"), run("merge_query"))
     nodes = {node.name: (node.before, node.after) for node in found.plan}
 
@@ -87,8 +87,8 @@ def test_changed_properties_are_listed_with_their_values() -> None:
 
 
 @pytest.mark.parametrize("variant", ["usual_again", *CHANGES])
-def test_the_document_keeps_its_schema(variant) -> None:
-    """What --json prints is what contracts/documents/comparison.proto says, without a number that JSON lacks."""
+def test_comparison_matches_its_schema(variant) -> None:
+    """The JSON matches contracts/documents/comparison.proto."""
     told = document(compared(variant), "before", "after")
     schema = json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "comparison.json").read_text())
     jsonschema.validate(json.loads(json.dumps(told, allow_nan=False)), schema)

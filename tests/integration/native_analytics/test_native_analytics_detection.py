@@ -32,8 +32,8 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize("label", cases())
-def test_what_the_label_says_is_found_and_nothing_else(label: Label):
-    """The right rules at the right stages, and no warning or page that no label has."""
+def test_findings_match_the_label(label: Label):
+    """The labelled rules match at the labelled stages, and no other warning or page appears."""
     if not label.log.exists():
         pytest.skip(f"its log is not made: python tests/logs/make_detection.py {label.run}")
     found = verdicts()[label.run]
@@ -41,8 +41,8 @@ def test_what_the_label_says_is_found_and_nothing_else(label: Label):
     assert (found.missed, found.false_alarms) == ((), ())
 
 
-def test_every_log_has_a_label_and_a_way_to_make_it():
-    """Nothing in the corpus is left over, and all of it is small."""
+def test_each_log_has_a_label_and_a_recipe():
+    """Each log of the corpus has a label and a recipe, and is small."""
     of_history = {path for label in labels() for path in history(label)}
     named = {path.stem for path in {label.log for label in labels()} | of_history if path.parent == CORPUS}
     logs = {path.stem: path.stat().st_size for path in CORPUS.glob(f"*{SUFFIX}")}

@@ -62,13 +62,13 @@ def test_the_same_job_has_the_same_stages(runs: Mapping[str, list[str]], variant
     assert runs[variant] == runs["first"]
 
 
-def test_a_join_that_adaptive_execution_plans_anew_is_the_same_stage(runs: Mapping[str, list[str]]):
-    """It has one shuffle less to read, and a job more that collects the small side; all other stages are as ever."""
+def test_replanned_join_keeps_its_fingerprint(runs: Mapping[str, list[str]]):
+    """A join that adaptive execution changes keeps its fingerprint."""
     assert set(runs["first"]) <= set(runs["replanned"])
     assert len(runs["replanned"]) > len(runs["first"])
 
 
-def test_the_joins_of_one_query_are_two_stages(runs: Mapping[str, list[str]]):
+def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]]):
     """Adaptive execution runs each as a job of its own, with the same operators.
 
     Alike are the scans of three tables by path, of which Spark says nothing more where a stage starts, and the
@@ -79,6 +79,6 @@ def test_the_joins_of_one_query_are_two_stages(runs: Mapping[str, list[str]]):
 
 
 @pytest.mark.parametrize("variant", CHANGED)
-def test_a_changed_join_or_filter_makes_other_stages(runs: Mapping[str, list[str]], variant: str):
-    """Another kind of join, another key, another column in a filter, one filter more, another join operator."""
+def test_changed_join_or_filter_changes_fingerprints(runs: Mapping[str, list[str]], variant: str):
+    """Another join type, key or operator, or another filter column changes fingerprints."""
     assert set(runs[variant]).isdisjoint(runs["first"])

@@ -78,7 +78,7 @@ def expected(number: int) -> dict[str, int]:
 
 
 @pytest.mark.timeout(900)
-def test_kills_lose_and_double_nothing(
+def test_kills_neither_lose_nor_duplicate_rows(
     topics: tuple[str, str], settings: Settings, client: Client, make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
     """A loader that is killed four times among 100,000 facts stores each of them once, and sets all junk aside."""
@@ -118,7 +118,7 @@ def test_kills_lose_and_double_nothing(
 
 
 @pytest.mark.timeout(600)
-def test_a_store_that_is_away_is_waited_for(
+def test_loader_waits_for_an_unavailable_store(
     topics: tuple[str, str], make_store: Callable[[], Any], make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
     """While the store is killed and comes back the loader runs on, each fact is there once; it stops without it too."""
@@ -152,7 +152,7 @@ def test_a_store_that_is_away_is_waited_for(
         ("SPARKFUSE_METRICS_PORT", "seven", 2, "SPARKFUSE_METRICS_PORT='seven' cannot be used"),
     ],
 )
-def test_what_is_missing_at_the_start_is_told_in_one_sentence(
+def test_missing_dependency_at_start_is_one_sentence(
     settings: Settings, make_loader: Callable[[str], Any], tmp_path: Path, variable: str, value: str, code: int,
     sentence: str,
 ) -> None:  # fmt: skip

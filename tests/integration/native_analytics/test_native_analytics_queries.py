@@ -71,8 +71,8 @@ def filled(module_settings: Settings, repository: Path) -> Client:
 
 
 @pytest.mark.parametrize("feed", FEEDS, ids=lambda feed: feed.table)
-def test_every_example_becomes_a_row(filled: Client, repository: Path, feed: Feed) -> None:
-    """Each example of the feed's message is one row, and every column that the example lacks is NULL or empty."""
+def test_each_example_becomes_one_row(filled: Client, repository: Path, feed: Feed) -> None:
+    """Each example is one row, and columns that the example lacks are NULL or empty."""
     rows = list(filled.query(f"SELECT * FROM {feed.table} ORDER BY kafka_offset").named_results())
     files = examples(repository, feed)
 
@@ -102,8 +102,8 @@ def test_absent_is_null_and_zero_is_zero(filled: Client) -> None:
     assert row is not None
 
 
-def test_ended_stages_are_the_stage_rows_that_do_not_run(filled: Client) -> None:
-    """Each stage attempt that ended is one row with the columns of stage_live; running ones are not there."""
+def test_ended_stages_has_only_ended_stages(filled: Client) -> None:
+    """Each ended stage attempt is one row with the columns of stage_live."""
     key = "app_id, app_start_ms, app_attempt, stage_stage_id, stage_stage_attempt"
     wanted = f"SELECT uniqExact({key}) FROM live WHERE row = 'stage' AND stage_status != 'running'"
 
@@ -111,8 +111,8 @@ def test_ended_stages_are_the_stage_rows_that_do_not_run(filled: Client) -> None
     assert filled.command("SELECT count() FROM ended_stages WHERE status = 'running' OR finished_tasks IS NULL") == 0
 
 
-def test_the_questions_are_answered(filled: Client) -> None:
-    """Runs, one run with stages, findings, actions and baselines come as plain values with what the examples say."""
+def test_queries_return_the_examples(filled: Client) -> None:
+    """Runs, one run, findings, actions and baselines are returned with the values of the examples."""
     runs = queries.runs(filled)
     details = [queries.run(filled, each.app_id) for each in runs]
 
@@ -131,8 +131,8 @@ def test_the_questions_are_answered(filled: Client) -> None:
     assert any(baseline.samples for baseline in queries.baselines(filled))
 
 
-def test_what_is_expected_is_shown(filled: Client, module_settings: Settings, monkeypatch) -> None:
-    """`sparkfuse baselines show` of a job: expected times, what they rest on, and one sentence for a stranger."""
+def test_baselines_show_prints_expected_durations(filled: Client, module_settings: Settings, monkeypatch) -> None:
+    """`sparkfuse baselines show` prints expected durations, their basis, and an error for an unknown job."""
     assert queries.baselines(filled)
     monkeypatch.setenv("SPARKFUSE_CLICKHOUSE_URL", module_settings.clickhouse_url)
     monkeypatch.setenv("COLUMNS", "200")
@@ -155,7 +155,7 @@ def test_what_is_expected_is_shown(filled: Client, module_settings: Settings, mo
     assert "there is no baseline of a job 'nobody'" in str(stranger.exception)
 
 
-def test_a_store_without_tables_says_so(settings: Settings) -> None:
-    """A question to a store on which no loader ever ran is answered by one sentence."""
+def test_store_without_tables_is_an_error(settings: Settings) -> None:
+    """A store without tables gives one sentence."""
     with pytest.raises(queries.StoreEmptyError, match="no tables yet"):
         queries.runs(connect(settings))

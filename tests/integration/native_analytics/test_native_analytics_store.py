@@ -48,8 +48,8 @@ def run_store(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("compression", ["gzip", "lz4", "zstd", False])
-def test_rows_come_back_as_they_went(plain: Client, settings: Settings, compression: str | bool) -> None:
-    """Native and Arrow inserts and queries give back the same rows under each compression that clients ask for."""
+def test_rows_round_trip_with_each_compression(plain: Client, settings: Settings, compression: str | bool) -> None:
+    """Native and Arrow inserts and queries return the same rows with each compression."""
     client = get_client(dsn=settings.clickhouse_url, compress=compression, autogenerate_session_id=False)
     client.insert("t", [[7, "ü'\\\n"], [8, None]], column_names=["number", "text"])
     client.insert_arrow("t", ROWS)
@@ -59,8 +59,8 @@ def test_rows_come_back_as_they_went(plain: Client, settings: Settings, compress
     assert client.query_arrow("SELECT * FROM t").num_rows == 1002
 
 
-def test_a_batch_that_is_sent_again_is_stored_once(plain: Client) -> None:
-    """The token of a batch reaches the engine: the same token stores nothing more, another one does."""
+def test_repeated_batch_is_stored_once(plain: Client) -> None:
+    """A batch with a known token stores nothing, one with a new token does."""
     for token in ("first", "first", "first", "second"):
         plain.insert_arrow("t", ROWS, settings={"insert_deduplication_token": token})
 
@@ -78,8 +78,8 @@ def test_parameters_and_settings_reach_the_engine(plain: Client) -> None:
         plain.raw_query("SELECT 1", settings={"no_such_setting": 1})
 
 
-def test_errors_have_the_engines_code(plain: Client, store_url: str) -> None:
-    """A refused statement has ClickHouse's code in the header, its words in the body and the HTTP status for it."""
+def test_errors_have_clickhouse_codes(plain: Client, store_url: str) -> None:
+    """A rejected statement has ClickHouse's code in the header, the message in the body and the HTTP status."""
     with pytest.raises(DatabaseError, match=r"code: 47.*nope"):
         plain.query("SELECT nope FROM t")
     with pytest.raises(HTTPError) as refused:
@@ -88,8 +88,8 @@ def test_errors_have_the_engines_code(plain: Client, store_url: str) -> None:
     assert (refused.value.code, refused.value.headers["X-ClickHouse-Exception-Code"]) == (404, "60")
 
 
-def test_what_dashboards_send_is_answered(plain: Client, store_url: str) -> None:
-    """A query in the address, the probes, a gzipped reply and a format of the request's own; a web page is refused."""
+def test_requests_of_dashboards_are_answered(plain: Client, store_url: str) -> None:
+    """Queries in the URL, probes, gzipped replies and formats work; requests of web pages are refused."""
 
     def get(path: str, **headers: str) -> tuple[bytes, Any]:
         with urllib.request.urlopen(urllib.request.Request(store_url + path, headers=headers)) as reply:
@@ -104,8 +104,8 @@ def test_what_dashboards_send_is_answered(plain: Client, store_url: str) -> None
         get("/?query=SELECT%201", Origin="https://example.com")
 
 
-def test_many_clients_are_answered_at_once(plain: Client, settings: Settings) -> None:
-    """Threads that insert and count through one client lose no row, and a slow query holds none of them up."""
+def test_concurrent_clients_lose_no_row(plain: Client, settings: Settings) -> None:
+    """Concurrent inserts and counts lose no row, and a slow query does not block them."""
 
     def insert(number: int) -> None:
         plain.insert_arrow("t", ROWS, settings={"insert_deduplication_token": str(number)})
@@ -120,8 +120,8 @@ def test_many_clients_are_answered_at_once(plain: Client, settings: Settings) ->
     assert plain.command("SELECT count() FROM t") == 20_000
 
 
-def test_start_up_faults_are_one_sentence(make_store: Callable[[], Any], tmp_path: Path) -> None:
-    """A path or port in use and a bind that others can reach end at once, with their exit codes and no trace."""
+def test_startup_errors_are_one_sentence(make_store: Callable[[], Any], tmp_path: Path) -> None:
+    """A path or port in use and a public address end the start with an exit code and one sentence."""
     store, url = make_store()
     path = store.command[store.command.index("--path") + 1]
     port = url.rpartition(":")[2]
@@ -137,8 +137,8 @@ def test_start_up_faults_are_one_sentence(make_store: Callable[[], Any], tmp_pat
         assert len(ended.stderr.splitlines()) == 1
 
 
-def test_what_was_acknowledged_outlives_a_kill(make_store: Callable[[], Any]) -> None:
-    """Rows whose insert was answered are there after kill -9 and a new start; SIGTERM ends with 0."""
+def test_acknowledged_rows_survive_a_kill(make_store: Callable[[], Any]) -> None:
+    """Rows whose insert was acknowledged exist after SIGKILL and a restart; SIGTERM exits with 0."""
     store, url = make_store()
     client = connect(Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": url}))
     client.command(TABLE)
@@ -169,8 +169,8 @@ def test_migrations_run_once_and_follow_the_contract(client: Client, monkeypatch
         migrate(client)
 
 
-def test_a_list_gains_the_parts_that_its_message_gained(client: Client) -> None:
-    """A store of before keeps what it had, and takes what has one part more."""
+def test_nested_columns_gain_new_fields(client: Client) -> None:
+    """An older store keeps its rows and accepts rows with a new nested field."""
     wanted = contract_column_types("baselines")["samples"]
     before = wanted.replace(", operator_rows Nullable(Int64), between_jobs_ms Nullable(Int64)", "")
     client.command(f"ALTER TABLE baselines MODIFY COLUMN samples {before}")
@@ -200,8 +200,8 @@ def spaceless(types: dict[str, str]) -> dict[str, str]:
     return {name: "".join(kind.split()) for name, kind in types.items()}
 
 
-def test_server_only_statements_parse(client: Client) -> None:
-    """What only a server can run is at least understood by the engine's own parser."""
+def test_statements_for_servers_parse(client: Client) -> None:
+    """Statements that only a server can run are valid for the engine's parser."""
     statements = [each for file in migrator.migrations(server=True) for each in file.statements("sparkfuse")]
 
     assert statements
@@ -209,8 +209,8 @@ def test_server_only_statements_parse(client: Client) -> None:
         assert client.raw_query(f"EXPLAIN AST {statement}")
 
 
-def test_an_address_without_a_store_is_told_without_its_password() -> None:
-    """The sentence names the address and leaves the password out."""
+def test_unreachable_store_is_named_without_password() -> None:
+    """The error names the address without the password."""
     settings = Settings.from_environment({"SPARKFUSE_CLICKHOUSE_URL": "http://ann:secret@127.0.0.1:1"})
     with pytest.raises(StoreUnavailableError, match=r"no ClickHouse answers at http://127\.0\.0\.1:1") as refused:
         connect(settings)

@@ -26,8 +26,8 @@ def sit_at_terminal(monkeypatch):
     return sit
 
 
-def test_long_work_shows_how_far_it_is(sit_at_terminal):
-    """The bytes of the logs that were read, of those of all."""
+def test_long_work_shows_a_progress_bar(sit_at_terminal):
+    """The bar shows the bytes of logs read, out of all bytes."""
     shown = sit_at_terminal()
     with progress.Progress([1_000_000, 3_000_000]) as bar:
         bar.advance(1_000_000)
@@ -36,8 +36,8 @@ def test_long_work_shows_how_far_it_is(sit_at_terminal):
     assert "2.0/4.0" not in shown.getvalue()
 
 
-def test_short_work_shows_nothing(sit_at_terminal, monkeypatch):
-    """What is over before anybody waits leaves no trace."""
+def test_short_work_shows_no_bar(sit_at_terminal, monkeypatch):
+    """Work that ends early prints no bar."""
     shown = sit_at_terminal()
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 60.0)
     with progress.Progress([1, 2]) as bar:
@@ -46,8 +46,8 @@ def test_short_work_shows_nothing(sit_at_terminal, monkeypatch):
     assert shown.getvalue() == ""
 
 
-def test_no_terminal_no_bar(sit_at_terminal):
-    """The output of a build holds no bars: nothing is even begun."""
+def test_no_bar_without_a_terminal(sit_at_terminal):
+    """Without a terminal no bar is started."""
     shown = sit_at_terminal(terminal=False)
     with progress.Progress([1, 2]) as bar:
         begun = bar._timer.is_alive()
@@ -56,8 +56,8 @@ def test_no_terminal_no_bar(sit_at_terminal):
     assert (begun, shown.getvalue()) == (False, "")
 
 
-def test_what_is_printed_takes_the_place_of_the_bar(sit_at_terminal):
-    """On a terminal the first result ends the bar, so that the two do not write over each other."""
+def test_first_result_ends_the_bar(sit_at_terminal):
+    """On a terminal the first result removes the bar."""
     sit_at_terminal()
     with progress.Progress([1, 2]) as bar:
         wait_for(lambda: bar._bar is not None, 60, "the bar")

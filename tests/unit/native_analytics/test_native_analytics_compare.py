@@ -74,8 +74,8 @@ def runs(draw) -> Run:
 
 @UNHURRIED
 @given(runs(), runs())
-def test_the_parts_add_up_for_any_two_runs(before, after) -> None:
-    """Stages' parts and time outside give the difference to the millisecond; so do the causes; each part has a name."""
+def test_parts_add_up_for_any_two_runs(before, after) -> None:
+    """Parts of stages and time outside add up to the difference to the millisecond, and so do causes."""
     found = compare(before, after)
     parts = [part for pair in found.stages for part in pair.parts]
 
@@ -88,8 +88,8 @@ def test_the_parts_add_up_for_any_two_runs(before, after) -> None:
 
 @UNHURRIED
 @given(runs(), runs())
-def test_a_swap_negates_everything(before, after) -> None:
-    """The second run against the first says the same with the other sign; what was added is removed."""
+def test_swap_negates_all_numbers(before, after) -> None:
+    """Comparing the second run with the first negates all numbers, and added becomes removed."""
     one, other = compare(before, after), compare(after, before)
     swapped = {"added": "removed", "removed": "added"}
 
@@ -104,8 +104,8 @@ def test_a_swap_negates_everything(before, after) -> None:
 
 @UNHURRIED
 @given(runs())
-def test_a_run_against_itself_is_no_difference(run) -> None:
-    """No stage, no part, no property and no plan node differs."""
+def test_run_equals_itself(run) -> None:
+    """A run compared with itself has no differing stage, part, property or plan node."""
     found = compare(run, run)
 
     assert (found.difference_ms, found.causes, found.configuration, found.plan) == (0, (), (), ())
@@ -114,8 +114,8 @@ def test_a_run_against_itself_is_no_difference(run) -> None:
 
 @UNHURRIED
 @given(runs())
-def test_every_moment_of_a_run_has_one_owner(run) -> None:
-    """Shares of stages and time outside are the wall time; no stage has more than its own time."""
+def test_shares_add_up_to_the_duration(run) -> None:
+    """Shares of stages and time outside add up to the duration of the run."""
     found = shares(run)
 
     assert sum(found.stages.values()) + sum(found.outside.values()) == run.wall_ms
@@ -127,8 +127,8 @@ def test_every_moment_of_a_run_has_one_owner(run) -> None:
 @given(
     st.dictionaries(st.sampled_from("abcd"), st.tuples(st.floats(0.1, 100), st.floats(0.1, 100)), min_size=1),
 )
-def test_contributions_add_up_and_those_of_alike_factors_are_alike(moves) -> None:
-    """For a product: the sum is the difference, and the order in which factors are named plays no part."""
+def test_contributions_are_symmetric_and_add_up(moves) -> None:
+    """Contributions add up to the difference and do not depend on the order of the factors."""
     before = {name: start for name, (start, _) in moves.items()}
     after = {name: end for name, (_, end) in moves.items()}
     found = contributions(lambda values: math.prod(values.values()), before, after)
@@ -138,8 +138,8 @@ def test_contributions_add_up_and_those_of_alike_factors_are_alike(moves) -> Non
     assert all(math.isclose(found[name], turned[name], rel_tol=1e-9, abs_tol=1e-6) for name in found)
 
 
-def test_contributions_of_two_factors_share_what_they_did_together() -> None:
-    """Twice the data on half the slots: 1 s becomes 4 s, and each has half of the three seconds."""
+def test_joint_effect_is_split_equally() -> None:
+    """Twice the data on half the slots: 1 s becomes 4 s, and each factor gets half of the 3 s."""
     found = contributions(lambda v: v["data"] / v["slots"], {"data": 2.0, "slots": 2.0}, {"data": 4.0, "slots": 1.0})
 
     assert found == {"data": 1.5, "slots": 1.5}
@@ -196,8 +196,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_cause_is_named_first_and_has_the_whole_difference(case) -> None:
-    """One thing changes, and that thing is the cause, with all the milliseconds."""
+def test_single_change_is_the_first_cause(case) -> None:
+    """If one thing changes, it is the first cause and has the whole difference."""
     after, cause, difference_ms = CASES[case]
     found = compare(a_run(), after)
 
@@ -205,8 +205,8 @@ def test_each_cause_is_named_first_and_has_the_whole_difference(case) -> None:
     assert found.causes == ((cause, difference_ms),)
 
 
-def test_what_a_stage_hides_behind_another_is_overlap() -> None:
-    """A stage that ran alone and now runs beside a longer one adds nothing to the path, and the rest says so."""
+def test_concurrent_stage_counts_as_overlap() -> None:
+    """A stage that now runs beside a longer one adds nothing to the critical path."""
     alone = Stage("b", 0, 8, "", None, (Attempt(0, 3000, 3000, 4000, 4000),))
     beside = dataclasses.replace(alone, attempts=(Attempt(0, 1000, 1000, 2000, 2000),))
     before, after = a_run(), a_run()
@@ -218,8 +218,8 @@ def test_what_a_stage_hides_behind_another_is_overlap() -> None:
     assert found.causes == (("overlap", -1000),)
 
 
-def test_without_executors_in_the_log_capacity_is_not_blamed() -> None:
-    """Unknown slots are those that were busy: what got slower is then cost, never capacity."""
+def test_unknown_executors_are_not_a_capacity_change() -> None:
+    """Without executors in the log, slower tasks count as cost, never as capacity."""
     found = compare(
         dataclasses.replace(a_run(), executors=()), dataclasses.replace(a_run(an_attempt(16 * SECOND)), executors=())
     )
@@ -227,8 +227,8 @@ def test_without_executors_in_the_log_capacity_is_not_blamed() -> None:
     assert found.causes == (("cost", 2000),)
 
 
-def test_time_outside_stages_is_told_apart() -> None:
-    """Before the first stage, between stages with and without an executor, and after the last one."""
+def test_time_outside_stages_is_split_by_kind() -> None:
+    """Time before, between and after stages is separate, with and without executors."""
     stages = tuple(
         Stage(name, 0, place, "", None, (Attempt(0, at, at, at + 1000, at + 1000),))
         for place, (name, at) in enumerate([("a", 1000), ("b", 6000)])
@@ -240,8 +240,8 @@ def test_time_outside_stages_is_told_apart() -> None:
     }  # fmt: skip
 
 
-def test_properties_that_may_hold_secrets_are_never_told() -> None:
-    """Whatever the allow-list lets in by a prefix, names that speak of secrets stay out."""
+def test_secret_properties_are_never_compared() -> None:
+    """Properties with names of secrets are excluded, even if a prefix of the allow-list matches."""
     found = changed({}, {"spark.shuffle.io.token": "x", "spark.shuffle.compress": "false"})
 
     assert [each.key for each in found] == ["spark.shuffle.compress"]
@@ -257,11 +257,11 @@ def test_properties_that_may_hold_secrets_are_never_told() -> None:
         ("spark.executor.memory", "cost"),
     ],
 )
-def test_what_a_property_bears_on(key, expected) -> None:
-    """Number of tasks, slots, plan, or else the cost of the work."""
+def test_bears_on_classifies_properties(key, expected) -> None:
+    """A property affects the number of tasks, slots, the plan, or else the cost of the work."""
     assert bears_on(key) == expected
 
 
-def test_another_number_of_tasks_without_a_reason_in_data_or_configuration_is_plan() -> None:
-    """Adaptive execution chose it, or the code did."""
+def test_unexplained_task_count_counts_as_plan() -> None:
+    """A different number of tasks without a change of data or configuration counts as plan."""
     assert cause_of("partitions", (), volume_moved=False) == "plan"

@@ -79,8 +79,8 @@ def test_stage_rows_match_the_live_view(read):
     }  # fmt: skip
 
 
-def test_no_live_only_column_is_filled(read):
-    """What only a running stage has is NULL, so that a rule on it cannot be answered by accident."""
+def test_live_only_columns_are_null(read):
+    """Columns of running stages are NULL offline, so that rules on them are not evaluated."""
     row = read(nightly(0, 1_000)).stage_rows.to_pylist()[0]
     live_only = [name for name, column in view_specs()["stage_live"].columns.items() if "live only" in column.tags]
 
@@ -88,8 +88,8 @@ def test_no_live_only_column_is_filled(read):
     assert [name for name in live_only if row[name] is not None] == []
 
 
-def test_the_application_is_one_row_of_its_view(read):
-    """Its own time, and the sums of its stages."""
+def test_application_row_has_sums_of_stages(read):
+    """The row of app_live has the application's times and the sums of its stages."""
     application = read(Run([Stage(0, even(1_000, 2)), Stage(1, even(2_000, 3), status="failed")], failed=True))
 
     assert application.row == {
@@ -116,8 +116,8 @@ def test_the_application_is_one_row_of_its_view(read):
     ],
     ids=["none", "one", "a gap and the end", "overlapping", "one still runs", "odd times", "ends behind it"],
 )  # fmt: skip
-def test_the_time_between_jobs_is_that_in_which_none_ran(jobs, between_ms):
-    """From the first end of a job on; the time before the first job is the wait for executors."""
+def test_between_jobs_ms_counts_time_without_a_job(jobs, between_ms):
+    """The time without a job is counted from the end of the first job."""
     submitted, completed = zip(*jobs, strict=True) if jobs else ((), ())
     table = pa.table({
         "submitted_ms": pa.array(submitted, pa.int64()), "completed_ms": pa.array(completed, pa.int64())
@@ -126,24 +126,24 @@ def test_the_time_between_jobs_is_that_in_which_none_ran(jobs, between_ms):
     assert between_jobs_ms(table, 10_000) == between_ms
 
 
-def test_identity_is_what_it_is_live(read):
-    """The job of the allow-listed properties; no other property is kept."""
+def test_identity_equals_the_live_identity(read):
+    """The job key comes from the allow-listed properties; no other property is kept."""
     application = read(nightly(0, 1_000))
 
     assert (application.job_key, application.run_key) == ("nightly_orders", f"app-0/0@{START_MS}")
     assert "spark.secret" not in application.tables["environment"]["key"].to_pylist()
 
 
-def test_a_stage_is_the_same_stage_whatever_its_number(read):
-    """Fingerprints follow the graph of the run and not the ids."""
+def test_fingerprint_does_not_depend_on_stage_id(read):
+    """Fingerprints follow the stage graph and not the ids."""
     chain = [Stage(0, even(10)), Stage(1, even(10), name="count at b.py:1", parents=[0])]
     moved = [Stage(4, even(10)), Stage(9, even(10), name="count at b.py:1", parents=[4])]
 
     assert read(Run(chain), "one").fingerprints == read(Run(moved), "two").fingerprints
 
 
-def test_a_lost_output_that_is_made_again_leaves_its_reader_the_same_stage(read):
-    """The parent was skipped, as in each run; that it runs later, for a retry, does not make the reader another."""
+def test_recomputed_parent_keeps_fingerprint_of_reader(read):
+    """A skipped parent that runs later for a retry does not change the fingerprint of its reader."""
     reader = Stage(5, even(10), name="count at b.py:1", parents=[3])
     usual = read(Run([reader]), "usual")
     retried = read(Run([reader, Stage(3, even(10), after_ms=5), Stage(5, even(10), after_ms=20, attempt=1)]), "retried")
@@ -154,8 +154,8 @@ def test_a_lost_output_that_is_made_again_leaves_its_reader_the_same_stage(read)
     assert set(usual.fingerprints).isdisjoint(before.fingerprints)
 
 
-def test_a_stage_without_an_end_runs_up_to_the_last_word_of_the_log(read):
-    """The log of a driver that was killed: what it took so far, and the tasks that never ended."""
+def test_stage_without_end_runs_until_last_event(read):
+    """In the log of a killed driver, a stage without an end lasts until the last event."""
     tasks = [Task(1_000), Task(40_000), Task(1, reason=None)]
     application = read(Run([Stage(3, tasks, status="running")], ended=False))
     made = analyze(application, RULES)
@@ -175,20 +175,20 @@ def test_a_stage_without_an_end_runs_up_to_the_last_word_of_the_log(read):
         pytest.param(Stage(0, even(10, 4), num_tasks=9, status="failed"), 1.0, id="a failed stage ran so far"),
     ],
 )
-def test_completeness_of_a_stage(read, stage, expected):
-    """A stage that ended well has an end for each task."""
+def test_stage_completeness_counts_task_ends(read, stage, expected):
+    """A successful stage has one successful end per task; fewer ends reduce its completeness."""
     assert read(Run([stage])).stage_completeness == (expected,)
 
 
-def test_a_bad_line_lowers_the_completeness_of_all(read):
-    """What a line that is no event would have told is missing, nobody knows where."""
+def test_malformed_line_reduces_completeness(read):
+    """A malformed line reduces the completeness of the whole log."""
     application = read(Run([Stage(0, even(10, 4))], more=["{broken", "]"]))
 
     assert 0.8 < application.completeness < 0.95
     assert analyze(application, RULES)["evidence"]["malformed"] == 2
 
 
-def test_skew_and_spill_are_found_with_their_numbers(read):
+def test_skew_and_spill_findings_have_evidence(read):
     """The rules of the catalog match offline as they do live."""
     skewed = [*even(1_000, 15), Task(31_000, 90_000_000)]
     spilled = even(20_000, 4, disk_spilled_bytes=200_000_000)
@@ -263,8 +263,8 @@ def test_baseline_uses_runs_that_ended_before_the_start(read, learned):
     assert analyze(read(slow), RULES, known)["application"]["baseline_runs"] is None
 
 
-def test_the_order_of_history_does_not_matter_and_doubles_add_nothing(read, learned):
-    """Runs are learned in the order in which they ended, each once."""
+def test_history_order_and_duplicates_do_not_matter(read, learned):
+    """Samples are ordered by the end of their run, and each run counts once."""
     slow = read(nightly(9, 180_000))
     once, mixed = learned(*HEALTHY), learned(*HEALTHY[::-1], *HEALTHY)
 
@@ -280,21 +280,21 @@ def test_the_order_of_history_does_not_matter_and_doubles_add_nothing(read, lear
         pytest.param(Run([Stage(3, even(1_000), num_tasks=9)], more=["]"] * 9), id="incomplete"),
     ],
 )
-def test_a_run_that_did_not_end_well_teaches_nothing(read, run):
-    """Only complete and successful runs are history."""
+def test_failed_run_has_no_training_samples(read, run):
+    """Only complete and successful runs have training samples."""
     assert training_samples(read(run)) == []
 
 
-def test_a_stage_that_was_tried_again_teaches_nothing_of_itself(read):
-    """A later attempt runs a part of the tasks; the application as a whole still teaches."""
+def test_retried_stage_has_no_training_sample(read):
+    """A later attempt runs only a part of the tasks; the application still has a sample."""
     first = Stage(3, even(1_000), status="failed")
     taught = training_samples(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
 
     assert [sample.sample.wall_ms for sample in taught] == [2_500, 900]
 
 
-def test_incomplete_evidence_pages_nobody(read, learned):
-    """A run twenty times slower would be critical; with bad lines it is a warning, and the finding says why."""
+def test_incomplete_evidence_caps_severity(read, learned):
+    """A run twenty times slower is critical; with malformed lines it is a warning."""
     known = learned(*HEALTHY)
     torn = nightly(9, 1_300_000, more=["]"])
 
@@ -322,8 +322,8 @@ def test_undecidable_rules_have_a_reason(read):
         pytest.param(Run([Stage(0, even(5, metrics=False), status="running")], ended=False, more=["]"]), id="torn"),
     ],
 )
-def test_the_analysis_is_what_its_schema_says(read, run):
-    """Every key is there, numbers are numbers, absent is null: JSON that survives its own writing."""
+def test_analysis_matches_its_schema(read, run):
+    """All keys are present, numbers are JSON numbers, and absent values are null."""
     made = analyze(read(run), RULES)
     jsonschema.Draft202012Validator(SCHEMA).validate(made)
 
@@ -331,8 +331,8 @@ def test_the_analysis_is_what_its_schema_says(read, run):
 
 
 @pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "-1", "0", "1e300", '"x"', "null"])
-def test_absurd_numbers_stop_nothing(tmp_path, number):
-    """Whatever stands where a number should be, the analysis and its history come to an end."""
+def test_absurd_numbers_do_not_stop_the_analysis(tmp_path, number):
+    """Any value in place of a number is tolerated by the analysis and the history rows."""
     lines = Run([Stage(0, even(10, 4)), Stage(1, even(20, 3), parents=[0])]).lines()
     absurd = [re.sub(r'(?<!ID)": \d+', f'": {number}', line) for line in lines]
     (tmp_path / "log").write_text("\n".join(absurd))

@@ -47,8 +47,8 @@ def told(made: dict) -> list[tuple]:
     return [(each["rule"], each["stage_id"], each["count"], each["inhibited_by"]) for each in made["findings"]]
 
 
-def test_failed_attempts_are_rows_by_class(read):
-    """Counts over the whole stage attempt, texts and place of the last one, and what it is of."""
+def test_failed_attempts_are_grouped_by_class(read):
+    """Counts cover the whole stage attempt; text and task are those of the last failure."""
     tasks = [failing(DISK_FULL, 0, "2"), failing(DISK_FULL, 0, "3"), failing(VALUE_ERROR, 5), *even(1_000, 3)]
     application = read(Run([Stage(4, tasks, num_tasks=6, status="failed")]))
     disk, python = failure_rows(application)
@@ -66,8 +66,8 @@ def test_failed_attempts_are_rows_by_class(read):
     assert python["first_cause"] == "ValueError: invalid literal for int() with base 10: 'x'"
 
 
-def test_a_block_that_could_not_be_fetched_names_who_held_it(read):
-    """Not the task that asked is at fault but the executor that is gone."""
+def test_fetch_failure_names_the_lost_executor(read):
+    """The finding names the executor that held the block, not the task that requested it."""
     lost = Task(100, reason="FetchFailed", error="Connection refused", index=1)
     made = analyze(read(Run([Stage(4, [lost, *even(1_000, 3)])])), RULES)
     (found,) = [each for each in made["findings"] if each["rule"] == "fetch_failed"]
@@ -76,15 +76,15 @@ def test_a_block_that_could_not_be_fetched_names_who_held_it(read):
     assert "executor 7 on node-7" in found["description"]
 
 
-def test_one_failed_attempt_of_many_is_nothing_to_tell(read):
-    """Spark makes good for it."""
+def test_single_failed_attempt_is_no_finding(read):
+    """Spark retries a failed attempt, so a single one is not a finding."""
     tasks = [failing(DISK_FULL), *even(1_000, 60)]
 
     assert analyze(read(Run([Stage(0, tasks, num_tasks=60)])), RULES)["findings"] == []
 
 
-def test_executors_that_were_asked_to_leave_or_left_at_the_end_are_no_loss(read):
-    """Dynamic allocation takes executors away all day, and the end takes all."""
+def test_released_executors_are_not_lost(read):
+    """Executors released by dynamic allocation or by the end of the application are not lost."""
     stages = [Stage(0, even(30_000, 4))]
     leaving = [Executor(str(number), 5_000 + number, ASKED) for number in range(5)]
     last = Executor("9", 30_900, "Command exited with code 137")  # the application ends at 31,500
@@ -95,8 +95,8 @@ def test_executors_that_were_asked_to_leave_or_left_at_the_end_are_no_loss(read)
     assert analyze(application, RULES)["findings"] == []
 
 
-def test_executors_that_never_came_up_do_not_count_among_those_that_were_there(read):
-    """Half of the executors lost is a page: those that failed to launch must not make them look like a few."""
+def test_failed_launches_do_not_count_as_executors(read):
+    """Executors that failed to launch must not reduce the share of lost ones."""
     were = [Executor(str(number), 5_000 + number, KILLED) for number in range(2)]
     never = [Executor(str(number), 6_000 + number, KILLED, joined_ms=None) for number in range(2, 8)]
     application = read(Run([Stage(0, even(30_000, 4))], executors=[*were, *never]))
@@ -104,8 +104,8 @@ def test_executors_that_never_came_up_do_not_count_among_those_that_were_there(r
     assert max(row["peak_executors"] for row in loss_rows(application)) == 2
 
 
-def test_many_lost_executors_are_one_finding_with_their_number(read):
-    """A screen stays a screen: the worst is told, and how often."""
+def test_many_lost_executors_are_one_finding(read):
+    """Many lost executors become one finding with the number of matches."""
     lost = [Executor(str(number), 5_000 + number, KILLED) for number in range(40)]
     made = analyze(read(Run([Stage(0, even(30_000, 4))], executors=lost)), RULES)
     churn, loss = made["findings"]
@@ -120,8 +120,8 @@ def test_many_lost_executors_are_one_finding_with_their_number(read):
     assert "container_memory" in loss["description"]
 
 
-def test_what_a_lost_executor_broke_stands_below_it(read):
-    """The retried stage and the fetches that failed are its symptoms."""
+def test_symptoms_of_a_lost_executor_follow_it(read):
+    """The retried stage and the failed fetches are symptoms of the lost executor."""
     fetch = Task(100, reason="FetchFailed", error="Connection refused", index=1)
     gone = Task(100, reason="ExecutorLostFailure", error=KILLED, index=2)
     first = Stage(0, [fetch, gone, *even(9_000, 2)], status="failed", num_tasks=4)
@@ -136,8 +136,8 @@ def test_what_a_lost_executor_broke_stands_below_it(read):
     ]
 
 
-def test_a_failed_job_says_its_first_cause_and_explains_the_failures_in_its_stages(read):
-    """Not Spark's wrapping and not the last line."""
+def test_failed_job_has_first_cause_and_symptoms(read):
+    """The first cause is the innermost exception, and failures in its stages are symptoms."""
     text = (
         "Job aborted due to stage failure: Task 0 in stage 4.0 failed 4 times, most recent failure: "
         f"Lost task 0.3 in stage 4.0 (TID 3) (node-1 executor 1): {VALUE_ERROR}"
@@ -156,8 +156,8 @@ def test_a_failed_job_says_its_first_cause_and_explains_the_failures_in_its_stag
     assert "First cause: ValueError: invalid literal" in made["findings"][0]["description"]
 
 
-def test_a_cancelled_job_is_no_failure(read):
-    """Somebody wanted it so."""
+def test_cancelled_job_is_not_a_failure(read):
+    """A job that a user cancelled is not a failure."""
     made = analyze(read(Run([Stage(4, even(10))], failed=True, failure="Job 0 cancelled by the user")), RULES)
 
     assert made["findings"] == []
@@ -177,8 +177,8 @@ def query(execution: int, failure: str, root: int | None = None) -> list[str]:
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
-def test_a_query_that_fails_though_no_job_of_it_does_is_found(read, cancelled):
-    """A broadcast that takes too long is cancelled, a driver runs out of memory behind a job that ended well."""
+def test_query_failure_without_failed_job_is_found(read, cancelled):
+    """A query can fail although its jobs succeeded or were cancelled, for example by a broadcast timeout."""
     more = {"failed": True, "failure": "Job 0 cancelled part of cancelled job group x"} if cancelled else {}
     application = read(Run([Stage(4, even(10))], query=5, more=query(5, TOO_LONG), **more))
     row = job_rows(application)[-1]
@@ -192,8 +192,8 @@ def test_a_query_that_fails_though_no_job_of_it_does_is_found(read, cancelled):
     assert found["description"].startswith("The query of job 0 (save orders) failed after 1 min 30 s")
 
 
-def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it(read):
-    """One cause, one finding."""
+def test_query_of_a_failed_job_is_not_reported_again(read):
+    """A failed job, its query and the outer query become one finding."""
     around = [*query(5, VALUE_ERROR, root=5), *query(6, VALUE_ERROR, root=5)]
     rows = job_rows(read(Run([Stage(4, even(10))], query=6, failed=True, failure=VALUE_ERROR, more=around)))
 
@@ -201,8 +201,8 @@ def test_a_query_is_not_told_beside_its_failed_job_nor_the_query_around_it(read)
 
 
 @pytest.mark.parametrize("failure", ["", "Job 0 cancelled by the user"])
-def test_a_query_that_ended_well_or_was_cancelled_is_nothing_to_tell(read, failure):
-    """Spark says "" of one that ended well."""
+def test_successful_or_cancelled_query_has_no_row(read, failure):
+    """A successful query has an empty failure reason in Spark's log."""
     assert job_rows(read(Run([Stage(4, even(10))], query=5, more=query(5, failure)))) == []
 
 
@@ -243,15 +243,15 @@ def test_exploding_join_is_found_by_operator_rows(read):
     assert [each["rule"] for each in analyze(read(Run(stages)), RULES)["findings"]] == ["output_explosion"]
 
 
-def test_a_stage_runs_python_when_one_of_its_operators_does(read):
-    """By the names of its scopes."""
+def test_runs_python_follows_scope_names(read):
+    """A stage runs Python if one of its scope names is a Python operator."""
     stages = [Stage(4, even(10)), Stage(5, even(10), scopes=["Scan parquet", "ArrowEvalPython"])]
 
     assert [row["runs_python"] for row in read(Run(stages)).stages("runs_python")] == [False, True]
 
 
-def test_an_application_that_ended_with_work_open_is_incomplete(read):
-    """Its totals are too low, and a rule says so."""
+def test_application_with_open_tasks_is_incomplete(read):
+    """If tasks have no end, totals are too low, and a rule reports that."""
     tasks = [*even(1_000, 30), *[Task(1, reason=None)] * 12]
     made = analyze(read(Run([Stage(4, tasks, num_tasks=42, status="running")])), RULES)
 
@@ -267,23 +267,23 @@ def test_an_application_that_ended_with_work_open_is_incomplete(read):
         pytest.param(True, 10**10, [], id="with its end"),
     ],
 )
-def test_a_log_that_never_got_its_end_is_incomplete(read, ended, later_ms, told):
-    """A driver that was killed says no goodbye; one that runs is left in peace."""
+def test_old_log_without_end_is_incomplete(read, ended, later_ms, told):
+    """A log without an end is reported once it has not changed for an hour."""
     application = read(Run([Stage(4, even(1_000, 30), status="succeeded" if ended else "running")], ended=ended))
     judged = application_of(application.read, now_ms=application.until_ms + later_ms)
 
     assert [each["rule"] for each in analyze(judged, RULES)["findings"]] == told
 
 
-def test_a_log_with_gaps_is_told_as_lossy(read):
-    """What is said of the run rests on the rest."""
+def test_log_with_gaps_is_reported_as_lossy(read):
+    """A rule reports that events are missing."""
     made = analyze(read(Run([Stage(4, even(1_000, 30))], more=["{broken"] * 3)), RULES)
 
     assert [each["rule"] for each in made["findings"]] == ["collector_lossy"]
 
 
-def test_a_team_may_set_a_rule_otherwise_for_its_job_offline_too(read, tmp_path):
-    """By the pattern of the job's key; other jobs keep the rule as it is."""
+def test_job_override_applies_offline(read, tmp_path):
+    """A rule override for a job key pattern applies offline; other jobs keep the defaults."""
     settings = tmp_path / "sparkfuse.yaml"
     settings.write_text(
         "jobs:\n  - job: nightly_*\n    rules:\n      task_straggler: {params: {min_lost_ms: 600000}}\n"
@@ -296,8 +296,8 @@ def test_a_team_may_set_a_rule_otherwise_for_its_job_offline_too(read, tmp_path)
 
 
 @pytest.mark.parametrize("number", ["-9223372036854775808", "9223372036854775807", "null", '"x"'])
-def test_absurd_moments_stop_nothing(tmp_path, number):
-    """An executor that left before it came, a job that ended before all time."""
+def test_absurd_times_do_not_stop_the_analysis(tmp_path, number):
+    """Times in the wrong order or far outside the valid range are tolerated."""
     run = Run([Stage(0, [failing(DISK_FULL)] * 4, status="failed")], failed=True, executors=[Executor("1", 5, KILLED)])
     lines = [line.replace(f'"Timestamp": {START_MS}', f'"Timestamp": {number}') for line in run.lines()]
     lines = [line.replace('"Completion Time": ', f'"Completion Time": {number}, "x": ') for line in lines]
@@ -309,8 +309,8 @@ def test_absurd_moments_stop_nothing(tmp_path, number):
     assert "task_failures" in [each["rule"] for each in made["findings"]]
 
 
-def test_every_view_has_all_its_columns_and_as_many_shares(read):
-    """What rules read is there, also where nothing went wrong."""
+def test_views_have_all_columns_and_completeness(read):
+    """All views have their columns and one completeness per row, even without any failure."""
     rows = view_rows(read(Run([Stage(0, even(10))])), [{}], {})
 
     assert {view: table.schema.names for view, table in rows.views.items()} == {

@@ -33,8 +33,8 @@ def test_failed_tasks_count_as_failures_and_not_as_work(read) -> None:
     assert stage.main.cpu_ms == 8_000
 
 
-def test_a_log_without_an_end_says_so_and_counts_to_its_last_moment(read) -> None:
-    """A stage that still runs lasts to the last moment that the log tells of."""
+def test_log_without_end_counts_until_last_event(read) -> None:
+    """A running stage lasts until the last event of the log, and a limit states that."""
     run = read(Run([Stage(0, even(2_000)), Stage(1, [Task(500)], 2_000, status="running")], ended=False))
 
     assert run.ended_ms == START_MS + 1_000 + 2_500
@@ -42,23 +42,23 @@ def test_a_log_without_an_end_says_so_and_counts_to_its_last_moment(read) -> Non
     assert any("no end of the application" in sentence for sentence in run.limits)
 
 
-def test_attempts_of_a_stage_are_one_stage(read) -> None:
-    """The attempt that did the work is the main one; both count to the stage's time."""
+def test_attempts_are_combined_into_one_stage(read) -> None:
+    """The attempt with most tasks is the main one; both count for the stage's duration."""
     tries = [Stage(0, [], status="failed"), Stage(0, even(1_000), 500, attempt=1)]
     (stage,) = read(Run(tries)).stages
 
     assert (len(stage.attempts), stage.main.attempt, stage.elapsed_ms) == (2, 1, 1_000)
 
 
-def test_stages_of_one_fingerprint_are_numbered_in_the_order_they_began(read) -> None:
-    """A loop runs the same stage again and again: the k-th is compared with the k-th."""
+def test_stages_of_one_fingerprint_are_numbered(read) -> None:
+    """Stages of a loop have the same fingerprint; the k-th is compared with the k-th."""
     run = read(Run([Stage(4, even(100), 900), Stage(2, even(100), 100), Stage(3, even(100), 500)]))
 
     assert [(each.stage_id, each.occurrence) for each in run.stages] == [(2, 0), (3, 1), (4, 2)]
 
 
-def test_only_properties_of_the_allow_list_are_kept(read) -> None:
-    """Neither secrets nor what names the job."""
+def test_only_allowed_properties_are_kept(read) -> None:
+    """Secrets and properties that name the job are not compared."""
     properties = {"spark.password": "x", "spark.shuffle.compress": "false", "spark.executor.extraJavaOptions": "-Dp=x"}
     event = json.dumps({"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": properties})
 

@@ -76,13 +76,13 @@ def names(findings: list[Finding], jobs: dict[int, list[int]] | None = None) -> 
         pytest.param([finding("lossy")] * 3, [("lossy", 3, None)], id="alike in the application"),
     ],
 )
-def test_causes_come_first_and_alike_is_told_once(findings, expected):
-    """The order of the findings, the worst first, is kept among causes."""
+def test_causes_come_first_and_matches_are_grouped(findings, expected):
+    """Causes keep the order of the findings, the worst first."""
     assert names(findings) == expected
 
 
-def test_a_job_explains_what_failed_in_its_stages_only():
-    """Another job's stages failed of something else."""
+def test_failed_job_explains_only_its_own_stages():
+    """Failures in stages of another job are not its symptoms."""
     failed = finding("failed", inhibits=("tasks",), job_id=7)
     findings = [failed, finding("tasks", stage_id=1), finding("tasks", stage_id=2)]
 
@@ -93,8 +93,8 @@ def test_a_job_explains_what_failed_in_its_stages_only():
     ]
 
 
-def test_all_causes_of_one_kind_are_one_cause():
-    """Forty lost executors and what they broke: one finding, and its symptoms once each."""
+def test_equal_causes_are_one_group():
+    """Forty lost executors and their symptoms become one group with each symptom once."""
     lost = [finding("lost", "critical", ("fetch",)) for _ in range(40)]
     found = group_findings(
         [*lost, finding("fetch", stage_id=3), finding("fetch", stage_id=3), finding("fetch", stage_id=4)], {}
