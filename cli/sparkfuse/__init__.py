@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sparkfuse.hook import CircuitBreaker, FuseBlown
+    from sparkfuse.hook import CircuitBreaker, FuseBlownError
 
-__all__ = ["CircuitBreaker", "FuseBlown"]
+__all__ = ["CircuitBreaker", "FuseBlownError"]
 
 
 def __getattr__(name: str) -> object:

@@ -19,7 +19,7 @@ _REASON = re.compile(
 )
 
 
-class FuseBlown(RuntimeError):
+class FuseBlownError(RuntimeError):
     """Sparkfuse stopped a part of this job or warns about it.
 
     Attributes:
@@ -76,7 +76,7 @@ class CircuitBreaker:
         """Raise if the fuse is open.
 
         Raises:
-            FuseBlown: a signal has warned of this application or stopped a part of it.
+            FuseBlownError: a signal has warned of this application or stopped a part of it.
         """
         state = self.state()
         if state["state"] == "open" and state["events"]:
@@ -84,17 +84,17 @@ class CircuitBreaker:
 
     @contextmanager
     def guard(self, doing: str) -> Iterator[None]:
-        """Check before the block, and raise `FuseBlown` if Sparkfuse caused the block to fail.
+        """Check before the block, and raise `FuseBlownError` if Sparkfuse caused the block to fail.
 
         Raises:
-            FuseBlown: before the block like `check`, or because a signal made the block fail, with Spark's exception
-                as its cause. All other exceptions pass unchanged.
+            FuseBlownError: before the block like `check`, or because a signal made the block fail, with Spark's
+                exception as its cause. All other exceptions pass unchanged.
         """
         self.check()
         seen = _generations(self.state())
         try:
             yield
-        except FuseBlown:
+        except FuseBlownError:
             raise
         except Exception as error:
             blown = _from_text(str(error), doing) or self._stopped_since(seen, doing)
@@ -114,7 +114,7 @@ class CircuitBreaker:
         """Remove the hold."""
         self._call("hold", False)
 
-    def _stopped_since(self, seen: set[int], doing: str) -> FuseBlown | None:
+    def _stopped_since(self, seen: set[int], doing: str) -> FuseBlownError | None:
         """Return the reason from the plugin's state; Spark gives none when the application is stopped."""
         for event in reversed(self.state()["events"]):
             stopped = event.get("outcome") == "acted" and event.get("action") != "warn"
@@ -137,13 +137,13 @@ def _generations(state: dict[str, Any]) -> set[int]:
     return {event.get("generation") for event in state["events"]}
 
 
-def _from_event(event: dict[str, Any], doing: str) -> FuseBlown:
+def _from_event(event: dict[str, Any], doing: str) -> FuseBlownError:
     look_at = event.get("dashboard_url") or event.get("finding_id") or ""
-    return FuseBlown(event.get("rule", ""), event.get("evidence", ""), event.get("override", ""), look_at, doing)
+    return FuseBlownError(event.get("rule", ""), event.get("evidence", ""), event.get("override", ""), look_at, doing)
 
 
-def _from_text(text: str, doing: str) -> FuseBlown | None:
+def _from_text(text: str, doing: str) -> FuseBlownError | None:
     found = _REASON.search(text)
     if found is None:
         return None
-    return FuseBlown(found["rule"], found["evidence"], found["override"], found["look_at"] or "", doing)
+    return FuseBlownError(found["rule"], found["evidence"], found["override"], found["look_at"] or "", doing)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sparkfuse import CircuitBreaker, FuseBlown
+from sparkfuse import CircuitBreaker, FuseBlownError
 from sparkfuse.hook import UNREACHABLE
 
 ROOT = Path(__file__).parents[3]
@@ -79,9 +79,9 @@ def test_closed_fuse_raises_nothing(circuit_breaker):
 def test_open_fuse_raises_rule_evidence_and_override(circuit_breaker, jvm):
     """`check` and the start of `guard` raise the last event of the plugin."""
     jvm.blow()
-    with pytest.raises(FuseBlown) as raised:
+    with pytest.raises(FuseBlownError) as raised:
         circuit_breaker.check()
-    with pytest.raises(FuseBlown), circuit_breaker.guard("write orders"):
+    with pytest.raises(FuseBlownError), circuit_breaker.guard("write orders"):
         pytest.fail("the block must not start")
 
     assert not circuit_breaker.should_continue()
@@ -93,7 +93,7 @@ def test_open_fuse_raises_rule_evidence_and_override(circuit_breaker, jvm):
 
 def test_cancelled_action_becomes_fuse_blown(circuit_breaker):
     """Spark's exception is converted by the reason in its text, and kept as the cause."""
-    with pytest.raises(FuseBlown) as raised, circuit_breaker.guard("write orders"):
+    with pytest.raises(FuseBlownError) as raised, circuit_breaker.guard("write orders"):
         raise RuntimeError(f"SparkException: Job 1 cancelled because {REASON}\n\tat org.apache.spark...")
 
     assert raised.value.rule == "stage_runaway_spill"
@@ -110,7 +110,7 @@ def test_stopped_application_gets_reason_from_state(circuit_breaker, jvm):
         jvm.blow(action="stop_application")
         raise RuntimeError("Job 1 cancelled because SparkContext was shut down")
 
-    with pytest.raises(FuseBlown, match="write orders"), circuit_breaker.guard("write orders"):
+    with pytest.raises(FuseBlownError, match="write orders"), circuit_breaker.guard("write orders"):
         write()
 
 
@@ -135,7 +135,7 @@ def test_without_jvm_every_check_passes(spark):
     circuit_breaker.hold()
     circuit_breaker.release()
     circuit_breaker.reset()
-    with pytest.raises(FuseBlown), circuit_breaker.guard("write orders"):
+    with pytest.raises(FuseBlownError), circuit_breaker.guard("write orders"):
         raise RuntimeError(f"SparkConnectGrpcException: Job 1 cancelled because {REASON}")
 
     assert circuit_breaker.should_continue()

@@ -18,7 +18,7 @@ def main():
     try:
         with breaker.guard("sort all pairs"):
             pairs.sortWithinPartitions("pair").write.format("noop").mode("overwrite").save()
-    except sparkfuse.FuseBlown as blown:
+    except sparkfuse.FuseBlownError as blown:
         print(f"stopped by the fuse: {blown}")
         print(f"the session is usable: {spark.range(10).count()} rows")
         spark.stop()

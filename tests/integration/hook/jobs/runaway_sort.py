@@ -16,7 +16,7 @@ for attempt in ("first", "second"):
     try:
         with fuse.guard(f"{attempt} sort"):
             rows.sortWithinPartitions("k").write.format("noop").mode("overwrite").save()
-    except sparkfuse.FuseBlown as blown:
+    except sparkfuse.FuseBlownError as blown:
         print(f"BLOWN_{attempt}", blown, flush=True)
         print(f"CAUSE_{attempt}", type(blown.__cause__).__name__, flush=True)
     print(f"USABLE_{attempt}", spark.range(10).count(), fuse.should_continue(), flush=True)
