@@ -154,19 +154,19 @@ build-kernel: $(STAMPS)/kernel ## build the Rust kernel and install it
 
 .PHONY: bench-kernel
 bench-kernel: | setup ## measure the kernel against Python's decoder (ARGS=--write records the figures)
-	$(BIN)/python tests/bench/bench_kernel.py $(ARGS)
+	$(BIN)/python -m tests.bench.bench_kernel $(ARGS)
 
 .PHONY: bench-loader
 bench-loader: | setup ## measure how fast the loader writes facts to the store
-	$(BIN)/python tests/bench/bench_loader.py $(ARGS)
+	$(BIN)/python -m tests.bench.bench_loader $(ARGS)
 
 .PHONY: bench-parse
 bench-parse: | setup ## measure the event log reader against cat and DuckDB (idle machine; ARGS=--write records it)
-	$(BIN)/python tests/bench/bench_parse.py $(ARGS)
+	$(BIN)/python -m tests.bench.bench_parse $(ARGS)
 
 .PHONY: bench-ship
 bench-ship: | setup ## measure memory and CPU of the shipper with 10,000 open logs (ARGS="--logs N --codec zstd")
-	$(BIN)/python tests/bench/bench_ship.py $(ARGS)
+	$(BIN)/python -m tests.bench.bench_ship $(ARGS)
 
 .PHONY: bench-plugin
 bench-plugin: | setup ## measure what the Spark plugin costs a job (idle machine; ARGS selects the case)
@@ -178,7 +178,7 @@ bench-fleet: | setup ## run both Flink jobs with 500 applications for twenty min
 
 .PHONY: bench-windows
 bench-windows: | setup ## measure CPU per fact and the delay of a window (five minutes, idle machine)
-	$(BIN)/python tests/bench/bench_windows.py $(ARGS)
+	$(BIN)/python -m tests.bench.bench_windows $(ARGS)
 
 .PHONY: bench-detection
 bench-detection: | setup ## measure recall and false alarms on labelled real runs (ARGS=--live uses a whole stack; --write records it)

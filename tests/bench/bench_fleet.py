@@ -134,7 +134,8 @@ class Measurement:
 
     def run(self, seconds: float) -> None:
         """Send facts for ``seconds``, wait until both jobs have read all of them, and print the results."""
-        measures, began = [], time.monotonic()
+        measures: list[Measure] = []
+        began = time.monotonic()
         for second in self._send_facts(seconds):
             self._read()
             if second == int(second):

@@ -1,6 +1,6 @@
 """Measures how fast the kernel converts facts to columns, compared with the generated Python classes, on one core.
 
-``python tests/bench/bench_kernel.py [--write]``: with ``--write``, the section "Kernel" of docs/benchmarks.md is
+``python -m tests.bench.bench_kernel [--write]``: with ``--write``, the section "Kernel" of docs/benchmarks.md is
 replaced. The decoders take turns of a few runs each, so that load on the machine affects all of them, and so that
 caches are warm. The best run counts.
 """

@@ -1,6 +1,6 @@
 """Measures how fast facts are written to the embedded store: decoding, Arrow over HTTP, and the insert.
 
-``python tests/bench/bench_loader.py``; needs no broker, because reading from Kafka is librdkafka's work, not ours.
+``python -m tests.bench.bench_loader``; needs no broker, because reading from Kafka is librdkafka's work, not ours.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import time
 
 import numpy as np
 import psutil
-from bench_kernel import machine, records
 
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.loader.batch import Batch, Records, make_batch
 from sparkfuse_native_analytics.loader.feed import FEEDS
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_native_analytics.store.migrate import migrate
+from tests.bench.bench_kernel import machine, records
 
 READY_SECONDS = 30.0
 LOOK_SECONDS = 0.1
@@ -87,7 +87,7 @@ def cpu_seconds(process: psutil.Popen) -> float:
     return float(used.user + used.system)
 
 
-def client_when_ready(settings: Settings):  # type: ignore[no-untyped-def]
+def client_when_ready(settings: Settings):
     """Return a client as soon as the store answers."""
     deadline = time.monotonic() + READY_SECONDS
     while True:

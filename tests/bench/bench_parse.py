@@ -1,6 +1,6 @@
 """Measures how fast event logs are read: the kernel, ``cat`` and DuckDB; plain and compressed, large and small logs.
 
-``python tests/bench/bench_parse.py [--write]`` needs a quiet machine. It creates missing logs with
+``python -m tests.bench.bench_parse [--write]`` needs a quiet machine. It creates missing logs with
 tests/logs/make_big_log.py. With ``--write``, the section "Event logs" of docs/benchmarks.md is replaced.
 Each measurement is a separate process. The subjects take turns, and the best turn of each counts.
 """
@@ -20,13 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_kernel import machine
+from tests.bench.bench_kernel import machine
+from tests.logs.make_big_log import COMPRESSED, FOLDER, SMALL_LOGS
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.logs.make_big_log import COMPRESSED, FOLDER, SMALL_LOGS  # noqa: E402  a script, run by path from anywhere
-
 HEADING = "## Event logs"
 THREADS = 2
 RUNS_A_TURN = 2
@@ -197,7 +194,7 @@ class Subject:
 
 def worker(name: str, path: Path, runs: int = RUNS_A_TURN) -> list[str]:
     """Return the command of a process that runs the work several times."""
-    return [sys.executable, str(Path(__file__)), "--work", name, str(path), str(runs)]
+    return [sys.executable, "-m", "tests.bench.bench_parse", "--work", name, str(path), str(runs)]
 
 
 def subjects() -> dict[str, Subject]:

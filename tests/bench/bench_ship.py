@@ -1,6 +1,6 @@
 """Measures the shipper: memory with thousands of open logs, CPU time per fact, and the time of a scan.
 
-``python tests/bench/bench_ship.py [--logs 10000] [--codec plain|zstd] [--tasks 500000]`` starts its own broker.
+``python -m tests.bench.bench_ship [--logs 10000] [--codec plain|zstd] [--tasks 500000]`` starts its own broker.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ import time
 import urllib.request
 from pathlib import Path
 
+from sparkfuse.stack.broker import Broker
+from sparkfuse.stack.layout import Layout, Ports
+from sparkfuse.stack.process import Process
+from tests.integration.collectors.shipping import LOGS, Template, create_all_topics
+from tests.waiting import wait_for
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from sparkfuse.stack.broker import Broker  # noqa: E402
-from sparkfuse.stack.layout import Layout, Ports  # noqa: E402
-from sparkfuse.stack.process import Process  # noqa: E402
-from tests.integration.collectors.shipping import LOGS, Template, create_all_topics  # noqa: E402
-from tests.waiting import wait_for  # noqa: E402
-
 SECONDS = 900
 MAX_RSS_MB = 200
 

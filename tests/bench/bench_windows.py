@@ -1,6 +1,6 @@
 """Measures the CPU of the windows job per fact, compared with only reading it, and the delay of its rows.
 
-``python tests/bench/bench_windows.py`` starts its own broker, needs an idle machine, and takes about five minutes.
+``python -m tests.bench.bench_windows`` starts its own broker, needs an idle machine, and takes about five minutes.
 A CPU figure is the difference between a long and a short run in one warm JVM, without start-up and compilation.
 """
 

@@ -36,7 +36,8 @@ from sparkfuse_contracts.wire import from_json
 from sparkfuse_rules.catalog import load_catalog
 from tests.bench.bench_detection import Score, analyzed, text_of
 from tests.logs.detection_labels import Finding, Label, labels, of_analysis, stage_texts, verdict
-from tests.logs.make_detection import RUNS, SETTINGS, TABLES, program, use_cores
+from tests.logs.make_detection import RUNS, TABLES, program, use_cores
+from tests.logs.make_logs import SETTINGS
 
 WINDOW_MS = 5_000
 SETTLE_SECONDS = 12

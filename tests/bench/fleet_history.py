@@ -34,7 +34,7 @@ class _OneStage:
     def plan_nodes(self, sql_execution_id: int) -> Sequence[str]:
         return ()
 
-    def keep(self, stage_id: int, fingerprint: str) -> None:
+    def store_fingerprint(self, stage_id: int, fingerprint: str) -> None:
         self.stage = replace(self.stage, fingerprint=fingerprint)
 
 

@@ -135,7 +135,7 @@ def jobs(stack: RunningStack, tmp_path_factory: pytest.TempPathFactory) -> Itera
     secrets.write_text(json.dumps(IN_CODE))
     event_logs.mkdir()
     logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_logs.as_uri()}
-    fuse = {"spark.sparkfuse.fuse": "act"}
+    fuse: dict[str, Any] = {"spark.sparkfuse.fuse": "act"}
     with contextlib.ExitStack() as parts:
 
         def start(name: str, script: Path, arguments: tuple[str, ...] = (), **settings: str) -> Process:

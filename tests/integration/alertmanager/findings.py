@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from sparkfuse_alertmanager.receiver import Delivery
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
@@ -14,7 +15,7 @@ def now_ms() -> int:
 
 def finding(scope: str = "stage:1", app_id: str = "app-1", **fields) -> Finding:
     """Return a finding as detection would publish it now."""
-    base = {
+    base: dict[str, Any] = {
         "finding_id": f"id-{fields.get('rule', 'stage_skew')}-{scope.replace(':', '-')}",
         "rule": "stage_skew",
         "severity": "critical",

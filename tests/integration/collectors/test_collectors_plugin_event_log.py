@@ -12,7 +12,7 @@ from sparkfuse_rules.knowledge.call_sites import user_call_site
 from sparkfuse_rules.knowledge.scrubbing import scrub
 from tests.integration.collectors import logged_facts
 from tests.oracle.queries import output_rows
-from tests.oracle.values import at, depth
+from tests.oracle.values import Event, Row, at, depth
 
 ONLY_LIVE = {"exit_code"}
 """Fields of TaskEnded that the log does not have; it has the exit code only inside the reason."""
@@ -22,7 +22,7 @@ ONLY_LIVE = {"exit_code"}
 def run_logged(run_job, kafka_bootstrap, topics, tmp_path):
     """Return a function that runs a job with plugin and event log and returns the events of the log."""
 
-    def run(version: str, script: str, **settings: str) -> list[logged_facts.Event]:
+    def run(version: str, script: str, **settings: str) -> list[Event]:
         folder = tmp_path / "log"
         folder.mkdir()
         logged = {"spark__eventLog__enabled": "true", "spark__eventLog__dir": folder.as_uri()}
@@ -34,12 +34,12 @@ def run_logged(run_job, kafka_bootstrap, topics, tmp_path):
     return run
 
 
-def _row(message) -> logged_facts.Row:
+def _row(message) -> Row:
     """Return the fields that are set in a fact; empty lists are left out."""
     return {field.name: value for field, value in message.ListFields()}
 
 
-def _by_end(rows) -> dict[tuple, logged_facts.Row]:
+def _by_end(rows) -> dict[tuple, Row]:
     return {(row["task_id"], row["outcome"], row["finished_ms"]): row for row in rows}
 
 

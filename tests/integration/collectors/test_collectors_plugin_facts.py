@@ -44,7 +44,8 @@ def test_facts_agree_with_counters_of_spark(run_job, facts, kafka_bootstrap, top
     assert {fact.stage_id: fact.num_tasks for fact in facts.of("stage_ended")} == {
         int(stage): tasks for stage, (tasks, _ended, _records) in counted["stages"].items()
     }
-    ended, records = Counter(), Counter()
+    ended: Counter[int] = Counter()
+    records: Counter[int] = Counter()
     for task in facts.of("task_ended"):
         ended[task.stage_id] += 1
         records[task.stage_id] += task.shuffle_write_records

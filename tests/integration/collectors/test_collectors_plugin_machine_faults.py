@@ -23,8 +23,8 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
     """Return a function that shifts the system time of Spark's JVM by seconds."""
     library, offset, settings = tmp_path / "libset_clock.so", tmp_path / "offset", tmp_path / "conf"
     source = Path(__file__).parent / "set_clock.rs"
-    built = ["rustc", "--edition", "2021", "-O", "--crate-type", "cdylib", "-C", "panic=abort", "-o", library, source]
-    subprocess.run(built, check=True, timeout=300)
+    options = ["--edition", "2021", "-O", "--crate-type", "cdylib", "-C", "panic=abort"]
+    subprocess.run(["rustc", *options, "-o", str(library), str(source)], check=True, timeout=300)
     settings.mkdir()
     faked = {"LD_PRELOAD": library, "CLOCK_OFFSET_FILE": offset}
     (settings / "spark-env.sh").write_text("".join(f"export {name}='{value}'\n" for name, value in faked.items()))

@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import clickhouse_connect
 import pytest
@@ -64,7 +65,7 @@ def loader(kafka_bootstrap: str, prefix: str, store_url: str, store: Client, tmp
     process.wait(90)
 
 
-def backfill(bootstrap: str, prefix: str, home: Path, *arguments: str) -> tuple[int, dict[str, object]]:
+def backfill(bootstrap: str, prefix: str, home: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Return exit code and output of `sparkfuse backfill --json`."""
     command = Shipping(bootstrap, prefix, home, *arguments, "--json", command="backfill")
     command.start()

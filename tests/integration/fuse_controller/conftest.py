@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
@@ -61,8 +61,13 @@ class Bus:
             places = [TopicPartition(name, partition, 0) for partition in partitions]
             wanted = sum(consumer.get_watermark_offsets(place, timeout=20)[1] for place in places)
             consumer.assign(places)
-            found = []
-            wait_for(lambda: found.extend(consumer.consume(500, 0.2)) or len(found) >= wanted, 60, f"{topic}'s records")
+            found: list[Message] = []
+
+            def complete() -> bool:
+                found.extend(consumer.consume(500, 0.2))
+                return len(found) >= wanted
+
+            wait_for(complete, 60, f"{topic}'s records")
             return found
         finally:
             consumer.close()

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -177,7 +178,13 @@ def test_stopped_counts_only_matching_needs_in_time(client: Client, tmp_path: Pa
 
 def live_rows(app_id: str) -> list[LiveRow]:
     """A run that was only seen live: its last rows, as the windows job says them."""
-    envelope = {"app_id": app_id, "app_attempt": 0, "app_start_ms": START_MS, "completeness": 1.0, "cluster": "test"}
+    envelope: dict[str, Any] = {
+        "app_id": app_id,
+        "app_attempt": 0,
+        "app_start_ms": START_MS,
+        "completeness": 1.0,
+        "cluster": "test",
+    }
     end = START_MS + 40_000
     stage = StageLive(
         stage_id=4, stage_attempt=0, status="succeeded", num_tasks=16, finished_tasks=16, succeeded_tasks=16,

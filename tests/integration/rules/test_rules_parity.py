@@ -12,10 +12,11 @@ import yaml
 from sparkfuse_rules.cases import run_cases
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiler import job_matches
+from sparkfuse_rules.dialects import Dialect
 
 # Flink needs half a minute to plan a statement of fifty rules.
 pytestmark = pytest.mark.timeout(900)
-ENGINES = ("datafusion", "clickhouse", "flink")
+ENGINES: tuple[Dialect, ...] = ("datafusion", "clickhouse", "flink")
 JOB_KEY_TYPES = {"flink": "STRING", "datafusion": "VARCHAR", "clickhouse": "Nullable(String)"}
 # Values for which engines give different results if a predicate is not rewritten.
 ROWS = [
@@ -146,7 +147,7 @@ def test_every_function_has_one_result_in_all_engines(results, engine):
 
 def test_generated_predicates_are_not_trivial(results):
     """Nearly every predicate is true for some rows and false for others."""
-    severities = {}
+    severities: dict[str, set[str]] = {}
     for result in results["datafusion"]:
         severities.setdefault(result.rule.id, set()).add(result.actual)
     trivial = [rule for rule, actual in severities.items() if rule.startswith("predicate_") and len(actual) == 1]

@@ -184,7 +184,7 @@ def test_two_runs_of_one_job_are_one_finding(detect: DetectJob, once: str):
     for run in (one, two):
         detect.send([run.started(at), run.stage_started(at), run.task(at, 90_000)])
 
-    def states(finding: object) -> dict[str, str]:
+    def states(finding: Finding) -> dict[str, str]:
         return {run.app_id: run.state for run in finding.runs}
 
     for wanted, then in (

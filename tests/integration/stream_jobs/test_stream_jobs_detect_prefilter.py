@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sparkfuse_contracts.columns import view_specs
-from sparkfuse_contracts.examples import examples
+from sparkfuse_contracts.examples import examples_of
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.rule import QUIET
@@ -20,7 +20,7 @@ from sparkfuse_stream_jobs.environment import jars
 pytestmark = pytest.mark.timeout(900)
 CATALOG = load_catalog()
 CASES = [(rule, case) for rule in CATALOG.values() for case in rule.cases if not case.params]
-EXAMPLES = list(examples("LiveRow").values())
+EXAMPLES = list(examples_of(LiveRow).values())
 
 
 def row_of(rule, case):

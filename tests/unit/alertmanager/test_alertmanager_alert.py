@@ -1,6 +1,7 @@
 """Converting findings to alerts."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,7 @@ from sparkfuse_alertmanager.alert import (
     alerts_to_post,
     expired,
 )
-from sparkfuse_contracts.examples import examples
+from sparkfuse_contracts.examples import examples_of
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.wire import to_json
 
@@ -26,7 +27,7 @@ NOW_MS = 1_795_226_470_000
 
 
 def finding(**fields) -> Finding:
-    base = {
+    base: dict[str, Any] = {
         "finding_id": "5be0c7a91d3f2208",
         "rule": "stage_skew",
         "severity": "warning",
@@ -45,7 +46,7 @@ def alert(**fields) -> Alert:
 
 def test_example_finding_gives_the_expected_alert():
     """The firing example of the contract has exactly these labels and annotations."""
-    actual = alert_of(examples("Finding")["firing"], 1_795_226_461_000, DASHBOARDS).to_json()
+    actual = alert_of(examples_of(Finding)["firing"], 1_795_226_461_000, DASHBOARDS).to_json()
 
     link = (
         "https://grafana.example/d/sparkfuse-running-job?var-app_id=app-20261121020000-0042&from=1795226400000&to=now"
@@ -82,10 +83,10 @@ def test_example_finding_gives_the_expected_alert():
     }
 
 
-@pytest.mark.parametrize("case", sorted(examples("Finding")))
+@pytest.mark.parametrize("case", sorted(examples_of(Finding)))
 def test_every_example_gives_an_alert(case):
     """Each example of the contract is converted and read back unchanged."""
-    original = alert_of(examples("Finding")[case], NOW_MS, DASHBOARDS)
+    original = alert_of(examples_of(Finding)[case], NOW_MS, DASHBOARDS)
 
     assert Alert.from_json(original.to_json()) == original
 

@@ -1,5 +1,7 @@
 """Converting records to a batch of alerts."""
 
+from typing import Any
+
 from sparkfuse_alertmanager.inbox import Record
 from sparkfuse_alertmanager.sender import make_batch
 from sparkfuse_contracts.generated.finding_pb2 import Finding
@@ -9,7 +11,7 @@ NOW_MS = 1_795_226_470_000
 
 
 def record(offset: int, **fields) -> Record:
-    base = {
+    base: dict[str, Any] = {
         "finding_id": "f1",
         "rule": "stage_skew",
         "severity": "warning",

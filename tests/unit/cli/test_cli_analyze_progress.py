@@ -18,10 +18,11 @@ def sit_at_terminal(monkeypatch):
 
     def sit(terminal: bool = True) -> io.StringIO:
         monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
-        monkeypatch.setattr(sys, "stderr", Terminal() if terminal else io.StringIO())
+        error_output = Terminal() if terminal else io.StringIO()
+        monkeypatch.setattr(sys, "stderr", error_output)
         monkeypatch.setattr(sys, "stdout", Terminal())
         monkeypatch.setenv("TERM", "xterm")
-        return sys.stderr
+        return error_output
 
     return sit
 

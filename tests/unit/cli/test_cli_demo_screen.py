@@ -16,7 +16,7 @@ EVENTS = [f"{second:6.1f} s  windows: ready after {second} s, and more text than
 def rows(*states: str) -> list[Row]:
     titles = [case.title for case in cases()]
     return [
-        Row(title, state.split()[0], *(["stage_runaway_spill (critical)", 1.7] if "found" in state else []))
+        Row(title, state.split()[0], "stage_runaway_spill (critical)", 1.7) if "found" in state else Row(title, state)
         for title, state in zip(titles, states, strict=True)
     ]
 

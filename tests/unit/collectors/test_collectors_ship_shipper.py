@@ -34,6 +34,7 @@ class Answer:
     rows: tuple[bytes, ...] = (b"row",)
     names: tuple[bytes, ...] = ()
     failure: str = ""
+    ended: bool = True
     baselines_updated: bool = True
 
 
@@ -80,7 +81,7 @@ class Loop:
         self.work = ShippingLoop(
             [LocalFiles(str(self.folder))],
             Shipper("test", "c", "t"),
-            self.recorded,  # type: ignore[arg-type]
+            self.recorded,  # type: ignore[arg-type]  # a recorder instead of a Broker
             ShipMetrics(self.registry),
             threading.Event(),
             self.positions,

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
@@ -435,7 +436,8 @@ def test_follows_a_log_in_an_fsspec_store() -> None:
 
 def test_facts_of_watched_applications_are_not_sent(folder: Folder) -> None:
     """If the plugin reports an application, the shipper sends nothing, and its history is due at its end."""
-    folder.write("app-1.inprogress", header(**{"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}) + task(1))
+    plugins: dict[str, Any] = {"spark.plugins": "a.B, io.sparkfuse.spark.SparkfusePlugin"}
+    folder.write("app-1.inprogress", header(**plugins) + task(1))
     assert folder.read() == []
     assert (folder.tail.state.stored_name, folder.tail.history_due) == ("watched", False)
     folder.restart()
@@ -446,13 +448,13 @@ def test_facts_of_watched_applications_are_not_sent(folder: Folder) -> None:
 
 def test_disabled_plugin_does_not_watch(folder: Folder) -> None:
     """If the plugin is loaded but disabled, the facts of the log are sent."""
-    plugin = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin", "spark.sparkfuse.enabled": "false"}
+    plugin: dict[str, Any] = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin", "spark.sparkfuse.enabled": "false"}
     folder.write("app-1.inprogress", header(**plugin) + task(1))
 
     assert folder.read() == ["application_started", "job_started", "task_ended"]
 
 
-PLUGIN = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin"}
+PLUGIN: dict[str, Any] = {"spark.plugins": "io.sparkfuse.spark.SparkfusePlugin"}
 RESTARTS = pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
 
 

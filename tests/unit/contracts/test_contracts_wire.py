@@ -7,7 +7,7 @@ import math
 
 import pytest
 from google.protobuf.struct_pb2 import Struct, Value
-from google.protobuf.type_pb2 import Enum
+from google.protobuf.type_pb2 import SYNTAX_PROTO3, Enum
 from google.protobuf.wrappers_pb2 import FloatValue
 
 from sparkfuse_contracts.examples import MODULES, examples
@@ -53,7 +53,7 @@ def test_nan_and_infinity_are_texts(value: float, said: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [FloatValue(value=1), Enum(syntax="SYNTAX_PROTO3"), Struct(fields={"a": Value(bool_value=True)})]
+    "message", [FloatValue(value=1), Enum(syntax=SYNTAX_PROTO3), Struct(fields={"a": Value(bool_value=True)})]
 )
 def test_unsupported_field_types_are_rejected(message) -> None:
     """A 32-bit float, an enum and a map of other values than text raise TypeError."""

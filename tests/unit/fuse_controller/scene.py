@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
 from sparkfuse_contracts.generated.action_pb2 import Action
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.generated.live_pb2 import LiveRow, StageLive
@@ -43,7 +45,7 @@ def finding(app_id="app-1", now_ms=NOW_MS, job_key="orders", severity="critical"
 class World:
     """An Environment that records actions and signals in lists."""
 
-    key: object
+    key: EllipticCurvePrivateKey
     time_ms: int = NOW_MS
     actions: list[Action] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)

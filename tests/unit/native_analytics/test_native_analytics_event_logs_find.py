@@ -106,7 +106,9 @@ def test_url_is_searched_like_a_folder(store):
         {"/logs/app-1.zstd": b"one", "/logs/eventlog_v2_b/events_2_b": b"two", "/logs/eventlog_v2_b/events_1_b": b"1"}
     )
     found = find_logs("memory://logs")
-    (name, reader), _ = found.logs[1].pieces
+    first, _ = found.logs[1].pieces
+    assert isinstance(first, tuple)
+    name, reader = first
 
     assert [log.name for log in found.logs] == ["memory://logs/app-1.zstd", "memory://logs/eventlog_v2_b"]
     assert name == "memory://logs/eventlog_v2_b/events_1_b"

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -10,6 +11,7 @@ from sparkfuse_contracts.assets import asset
 from sparkfuse_contracts.columns import view_specs
 from sparkfuse_kernel.event_logs.find import find_logs
 from sparkfuse_native_analytics.offline.analysis import analyze
+from sparkfuse_native_analytics.offline.analysis_types import Analysis
 from sparkfuse_native_analytics.offline.application import application_of, read_application
 from sparkfuse_native_analytics.offline.failure_rows import failure_rows
 from sparkfuse_native_analytics.offline.job_rows import job_rows
@@ -43,7 +45,7 @@ def failing(error: str, index: int = 0, executor: str = "1") -> Task:
     return Task(100, reason="ExceptionFailure", error=error, index=index, executor=executor)
 
 
-def told(made: dict) -> list[tuple]:
+def told(made: Analysis) -> list[tuple]:
     return [(each["rule"], each["stage_id"], each["count"], each["inhibited_by"]) for each in made["findings"]]
 
 
@@ -179,7 +181,8 @@ def query(execution: int, failure: str, root: int | None = None) -> list[str]:
 @pytest.mark.parametrize("cancelled", [True, False])
 def test_query_failure_without_failed_job_is_found(read, cancelled):
     """A query can fail although its jobs succeeded or were cancelled, for example by a broadcast timeout."""
-    more = {"failed": True, "failure": "Job 0 cancelled part of cancelled job group x"} if cancelled else {}
+    cancellation: dict[str, Any] = {"failed": True, "failure": "Job 0 cancelled part of cancelled job group x"}
+    more = cancellation if cancelled else {}
     application = read(Run([Stage(4, even(10))], query=5, more=query(5, TOO_LONG), **more))
     row = job_rows(application)[-1]
     (found,) = analyze(application, RULES)["findings"]

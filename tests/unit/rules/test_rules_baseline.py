@@ -23,7 +23,7 @@ def run(number, wall_ms=60_000, cpu_ms=30_000, work_bytes=10**9, work_records=10
 
 
 def learned(samples):
-    memory = ()
+    memory: tuple[Sample, ...] = ()
     for sample in samples:
         memory = learn(memory, sample)
     return memory

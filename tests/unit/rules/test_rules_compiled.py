@@ -18,9 +18,9 @@ def test_generated_rules_equal_compiled_ones():
 def test_changed_catalog_is_compiled_at_run_time(monkeypatch):
     """If the hash of the sources differs, the generated file is not used."""
     monkeypatch.setattr(compiled, "source_hash", lambda: "something else")
-    monkeypatch.setattr(compiled, "compile_offline", lambda config_file: "compiled now")
+    monkeypatch.setattr(compiled, "compile_offline", lambda config_file: ())
 
-    assert rules_offline() == "compiled now"
+    assert rules_offline() == ()
 
 
 def test_overrides_apply_offline(tmp_path):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sparkfuse_rules.knowledge.plan_operators import MOST_CHARS, condition, has_condition
+from sparkfuse_contracts.generated.plan_conditions import MOST_CHARS
+from sparkfuse_rules.knowledge.plan_operators import condition, has_condition
 
 
 @pytest.mark.parametrize(

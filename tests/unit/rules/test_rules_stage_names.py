@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkfuse_rules.knowledge.query_plan import QueryPlan, kind_of
-from sparkfuse_rules.knowledge.stage_names import MOST_NAME_CHARS, MOST_TITLE_CHARS, name_query, name_stage
+from sparkfuse_rules.knowledge.stage_names import (
+    MOST_NAME_CHARS,
+    MOST_TITLE_CHARS,
+    QueryName,
+    StageName,
+    name_query,
+    name_stage,
+)
 from tests.logs.queries.names import NamedLog
 
 QUERIES = Path(__file__).parents[2] / "logs" / "queries"
@@ -182,8 +189,8 @@ def test_description_of_the_user_comes_first(description, name) -> None:
 
 def test_many_tables_are_counted() -> None:
     """A short name stays within its bound; tables without room are counted."""
-    nodes = [("SortMergeJoin", -1), *[(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]]
-    found = name_query(123_456, plans=[plan(*nodes)])
+    scans = [(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]
+    found = name_query(123_456, plans=[plan(("SortMergeJoin", -1), *scans)])
 
     assert found.name == "q123456: a_rather_long_table_0 + 8 more"
 
@@ -233,7 +240,7 @@ def test_operators_without_codegen_numbers_are_found_by_name() -> None:
 def test_hostile_texts_stay_on_one_visible_line(text) -> None:
     """Control characters and marks that turn the direction of text do not reach a name."""
     node = plan((f"Scan {text}", -1, text))
-    names = [
+    names: list[StageName | QueryName] = [
         name_stage(1, query_id=1, scope_names=[text], plans=[node], call_site=text, spark_name=text),
         name_stage(1, scope_names=[text], call_site=text, spark_name=text),
         name_query(1, description=text, call_site=text, plans=[node]),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Any
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 
 WINDOW_MS = 5_000
-STAGE = {"name": "save at orders.py:88", "num_tasks": 8}
+STAGE: dict[str, Any] = {"name": "save at orders.py:88", "num_tasks": 8}
 # A plan with one scan: name, number of the parent, and detail of each node.
 SCAN_AND_EXCHANGE = (
     ("AdaptiveSparkPlan", -1, ""),
@@ -33,7 +34,7 @@ class Run:
     def run_key(self) -> str:
         return f"{self.app_id}/0@{self.start_ms}"
 
-    def row(self, view: str, at: int, **members: object) -> LiveRow:
+    def row(self, view: str, at: int, **members: Any) -> LiveRow:
         return LiveRow(
             view=view,
             cluster="prod-eu",
@@ -56,11 +57,11 @@ class Run:
     def ended(self, at: int, failed_jobs: int = 0) -> LiveRow:
         return self.row("application_ended", at, application_ended={"ended_ms": at - 100, "failed_jobs": failed_jobs})
 
-    def stage_started(self, at: int, stage_id: int = 3, **more: object) -> LiveRow:
+    def stage_started(self, at: int, stage_id: int = 3, **more: Any) -> LiveRow:
         given = {"stage_id": stage_id, "stage_attempt": 0, **STAGE, "scope_names": ["Exchange", "Sort"], **more}
         return self.row("stage_started", at, stage_started=given)
 
-    def stage(self, at: int, elapsed_ms: int, stage_id: int = 3, **more: object) -> LiveRow:
+    def stage(self, at: int, elapsed_ms: int, stage_id: int = 3, **more: Any) -> LiveRow:
         """Return the row of a running stage; its CPU time is seven times its elapsed time, as with eight slots."""
         given = {
             "stage_id": stage_id,
@@ -79,8 +80,8 @@ class Run:
         }
         return self.row("stage_live", at, stage=given)
 
-    def stage_done(self, at: int, elapsed_ms: int, stage_id: int = 3, **more: object) -> LiveRow:
-        done = {"status": "succeeded", "completed_ms": at - 100, "running_tasks": 0}
+    def stage_done(self, at: int, elapsed_ms: int, stage_id: int = 3, **more: Any) -> LiveRow:
+        done: dict[str, Any] = {"status": "succeeded", "completed_ms": at - 100, "running_tasks": 0}
         return self.stage(at, elapsed_ms, stage_id, **{**done, "finished_tasks": 8, "succeeded_tasks": 8, **more})
 
     def stage_ended(self, at: int, stage_id: int = 3, succeeded: bool = True, stage_attempt: int = 0) -> LiveRow:
@@ -104,7 +105,7 @@ class Run:
         }
         return self.row("task_live", at, task=given)
 
-    def application(self, at: int, **more: object) -> LiveRow:
+    def application(self, at: int, **more: Any) -> LiveRow:
         """Return the row of the running application; its CPU time is seven times its elapsed time."""
         elapsed_ms = at - self.start_ms
         given = {
@@ -122,11 +123,12 @@ class Run:
         }
         return self.row("app_live", at, application=given)
 
-    def application_done(self, at: int, wall_ms: int, **more: object) -> LiveRow:
-        done = {"status": "succeeded", "elapsed_ms": wall_ms, "ended_ms": self.start_ms + wall_ms, "running_jobs": 0}
+    def application_done(self, at: int, wall_ms: int, **more: Any) -> LiveRow:
+        ended_ms = self.start_ms + wall_ms
+        done: dict[str, Any] = {"status": "succeeded", "elapsed_ms": wall_ms, "ended_ms": ended_ms, "running_jobs": 0}
         return self.application(at, **{**done, "running_tasks": 0, "finished_cpu_ms": 7 * wall_ms, **more})
 
-    def failure(self, at: int, stage_id: int = 3, **more: object) -> LiveRow:
+    def failure(self, at: int, stage_id: int = 3, **more: Any) -> LiveRow:
         """Return a row of failed tasks of one stage with one cause."""
         given = {
             "stage_id": stage_id,
@@ -146,7 +148,7 @@ class Run:
         }
         return self.row("failure_live", at, failure=given)
 
-    def job_started(self, at: int, job_id: int = 1, stage_ids: Sequence[int] = (3,), **more: object) -> LiveRow:
+    def job_started(self, at: int, job_id: int = 1, stage_ids: Sequence[int] = (3,), **more: Any) -> LiveRow:
         given = {"job_id": job_id, "submitted_ms": at - 4_000, "stage_ids": stage_ids, "description": "write orders"}
         given |= more
         return self.row("job_started", at, job_started=given)
@@ -156,7 +158,7 @@ class Run:
         given = {"job_id": job_id, "completed_ms": at - 100, "succeeded": reason is None, "failure_reason": reason}
         return self.row("job_ended", at, job_ended=given)
 
-    def query_started(self, at: int, execution: int = 5, root: int | None = None, **more: object) -> LiveRow:
+    def query_started(self, at: int, execution: int = 5, root: int | None = None, **more: Any) -> LiveRow:
         given = {"sql_execution_id": execution, "started_ms": at - 9_000, "description": "save orders",
                  "root_execution_id": execution if root is None else root, **more}  # fmt: skip
         return self.row("sql_started", at, sql_started=given)
@@ -170,7 +172,7 @@ class Run:
                  "node_parents": parents, "node_details": details}  # fmt: skip
         return self.row("sql_plan", at, sql_plan=given)
 
-    def query(self, at: int, execution: int = 5, **more: object) -> LiveRow:
+    def query(self, at: int, execution: int = 5, **more: Any) -> LiveRow:
         """Return the row of a running SQL execution."""
         given = {"query_id": execution, "root_query_id": execution, "status": "running", "description": "save orders"}
         return self.row("query_live", at, query={**given, **more})
@@ -184,7 +186,7 @@ class Run:
         given = {"executor_id": executor_id, "host": host, "cores": 4, "added_ms": at - 1_000}
         return self.row("executor_added", at, executor_added=given)
 
-    def executor_removed(self, at: int, executor_id: str = "2", reason: str = "worker lost", **more: object) -> LiveRow:
+    def executor_removed(self, at: int, executor_id: str = "2", reason: str = "worker lost", **more: Any) -> LiveRow:
         given = {"executor_id": executor_id, "removed_ms": at - 500, "reason": reason, **more}
         return self.row("executor_removed", at, executor_removed=given)
 
@@ -195,7 +197,7 @@ class Run:
         done.row_seq, ended.row_seq = ended.row_seq, done.row_seq
         yield from [*rows, done, ended]
 
-    def whole(self, wall_ms: int, **more: object) -> Iterator[LiveRow]:
+    def whole(self, wall_ms: int, **more: Any) -> Iterator[LiveRow]:
         """Return a whole successful run with one stage of ``wall_ms``, window by window."""
         at = _window_end(self.start_ms)
         yield self.started(at)

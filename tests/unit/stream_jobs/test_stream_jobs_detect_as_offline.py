@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def live_rows(application: Application) -> Iterator[LiveRow]:
     """Return the application's rows as the windows job writes them, with the numbers of its log."""
     known = AppLive.DESCRIPTOR.fields_by_name
     columns = {name: value for name, value in application.row.items() if name in known}
-    members = (
+    members: tuple[dict[str, Any], ...] = (
         {"application_started": {"name": application.name, "properties": {"spark.sparkfuse.job": application.job_key}}},
         {"application": AppLive(**columns)},
         {"application_ended": {"ended_ms": application.ended_ms, "failed_jobs": application.row["failed_jobs"]}},

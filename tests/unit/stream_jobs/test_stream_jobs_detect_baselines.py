@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
@@ -22,13 +23,20 @@ def identify_all(rows: Iterable[LiveRow]) -> list[identify.Output]:
     return [found for row in rows for found in identify.step(row, held)]
 
 
+def sample_of(rows: Iterable[LiveRow]) -> Baseline:
+    """Return the last output of the identify step, which is the sample of the run's stage."""
+    sample = identify_all(rows)[-1]
+    assert isinstance(sample, Baseline)
+    return sample
+
+
 def job_baselines(published: Baseline | None = None) -> baselines.JobBaselines:
     return baselines.JobBaselines(InMemoryMapState(), lambda _key: published)
 
 
 def learn_runs(runs: int, held: baselines.JobBaselines) -> Baseline:
     """Learn healthy runs of 20 s, one an hour, and return the baseline."""
-    found = [identify_all(Run(f"app-{n}", T + n * HOUR).whole(20_000 + 100 * n))[-1] for n in range(runs)]
+    found = [sample_of(Run(f"app-{n}", T + n * HOUR).whole(20_000 + 100 * n)) for n in range(runs)]
     return [baselines.learn_sample(sample, held) for sample in found][-1]
 
 
@@ -75,8 +83,8 @@ def test_lost_state_continues_from_published_baselines():
     """After a lost state the job continues with the baselines that it published, and merges them once."""
     seed = learn_runs(5, job_baselines())
     cold = job_baselines(seed)
-    grown = baselines.learn_sample(identify_all(Run("app-9", T + 9 * HOUR).whole(20_000))[-1], cold)
-    again = baselines.learn_sample(identify_all(Run("app-10", T + 10 * HOUR).whole(20_000))[-1], cold)
+    grown = baselines.learn_sample(sample_of(Run("app-9", T + 9 * HOUR).whole(20_000)), cold)
+    again = baselines.learn_sample(sample_of(Run("app-10", T + 10 * HOUR).whole(20_000)), cold)
 
     assert [len(grown.samples), len(again.samples)] == [6, 7]
 
@@ -87,7 +95,7 @@ def test_backfilled_runs_are_merged_with_live_runs():
     try:
         held = baselines.JobBaselines(InMemoryMapState(), published)
         for run in (5, 6):
-            baselines.learn_sample(identify_all(Run(f"app-{run}", T + run * HOUR).whole(20_000 + 100 * run))[-1], held)
+            baselines.learn_sample(sample_of(Run(f"app-{run}", T + run * HOUR).whole(20_000 + 100 * run)), held)
         key = key_of_baseline(everything)
         before = held.get(key)
         backfilled = Baseline.FromString(everything.SerializeToString())
@@ -108,7 +116,7 @@ def test_backfilled_runs_are_merged_with_live_runs():
 def test_repeated_sample_changes_nothing():
     """After a restart a run may be learned again."""
     held = job_baselines()
-    sample = identify_all(Run("app-1", T).whole(20_000))[-1]
+    sample = sample_of(Run("app-1", T).whole(20_000))
 
     assert baselines.learn_sample(sample, held) == baselines.learn_sample(sample, held)
 
@@ -132,9 +140,9 @@ def test_new_level_is_accepted_after_three_runs():
     """The baseline stores when its level changed, so that people can see why the expectation changed."""
     held = job_baselines()
     learn_runs(8, held)
-    samples = [identify_all(Run(f"app-{n}", T + n * HOUR).whole(100_000))[-1] for n in (20, 21, 22)]
+    samples = [sample_of(Run(f"app-{n}", T + n * HOUR).whole(100_000)) for n in (20, 21, 22)]
     two, three = [baselines.learn_sample(sample, held) for sample in samples][1:]
-    later = baselines.learn_sample(identify_all(Run("app-23", T + 23 * HOUR).whole(100_000))[-1], held)
+    later = baselines.learn_sample(sample_of(Run("app-23", T + 23 * HOUR).whole(100_000)), held)
 
     assert not two.HasField("level_changed_ms")
     assert three.level_changed_ms == three.updated_ms == later.level_changed_ms
@@ -150,7 +158,7 @@ def test_fit_is_reused_until_a_sample_is_learned():
     fitted = held.fit(baselines.key_of_row(last_row(run, 60_000)), T + 9 * HOUR)
     baselines.add_expectations(last_row(run, 60_000), held)
     same = held.fit(baselines.key_of_row(last_row(run, 60_000)), T + 9 * HOUR)
-    baselines.learn_sample(identify_all(Run("app-y", T + 9 * HOUR + 1).whole(20_000))[-1], held)
+    baselines.learn_sample(sample_of(Run("app-y", T + 9 * HOUR + 1).whole(20_000)), held)
     forgotten = len(held.fits)
     again = baselines.add_expectations(last_row(run, 60_000), held).stage.expected_ms
 
@@ -161,7 +169,7 @@ def test_fit_is_reused_until_a_sample_is_learned():
 
 def test_baseline_with_cluster_wins_over_an_old_one():
     """An older version published it under another key, so it may be read before or after the newer one."""
-    of_stage = {"job_key": "orders", "stage_fingerprint": "f00"}
+    of_stage: dict[str, Any] = {"job_key": "orders", "stage_fingerprint": "f00"}
     old = Baseline(stage_name="old", **of_stage)
     new, newest = (
         Baseline(cluster="default", tenant="default", stage_name=name, **of_stage) for name in ("new", "newest")

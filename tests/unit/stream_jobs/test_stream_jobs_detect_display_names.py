@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ class Identified:
     def last_row(self, *rows: LiveRow) -> LiveRow:
         return [output for output in self.outputs(*rows) if isinstance(output, LiveRow)][-1]
 
-    def start_query(self, **more: object) -> list[Output]:
+    def start_query(self, **more: Any) -> list[Output]:
         """Start query 5 with its plan, and its stage 3."""
         return self.outputs(
             self.run.query_started(T, description=CALL_SITE, **more),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
-from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.generated.live_pb2 import AppLive, LiveRow
 from sparkfuse_stream_jobs.detect import baselines
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_baseline
 from sparkfuse_stream_jobs.detect.forecast import forecast_application
@@ -17,7 +19,7 @@ from tests.unit.stream_jobs.detect_rows import Run
 
 T, MINUTE, HOUR = 1_795_226_400_000, 60_000, 3_600_000
 # More than two waves of eight slots ended; 31 tasks remain.
-THIRD_WAVE = {
+THIRD_WAVE: dict[str, Any] = {
     "num_tasks": 64, "succeeded_tasks": 25, "finished_tasks": 25, "running_tasks": 8, "duration_p50_ms": 3_000.0,
     "duration_p95_ms": 5_000.0, "finished_duration_ms": 80_000,
 }  # fmt: skip
@@ -54,7 +56,7 @@ class ProcessedRuns:
         return self.baselines.setdefault(key, baselines.JobBaselines(InMemoryMapState(), lambda _key: None))
 
 
-def running(run: Run, elapsed_ms: int, **more: object) -> list[LiveRow]:
+def running(run: Run, elapsed_ms: int, **more: Any) -> list[LiveRow]:
     """Return the start of a run and one row of its stage."""
     return [
         run.started(run.start_ms),
@@ -134,7 +136,12 @@ def test_healthy_run_is_normal_in_every_window(times: int):
         waves = 0 if now < cold_ms else 1 + (now - cold_ms) // task_ms
         ended, warm = waves * slots, max(0, waves - 1) * slots
         durations = sorted([cold_ms] * (ended - warm) + [task_ms] * warm)
-        done = {"num_tasks": tasks, "succeeded_tasks": ended, "finished_tasks": ended, "running_tasks": slots}
+        done: dict[str, Any] = {
+            "num_tasks": tasks,
+            "succeeded_tasks": ended,
+            "finished_tasks": ended,
+            "running_tasks": slots,
+        }
         if durations:
             done |= {"duration_p50_ms": float(durations[ended // 2]), "duration_p95_ms": float(durations[-1])}
         done |= {"finished_duration_ms": sum(durations), "finished_cpu_ms": 7 * now}
@@ -159,9 +166,7 @@ def test_stage_row_says_whether_it_runs_python():
     assert not unknown.HasField("runs_python")
 
 
-def application(
-    runs: ProcessedRuns, run: Run, elapsed_ms: int, deadline: str | None = None, **stage: object
-) -> LiveRow:
+def application(runs: ProcessedRuns, run: Run, elapsed_ms: int, deadline: str | None = None, **stage: Any) -> AppLive:
     """Return the application's row after ``elapsed_ms``, with one running stage."""
     settings = {"deadline": deadline} if deadline else {}
     at = run.start_ms + elapsed_ms

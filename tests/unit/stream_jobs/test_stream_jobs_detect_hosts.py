@@ -22,7 +22,7 @@ class Cluster:
         self.timers |= {each.at_ms for each in hosts.add_report(report, self.state)}
 
     def until(self, now_ms: int) -> list[LiveRow]:
-        rows = []
+        rows: list[LiveRow] = []
         for due in sorted(at for at in self.timers if at <= now_ms):
             self.timers -= {due}
             rows += hosts.due_rows(due, self.state)

@@ -17,7 +17,8 @@ from sparkfuse_stream_jobs.detect.state.values import InMemoryMapState, InMemory
 from tests.unit.stream_jobs.detect_rows import Run
 
 T, W = 1_795_226_400_000, 5_000
-HOLDS, QUIET = {"stuck": "warning"}, {}
+HOLDS = {"stuck": "warning"}
+QUIET: dict[str, str] = {}
 
 
 @dataclass(frozen=True)

@@ -68,10 +68,10 @@ def test_live_names_are_the_names_of_the_event_log(path: Path):
         assert stages[stage["stage_id"]] == (expected.name, expected.title)
     for query in log.queries:
         number = query["sql_execution_id"]
-        expected = name_query(
+        named = name_query(
             number, description=query["description"], call_site=query["call_site"], plans=log.plans.get(number, [])
         )
         found = queries[number]
 
-        assert (found.name, found.title) == (expected.name, expected.title)
-        assert (found.sources or None, found.sink or None) == (expected.sources, expected.sink)
+        assert (found.name, found.title) == (named.name, named.title)
+        assert (found.sources or None, found.sink or None) == (named.sources, named.sink)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 from pathlib import Path
 
@@ -65,14 +66,12 @@ def test_state_is_decoded_by_older_and_newer_versions():
 
     assert stage_codec.decode(stage_codec.encode(stage)) == stage
     assert subjects_codec.decode(subjects_codec.encode(subject)) == subject
-    assert stage_codec.decode(codec.pickle.dumps({"name": "save", "added_later": 1})) == run_state.StageState(
-        name="save"
-    )
+    assert stage_codec.decode(pickle.dumps({"name": "save", "added_later": 1})) == run_state.StageState(name="save")
 
 
 def test_state_of_the_first_version_is_decoded():
     """Fields that were added later get their defaults."""
-    pickled = codec.pickle.dumps
+    pickled = pickle.dumps
     before = {"job_key": "orders", "run_key": "r", "start_seen": True, "stages": 3, "plans": 1, "ended": False}
     application = codec.record_codec(run_state.ApplicationState).decode(pickled(before))
     holding = {"severity": "warning", "since_ms": 1, "held_ms": 2, "row_ms": 3, "started_ms": 2, "finding": b"x"}
