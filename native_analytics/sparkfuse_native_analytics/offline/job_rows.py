@@ -8,6 +8,7 @@ from typing import Any
 
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
+from sparkfuse_native_analytics.offline.display_names import DisplayNames
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
 from sparkfuse_rules.knowledge.failures import (
     CANCELLED,
@@ -22,6 +23,7 @@ from sparkfuse_rules.knowledge.failures import (
 from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "job_live"
+_CALL_SITE = re.compile(r"\S+ at \S.*:[0-9]+\s*", re.DOTALL)
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
@@ -32,7 +34,7 @@ def job_rows(application: Application) -> list[dict[str, Any]]:
     queries = _failed_queries(application)
     if not failed and not queries:
         return []
-    stages, names = _failed_stages(application), _names(application)
+    stages, names = _failed_stages(application), application.names
     ended = [(job["completed_ms"] or 0, job["job_id"], _row(job, stages, names)) for job in failed]
     reported = {
         job["sql_execution_id"] for job, (_, _, row) in zip(failed, ended, strict=True) if row["status"] == FAILED
@@ -40,7 +42,7 @@ def job_rows(application: Application) -> list[dict[str, Any]]:
     # A query that started a reported one fails for the same reason.
     reported |= {query["root_execution_id"] for query in queries if query["sql_execution_id"] in reported}
     for query in queries:
-        if row := _query_row(query, jobs, reported - {None}):
+        if row := _query_row(query, jobs, reported - {None}, names):
             ended.append((query["ended_ms"] or 0, row["job_id"], row))
             reported |= {query["sql_execution_id"], query["root_execution_id"]}
     return [row for _, _, row in sorted(ended, key=lambda each: each[:2])]
@@ -56,7 +58,7 @@ def _failed_queries(application: Application) -> list[dict[str, Any]]:
 
 
 def _query_row(
-    query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], reported: set[int]
+    query: Mapping[str, Any], jobs: Iterable[Mapping[str, Any]], reported: set[int], names: DisplayNames
 ) -> dict[str, Any] | None:
     """Return the row of a failed query without a failed job; None if a job failed or the query was cancelled.
 
@@ -69,7 +71,7 @@ def _query_row(
         return None
     return {
         "job_id": max(of_query),
-        "description": query["description"] or None,
+        "description": _description(query["description"], execution, names),
         "status": QUERY_FAILED,
         "elapsed_ms": _elapsed(query["started_ms"], query["ended_ms"]),
         "failure_reason": reason,
@@ -87,19 +89,23 @@ def _failed_stages(application: Application) -> Mapping[int, Mapping[str, Any]]:
     return {row["stage_id"]: row for row in sorted(failed, key=lambda row: row["completed_ms"] or 0)}
 
 
-def _names(application: Application) -> Mapping[int, str]:
-    return {stage_id: name.name for stage_id, name in application.names.stages.items()}
+def _description(text: str | None, query_id: int | None, names: DisplayNames) -> str | None:
+    """Return the user's description, or the name of the query if the text is empty or only Spark's call site."""
+    if text and not _CALL_SITE.fullmatch(text):
+        return text
+    query = names.queries.get(query_id) if query_id is not None else None
+    return query.name if query else None
 
 
-def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names: Mapping[int, str]) -> dict[str, Any]:
+def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names: DisplayNames) -> dict[str, Any]:
     of_job = set(job["stage_ids"])
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
     reason, failure = _why(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
     status = CANCELLED if ended_on_purpose(failure) else FAILED
-    last_stage = max(of_job & names.keys(), default=None)
+    last_stage = max(of_job & names.stages.keys(), default=None)
     return {
         "job_id": job["job_id"],
-        "description": job["description"] or (None if last_stage is None else names[last_stage]),
+        "description": _description(job["description"], job["sql_execution_id"], names) or names.stage_name(last_stage),
         "status": status,
         "elapsed_ms": _elapsed(job["submitted_ms"], job["completed_ms"]),
         "failure_reason": reason or None,
