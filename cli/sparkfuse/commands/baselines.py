@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from sparkfuse_native_analytics.queries.baseline_rows import Baseline
     from sparkfuse_rules.knowledge.explanation import Explanation
 
-MOST = 10_000
+MAX_BASELINES = 10_000
+# Parts of Spark's stage names that name threads and reflection instead of the user's code.
+_INTERNAL = ("MethodAccessor", "$anonfun", "CompletableFuture", "ThreadPoolExecutor", "FutureTask")
 commands = typer.Typer(help="Show baselines of jobs and the durations expected from them.")
 Name = Annotated[str, typer.Argument(help="Job key, as shown by `sparkfuse runs`.")]
 Bytes = Annotated[int | None, typer.Option("--bytes", min=1, help="Input and shuffle bytes of the next run.")]
@@ -45,7 +47,7 @@ def list_(
         [
             (
                 each.job_key,
-                each.stage_name,
+                _stage(each),
                 each.stage_fingerprint,
                 len({sample.run_key for sample in each.samples}),
                 duration(min((sample.wall_ms for sample in each.samples if sample.wall_ms is not None), default=None)),
@@ -68,7 +70,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the expected duration of the next run of a job, stage by stage, and its basis."""
-    known = _known(home, job, MOST)
+    known = _known(home, job, MAX_BASELINES)
     if not known:
         raise StartError(f"there is no baseline of a job {job!r}; `sparkfuse baselines` lists the jobs", USAGE)
     explained = [(each, _explained(each, work_bytes, work_records, operator_rows)) for each in known]
@@ -120,7 +122,7 @@ def _document(baseline: Baseline, explanation: Explanation) -> dict[str, Any]:
 def _row(baseline: Baseline, explanation: Explanation) -> tuple[Any, ...]:
     expected = explanation.expected
     return (
-        baseline.stage_name or baseline.stage_fingerprint,
+        _stage(baseline),
         duration(expected.expected_ms) if expected else None,
         duration(expected.expected_p95_ms) if expected else None,
         duration(expected.expected_cpu_ms) if expected else None,
@@ -128,6 +130,12 @@ def _row(baseline: Baseline, explanation: Explanation) -> tuple[Any, ...]:
         len(explanation.abnormal_runs),
         explanation.missing_reason or "; ".join(_sentences(explanation)),
     )
+
+
+def _stage(baseline: Baseline) -> str:
+    """Return Spark's name of the stage, or its fingerprint if the name is a call site of Spark's own threads."""
+    name = baseline.stage_name or ""
+    return baseline.stage_fingerprint if not name or any(each in name for each in _INTERNAL) else name
 
 
 def _sentences(explanation: Explanation) -> list[str]:
