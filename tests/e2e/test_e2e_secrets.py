@@ -114,7 +114,7 @@ def test_analysis_contains_no_secret(watched: Watched, tmp_path: Path) -> None:
 def test_shipped_event_log_contains_no_secret(watched: Watched, tmp_path: Path, command: str) -> None:
     """The log of a job without the plugin is shipped and backfilled to the same broker, and all records are searched.
 
-    Under a prefix of its own, so that the stack takes it for no job that runs.
+    Uses another topic prefix, so that the stack does not process the log as a running job.
     """
     bootstrap, prefix = watched.stack.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"], f"canary-{command}"
     ensure_topics(bootstrap, prefix)
@@ -132,7 +132,7 @@ def test_shipped_event_log_contains_no_secret(watched: Watched, tmp_path: Path, 
 def _as_of_no_plugin(event_logs: Path, copied: Path, *, ended: bool) -> Path:
     """Copy the logs without the name of the plugin, because the shipper sends no live facts of jobs with the plugin.
 
-    A log without an end is told from one that still grows by its age, so the copy is made old to be one that ended.
+    A log without an end counts as growing until it is old, so the copy gets an old modification time.
     """
     shutil.copytree(event_logs, copied)
     for path in (each for each in copied.rglob("*") if each.is_file()):

@@ -21,9 +21,9 @@ IN_A_TERMINAL = ("env", "--default-signal=INT")
 
 
 def test_hung_task_pages_once_and_runaway_is_stopped(stack: RunningStack, jobs: Jobs) -> None:
-    """A user's script with the properties file hangs and causes one page.
+    """A hung script of a user causes one page.
 
-    Meanwhile a runaway sort is stopped by the fuse, its code is told why, and the receipt is in the store.
+    Meanwhile the fuse stops a runaway sort; its code receives the reason, and the receipt is in the store.
     """
     hung, runaway = jobs.hung, jobs.runaway
     try:

@@ -22,10 +22,10 @@ class Shape:
     """The properties of a run's inputs.
 
     Attributes:
-        size: number of orders, relative to a usual day.
-        day: the day of nine in ten orders.
-        heavy: share of one customer in the orders.
-        copies: number of rows of each product; more than one is a duplicate key.
+        size: number of orders divided by that of a usual day.
+        day: date of 90 % of the orders.
+        heavy: share of the orders that belong to one customer.
+        copies: number of rows of each product; above 1, the product key has duplicates.
     """
 
     size: float = 1.0
@@ -53,7 +53,7 @@ def make(shape: Shape, into: Path) -> Path:
 
 
 def feed(size: float, into: Path) -> Path:
-    """Write notes only, as many as ``size`` usual days have, and return their folder."""
+    """Write only notes, ``size`` times as many as a usual day has, and return their folder."""
     folder = into / f"feed-{size}"
     if not folder.exists():
         for number in range(round(FILES * size)):

@@ -26,7 +26,7 @@ NOTIFICATION_SECONDS = 120
 
 
 def test_repeated_finding_is_notified_once(alertmanager, receiver, findings, sender):
-    """Two stages of a job are one notification although two runs repeat each finding; so is their end.
+    """Two stages of a job cause one notification although two runs repeat each finding, and their end causes one.
 
     An unavailable peer or a killed sender causes no second notification.
     """
@@ -51,7 +51,7 @@ def test_repeated_finding_is_notified_once(alertmanager, receiver, findings, sen
 
 
 def test_slack_shows_user_text_without_markup(alertmanager, receiver, findings, sender):
-    """Names and descriptions with Slack commands arrive as plain text, and all links are ours."""
+    """Names and descriptions with Slack markup arrive as plain text, and all links lead to Sparkfuse pages."""
     sender(alertmanager.url)
     hostile = "<!channel> & <https://evil|x>\u202e\x07"
     findings.publish(

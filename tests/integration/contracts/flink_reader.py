@@ -1,7 +1,7 @@
 """Reads every topic to its end through the generated tables and writes the rows as JSON to ``<prefix>.rows.<topic>``.
 
-A process of its own, because PyFlink starts one JVM in a process. Beside it, Flink's own writers are tried: what it
-read from the topics that the windows job writes, it writes to the same topics under another prefix.
+Runs as a separate process, because PyFlink starts one JVM in a process. It also copies the topics that the windows job
+writes to topics with another prefix, to test Flink's encoders.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _table(topic: Topic) -> str:
 
 
 def main(bootstrap: str, prefix: str, copy_prefix: str, libraries: str) -> None:
-    """Run all INSERTs as one job."""
+    """Run all INSERT statements as one job."""
     environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     configuration = environment.get_config()
     configuration.set("pipeline.jars", ";".join(jar.as_uri() for jar in jars(Path(libraries))))

@@ -1,4 +1,4 @@
-"""Published baselines on a real topic: those from before the start, and those that are written later."""
+"""Reads baselines from a real topic: those written before the start, and those written later."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str
     try:
         seeds.add_own_record(to_json(ours))
         producer = Producer({"bootstrap.servers": kafka_bootstrap})
-        # One after the other: when theirs was read, ours was read before.
+        # Both records are in one partition, so when the second was read, the first was read before.
         for baseline in (ours, theirs):
             producer.produce(topic_name("baselines", topic_prefix), to_json(baseline), b"key", partition=0)
         producer.flush(60)

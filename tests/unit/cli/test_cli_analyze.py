@@ -79,7 +79,7 @@ def test_finding_has_evidence_and_first_step(skewed: Path):
 
 
 def test_findings_are_grouped_with_symptoms_below_cause(tmp_path: Path):
-    """Forty lost executors and the stage that they broke are printed as one finding."""
+    """Forty lost executors and the stage that failed because of them are printed as one finding."""
     killed = "Container killed by YARN for exceeding memory limits. 9.1 GB of 9 GB physical memory used."
     lost = [Executor(str(number), 5_000 + number, killed) for number in range(40)]
     stages = [Stage(0, even(9_000, 4), status="failed"), Stage(0, even(30_000, 4), attempt=1, after_ms=9_000)]
@@ -210,7 +210,7 @@ def test_text_of_a_log_cannot_control_the_terminal(tmp_path: Path):
 
 
 def test_heavy_packages_are_not_imported():
-    """Packages that analyze does not need must not slow its start."""
+    """`analyze` does not import packages that it does not need, because they would slow its start."""
     heavy = ("chdb", "confluent_kafka", "pandas", "pyflink", "sqlglot", "typer", "yaml", "google.protobuf", "fsspec")
     code = (
         "import sys; from sparkfuse.commands.analyze import analyze\n"

@@ -13,7 +13,7 @@ import pytest
 
 
 def ask(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
+    """Run the command line in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "sparkfuse.main", *arguments],
         capture_output=True,
@@ -81,7 +81,7 @@ def test_version_is_printed() -> None:
     ["up", "demo", "runs", "run", "findings", "actions", "trace", "ship", "backfill", "compare", "rules test"],
 )
 def test_help_lists_the_exit_codes(command: str) -> None:
-    """Whoever calls a command from a script finds its exit codes in its help."""
+    """The help of each command lists its exit codes."""
     done = ask(*command.split(), "--help", COLUMNS="200")
 
     assert done.returncode == 0

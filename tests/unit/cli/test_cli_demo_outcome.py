@@ -1,4 +1,4 @@
-"""The demonstration compares its outcome with what it expects."""
+"""The demonstration compares its outcome with the expected outcome."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_case_fails_on_missing_or_unexpected_pages(outcome: Outcome, expected: l
 
 
 def test_page_about_another_job_is_a_failure() -> None:
-    """A page about a job that the demonstration did not run fails it."""
+    """The demonstration fails if a page is about a job that it did not run."""
     assert failures([], ["stage_slow of other"]) == ["unexpected page: stage_slow of other"]
 
 

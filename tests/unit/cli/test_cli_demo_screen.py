@@ -1,4 +1,4 @@
-"""The live view of the demonstration fits the terminal and shows what matters first."""
+"""The live view of the demonstration fits the terminal and shows running runs first."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_free_ports_differ() -> None:
 
 
 def test_free_ports_are_not_ephemeral() -> None:
-    """Free ports lie outside the range that the kernel assigns, so a slow part finds its port free."""
+    """Free ports are outside the operating system's ephemeral range, so a port stays free until its process starts."""
     first, _last = map(int, EPHEMERAL_PORTS.read_text().split())
 
     assert first <= LOWEST_FREE or all(LOWEST_FREE <= port < first for port in free_ports(50))

@@ -20,7 +20,7 @@ NOW_MS = START_MS + 3_600_000
 
 
 def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, **stage):
-    """One row of a running stage that spills 60 GB while no task ends; ``stage`` overrides columns."""
+    """Return the row of a running stage that spills 60 GB while no task ends; ``stage`` overrides columns."""
     columns = {
         "stage_id": 3, "stage_attempt": 0, "name": "sort at job.py:7", "status": "running", "elapsed_ms": 900_000,
         "disk_spilled_bytes": 60_000_000_000, "since_finish_ms": 700_000, "running_tasks": 2, "finished_tasks": 0,
@@ -32,7 +32,7 @@ def live_row(app_id="app-1", now_ms=NOW_MS, seq=1, completeness=1.0, **stage):
 
 
 def finding(app_id="app-1", now_ms=NOW_MS, job_key="orders", severity="critical", completeness=1.0, state="firing"):
-    """The finding that detection emits for that row."""
+    """Return the finding that detection emits for that row."""
     run = FindingRun(run_key=app_id, app_id=app_id, app_attempt=0, app_start_ms=START_MS, stage_id=3, stage_attempt=0,
                      state=state, severity=severity, stage_name="q0: sort orders")  # fmt: skip
     return Finding(
@@ -64,7 +64,7 @@ class World:
             arrive()
 
     def silenced(self, finding_id):
-        """Whether the test silenced the finding."""
+        """Return whether the test silenced the finding."""
         if not self.alertmanager:
             raise SilenceUnknownError("none answers")
         return finding_id in self.silenced_findings
@@ -82,5 +82,5 @@ class World:
 
     @property
     def outcomes(self):
-        """The outcomes of all actions in order."""
+        """Return the results of all actions in order."""
         return [action.outcome for action in self.actions]

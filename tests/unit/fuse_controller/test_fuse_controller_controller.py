@@ -8,7 +8,7 @@ from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, li
 
 
 def test_runaway_stage_gets_one_signal(world, make_controller, show):
-    """An action before, a signed signal, an action after; evaluating again sends no second signal."""
+    """The controller records an action, sends one signed signal and records the result, even if it evaluates twice."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     for _ in range(3):
@@ -102,8 +102,8 @@ def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show,
         pytest.param([live_row(seq=2, since_finish_ms=5), live_row(seq=1), finding()], id="the latest row counts"),
     ],
 )
-def test_act_needs_finding_and_own_view(world, make_controller, show, shown):
-    """Nothing happens unless the finding and the own view match the same run and stage now."""
+def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown):
+    """The fuse acts only if the finding and the controller's own rows match the same run and stage."""
     controller = make_controller("act")
     show(controller, *shown)
     controller.evaluate(world)
@@ -133,7 +133,7 @@ def test_act_needs_finding_and_own_view(world, make_controller, show, shown):
     ],
 )
 def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguards, outcome, reason):
-    """The audit log has the reason once, not at each evaluation, and no signal is sent."""
+    """The audit log has the reason of the refusal once, not for each evaluation, and no signal is sent."""
     controller = make_controller("act", **safeguards)
     show(controller, *shown)
     for _ in range(3):
@@ -212,7 +212,7 @@ def test_rows_are_refreshed_before_the_act(world, make_controller, show):
 
 
 def test_no_signal_without_a_written_action(world, make_controller, show):
-    """If the audit log cannot be written, nothing is sent; when it can, the act follows."""
+    """While the audit log cannot be written, no signal is sent; afterwards the fuse acts."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     world.broken = True
@@ -226,7 +226,7 @@ def test_no_signal_without_a_written_action(world, make_controller, show):
 
 
 def test_act_repeats_after_cool_down_with_newer_generation(world, make_controller, show):
-    """A half-open fuse blows again within the job's budget, each time with a higher generation."""
+    """A half-open fuse opens again within the job's budget, each time with a higher generation."""
     controller = make_controller("act")
     for minute in range(30):
         world.time_ms = NOW_MS + minute * 60_000
@@ -240,7 +240,7 @@ def test_act_repeats_after_cool_down_with_newer_generation(world, make_controlle
 
 
 def test_restarted_controller_does_not_repeat_act(world, make_controller, show):
-    """After a kill, a controller that has read the audit log does not act again."""
+    """A restarted controller reads the audit log and does not act again."""
     first = make_controller("act")
     show(first, live_row(), finding())
     first.evaluate(world)

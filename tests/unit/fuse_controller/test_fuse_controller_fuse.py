@@ -30,7 +30,7 @@ CLOSED, OPEN, HALF_OPEN = State.CLOSED, State.OPEN, State.HALF_OPEN
     ],
 )
 def test_each_state_transition(state, matches, after_ms, expected, may_blow):
-    """State, match and elapsed time determine the next state, and whether a match may blow the fuse."""
+    """State, match and elapsed time determine the next state, and whether a match may open the fuse."""
     fuse = advance(Fuse(state, since_ms=0, matched_ms=0), matches, after_ms, TIMES)
 
     assert fuse.state is expected
@@ -46,7 +46,7 @@ def test_quiet_period_starts_at_last_match():
 
 
 class FuseMachine(RuleBasedStateMachine):
-    """Advances and blows a fuse in any order."""
+    """Advances the time and opens the fuse in any order."""
 
     def __init__(self):
         super().__init__()
@@ -54,14 +54,14 @@ class FuseMachine(RuleBasedStateMachine):
 
     @rule(step_ms=st.integers(min_value=0, max_value=120), matches=st.booleans())
     def advance_time(self, step_ms, matches):
-        """Let time pass, with or without a match."""
+        """Advance the time, with or without a match."""
         self.now_ms += step_ms
         self.fuse = advance(self.fuse, matches, self.now_ms, TIMES)
 
     @precondition(lambda self: ready(self.fuse))
     @rule()
     def act(self):
-        """Blow the fuse if it is ready."""
+        """Open the fuse if it is ready."""
         self.fuse = blow(self.fuse, self.now_ms)
         self.blown_ms.append(self.now_ms)
 

@@ -47,7 +47,7 @@ def test_file_conforms_to_the_compose_specification():
     ],
 )
 def test_validator_rejects_mistakes(mistake: tuple[str, str]):
-    """The validator of the test above does reject mistakes."""
+    """The validator rejects an invalid compose file."""
     with pytest.raises(ValueError):
         parsed(TEXT.replace(*mistake)).validate()
 
@@ -101,7 +101,7 @@ def test_all_settings_are_known():
 
 
 def test_modules_in_commands_exist():
-    """Each `python -m` and each Flink job names an existing module."""
+    """Each `python -m` command and each Flink job refers to an existing module."""
     modules = {command[2] for command in _commands() if command[:2] == ["python", "-m"]}
     jobs = {f"sparkfuse_stream_jobs.{command[2]}" for command in _commands() if command[1:2] == ["jobmanager"]}
     missing = [name for name in sorted(modules | jobs) if not _can_be_run(name)]

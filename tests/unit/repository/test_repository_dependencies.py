@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-# Which extras promise what each package imports; the command line is installed with all of them.
+# The extras that must list the imports of each package; the command line is installed with all extras.
 EXTRAS = {
     "alertmanager/sparkfuse_alertmanager": ("core", "outputs"),
     "cli/sparkfuse": ("core", "stream", "native", "ship", "outputs", "cli"),
@@ -49,7 +49,7 @@ def imported(package: Path) -> set[str]:
 
 @pytest.mark.parametrize("package", EXTRAS)
 def test_what_a_package_imports_is_in_its_extras(package: str):
-    """Who installs an extra gets all that its code imports, not only what something else happens to bring."""
+    """Each extra lists all packages that its code imports, instead of relying on dependencies of other packages."""
     providers = packages_distributions()
     promised = declared(EXTRAS[package])
     undeclared = {

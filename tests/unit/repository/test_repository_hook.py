@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-# PySpark 3.3 to 3.5 run on it, and job code is where the hook is imported.
+# The oldest Python that PySpark 3.3 to 3.5 support; job code imports the hook.
 OLDEST_PYTHON = (3, 9)
 LOADED_BY_JOBS = ("cli/sparkfuse/__init__.py", "cli/sparkfuse/hook.py")
 
@@ -19,7 +19,7 @@ def test_job_code_modules_parse_on_python_3_9(repository: Path, path: str):
 
 
 def test_job_code_imports_only_the_standard_library(repository: Path):
-    """`import sparkfuse.hook` works in a Python that has no package at all, and loads nothing else of ours."""
+    """`import sparkfuse.hook` works in a Python without packages, and loads no other module of Sparkfuse."""
     code = (
         f"import sys; sys.path.insert(0, {str(repository / 'cli')!r});"
         "before = set(sys.modules); import sparkfuse.hook;"

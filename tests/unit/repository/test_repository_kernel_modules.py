@@ -1,4 +1,4 @@
-"""The modules of the Rust kernel use each other in one direction only."""
+"""The modules of the Rust kernel have no circular imports."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Module = tuple[str, ...]
 
 @cache
 def modules() -> dict[Module, Path]:
-    """Every module of the crate by its path, without the crate's root."""
+    """Return every module of the crate by its path, without the crate's root."""
     files = sorted(SOURCES.rglob("*.rs"))
     return {path.relative_to(SOURCES).with_suffix("").parts: path for path in files if path.name != "lib.rs"}
 
 
 def uses(path: Path) -> Iterator[Module]:
-    """The paths that a file imports, each without `crate`."""
+    """Return the paths that a file imports, each without `crate`."""
     for prefix, group in USE.findall(path.read_text("utf-8")):
         base = tuple(prefix.removeprefix("::").split("::"))
         names = FIRST_NAME.findall(group.removeprefix("::")) if group else [""]
@@ -32,7 +32,7 @@ def uses(path: Path) -> Iterator[Module]:
 
 
 def siblings(package: Module) -> dict[Module, set[Module]]:
-    """Each module directly inside a package, and the siblings that it or its children use."""
+    """Return each module directly inside a package, and the siblings that it or its children use."""
     depth = len(package) + 1
     graph: dict[Module, set[Module]] = {}
     for module, path in modules().items():
@@ -48,7 +48,7 @@ PACKAGES = sorted({module[:-1] for module in modules()})
 
 @pytest.mark.parametrize("package", PACKAGES, ids="::".join)
 def test_kernel_modules_have_no_import_cycle(package: Module) -> None:
-    """No module of a package uses a sibling that uses it, directly or through others."""
+    """No module of a package uses a sibling that directly or indirectly uses it."""
     try:
         order = list(TopologicalSorter(siblings(package)).static_order())
     except CycleError as error:

@@ -11,7 +11,7 @@ def run_outside(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", ["rules", "contracts", "collectors", "dashboards", "tests", "cli", "build_support"])
 def test_component_folder_is_not_importable(tmp_path: Path, name: str):
-    """Installing Sparkfuse takes no plain name from others: `import rules` still fails."""
+    """An installed Sparkfuse occupies no common module name: `import rules` still fails."""
     ran = run_outside(tmp_path, f"import {name}")
 
     assert f"No module named '{name}'" in ran.stderr

@@ -47,8 +47,8 @@ def test_wheel_contains_only_our_packages(wheel: zipfile.ZipFile):
     assert all(top.startswith("sparkfuse") for top in tops)
 
 
-def test_base_has_no_requirements(wheel: zipfile.ZipFile):
-    """Every requirement belongs to an extra, so job code can install the base beside any PySpark."""
+def test_distribution_without_extras_has_no_requirements(wheel: zipfile.ZipFile):
+    """Every requirement belongs to an extra, so a job can install Sparkfuse without extras beside any PySpark."""
     metadata = wheel.read("sparkfuse-0.1.0.dist-info/METADATA").decode()
     requirements = re.findall(r"^Requires-Dist: (.+)$", metadata, re.MULTILINE)
 

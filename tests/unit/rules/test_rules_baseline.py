@@ -40,7 +40,7 @@ histories = st.lists(st.tuples(times, times, works, works), min_size=5, max_size
 
 
 def test_five_runs_are_required():
-    """Four runs give no expectation, five do; five stages of one run count as one run."""
+    """Five runs are required for an expectation; five stages of one run count as one run."""
     same_run = tuple(replace(run(n), run_key="one") for n in range(5))
 
     assert expect(QUIET_RUNS[:4], 10**9, 10**6, NOW) is None
@@ -106,7 +106,7 @@ def test_same_cpu_for_a_third_of_the_work_is_abnormal(fixed, moves):
 
 
 def test_same_cpu_for_two_thirds_of_the_work_is_normal():
-    """CPU time of pure overhead is within the p95 until the work is far below the sizes seen."""
+    """CPU time that does not depend on the input is within the p95 until the work is far below the learned sizes."""
     assert moved(expect(QUIET_RUNS, 2 * 10**9 // 3, 2 * 10**6 // 3, NOW), 60_000, 30_000) == "none"
 
 
@@ -129,7 +129,7 @@ def test_unknown_work_doubles_the_p95():
 
 
 def test_records_measure_work_without_bytes():
-    """A range and a JDBC source report records only."""
+    """Some sources, such as range and JDBC, report only records."""
     records_only = tuple(replace(sample, work_bytes=0) for sample in GROWING_RUNS)
     expectation = expect(records_only, 0, 5 * 10**4, NOW)
 
@@ -138,7 +138,7 @@ def test_records_measure_work_without_bytes():
 
 
 def test_one_growing_measure_is_limited_by_the_others():
-    """An evicted cache: a million rows instead of a hundred batches, with the same bytes."""
+    """If a cache was evicted, records grow from a hundred batches to a million rows while the bytes stay."""
     cached = [run(n, work_bytes=10**8 + n, work_records=100) for n in range(20)]
     whole = expect(cached, 10**8, 100, NOW)
     lost = expect(cached, 10**8, 10**6, NOW)
@@ -173,7 +173,7 @@ def test_operator_rows_measure_work_without_input():
 
 
 def test_running_stage_without_input_has_unknown_work():
-    """A running stage that reads nothing may have three times the rows, so its p95 is doubled."""
+    """A running stage without input may process three times the rows, so its p95 is doubled."""
     made = tuple(replace(sample, work_bytes=0, work_records=0, operator_rows=10**9) for sample in QUIET_RUNS)
     running, ended = (expect(made, 0, 0, NOW, running, rows) for running, rows in ((True, None), (False, 10**9)))
 
@@ -183,7 +183,7 @@ def test_running_stage_without_input_has_unknown_work():
 
 
 def test_application_work_includes_operator_rows():
-    """Generated rows that are counted shuffle the same few records for any number of rows."""
+    """A count over generated rows shuffles the same few records for any number of rows."""
     counted = tuple(replace(each, work_bytes=900, work_records=10, operator_rows=10**9) for each in QUIET_RUNS)
     usual, grown = (expect(counted, 900, 10, NOW, operator_rows=rows) for rows in (10**9, 3 * 10**9))
 
@@ -217,7 +217,7 @@ def test_one_run_without_input_keeps_the_measure():
 
 @given(histories, works, st.data())
 def test_samples_without_cpu_or_work_are_accepted(history, work, data):
-    """Whatever samples lack, the expectation exists and its p95 is above it."""
+    """For samples with any absent values, the expectation exists and its p95 is above it."""
     lacking = st.sets(st.sampled_from(["cpu_ms", "work_bytes", "work_records"]))
     some = tuple(replace(each, **dict.fromkeys(data.draw(lacking))) for each in history)
     expectation = expect(some, work, work, NOW)
@@ -263,7 +263,7 @@ def test_order_of_samples_does_not_matter(history, work, random):
 
 @given(histories, works, st.integers(min_value=2, max_value=50))
 def test_expectation_scales_with_durations(history, work, factor):
-    """If all durations are twice as long, the expectation is too."""
+    """If all durations double, the expectation doubles."""
     slower = tuple(replace(s, wall_ms=s.wall_ms * factor, cpu_ms=s.cpu_ms * factor) for s in history)
     here, there = expect(history, work, work, NOW), expect(slower, work, work, NOW)
 

@@ -1,4 +1,4 @@
-"""The user's line is found in Spark's call sites, whatever Spark or the JVM puts around it."""
+"""The user's line is found in Spark's call sites, among frames of Spark and the JVM."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CASES = json.loads(asset("sparkfuse_contracts", "generated", "shared", "framewor
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_case(case) -> None:
-    """Each shared case gives its call site."""
+def test_call_site_of_shared_case(case) -> None:
+    """The call site equals that of the shared case."""
     assert user_call_site(case["short"], case["long"]) == case["call_site"]
 
 
 @pytest.mark.parametrize("text", ["a at " * 100_000 + "b:1", "(" * 100_000 + ":1)", ":1" * 100_000, "\n" * 100_000])
 def test_hostile_text_takes_no_time(text) -> None:
-    """Texts that no Spark writes are read in milliseconds."""
+    """Texts that Spark never writes are parsed in milliseconds."""
     started = time.monotonic()
     user_call_site(text, text)
 

@@ -68,7 +68,7 @@ def test_malformed_template_is_rejected(template):
 
 
 def test_stage_name_requires_the_stage_id():
-    """The id is the default of the name, so it is among the columns that a description reads."""
+    """If the name is absent, the id is shown, so the description requires the column of the id."""
     assert placeholders("{x:?{stage_name}}") == (("x", "?{stage_name}"), ("stage_name", ""), ("stage_id", ""))
 
 

@@ -47,12 +47,12 @@ USUAL: Mapping[str, object] = {
     "task_index": 17,
     "work_measure": "bytes",
 }
-# Columns whose usual value is 1: attempts and counts of what a case leaves out.
+# Columns whose value is 1 if a case does not set them, such as attempts.
 ONE = ("failed_tasks", "fetch_failed_tasks", "finished_tasks", "resubmitted_tasks", "running_tasks")
 
 
 def firing(rule: Rule) -> Iterator[Case]:
-    """Yield one case for each severity: the last one, which is far above the threshold, where there are several."""
+    """Yield the last case of each severity, which is far above the threshold if there are several."""
     by_severity = {case.expect: case for case in rule.cases if case.expect != QUIET and not case.params}
     yield from by_severity.values()
 

@@ -53,7 +53,7 @@ def test_order_of_runs_does_not_matter(times: list[tuple[int, int]], rest: int, 
 
 @given(runs, st.integers(0, 10_000_000), st.integers(0, 10_000_000))
 def test_bound_rises_with_the_time_of_jobs(times: list[tuple[int, int]], one: int, other: int):
-    """Busy hosts and more rows make both parts longer."""
+    """On busy hosts and with more rows, both the jobs and the idle time are longer."""
     assert bound(times, min(one, other), 0) <= bound(times, max(one, other), 0)
 
 
@@ -72,7 +72,7 @@ def test_thirty_percent_outliers_do_not_move_the_bound(seed: int):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_healthy_runs_stay_below_the_bound(seed: int):
-    """Alone, on a host that is 3.5 times slower, and with three times the rows."""
+    """Runs alone, on a host that is 3.5 times slower, and with three times the rows."""
     times = usual(seed)
     for jobs, driver in ((1.0, 1.0), (3.5, 3.5), (3.0, 1.5), (0.33, 1.0)):
         rest, between = int(10 * MINUTE * jobs), int(2 * MINUTE * driver)
@@ -80,19 +80,19 @@ def test_healthy_runs_stay_below_the_bound(seed: int):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_half_more_idle_time_exceeds_the_bound(seed: int):
+def test_idle_time_of_150_percent_exceeds_the_bound(seed: int):
     times, between = usual(seed), 7 * MINUTE
 
     assert between > 2 * bound(times, 10 * MINUTE + between, between)
 
 
 def test_running_application_uses_the_usual_job_time():
-    """Its driver lists files before its jobs, for two minutes as in every run."""
+    """The driver lists files for two minutes before the first job, as in every run."""
     assert bound(usual(1), 3 * MINUTE, 2 * MINUTE) >= 2 * MINUTE
 
 
 def test_differences_of_seconds_are_ignored():
-    """Half a second more planning is ten times as much if there was hardly any."""
+    """Half a second of planning may be ten times the usual planning time."""
     times = [(5_000, 10)] * 10
 
     assert 500 < bound(times, 5_500, 500) < 5_000
@@ -100,7 +100,7 @@ def test_differences_of_seconds_are_ignored():
 
 @pytest.mark.parametrize("between", [-(2**63), -2_000, -1, 10**9, 2**63 - 1])
 def test_impossible_times_are_clamped(between: int):
-    """Clocks may be changed; the other runs count as before."""
+    """Negative times, after a change of the clock, do not affect the other runs."""
     times, odd = usual(1), (12 * MINUTE, between)
 
     assert 0 <= bound([*times, odd], 12 * MINUTE, 2 * MINUTE) < 2 * bound(times, 12 * MINUTE, 2 * MINUTE)

@@ -44,7 +44,7 @@ def of(executors: int) -> ExecutorLosses:
     ],
 )  # fmt: skip
 def test_removal_is_classified(reason: str | None, kind: str, failure: str, exit_code: int | None) -> None:
-    """By Spark's text, and by the exit code if the text is unspecific."""
+    """A loss is classified by Spark's text, or by the exit code if the text is unspecific."""
     _, columns = executor_removed(of(2), ExecutorRemoval(removed_ms=1_000, reason=reason))
 
     assert (columns["failure_kind"], columns["failure"], columns.get("exit_code")) == (kind, failure, exit_code)
@@ -76,7 +76,7 @@ def test_peak_counts_concurrent_executors() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**13), st.text(max_size=60), st.integers(-(2**31), 2**31 - 1)), max_size=30))
 def test_any_order_and_text_is_accepted(removals: list[tuple[int, str, int]]) -> None:
-    """Clocks may jump, executors may be unknown, and texts may be in any language."""
+    """Times in any order, unknown executors and any text raise no error."""
     losses = ExecutorLosses()
     for removed_ms, reason, exit_code in removals:
         losses, columns = executor_removed(losses, ExecutorRemoval(removed_ms, None, reason, exit_code))
@@ -85,7 +85,7 @@ def test_any_order_and_text_is_accepted(removals: list[tuple[int, str, int]]) ->
 
 
 def test_exit_codes_are_read_from_texts() -> None:
-    """Texts of YARN, Kubernetes and the standalone worker."""
+    """The exit code is read from texts of YARN, Kubernetes and the standalone worker."""
     assert exit_code_of("Exit status: -100. Diagnostics: Container released on a *lost* node") == -100
     assert exit_code_of("The executor with id 1 exited with exit code 143(SIGTERM)") == 143
     assert exit_code_of("no code") is None
@@ -105,5 +105,5 @@ def test_exit_codes_are_read_from_texts() -> None:
     ],
 )
 def test_python_operators_are_recognised(scopes: list[str], plan: list[str], expected: bool) -> None:
-    """From the operators of the stage; from the whole query only if they are unknown."""
+    """Python is recognised by the operators of the stage, or of the whole query if those are unknown."""
     assert runs_python(scopes, plan) is expected

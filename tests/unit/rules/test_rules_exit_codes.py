@@ -1,4 +1,4 @@
-"""The exit code of a lost executor is found in Spark's words, live and offline alike."""
+"""The exit code of a lost executor is read from Spark's reason, live and offline."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CASES = json.loads(asset("sparkfuse_contracts", "generated", "shared", "executor
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_exit_code_of_reason(case) -> None:
-    """Each shared case gives its exit code."""
+    """The exit code equals that of the shared case."""
     assert exit_code_of(case["reason"]) == case["exit_code"]
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case["failure"]], ids=lambda case: case["name"])
 def test_loss_is_named_by_its_exit_code(case) -> None:
-    """A reason that says no more than that the executor is gone is named by its exit code."""
+    """If the reason contains only the exit code, the failure class comes from the exit code."""
     assert classify_removal(case["reason"], case["exit_code"]).reason == case["failure"]
 
 

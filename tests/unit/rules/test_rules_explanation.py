@@ -17,7 +17,7 @@ def run(number: int, wall_ms: int = 60_000, work: int = 1_000_000) -> Sample:
 
 
 def test_too_few_runs_are_explained() -> None:
-    """There is no expectation, but a reason."""
+    """With too few runs, the explanation has a reason instead of an expectation."""
     found = explain([run(number) for number in range(3)], NOW)
 
     assert (found.expected, found.missing_reason) == (None, "3 of the 5 required runs")
@@ -25,7 +25,7 @@ def test_too_few_runs_are_explained() -> None:
 
 
 def test_explained_expectation_is_the_evaluated_one() -> None:
-    """With a given work as for an ended stage, by default for the usual work."""
+    """The expectation is computed for the given work as for an ended stage, by default for the usual work."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     assert explain(samples, NOW, Work(4_000_000)).expected == expect(samples, 4_000_000, None, NOW)
@@ -42,7 +42,7 @@ def test_usual_operator_rows_are_expected() -> None:
 
 
 def test_growth_exists_for_each_measure() -> None:
-    """Twice the rows take twice the time, within the sizes seen."""
+    """Within the learned sizes, twice the rows take twice the time."""
     samples = [run(number, 30_000 * (1 + number), 1_000_000 * (1 + number)) for number in range(8)]
 
     by_bytes, by_records = explain(samples, NOW).growth
@@ -76,7 +76,7 @@ def test_later_runs_do_not_count() -> None:
 
 
 def test_driver_idle_time_exists_for_applications() -> None:
-    """For jobs of the usual duration; stages have none."""
+    """The idle time is expected for jobs of the usual duration; stages have none."""
     whole = [replace(run(number), between_jobs_ms=6_000) for number in range(6)]
     found = explain(whole, NOW).between_p95_ms
 

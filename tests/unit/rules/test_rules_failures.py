@@ -23,7 +23,7 @@ def split(example: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("expected", "example"), EXAMPLES)
 def test_example_matches_its_own_pattern(expected: Failure, example: str) -> None:
-    """No earlier pattern matches it."""
+    """The example of a reason matches no earlier pattern."""
     assert classify(*split(example)) == expected
 
 
@@ -50,7 +50,7 @@ def test_reasons_are_unique_and_kinds_are_valid() -> None:
 
 @pytest.mark.parametrize(("failure_class", "reason"), [(None, None), ("", ""), ("Success", ""), ("x", "y")])
 def test_unmatched_text_is_unknown(failure_class: str | None, reason: str | None) -> None:
-    """There is no guess."""
+    """A text that matches no pattern is classified as unknown."""
     assert classify(failure_class, reason) == UNKNOWN
 
 

@@ -79,13 +79,13 @@ FETCH = (
     ],
 )  # fmt: skip
 def test_first_cause_is_found(text: str | None, cause: str | None) -> None:
-    """One line with the exception that caused the failure."""
+    """The first cause is one line with the exception that caused the failure."""
     assert first_cause(text) == cause
 
 
 @given(st.text(max_size=5000))
 def test_any_text_gives_one_short_line(text: str) -> None:
-    """No error, no second line, and at most 500 characters."""
+    """Any text gives at most one line of 500 characters, without an error."""
     found = first_cause(text)
 
     assert (found is None) == (not text.strip())

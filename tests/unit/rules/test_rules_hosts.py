@@ -53,7 +53,7 @@ TASK = {
     ],
 )
 def test_failed_tasks_indicate_a_host_problem(change, expected):
-    """Only failures of infrastructure or storage."""
+    """Only failures of infrastructure or storage indicate a host problem."""
     assert problem_of_failure({**FAILURE, **change}) == expected
 
 
@@ -61,7 +61,7 @@ def test_failed_tasks_indicate_a_host_problem(change, expected):
     ("kind", "counts"), [("infrastructure", True), ("unknown", True), ("configuration", False), ("benign", False)]
 )
 def test_lost_executor_indicates_a_host_problem(kind, counts):
-    """An executor that exceeded its own memory limit does not."""
+    """A lost executor indicates a host problem, unless it exceeded its own memory limit."""
     found = problem_of_loss({"host": "h1", "failure_kind": kind, "failure": "process_killed"})
 
     assert found == (HostProblem("h1", "process_killed", failing=True) if counts else None)
@@ -105,7 +105,7 @@ def failing(host: str, word: str = "node_lost") -> HostProblem:
 
 
 def test_applications_are_counted_once_per_host():
-    """Counts here and elsewhere, the most frequent failure, and at most eight sorted ids."""
+    """A row has the counts on this and other hosts, the most frequent failure, and at most eight sorted ids."""
     everyone = [
         observe(
             HostObservations("app-1"), NOW, ["h1", "h2"], [failing("h1"), HostProblem("h1", "slow_task", slow=True)]
@@ -128,7 +128,7 @@ def test_applications_are_counted_once_per_host():
 
 
 def test_observations_expire_after_ten_minutes():
-    """Repeated observations stay, the others are dropped."""
+    """An observation that is repeated within ten minutes stays, the others are dropped."""
     early = observe(HostObservations("app-1"), NOW, ["h1"], [failing("h1")])
     later = observe(early, NOW + 599_999, ["h2"], [])
     over = observe(early, NOW + 600_000, ["h2"], [])
@@ -139,7 +139,7 @@ def test_observations_expire_after_ten_minutes():
 
 
 def test_hosts_of_one_application_are_bounded(monkeypatch):
-    """The most recent ones stay."""
+    """The hosts with the most recent observations stay."""
     monkeypatch.setattr(hosts, "MOST_HOSTS", 3)
     found = observe(HostObservations("app-1"), NOW, [f"h{n}" for n in range(9)], [failing(f"h{n}") for n in range(9)])
 

@@ -36,7 +36,7 @@ def test_changed_column_or_type_changes_condition(one: str):
 
 
 def test_condition_length_is_bounded():
-    """For any number of columns."""
+    """The length of a condition is bounded for any number of columns."""
     assert len(condition(" AND ".join(f"(column{number}#{number} = 1)" for number in range(1000)))) <= MOST_CHARS
 
 

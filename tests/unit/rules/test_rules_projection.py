@@ -49,7 +49,7 @@ def test_remaining_tasks_run_in_whole_waves():
     ],
 )
 def test_stage_is_projected_from_the_third_wave(change, remaining):
-    """Not before cold tasks are a minority, and only if tasks remain."""
+    """A stage has a projection once cold tasks are a minority, while tasks remain."""
     usual = {**STAGE, "elapsed_ms": 10_000, "duration_p50_ms": 4_000.0, "duration_p95_ms": 6_000.0,
              "finished_duration_ms": 0}  # fmt: skip
 
@@ -141,7 +141,7 @@ EXPECTED = Expected(92_000, 130_000)
 
 
 def test_forecast_uses_runs_and_running_stages():
-    """Median and p95 given the elapsed time; the longer of both sources; None if nothing is known."""
+    """The remaining time is the longer of both sources, given the elapsed time; None without a source."""
     alone = application_remaining(60_000, EXPECTED, None)
     overdue = application_remaining(200_000, EXPECTED, None)
 
@@ -154,7 +154,7 @@ def test_forecast_uses_runs_and_running_stages():
 
 
 def test_probability_of_being_late():
-    """0.5 if the deadline is the expected duration, 0.05 at the p95; the higher of both sources."""
+    """It is 0.5 if the deadline is the expected duration and 0.05 at the p95; the higher of both sources counts."""
     assert late_chance(0, 92_000, EXPECTED, None) == pytest.approx(0.5, abs=0.01)
     assert late_chance(0, 130_000, EXPECTED, None) == pytest.approx(0.05, abs=0.005)
     assert late_chance(60_000, 100_000, None, Remaining(40_000, 60_000)) == pytest.approx(0.5, abs=0.01)
@@ -172,7 +172,7 @@ expected = st.tuples(st.integers(1, 10**9), st.floats(1, 50)).map(
 
 @given(moments, moments, st.integers(1, 10**9), st.one_of(st.none(), expected), st.one_of(st.none(), moments))
 def test_probability_rises_with_elapsed_time(one, other, limit, known, stage_ms):
-    """Between 0 and 1, monotone, and 1 from the deadline on."""
+    """The probability is between 0 and 1, never falls with elapsed time, and is 1 from the deadline on."""
     stages = None if stage_ms is None else Remaining(stage_ms, 2 * stage_ms)
     early, late = (late_chance(at, limit, known, stages) for at in sorted((one, other)))
 

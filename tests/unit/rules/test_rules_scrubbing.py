@@ -61,7 +61,7 @@ def test_literals_are_removed_from_queries(text: str, kept: str) -> None:
 
 @pytest.mark.parametrize("unit", [pytest.param(case["unit"], id=case["case"]) for case in CASES["hostile"]])
 def test_hostile_text_is_scrubbed_in_time(unit: str) -> None:
-    """Repeated beginnings of a pattern of up to a megabyte; the length limit applies."""
+    """A megabyte of repeated pattern prefixes is scrubbed within the time limit and truncated."""
     for length in LENGTHS:
         text = (unit * (length // len(unit) + 1))[:length]
 
@@ -71,7 +71,7 @@ def test_hostile_text_is_scrubbed_in_time(unit: str) -> None:
 
 @pytest.mark.parametrize("chars", range(20, 70, 7))
 def test_shortening_never_exposes_a_secret(chars: int) -> None:
-    """At any length, no part of the password remains; a short text is not changed."""
+    """For any length limit, no part of the password remains."""
     text = "connect to https://hunter2hunter2hunter2hunter2hunter2@db.example/orders"
 
     assert "hunter" not in shortened(text, chars)
@@ -80,7 +80,7 @@ def test_shortening_never_exposes_a_secret(chars: int) -> None:
 
 @given(st.text(max_size=6000))
 def test_any_text_is_limited_to_2048_bytes(text: str) -> None:
-    """Invalid Unicode too; scrubbing again changes nothing."""
+    """Any text, also invalid Unicode, is limited; scrubbing it again changes nothing."""
     found = scrub(text)
 
     assert len(found.encode()) <= MOST_BYTES

@@ -40,7 +40,7 @@ def test_stage_without_start_uses_its_name():
 
 
 def test_circular_parents_do_not_loop():
-    """Any list of parents ends."""
+    """Fingerprints are computed for any list of parents, also a circular one."""
     circle = {number: StartedStageOfRun("a", (), (number - 1, number, number + 1)) for number in range(1, 3000)}
 
     assert not fingerprint_in_run(2999, None, CompleteRun(circle)).startswith(NAME_ONLY)

@@ -51,7 +51,7 @@ def test_stage_sample_requires_a_complete_success(change, completeness, expected
 
 
 def test_application_sample_requires_success():
-    """Only if no job failed and the evidence is complete."""
+    """An application is a sample only if no job failed and its evidence is complete."""
     application = {"status": "succeeded", "elapsed_ms": 900, "finished_cpu_ms": 700, "work_bytes": 10}
 
     assert application_sample("run", 1.0, application, 5) == Sample("run", 5, 900, 700, 10, None, None)
@@ -62,12 +62,12 @@ def test_application_sample_requires_success():
 
 
 def test_failed_job_or_stage_is_no_success():
-    """An absent count means none."""
+    """An absent count of failures means 0."""
     assert [ended_well(0, 0), ended_well(None, 0), ended_well(1, 0), ended_well(0, 1)] == [True, True, False, False]
 
 
 def test_expectation_is_converted_to_columns():
-    """Expected values and what moved; CPU columns only if CPU time is known."""
+    """The columns have the expected values and `moved`; CPU columns only if CPU time is known."""
     expected = Expectation(7, 100, 150, None, None, True, "rows")
 
     assert expected_columns(expected, 200, 80) == {
@@ -81,7 +81,7 @@ def test_expectation_is_converted_to_columns():
 
 
 def test_incomplete_evidence_is_never_critical():
-    """Below 0.99 critical becomes warning; lower severities stay."""
+    """If completeness is below 0.99, critical becomes warning; lower severities stay."""
     assert [capped_severity("critical", 0.99), capped_severity("critical", 0.989), capped_severity("info", 0.0)] == [
         "critical",
         "warning",

@@ -43,7 +43,7 @@ def test_application_work_is_input_plus_operator_rows():
 
 
 def test_application_with_input_only_has_no_rows():
-    """Rows would repeat the records."""
+    """Operator rows do not count if the input has records, because they would count the records twice."""
     assert set(work_of({"work_bytes": 4_000, "work_records": 300}).sizes()) == {BYTES, RECORDS}
 
 

@@ -30,7 +30,7 @@ def checkpoint(directory: Path, start: str, number: int, at: int, content: bytes
 
 
 def test_newest_complete_checkpoint_of_all_starts_is_found(tmp_path: Path) -> None:
-    """The newest is found by time, because numbers start from 1 at each start; incomplete ones are skipped."""
+    """The newest checkpoint is found by time, because each start numbers them from 1; incomplete ones are skipped."""
     checkpoint(tmp_path, "first", 90, at=100)
     newest = checkpoint(tmp_path, "second", 2, at=200)
     checkpoint(tmp_path, "second", 3, at=300, content=b"")
@@ -62,7 +62,7 @@ def test_folders_of_retained_checkpoints_stay(tmp_path: Path) -> None:
 
 
 def test_incompatible_checkpoint_is_recognised() -> None:
-    """Only this failure gets the hint which folder to remove."""
+    """An incompatible checkpoint is distinguished from other failures of the start."""
     assert is_incompatible_checkpoint(INCOMPATIBLE)
     assert not is_incompatible_checkpoint("org.apache.kafka.common.errors.TimeoutException: no answer")
 

@@ -34,7 +34,7 @@ def test_clocks_reach_every_partition_of_each_topic(partitions: tuple[int, ...])
 
 @pytest.mark.parametrize("ahead_ms", [0.0, 137.0, -2600.0, 3_600_000.0])
 def test_tick_arrives_just_after_a_full_second_of_the_broker(ahead_ms: float) -> None:
-    """The difference of the clocks and one delayed record do not matter."""
+    """Neither a difference between the clocks nor one delayed record changes the time of the tick."""
     clock = BrokerClock()
     clock.add_sample(1_000_000.0, 1_000_000.0 + ahead_ms + 900)
     clock.add_sample(1_001_000.0, 1_001_000.0 + ahead_ms)
