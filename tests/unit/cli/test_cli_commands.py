@@ -29,7 +29,7 @@ def test_missing_store_is_one_sentence(free_port: Callable[[], int]) -> None:
 
     assert done.returncode == 3
     assert "no ClickHouse answers" in done.stderr
-    assert "is `sparkfuse up` running?" in done.stderr
+    assert "SPARKFUSE_CLICKHOUSE_URL" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -37,7 +37,7 @@ def test_missing_store_is_one_sentence(free_port: Callable[[], int]) -> None:
     "arguments, environment, message",
     [
         (("rules", "show", "stage_slo"), {}, "there is no rule 'stage_slo'"),
-        (("findings", "--state", "burning"), {}, "--state burning is unknown"),
+        (("findings", "--state", "burning"), {}, "--state must be firing or resolved"),
         (("runs",), {"SPARKFUSE_CLICKHOUSE_URL": "nowhere"}, "SPARKFUSE_CLICKHOUSE_URL='nowhere'"),
         (("up",), {"SPARKFUSE_WINDOW_MS": "soon"}, "SPARKFUSE_WINDOW_MS='soon'"),
         (("collector", "off", "app-1", "--started-ms", "1", "--key", "none.pem"), {}, "none.pem: cannot be read"),
