@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sparkfuse_kernel import EventLog
 from tests.bench.bench_kernel import machine
 from tests.logs.make_big_log import COMPRESSED, FOLDER, SMALL_LOGS
 
@@ -74,7 +75,7 @@ class Figures:
 # ---- work that is measured in a process of its own, without imports
 
 
-def read_tables(path: Path, threads: int = THREADS) -> object:
+def read_tables(path: Path, threads: int = THREADS) -> EventLog:
     """Read all tables, tasks included."""
     import sparkfuse_kernel
 
@@ -122,7 +123,7 @@ def check(path: Path) -> object:
     import pyarrow as pa
 
     log = read_tables(path)
-    stages = pa.table(log.stages).to_pylist()  # type: ignore[attr-defined]
+    stages = pa.table(log.stages).to_pylist()
     ours = [
         (stage["stage_id"], stage["stage_attempt"], stage["tasks"], stage["succeeded"], stage["run_ms"],
          stage["disk_spilled_bytes"], stage["shuffle_read_bytes"],

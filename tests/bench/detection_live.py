@@ -28,7 +28,7 @@ from sparkfuse.stack import stack
 from sparkfuse.stack.job_properties import write_job_properties
 from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.supervisor import Supervisor
-from sparkfuse_alertmanager.receiver import Receiver
+from sparkfuse_alertmanager.receiver import Delivery, Receiver
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.generated.finding_pb2 import Finding as PublishedFinding
 from sparkfuse_contracts.topics import topic_name
@@ -253,7 +253,7 @@ def _pages(
     apps: Mapping[str, str],
     facts: Mapping[str, Facts],
     findings: Sequence[PublishedFinding],
-    deliveries: Sequence[object],
+    deliveries: Sequence[Delivery],
 ) -> Iterator[Page]:
     """Return the first page of each finding of each run."""
     seen: set[tuple[str, str]] = set()
@@ -275,11 +275,11 @@ def _pages(
             )  # fmt: skip
 
 
-def _arrived(finding: PublishedFinding, deliveries: Sequence[object]) -> int | None:
+def _arrived(finding: PublishedFinding, deliveries: Sequence[Delivery]) -> int | None:
     """Return when the webhook received the first notification of a firing finding."""
     for delivery in deliveries:
-        received_ms: int = delivery.received_ms  # type: ignore[attr-defined]
-        for alert in delivery.payload["alerts"]:  # type: ignore[attr-defined]
+        received_ms = delivery.received_ms
+        for alert in delivery.payload["alerts"]:
             names = alert["labels"]
             same = (names["rule"], names["job_key"], names["scope"]) == (finding.rule, finding.job_key, finding.scope)
             if same and alert["status"] == "firing" and received_ms >= finding.evidence_ms:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sparkfuse_kernel.event_logs.find import find_logs
+from sparkfuse_kernel.event_logs.log import Log
 from sparkfuse_native_analytics.offline.application import read_application
 from tests.logs.fingerprint_job import SAME, VARIANTS
 from tests.logs.make_logs import SETTINGS, configuration, spark_home, start
@@ -47,9 +48,9 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return dict(of_query(log) for log in find_logs(str(events)).logs)
 
 
-def of_query(log: object) -> tuple[str, list[str]]:
+def of_query(log: Log) -> tuple[str, list[str]]:
     """The run's name, and the fingerprints of the stages of its last query, sorted."""
-    application = read_application(log)  # type: ignore[arg-type]
+    application = read_application(log)
     query = max(each for each in application.tables["stages"]["sql_execution_id"].to_pylist() if each is not None)
     rows = application.tables["stages"].select(["sql_execution_id"]).to_pylist()
     pairs = zip(rows, application.fingerprints, strict=True)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from clickhouse_connect.driver.client import Client
-from google.protobuf.message import Message
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from sparkfuse_contracts.generated.fact_pb2 import Fact
@@ -120,7 +120,7 @@ def filled(module_settings: Settings) -> Client:
     return client
 
 
-def attribute(message: Any, key: str) -> Message:
+def attribute(message: Any, key: str) -> AnyValue:
     """The value of an attribute of a span or an event."""
     return next(pair.value for pair in message.attributes if pair.key == key)
 
@@ -142,9 +142,9 @@ def test_application_becomes_one_trace(filled: Client) -> None:
     )
     assert (stage.start_time_unix_nano, stage.end_time_unix_nano) == ((START + 2500) * 10**6, (START + 9000) * 10**6)
     assert slow.end_time_unix_nano - slow.start_time_unix_nano == 5000 * 10**6
-    assert attribute(stage, "spark.stage.status").string_value == "succeeded"  # type: ignore[attr-defined]
+    assert attribute(stage, "spark.stage.status").string_value == "succeeded"
     assert [event.name for event in stage.events] == ["finding stage_skew"]
-    assert attribute(stage.events[0], "sparkfuse.evidence.lost_ms").string_value == "4000"  # type: ignore[attr-defined]
+    assert attribute(stage.events[0], "sparkfuse.evidence.lost_ms").string_value == "4000"
 
 
 def test_repeated_export_gives_the_same_trace(filled: Client) -> None:

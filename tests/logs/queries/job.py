@@ -105,13 +105,13 @@ def python_udf(spark: SparkSession) -> None:
 def pandas_functions(spark: SparkSession) -> None:
     import pandas as pd
 
-    def plus_one(values):  # type: ignore[no-untyped-def]
+    def plus_one(values):
         return values + 1
 
     plus_one.__annotations__ = {"values": pd.Series, "return": pd.Series}
     plus_one = functions.pandas_udf(plus_one, LongType())
 
-    def keep(frames):  # type: ignore[no-untyped-def]
+    def keep(frames):
         yield from frames
 
     orders = spark.table("orders")

@@ -50,7 +50,7 @@ def test_rows_wait_until_baselines_are_updated(monkeypatch: pytest.MonkeyPatch) 
         return len(samples)
 
     workers = InstantWorkers()
-    reader = HistoryReader(workers, update, threading.Event())  # type: ignore[arg-type]
+    reader = HistoryReader(workers, update, threading.Event())  # type: ignore[arg-type]  # without processes
     try:
         reader.request("one", "/one")
         assert list(reader.results()) == []
@@ -75,7 +75,7 @@ def test_failed_update_does_not_block_rows(caplog: pytest.LogCaptureFixture) -> 
         return len(samples)
 
     workers = InstantWorkers()
-    reader = HistoryReader(workers, update, threading.Event())  # type: ignore[arg-type]
+    reader = HistoryReader(workers, update, threading.Event())  # type: ignore[arg-type]  # without processes
     found: list[HistoryResult] = []
     try:
         for name in ("bad", "good"):
