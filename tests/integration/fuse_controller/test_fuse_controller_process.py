@@ -108,7 +108,7 @@ def test_shadow_mode_records_but_sends_nothing(bus, make_process):
 @pytest.mark.parametrize(
     ("environment", "code", "message"),
     [
-        ({"SPARKFUSE_FUSE_MODE": "active"}, 2, "SPARKFUSE_FUSE_MODE='active' cannot be used"),
+        ({"SPARKFUSE_FUSE_MODE": "active"}, 2, "SPARKFUSE_FUSE_MODE='active' is invalid"),
         ({"SPARKFUSE_FUSE_MODE": "act"}, 2, "SPARKFUSE_SIGNING_KEY names no private key"),
         ({"SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:1"}, 3, "no Kafka broker answers at 127.0.0.1:1"),
     ],

@@ -149,7 +149,7 @@ def test_loader_waits_for_an_unavailable_store(
         ("SPARKFUSE_KAFKA_BOOTSTRAP", "127.0.0.1:1", 3, "no Kafka broker answers at 127.0.0.1:1"),
         ("SPARKFUSE_CLICKHOUSE_URL", "http://127.0.0.1:1", 3, "no ClickHouse answers at http://127.0.0.1:1"),
         ("SPARKFUSE_TOPIC_PREFIX", "nobody", 3, "has no topic nobody."),
-        ("SPARKFUSE_METRICS_PORT", "seven", 2, "SPARKFUSE_METRICS_PORT='seven' cannot be used"),
+        ("SPARKFUSE_METRICS_PORT", "seven", 2, "SPARKFUSE_METRICS_PORT='seven' is invalid"),
     ],
 )
 def test_missing_dependency_at_start_is_one_sentence(

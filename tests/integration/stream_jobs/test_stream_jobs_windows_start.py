@@ -56,7 +56,7 @@ def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
     ("key", "value", "exit_code", "message"),
     [
         ("SPARKFUSE_KAFKA_BOOTSTRAP", "127.0.0.1:{free}", 3, "Kafka at 127.0.0.1:{free} does not answer"),
-        ("SPARKFUSE_WINDOW_MS", "soon", 2, "SPARKFUSE_WINDOW_MS='soon' cannot be used"),
+        ("SPARKFUSE_WINDOW_MS", "soon", 2, "SPARKFUSE_WINDOW_MS='soon' is invalid"),
     ],
 )
 def test_failed_start_prints_one_sentence(
