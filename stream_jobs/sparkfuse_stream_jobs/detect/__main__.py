@@ -60,7 +60,7 @@ def serve_metrics(settings: Settings) -> None:
 
 def _catalog(options: Options, settings: Settings) -> Catalog:
     try:
-        read_owners(settings.config_file)  # fails here instead of while the job runs
+        read_owners(settings.config_file)  # raises here, instead of failing while the job runs
         return load_catalog(options.catalog, settings.config_file)
     except RuleError as error:
         raise StartError(str(error)) from error

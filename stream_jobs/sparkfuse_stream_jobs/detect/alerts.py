@@ -1,8 +1,8 @@
 """Merges the findings of a job's runs into one finding, and decides when it is published.
 
-Alertmanager loses its alerts at a restart, and ends an alert that is not sent again. So a firing finding is published
-every minute, and a resolved one every minute for five minutes, as Prometheus does. Times here are the clock of the
-process, while the evidence in the record has the time of the windows.
+Alertmanager loses its alerts at a restart, and resolves an alert that is not sent again. So a firing finding is
+published every minute, and a resolved one every minute for five minutes, as Prometheus does. Times in this module
+are wall-clock times of the process; the evidence in the record has the time of the windows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SETTLE_MS = 1_000
 # A finding is published as firing for at least this long. Alertmanager waits 10 s before it notifies, so nobody would
 # be notified of an alert that resolves earlier, such as one of a stage that ends seconds after it was found.
 MIN_FIRING_MS = 15_000
-# One finding names this many runs or tasks; more would not help the reader.
+# A finding lists at most this many runs or tasks; more would not help the reader.
 MAX_RUNS = 50
-# Fields that the newest evidence of a run replaces in the finding.
+# Fields of the finding that are replaced by the newest evidence of a run.
 _FROM_EVIDENCE = ("summary", "description", "runbook_url", "cluster", "tenant", "evidence_ms", "completeness")
 
 
@@ -117,7 +117,7 @@ def _due_ms(group: FindingGroup, finding: Finding, intervals: PublishIntervals) 
 
 
 def _start_firing(group: FindingGroup | None, part: Finding) -> FindingGroup:
-    # If the previous resolution was never published, the finding fires without interruption for its readers.
+    # If the previous resolution was never published, readers saw a finding that fires without interruption.
     published_firing = group is not None and group.published.startswith("firing")
     first_at_ms = group.first_at_ms if group and published_firing else 0
     if group and published_firing:
@@ -159,7 +159,7 @@ def _status(finding: Finding) -> str:
 
 
 def _without_resolved_runs(finding: Finding) -> Finding:
-    """Return the finding without its resolved runs, which this record publishes, while others still fire."""
+    """Return the finding to store: without resolved runs, which this record publishes, if other runs still fire."""
     kept = Finding()
     kept.CopyFrom(finding)
     if finding.state == "firing":

@@ -1,4 +1,4 @@
-"""Reads published baselines: what an earlier state of the job learned, and what a backfill adds while it runs."""
+"""Reads published baselines: those from before a loss of state, and those that a backfill adds while the job runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_ba
 log = logging.getLogger(__name__)
 READ_SECONDS = 60.0
 POLL_SECONDS = 1.0
-# Own records that were not read back yet; if the job fails before it writes them, some are never read.
+# Limit of own records that were not read back yet; records that a failed job never wrote stay here.
 MAX_OWN_RECORDS = 100_000
 
 
 class PublishedBaselines:
-    """The newest published baseline of each stage, in a temporary file: those of a fleet may not fit into memory.
+    """The newest published baseline of each stage, in a temporary file.
+
+    The baselines of a fleet may not fit into memory.
 
     One thread may put while another one reads.
     """
@@ -81,7 +83,7 @@ class PublishedBaselines:
 
 
 class OwnRecords:
-    """Recognizes the records that this job wrote itself: reading them would take longer than learning them did.
+    """Recognizes the records that this job wrote itself, because decoding them again would only cost time.
 
     One thread may write while another one reads.
     """
@@ -151,7 +153,7 @@ class BaselineFollower:
                 if content is not None and self._own.remove(content):
                     continue
                 if not _put(self._published, content):
-                    log.warning("the record at offset %d of the topic baselines is no baseline", message.offset())
+                    log.warning("the record at offset %d of the topic baselines is not a baseline", message.offset())
             # A broker that is down comes back, and known baselines stay valid without the topic.
             elif error.code() not in {KafkaError._PARTITION_EOF, *logged}:  # noqa: SLF001 - confluent has no public name
                 logged.add(error.code())
@@ -163,7 +165,7 @@ def _text(key: BaselineKey) -> str:
 
 
 def read_published_baselines(settings: Settings) -> PublishedBaselines:
-    """Read the topic ``baselines`` to its end. Invalid records are skipped: those stages are learned again.
+    """Read the topic ``baselines`` to its end. Invalid records are skipped; their stages are learned again.
 
     Raises KafkaException when the broker does not answer; the job is restarted then.
     """

@@ -15,7 +15,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class BaselineKey:
-    """What a baseline is about. ``stage_fingerprint`` is ``application`` for a whole application."""
+    """The key of a baseline. ``stage_fingerprint`` is ``application`` for a whole application."""
 
     cluster: str
     tenant: str
@@ -31,7 +31,7 @@ def key_of_baseline(baseline: Baseline) -> BaselineKey:
 
 
 def add_samples(known: Baseline | None, updates: Sequence[Baseline]) -> Baseline | None:
-    """Return the baseline with the samples of runs that it lacks; None when it lacks none.
+    """Return the baseline with the samples of the runs that it does not contain; None if it contains all of them.
 
     Each update is a baseline with one sample. Samples are learned in the order in which their runs ended.
     """
@@ -62,7 +62,7 @@ def add_samples(known: Baseline | None, updates: Sequence[Baseline]) -> Baseline
 
 
 def merge_baselines(known: Baseline | None, other: Baseline) -> Baseline:
-    """Return a baseline with the runs of both; of a run that both have, the sample of ``known`` counts."""
+    """Return a baseline with the runs of both; for a run in both, the sample of ``known`` is used."""
     if known is None:
         return other
     single = Baseline()

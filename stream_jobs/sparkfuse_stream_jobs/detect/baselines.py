@@ -1,4 +1,4 @@
-"""Adds to each row of a stage or application what is expected of it, and learns from runs that succeeded.
+"""Adds expected values to each row of a stage or application, and learns from runs that succeeded.
 
 One stage, or the whole application, of one job of one tenant is one key. A run is judged by what was known before it
 started, so the rows of a run are the same whenever they are computed.
@@ -40,12 +40,12 @@ class JobBaselines:
     fits: FitCache = field(default_factory=FitCache)
 
     def get(self, key: BaselineKey) -> Baseline | None:
-        """Return the baseline, merged with what a backfill or an earlier state of the job published."""
+        """Return the baseline, merged with baselines that a backfill or an earlier start of the job published."""
         self._merge_published(key)
         return self.baselines.get(key.stage_fingerprint)
 
     def fit(self, key: BaselineKey, app_start_ms: int) -> Fit | None:
-        """Return the fit of what was known when the run started; None below five known runs."""
+        """Return the fit of the samples that were known when the run started; None for fewer than five runs."""
         self._merge_published(key)
         return self.fits.get(key, app_start_ms, lambda: self._compute_fit(key, app_start_ms))
 
@@ -78,9 +78,9 @@ def key_of_row(row: LiveRow) -> BaselineKey:
 
 
 def add_expectations(row: LiveRow, known: JobBaselines) -> LiveRow:
-    """Add to the row of a stage or application what is expected; it is unchanged if too few runs are known.
+    """Add the expected values to the row of a stage or application; unchanged if too few runs are known.
 
-    A running stage is compared at its projected end: its projected duration, work and CPU time.
+    A running stage is compared by its values at its projected end: duration, work and CPU time.
     """
     fitted = known.fit(key_of_row(row), row.app_start_ms)
     if fitted is None:
@@ -96,7 +96,7 @@ def add_expectations(row: LiveRow, known: JobBaselines) -> LiveRow:
 
 
 def learn_sample(update: Baseline, known: JobBaselines) -> Baseline:
-    """Add the only sample of ``update`` to its baseline, and return the new baseline, which is to be published."""
+    """Add the single sample of ``update`` to its baseline; return the new baseline, which must be published."""
     key = key_of_baseline(update)
     baseline = known.get(key)
     sample = sample_of(update.samples[0])

@@ -122,7 +122,7 @@ def row_like(row: LiveRow, view: str) -> LiveRow:
 
 
 def _failed_query(row: LiveRow, query_id: int, query: QueryState, state: RunState) -> Iterator[LiveRow]:
-    """Return the row of a failed query, unless its failure was reported or somebody cancelled the query."""
+    """Return the row of a failed query, unless its failure was reported or the query was cancelled."""
     root, failure = query_of(query.root_id, state), classify(None, query.failure_reason)
     reported = query.failure_reported or (root and root.failure_reported)
     if query.last_job_id is None or reported or ended_on_purpose(failure):

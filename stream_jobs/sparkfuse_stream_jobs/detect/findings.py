@@ -20,11 +20,11 @@ from sparkfuse_stream_jobs.detect.display_names import query_id_of
 from sparkfuse_stream_jobs.detect.row_columns import present
 from sparkfuse_stream_jobs.detect.subjects import scope
 
-MAX_EVIDENCE = 4000  # characters of one column: collectors cap a stack, but not every name
+MAX_EVIDENCE = 4000  # Characters of one column. Collectors cap stacks, but not every name.
 # Columns that are evidence even if the rule does not mention them, because runbooks refer to them.
 _ALWAYS = ("stack",)
 _LOCATION = ("stage_id", "stage_attempt", "task_id", "executor_id")
-# Columns that do not identify a location: the executor of failed tasks is that of the last failure, and changes.
+# Columns that do not identify a location: the executor of failed tasks changes with each failure.
 _NOT_LOCATION: Mapping[str, tuple[str, ...]] = {"failure_live": ("executor_id",)}
 
 
@@ -105,7 +105,7 @@ def _run(
 
 
 def _fill_names(run: FindingRun, values: Mapping[str, Any]) -> None:
-    """Add the name of the stage, and the query, with which the names of stages and of failed queries begin."""
+    """Add the name of the stage, and the query; the names of stages and failed queries begin with the query."""
     stage_name = values.get("stage_name", "")
     query_id = values.get("sql_execution_id", query_id_of(stage_name or values.get("description", "")))
     if stage_name:

@@ -1,7 +1,7 @@
 """A cache of the curves that were fitted to baselines: fitting takes milliseconds.
 
-Each running stage asks for its curve every few seconds, and the curve depends only on what was known when its run
-started. So the samples need not be in memory, and the history of a fleet takes no memory beside its running stages.
+Each running stage requests its curve every few seconds, and the curve depends only on samples from before its run.
+So only curves of running stages are in memory, and the samples of a fleet stay in the state.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable
 from sparkfuse_rules.knowledge.baseline import Fit
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey
 
-# Of all stages and runs, at 3 kB each. 500 applications with 20 running stages each need 10,500.
+# Fits of all stages and runs, at 3 kB each. 500 applications with 20 running stages each need 10,500.
 MAX_FITS = 20_000
-# Of the runs of one baseline; the oldest are evicted beyond that.
+# Fits of one baseline, one for each run; beyond the limit the oldest are evicted.
 MAX_RUNS_PER_KEY = 1_000
 
 
 class FitCache:
     """Fits by baseline and by start of the run; the least recently used baselines are evicted first.
 
-    A stored None means that nothing can be expected of the run.
+    A cached None means that too few runs are known for a fit.
     """
 
     def __init__(self, limit: int = MAX_FITS) -> None:

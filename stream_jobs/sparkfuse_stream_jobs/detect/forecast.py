@@ -1,4 +1,4 @@
-"""Forecasts: a stage from its progress; an application from its earlier runs, its stages and its deadline."""
+"""Projects stages from their progress, and forecasts applications from earlier runs, stages and deadline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTLED_MS = 60_000
 
 
 def project_stage(row: LiveRow, state: RunState) -> None:
-    """Add to the row of a stage its projected duration, and the duration by which it is judged."""
+    """Add to the row of a stage its projected duration, and the duration that is compared with the baseline."""
     stage = row.stage
     if not stage.HasField("elapsed_ms"):
         return
@@ -41,7 +41,7 @@ def project_stage(row: LiveRow, state: RunState) -> None:
 def fill_progress(row: LiveRow, state: RunState) -> None:
     """Add to the application's row its deadline, and the remaining time of the stages of this window.
 
-    The rows of its stages come first. ``forecast_application`` adds what follows from earlier runs.
+    The rows of its stages come first. ``forecast_application`` adds the columns that depend on earlier runs.
     """
     application, columns = application_of(state), row.application
     if application.deadline_ms is not None:

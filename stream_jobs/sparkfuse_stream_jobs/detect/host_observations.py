@@ -1,4 +1,4 @@
-"""Extracts from live rows what an application observed on its hosts."""
+"""Extracts from live rows the problems that an application observed on its hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adds to each row its job, run and stage fingerprint, and everything else that only the run as a whole shows.
+"""Adds to each row its job, run and stage fingerprint, and other columns that depend on earlier rows of the run.
 
 One application attempt is one key, and its rows arrive in the order in which the windows job numbered them. The step
 also emits rows for failed jobs, failed queries and lost executors, and the training samples of a run that succeeded.
@@ -55,10 +55,10 @@ def is_replayed(row: LiveRow, state: RunState) -> bool:
 
 
 def step(row: LiveRow, state: RunState) -> Iterator[Output]:
-    """Return the row with job, run and stage filled in, followed by everything that results from it.
+    """Return the row with job, run and stage filled in, followed by the records that result from it.
 
-    That is the row of a failed job or query or of a lost executor, host reports, new names of queries and stages, and
-    after the end of a successful run its training samples. A row that was processed before returns nothing.
+    These are rows of failed jobs, failed queries and lost executors, host reports, new names of queries and stages,
+    and, after the end of a successful run, its training samples. A row that was processed before returns nothing.
     """
     if is_replayed(row, state):
         return

@@ -23,7 +23,7 @@ from sparkfuse_stream_jobs.detect.subjects import (
     subject_name,
 )
 
-# The largest number of subjects that one run has at once; a thousand stuck tasks of a stage are one finding anyway.
+# The largest number of subjects of one run at once; a thousand stuck tasks of a stage are one finding in any case.
 MAX_SUBJECTS = 500
 
 
@@ -31,7 +31,7 @@ MAX_SUBJECTS = 500
 class Lifecycle:
     """Applies rules to the rows of a run.
 
-    ``post_end_rules`` are rules on what still runs after its end: an application that ended, a task of an ended stage.
+    ``post_end_rules`` evaluate processes after the end of their application, and tasks after the end of their stage.
     """
 
     evaluation: RuleEvaluation
@@ -40,8 +40,8 @@ class Lifecycle:
     def step(self, row: LiveRow, severities: Mapping[str, str], state: LifecycleState) -> Iterator[Finding | Timer]:
         """Apply one row; ``severities`` holds the severity of each rule whose condition is true on it.
 
-        Returns a finding when one starts to fire, changes or resolves, and every ``EVIDENCE_EVERY_MS`` while it fires;
-        and timers. After the end of the application only events, and rows for ``post_end_rules``, count.
+        Returns a finding when it starts to fire, changes or resolves, and every ``EVIDENCE_EVERY_MS`` while it fires.
+        Also returns timers. After the end of the application only events, and rows for ``post_end_rules``, count.
         """
         if row.HasField("application_ended"):
             if state.ended_ms.value() is None:
@@ -58,7 +58,7 @@ class Lifecycle:
                 yield from self._end_subject(ended, row.window_end_ms, state)
 
     def on_timer(self, now_ms: int, state: LifecycleState) -> Iterator[Finding | Timer]:
-        """Resolve what has been gone, or whose condition has been false, for long enough at ``now_ms``."""
+        """Resolve the rules whose subject has been gone, or whose condition has been false, for long enough."""
         state.timer_ms.clear()
         due_ms: list[int] = []
         for name, subject in state.subjects.items():
@@ -106,7 +106,7 @@ class Lifecycle:
         yield from self._timer(after, state)
 
     def _end_subject(self, name: str, at_ms: int, state: LifecycleState) -> Iterator[Finding | Timer]:
-        """Drop what is pending, and resolve what fires unless its rule keeps firing."""
+        """Drop pending rules, and resolve firing rules without an unexpired ``keep_firing_for``."""
         subject = state.subjects.get(name)
         if subject is None:
             return

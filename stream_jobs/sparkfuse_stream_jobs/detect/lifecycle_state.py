@@ -28,7 +28,7 @@ class RuleTiming(Protocol):
 
     @property
     def keep_firing_ms(self) -> int:
-        """How long it keeps firing after its condition was last true."""
+        """How long it continues to fire after its condition was last true."""
 
     @property
     def absence(self) -> bool:
@@ -54,7 +54,9 @@ class RuleInstance:
     started_ms: int | None = None  # since when it fires; None while pending
     over: bool = False  # the subject ended: no further row will come
     finding: bytes = b""  # the Finding that was emitted last, while it fires
-    row: bytes = b""  # a newer LiveRow, from which a finding is made only if it is the last: that is expensive
+    row: bytes = (
+        b""  # the newest LiveRow; creating a finding is expensive, so it happens only if this row is the last one
+    )
     part: str = ""  # the part of the subject for which the condition was last true; rows of other parts do not end it
     evidence_ms: int = 0  # the row of the finding that was emitted last
 
@@ -110,5 +112,5 @@ def subject_codec() -> Codec[SubjectState]:
 
 
 def worst(*severities: str) -> str:
-    """Return the most severe of them. Raises ValueError for a text that is no severity."""
+    """Return the most severe one. Raises ValueError for an unknown severity."""
     return max(severities, key=SEVERITIES.index)

@@ -50,8 +50,8 @@ from sparkfuse_stream_jobs.detect.state import run_state
 from sparkfuse_stream_jobs.detect.state.codec import integer_codec, message_codec, record_codec
 from sparkfuse_stream_jobs.detect.state.flink_state import KeyScope, StateFactory
 
-# How long state lives after it was last written. A run that is silent for a week is over; the baseline of a stage that
-# learned nothing for a quarter of a year starts again; a finding is published for five minutes after it resolved.
+# How long state lives after its last write. A run without rows for a week is over. A baseline without a new sample for
+# a quarter of a year is dropped. A finding is published for five minutes after it resolved.
 RUN_TTL = timedelta(days=7)
 BASELINE_TTL = timedelta(days=92)
 FINDING_TTL = timedelta(days=7)
@@ -140,7 +140,7 @@ class Identify(KeyedProcessFunction):
 class AcrossRuns(KeyedProcessFunction):
     """Batches of kind and content, by job or cluster -> batches of rows for the rules, and baselines and names.
 
-    Holds what is known beyond one run: the baselines of a job, the observations on a cluster's hosts. Both share one
+    Stores what outlives a run: the baselines of a job, and the observations on a cluster's hosts. Both share one
     operator, because an operator for the hosts alone would receive every row to find the few that concern it.
     """
 
@@ -311,7 +311,7 @@ class Alerts(KeyedProcessFunction):
 def usable(results: Iterator[Result]) -> Iterator[Result]:
     """Return the results up to the first that fails because of a value; the rest of that row is counted and skipped.
 
-    Otherwise one absurd number would fail the job again and again. Errors of other kinds are raised.
+    Otherwise one invalid value would fail the job again after each restart. Errors of other kinds are raised.
     """
     try:
         yield from results

@@ -1,4 +1,4 @@
-"""The SQL in front of the Python steps: which rows are sent to Python, and which rules match on a row.
+"""The SQL before the Python steps: which rows are sent to Python, and which rules match a row.
 
 Both filters pass a superset of the rows that the step after them reacts to, so findings are the same without them.
 """

@@ -89,14 +89,14 @@ def end_query(query_id: int, state: RunState) -> None:
 
 
 def drop_plans(query_id: int, state: RunState) -> None:
-    """Remove all versions of a query's plan; the newest version stays known, so that names are not computed again."""
+    """Remove all versions of a query's plan, but keep the newest number, so that no name is computed again."""
     query = query_of(query_id, state)
     for version in query.plan_versions if query else ():
         _drop_version(query_id, version, state)
 
 
 def plan_codec() -> Codec[bytes]:
-    """Return the codec of encoded plans, which are stored as they are."""
+    """Return the codec of plans, which are already encoded and stored unchanged."""
     return Codec(bytes, bytes)
 
 

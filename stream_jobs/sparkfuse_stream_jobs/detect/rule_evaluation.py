@@ -25,8 +25,8 @@ from sparkfuse_stream_jobs.detect.subjects import EVENT_ROWS, subject_part
 
 # A subject without a row for this many windows is gone, like a series that Prometheus no longer scrapes.
 STALE_WINDOWS = 3
-# While a rule fires, its newest evidence is emitted this often besides each change: findings are sent to people once a
-# minute, and in a fleet hundreds of stages have an info finding for as long as they run.
+# Interval at which a firing rule emits its newest evidence, besides each change. People are notified once a minute, and
+# in a fleet hundreds of stages have an info finding while they run.
 EVIDENCE_EVERY_MS = 30_000
 
 
@@ -40,7 +40,7 @@ class RuleEvaluation:
 
     @property
     def stale_ms(self) -> int:
-        """After how long without a row a subject is gone."""
+        """The time without a row after which a subject is gone."""
         return STALE_WINDOWS * self.window_ms
 
     def evaluate(
@@ -84,7 +84,7 @@ class RuleEvaluation:
         finding = Finding.FromString(instance.finding)
         if instance.row and rule_id in self.rules:
             row, started_ms = LiveRow.FromString(instance.row), instance.started_ms or 0
-            # A value that cannot be formatted must not prevent the resolution: the emitted evidence stays then.
+            # A value that cannot be formatted must not prevent the resolution; the last emitted evidence is used then.
             with suppress(ArithmeticError, LookupError, TypeError, ValueError):
                 finding = self.write(rule_id, row, instance.severity, started_ms)
         finding.state = finding.runs[0].state = "resolved"

@@ -12,7 +12,7 @@ from sparkfuse_contracts.columns import view_specs
 from sparkfuse_rules.catalog import Catalog
 from sparkfuse_rules.compiler import columns, severity_sql
 
-# Columns that are only set after an end and describe what still runs then, and one whose last value comes after it.
+# Columns that are set only after an end and describe what still runs, and one whose last value comes after the end.
 _POST_END_COLUMNS = frozenset({"outlived_ms", "unfinished_tasks", "facts_expected"})
 _SEPARATOR, _EQUALS = ",", "="
 
@@ -39,5 +39,5 @@ def read_severities(text: str | None) -> Mapping[str, str]:
 
 
 def post_end_rules(catalog: Catalog) -> frozenset[str]:
-    """Return the rules on what still runs, or is missing, after an end: rows after the end count for them."""
+    """Return the rules that are evaluated after an end too, because they report what still runs or is missing."""
     return frozenset(rule.id for rule in catalog.values() if _POST_END_COLUMNS & set(columns(rule)))

@@ -1,4 +1,4 @@
-"""What a row is about: its subject within the run, and the scope that is the same in all runs of the job.
+"""The subject of a row within its run, and the scope of its findings, which is the same in all runs of the job.
 
 A subject is one query, stage, task, executor or host of a run, or its application. Rules are pending and firing for
 each subject separately.
@@ -19,7 +19,7 @@ _ENDED = ("succeeded", "failed")
 def subject_name(row: LiveRow) -> str | None:
     """Return the name of the row's subject, such as ``stage/3/0`` or ``task/3/0/77``; None for a row of no view.
 
-    A task that outlived its stage is another subject than before, so that the end of the stage does not end it. All
+    A task that outlives its stage becomes another subject, so that the end of the stage does not end it. All
     failed tasks of a stage attempt are one subject (``subject_part`` separates their causes), and so are all failed
     jobs of a run, because their findings have nothing else to distinguish them.
     """
@@ -48,7 +48,7 @@ def is_event_subject(name: str) -> bool:
 
 
 def subject_part(row: LiveRow) -> str:
-    """Return which part of a shared subject the row is about: the class of failed tasks, else an empty text."""
+    """Return the part of a shared subject that the row describes: the failure class of failed tasks, else ""."""
     return row.failure.failure_class[:100] if row.HasField("failure") else ""
 
 

@@ -2,10 +2,10 @@
 
 PyFlink caches state with a time to live only if a read does not extend that time and expired values may still be
 returned until they are cleaned up. Without its cache each read and write is a call to the JVM, which makes a row ten
-times as expensive. A step must therefore rewrite a value from time to time that must not expire.
+times as expensive. A step must therefore rewrite, from time to time, each value that must not expire.
 
-On top of PyFlink's cache there is a cache of decoded values (``state_cache.py``), because PyFlink decodes the bytes at
-each read. It also knows which values a key cannot have, for which PyFlink would ask the JVM each time.
+A second cache holds decoded values (``state_cache.py``), because PyFlink decodes the bytes at each read. It also knows
+which values a key does not have; PyFlink would ask the JVM for them each time.
 
 All values with the same time to live share one Flink map: PyFlink recreates every state object when the key changes,
 and writes each state with a call of its own. Changes are written at the end of the bundle (``batched_commits.py``).
@@ -104,7 +104,7 @@ class _CachedMap:
         self.state, self._cache, self.known_names, self._commits = state, cache, KnownNames(), commits
 
     def get(self, group: str, name: str, codec: Codec[Value], cached: bool = True) -> Value | None:
-        """Return a value. The JVM is not asked for a cached value, nor for one that the key cannot have."""
+        """Return a value. The JVM is asked only for a value that is not cached and may exist."""
         full_name = _full_name(group, name)
         if not cached:
             return self._fetch(full_name, codec)
@@ -229,7 +229,7 @@ class _FlinkValueState(ValueState[Value]):
 
 
 class _FlinkMapState(MapState[Value]):
-    """Stores its values in the shared Flink map under its own name and theirs."""
+    """Stores its values in the shared Flink map; a key consists of the name of the state and the name of the value."""
 
     def __init__(self, name: str, of: _CachedMap, codec: Codec[Value], cached: bool) -> None:
         self._name, self._map, self._codec, self._cached = name, of, codec, cached

@@ -1,7 +1,7 @@
-"""A cache of decoded state values of the keys that a step used last.
+"""A cache of decoded state values, for the keys that a step used most recently.
 
 Each write goes to the cache and to the state. Values are returned without a copy, so callers must
-store a new value instead of changing the one that they got.
+store a new value instead of modifying the returned one.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class KnownNames:
         return self._count
 
     def lacks(self, key: str, name: str, is_empty: Callable[[], bool]) -> bool:
-        """Return whether the value certainly does not exist; ``is_empty`` is called for a key that is first seen."""
+        """Return whether the value is known not to exist; ``is_empty`` is called for a key that is first seen."""
         if key not in self._of:
             self._store(key, set() if is_empty() else None)
         names = self._of[key]
