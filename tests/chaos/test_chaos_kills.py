@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(900)
 VICTIMS = ("windows", "detect", "loader", "kafka", "windows", "detect")
 BETWEEN_KILLS_SECONDS = 25.0
 
-# What each stage's row says against the sum of the facts about its tasks, and whether a number is missing in a lane.
+# Each stage's row beside the sum of its tasks' facts.
 STAGES = """
 SELECT s.app_id, s.stage_id, s.finished_tasks, s.finished_run_ms, s.finished_shuffle_write_bytes,
        f.tasks, f.run_ms, f.shuffle_write_bytes
@@ -38,14 +38,15 @@ LEFT JOIN (
     FROM facts FINAL WHERE kind = 'task_ended' GROUP BY app_id, stage_id, stage_attempt
 ) AS f USING (app_id, stage_id, stage_attempt)
 """
+# Lanes in which a sequence number is missing.
 HOLES = """
 SELECT app_id, collector, lane, count() AS seen, max(seq) + 1 AS numbered
 FROM facts FINAL GROUP BY app_id, collector, lane HAVING seen != numbered
 """
 
 
-def tended(supervisor: Supervisor, condition: Callable[[], bool], seconds: float, what: str) -> None:
-    """Wait until the supervisor has restarted a killed process."""
+def wait_restarting(supervisor: Supervisor, condition: Callable[[], bool], seconds: float, what: str) -> None:
+    """Wait for a condition while the supervisor restarts killed processes."""
 
     def seen() -> bool:
         supervisor.poll()
@@ -69,23 +70,23 @@ def test_kills_lose_no_fact_and_repeat_no_alert(tmp_path: Path) -> None:
         try:
             for victim in VICTIMS:
                 wait_until = time.monotonic() + BETWEEN_KILLS_SECONDS
-                tended(supervisor, lambda until=wait_until: time.monotonic() > until, 60, "the next kill")
+                wait_restarting(supervisor, lambda until=wait_until: time.monotonic() > until, 60, "the next kill")
                 kill(supervisor.processes[victim])
-            tended(supervisor, lambda: all(job.exit_code() is not None for job in busy), 300, "the busy jobs")
-            tended(supervisor, lambda: stuck(receiver, "firing") == 1, 180, "the page")
+            wait_restarting(supervisor, lambda: all(job.exit_code() is not None for job in busy), 300, "the busy jobs")
+            wait_restarting(supervisor, lambda: alerts(receiver, "firing") == 1, 180, "the page")
         finally:
             hung.stop()
             for job in busy:
                 job.stop()
-        tended(supervisor, lambda: stuck(receiver, "resolved") == 1, 180, "the end of the page")
+        wait_restarting(supervisor, lambda: alerts(receiver, "resolved") == 1, 180, "the alert to resolve")
         client = connect(Settings.from_environment(layout.environment()))
-        tended(supervisor, lambda: client.query(HOLES).row_count == 0, 60, "the loader")
+        wait_restarting(supervisor, lambda: client.query(HOLES).row_count == 0, 60, "the loader")
         rows = client.query(STAGES).result_rows
 
         assert [job.exit_code() for job in busy] == [0, 0]
         assert len(rows) >= 4
         assert [row for row in rows if row[2:5] != row[5:8]] == []
-        assert stuck(receiver, "firing") == 1
+        assert alerts(receiver, "firing") == 1
 
 
 def start(layout: Layout, name: str, script: str, *arguments: str) -> Process:
@@ -94,7 +95,7 @@ def start(layout: Layout, name: str, script: str, *arguments: str) -> Process:
     return spark_job.start(f"job-{name}", JOBS / script, arguments, properties, settings, {}, layout.logs)
 
 
-def stuck(receiver: Receiver, status: str) -> int:
+def alerts(receiver: Receiver, status: str) -> int:
     """Return how often the webhook received the alert of the hung task."""
     received = [page for delivery in receiver.deliveries for page in pages(delivery)]
     return sum(page.rule == "task_stuck" and page.status == status for page in received)

@@ -108,7 +108,7 @@ def test_fifty_kills_lose_and_duplicate_no_fact(
         wait_for(lambda: kinds(facts.facts())["application_ended"] == APPLICATIONS, WAIT_SECONDS, "all ends")
         found = facts.facts()
         expected = sums_of_facts(found)
-        wait_for(lambda: sums_of_rows(live) == expected, WAIT_SECONDS, "the windows to be where the facts are")
+        wait_for(lambda: sums_of_rows(live) == expected, WAIT_SECONDS, "the windows job to process all facts")
     finally:
         writer.close()
         shipping.kill()

@@ -1,4 +1,4 @@
-"""Folders that are followed, local or supported by fsspec, with one interface."""
+"""One interface to followed folders: local ones, and those in a store that fsspec supports."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Files(Protocol):
 
     @property
     def root(self) -> str:
-        """The folder that is followed, as the file system names it."""
+        """The path of the followed folder in the file system."""
         ...
 
     def children(self, folder: str) -> Iterator[Item]:
-        """Yield the entries of a folder in no order, without those deleted meanwhile."""
+        """Yield the entries of a folder in any order; entries that are deleted during the listing are skipped."""
         ...
 
     def read(self, path: str, offset: int, size: int) -> bytes:
@@ -140,7 +140,7 @@ class RemoteFiles:
         return prefetched.content[offset - prefetched.start :][:size]
 
     def identity(self, path: str) -> str:  # noqa: ARG002  an object has no identity
-        """Return an empty text: a store replaces an object to make it longer."""
+        """Return an empty string: a store replaces the object when it grows, so no value identifies it."""
         return ""
 
     def display_path(self, path: str) -> str:
@@ -168,7 +168,7 @@ def _item(path: str, info: dict[str, Any]) -> Item:
     name = path.rstrip("/").rsplit("/", 1)[-1]
     is_folder = info.get("type") == "directory"
     milliseconds = round(float(seconds) * 1000) if isinstance(seconds, int | float) else 0
-    # An object store replaces an object to make it longer, so only the name stays the same.
+    # An object store replaces an object when it grows, so only the name stays the same.
     return Item(name, path, is_folder, int(info.get("size") or 0), milliseconds, "")
 
 

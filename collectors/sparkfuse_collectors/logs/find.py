@@ -1,4 +1,4 @@
-"""Finds the logs in a folder, under names that stay the same while the logs grow."""
+"""Finds the logs in a folder, and gives each a name that stays the same while the log grows."""
 
 from __future__ import annotations
 

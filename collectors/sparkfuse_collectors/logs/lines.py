@@ -17,7 +17,7 @@ MAX_OPEN = 32
 
 
 class Chunk(NamedTuple):
-    """Name and JSON of the events that were read, the number of malformed lines, and whether the file ended."""
+    """Name and JSON of each event that was read, the number of malformed lines, and whether the file ended."""
 
     events: list[tuple[str, bytes]]
     malformed: int
@@ -25,7 +25,7 @@ class Chunk(NamedTuple):
 
 
 class LineReader:
-    """Reads the events of one file from a plain offset on."""
+    """Reads the events of one file, starting at an offset in its decompressed content."""
 
     def __init__(self, files: Files, path: str, offset: int, bookmark: Bookmark | None, wanted: Sequence[str]) -> None:
         self.file = PlainFile(files, path, offset, bookmark)
@@ -35,7 +35,7 @@ class LineReader:
 
     @property
     def resume_at(self) -> int:
-        """The plain offset of the first line that was not read."""
+        """The offset, in decompressed bytes, of the first line that was not read."""
         return self._decoder.resume_at
 
     def read(self, max_bytes: int, until: int | None = None) -> Chunk:
@@ -72,7 +72,7 @@ class LineReader:
 
 
 class ReaderCache:
-    """The most recently used readers of files that must be decompressed from the beginning again."""
+    """The most recently used readers of files whose decompression cannot resume in the middle."""
 
     def __init__(self, max_open: int = MAX_OPEN) -> None:
         self._max_open = max_open

@@ -1,4 +1,4 @@
-"""Plain bytes of one growing file, whatever its compression."""
+"""Decompressed ("plain") bytes of one growing file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MAGIC = 16
 
 
 class BrokenFileError(ValueError):
-    """A compressed file is damaged, and the bytes after the damage cannot be read; the text is a reason."""
+    """A compressed file is damaged, and the bytes after the damage cannot be read; the message is the reason."""
 
 
 class Bookmark(NamedTuple):
-    """A place where reading can start: the codec, and compressed and plain bytes before the place."""
+    """A position where reading can start: the codec, and the compressed and plain bytes before it."""
 
     codec: str
     packed: int
@@ -26,7 +26,7 @@ class Bookmark(NamedTuple):
 
 
 class PlainFile:
-    """Reads a growing file from a plain offset on, starting at its beginning or at a bookmark of an earlier reader.
+    """Reads a growing file from an offset in plain bytes; decompression starts at the beginning or at a bookmark.
 
     ``packed_at`` counts the stored bytes that were read.
     """
@@ -73,7 +73,7 @@ class PlainFile:
         if codec is None:
             return MAGIC
         if codec == "plain" and self._plain_at < self._wanted:
-            self.packed_at = self._plain_at = self._wanted  # the bytes between are not needed
+            self.packed_at = self._plain_at = self._wanted  # skip the bytes before the wanted offset
         return PLAIN_PIECE if codec == "plain" else PACKED_PIECE
 
     def _mark(self) -> None:

@@ -26,7 +26,7 @@ _log = logging.getLogger("sparkfuse.ship")
 class Broker:
     """A transactional producer with the shipper's name, which waits while no broker answers.
 
-    ``on_rejected`` is called for each record that Kafka rejects, and that a dead letter replaces.
+    ``on_rejected`` is called for each record that Kafka rejects; a dead letter replaces it.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Broker:
         self._producer = Producer({
             "bootstrap.servers": bootstrap,
             "client.id": f"sparkfuse-shipper-{name}",
-            # A restarted shipper has the same id, which fences the shipper before it.
+            # A restarted shipper uses the same id, so Kafka fences the producer of the previous process.
             "transactional.id": f"{prefix}.ship.{name}",
             "transaction.timeout.ms": int(TRANSACTION_SECONDS * 1000),
             "compression.type": "lz4",
@@ -55,7 +55,7 @@ class Broker:
         })  # fmt: skip
 
     def start(self, patience_seconds: float | None = START_SECONDS) -> None:
-        """Fence an earlier shipper with the name and abort its transaction; None waits without limit.
+        """Fence an earlier shipper with the same name, and abort its transaction; None waits without a limit.
 
         Raises KafkaException if no broker answers in time, StoppedError, FencedError, BrokerLostError.
         """
@@ -63,7 +63,7 @@ class Broker:
         self._retry("start", lambda: self._producer.init_transactions(ANSWER_SECONDS), until)
 
     def send(self, batch: Batch) -> None:
-        """Commit the whole batch or nothing of it. Raises StoppedError, FencedError, BrokerLostError.
+        """Commit the batch in one transaction. Raises StoppedError, FencedError, BrokerLostError.
 
         A record that Kafka rejects is replaced in the batch by a dead letter.
         """

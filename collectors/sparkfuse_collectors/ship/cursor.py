@@ -1,4 +1,4 @@
-"""The place in a log up to which it was read."""
+"""The position up to which a log was read."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Cursor:
     bookmark: Bookmark | None = None
 
     def part(self, found: FoundLog | None) -> Part | None:
-        """Return the file that is read, or the first one at the beginning; None if it no longer exists."""
+        """Return the current file, or the first file if nothing was read; None if the file no longer exists."""
         parts = found.parts if found else ()
         if self.number < 0:
             return parts[0] if parts else None
         return next((part for part in parts if part.number == self.number and not self.was_compacted(part)), None)
 
     def next_part(self, found: FoundLog | None) -> Part | None:
-        """Return the file after the one that is read; a compacted file repeats facts that were sent."""
+        """Return the file after the current one; compacted files are skipped, because their facts were sent."""
         parts = found.parts if found else ()
         return next((part for part in parts if part.number > self.number and not part.compacted), None)
 
@@ -61,7 +61,7 @@ class Cursor:
         self.bookmark = reader.file.bookmark(self.offset)
 
     def compare_again(self, part: Part) -> None:
-        """Adopt the file that has the path now; its content must be compared with what was read."""
+        """Use the file that is at the path now; its content must be compared with what was read."""
         self.identity, self.bookmark, self.packed_bytes = part.identity, None, 0
 
     def skip(self, part: Part) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sparkfuse_collectors.logs.find import FoundLog
 
-# A log that was closed without an end may still be copied, or lie in a store that lists files late.
+# A closed log without an end may still be copied, or its store may list new files late.
 SETTLE_SECONDS = 60.0
 
 
 class Liveness:
-    """Decides by the times of a log whether it is complete.
+    """Decides from the times of a log whether it is complete.
 
     ``abandoned_seconds`` is how long a log without a change may stay open before its writer counts as dead.
     ``changed_at`` is when the log was last seen to contain something new, because some stores do not update a file's

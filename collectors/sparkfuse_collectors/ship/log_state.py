@@ -47,7 +47,7 @@ class LogEvent(Enum):
     FILE_REPLACED = auto()
     """Another file has its path."""
     RESET = auto()
-    """It is the log of another application, or only now the log of one."""
+    """It is read from its beginning: it belongs to another application, or it was never read."""
 
 
 _STORED_NAMES: Mapping[LogState, str] = MappingProxyType(

@@ -14,7 +14,7 @@ from sparkfuse_collectors.ship.metrics import COMPONENT
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.wire import to_json
 
-# A record that is answered with one of these is rejected however often it is sent.
+# Errors that a retry of the same record cannot fix.
 PERMANENT = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_RECORD}
 PAYLOAD_BYTES = 64 * 1024
 """Bytes of a rejected record that its dead letter contains."""
@@ -25,7 +25,7 @@ class RejectedRecords:
     """The search for rejected records in one batch, over several transactions.
 
     Kafka rejects all records that the client packed together with a bad one. The search halves such a pack until the
-    bad record is alone: to send each record by itself would exceed the time limit of a transaction.
+    bad record is alone. Sending each record separately would exceed the time limit of a transaction.
     ``on_rejected`` is called for each record that is replaced by a dead letter.
     """
 

@@ -266,7 +266,8 @@ class ShippingLoop:
             if files is None or tail is None or not tail.history_due:
                 continue
             if result.failure and not _exists(files, tail):
-                continue  # renamed, deleted or unmounted: still due, and requested when the log appears again
+                # The log was renamed, deleted or unmounted. Its history stays due until the log is back.
+                continue
             for row in result.rows:
                 batch.add("history", result.app_id.encode(), row)
             for name in result.names:
@@ -281,7 +282,7 @@ class ShippingLoop:
 
 
 def _has_changed(before: Position | None, after: Position | None) -> bool:
-    """Whether a position changed apart from its time, which is that of the last change."""
+    """Whether a position changed; its time, that of the last change, is not compared."""
     if before is not None and after is not None:
         before.updated_ms = after.updated_ms
     return before != after

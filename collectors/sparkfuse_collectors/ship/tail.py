@@ -29,7 +29,7 @@ from sparkfuse_kernel import INFREQUENT_EVENTS, NoApplicationError
 
 
 class FileReplacedError(OSError):
-    """Another file took the path while it was read; the next scan of the folder finds out what happened."""
+    """Another file took the path during the read; the next scan of the folder determines the cause."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class LogTail:
     ``name`` stays the same when the log is renamed. ``reason`` explains why the log is quarantined. ``gaps`` counts
     files that were lost before they were read, ``rewritten`` how often another application's log took the name.
     ``behind_since`` is the time in seconds since which something is unread, 0 if nothing is.
-    ``abandoned`` is the number of seconds without a change after which the writer counts as dead.
+    ``abandoned`` is the time in seconds without a change after which the writer counts as dead.
     """
 
     __slots__ = (
@@ -122,7 +122,7 @@ class LogTail:
             self.behind_since = now
 
     def _was_incomplete_copy(self, part: Part) -> bool:
-        """Whether a file that was no log grew, because it was still being copied."""
+        """Whether a file that was not recognised as a log has grown, because it was still being copied."""
         return self.state is LogState.QUARANTINED and self._identity is None and self._cursor.has_grown(part)
 
     def suspend(self) -> None:
@@ -225,7 +225,7 @@ class LogTail:
         if self.state not in UNFINISHED:
             self._release()
         if not self.wants_read(now):
-            # A log that has grown at each scan would otherwise never count as read.
+            # Otherwise a log that grows between all scans would always count as behind.
             self.behind_since = 0.0
         return result
 

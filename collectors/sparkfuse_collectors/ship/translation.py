@@ -119,11 +119,11 @@ class Translation:
         self._translator.resume_as(*identity)
 
     def add_gap(self) -> None:
-        """Leave out one number, because events that should have become facts were lost."""
+        """Skip one sequence number, because events that should have become facts were lost."""
         self._translator.count_malformed(1)
 
     def health(self, now: float, behind_bytes: int, *, is_last: bool, has_records: bool) -> list[bytes]:
-        """Return the collector's health at most every 30 seconds while there are records, and at the end."""
+        """Return a health fact: at most every 30 seconds while the log yields records, and one at its end."""
         is_due = has_records and now - self._reported_at >= HEALTH_SECONDS
         if self.identity is None or not (is_last or is_due):
             return []

@@ -140,7 +140,7 @@ def kinds(facts: list[Fact]) -> Counter[str]:
 
 
 def holes(facts: list[Fact]) -> dict[tuple[str, str], list[int]]:
-    """Return missing and duplicate sequence numbers by application and lane; pass health facts too."""
+    """Return missing and duplicate sequence numbers by application and lane; ``facts`` must include health facts."""
     numbers: dict[tuple[str, str], Counter[int]] = {}
     for fact in facts:
         numbers.setdefault((fact.app_id, fact.lane), Counter())[fact.seq] += 1

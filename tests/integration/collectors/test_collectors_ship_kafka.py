@@ -89,7 +89,7 @@ def test_kills_lose_and_duplicate_no_fact(
             until = None if turn == KILLS - 1 else share * (turn + 1)
             with (folder / f"{name}.inprogress").open("ab") as log:
                 log.write(b"".join(lines[share * turn : until]))
-        # Not before this start could send anything, and then at any moment.
+        # Kill at a random moment after this start could have sent something.
         starts = turn + 1
         wait_for(lambda starts=starts: followed(shipping) >= starts, WAIT_SECONDS, "the start of this turn")
         wait_for(lambda seen=seen: len(facts.read()) > seen, WAIT_SECONDS, "facts of this turn")
@@ -146,7 +146,7 @@ def test_later_shipper_fences_the_earlier_one(kafka_bootstrap: str, prefix: str,
     ],
     ids=["folder", "name", "cluster"],
 )
-def test_wrong_start_is_one_sentence(
+def test_invalid_start_prints_one_sentence(
     kafka_bootstrap: str, prefix: str, tmp_path: Path, arguments: list[str], code: int, sentence: str
 ) -> None:
     """The process exits before the first record, without a stack trace."""

@@ -168,7 +168,7 @@ def test_facts_are_not_sent_without_their_position(broker: Broker, rejected: lis
 def test_bad_records_are_found_by_halving(
     monkeypatch: pytest.MonkeyPatch, rejected: list[int], count: int, bad: list[int]
 ) -> None:
-    """Each bad record takes some twenty attempts with few flushes, because a transaction may last one minute only."""
+    """Each bad record needs about twenty attempts with few flushes, because a transaction may last only one minute."""
     monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
     broker = Broker("", "p", "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1))
     packing = broker._producer

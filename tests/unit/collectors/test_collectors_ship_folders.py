@@ -1,4 +1,4 @@
-"""All logs of a folder: which are news, which are history, and which are gone."""
+"""All logs of a folder: whose facts are sent, whose history is sent, and which count as deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write(path: Path, age_seconds: float) -> None:
 
 @dataclass
 class Mounts:
-    """A folder below which others may be mounted or refuse: ``root`` leads to ``real`` as long as that is mounted."""
+    """A folder with mounts below it that may be absent or fail: ``root`` leads to ``real`` while that is mounted."""
 
     root: str
     real: Path
@@ -167,8 +167,8 @@ def test_logs_deleted_while_stopped_are_forgotten(tmp_path: Path, state: str, ex
 
 
 @pytest.mark.parametrize("state", ["done", "live", "watched", "quarantined"])
-def test_six_hours_of_a_finished_log_span_restarts(tmp_path: Path, state: str) -> None:
-    """They start at the time of the position; for an unfinished log they start again at each restart."""
+def test_missing_finished_log_is_forgotten_across_restarts(tmp_path: Path, state: str) -> None:
+    """The six hours start at the time of the position; for an unfinished log they start again at each restart."""
     write(tmp_path / "here", 1)
     written_ms = int((NOW - FORGET_SECONDS + 600) * 1000)
     went = position(str(tmp_path / "went"), state, written_ms)
@@ -179,7 +179,7 @@ def test_six_hours_of_a_finished_log_span_restarts(tmp_path: Path, state: str) -
 
 
 @pytest.mark.parametrize("problem", ["empty", "not listed", "another folder"])
-def test_start_without_visible_logs_restarts_the_six_hours(tmp_path: Path, problem: str) -> None:
+def test_start_without_visible_logs_deletes_no_position(tmp_path: Path, problem: str) -> None:
     """If a mount is away at the start, no position is deleted, however old it is."""
     point = tmp_path / "point"
     point.mkdir()
@@ -375,7 +375,7 @@ def test_unlisted_folder_keeps_its_logs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [".hidden", "app.crc", "appstatus_app"])
 def test_files_beside_logs_are_ignored(tmp_path: Path, name: str) -> None:
-    """Hidden, checksum and marker files are no logs."""
+    """Hidden, checksum and marker files are not logs."""
     write(tmp_path / name, 1)
     found, _ = folders(tmp_path)
     found.scan(NOW)

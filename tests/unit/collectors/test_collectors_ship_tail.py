@@ -217,7 +217,7 @@ def test_reads_rolled_files_in_order(folder: Folder) -> None:
     assert (folder.tasks, folder.gaps_and_duplicates, folder.tail.state.stored_name) == ([1, 2, 3, 4], {}, "done")
 
 
-def test_log_that_is_read_completely_is_not_behind(folder: Folder) -> None:
+def test_completely_read_log_is_not_behind(folder: Folder) -> None:
     """The waiting time starts at the first unread byte after everything was read."""
     folder.write("app-1.inprogress", header())
     folder.read()
@@ -233,7 +233,7 @@ def test_log_that_is_read_completely_is_not_behind(folder: Folder) -> None:
     assert folder.tail.behind_since == NOW
 
 
-def test_compaction_of_read_files_changes_nothing(folder: Folder) -> None:
+def test_compaction_of_read_files_repeats_no_fact(folder: Folder) -> None:
     """Facts of compacted files are not sent again, before and after a restart."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_1_app-1", header() + task(1))
@@ -292,7 +292,7 @@ def test_compaction_of_a_partly_read_file_is_a_gap(folder: Folder, meanwhile: st
     assert (folder.tail.state.stored_name, folder.tail.gaps, len(folder.gaps_and_duplicates["bulk"])) == ("done", 1, 1)
 
 
-def test_compacted_file_is_read_on_after_a_restart(folder: Folder) -> None:
+def test_compacted_file_continues_after_a_restart(folder: Folder) -> None:
     """A log that was compacted before it was first seen continues in its compacted file."""
     log = "eventlog_v2_app-1"
     folder.write(f"{log}/events_2_app-1.compact", header() + task(1) + task(2)[:20])
@@ -386,7 +386,7 @@ def test_databricks_rotation_continues_in_the_packed_file(folder: Folder) -> Non
 
 
 @pytest.mark.parametrize("log", sorted(path for path in (LOGS / "real").glob("*/*") if path.name != "README.md"))
-def test_compressed_log_that_grows_in_parts(folder: Folder, log: Path) -> None:
+def test_compressed_log_may_grow_by_incomplete_frames(folder: Folder, log: Path) -> None:
     """The facts equal those of the whole log, also if a part ends inside a compression frame."""
     if log.is_dir():
         pytest.skip("a rolled log consists of several files")
@@ -540,7 +540,7 @@ def test_abandoned_log_that_grows_continues(
 
 
 @RESTARTS
-def test_abandoned_watched_log_that_grows_has_history_due_again(abandonable: Folder, *, restarted: bool) -> None:
+def test_abandoned_watched_log_that_grows_sends_history_again(abandonable: Folder, *, restarted: bool) -> None:
     """The history is due again at the end, and no facts are sent."""
     abandonable.write("app-1.inprogress", header(**PLUGIN) + task(1))
     abandonable.read()
@@ -564,7 +564,7 @@ def test_abandoned_watched_log_that_grows_has_history_due_again(abandonable: Fol
 
 
 @RESTARTS
-def test_log_sent_as_history_that_grows_is_history_again(abandonable: Folder, *, restarted: bool) -> None:
+def test_history_only_log_that_grows_sends_history_again(abandonable: Folder, *, restarted: bool) -> None:
     """No facts are sent, and the history is due again at the end."""
     abandonable.write("app-1.inprogress", header() + task(1))
     (found,) = find_logs(abandonable.files)
@@ -602,8 +602,8 @@ def test_growth_without_a_new_modification_time_counts(abandonable: Folder) -> N
 
 
 @pytest.mark.parametrize("end", [END, b""], ids=["ended", "abandoned again"])
-def test_history_sent_twice_is_history_after_a_restart(abandonable: Folder, end: bytes) -> None:
-    """The position contains the application, and that none of its facts were sent."""
+def test_history_only_log_sends_no_facts_after_a_restart(abandonable: Folder, end: bytes) -> None:
+    """The position stores the application and that only its history was sent, also if it was sent twice."""
     abandonable.write("app-1.inprogress", header() + task(1))
     (found,) = find_logs(abandonable.files)
     abandonable.tail = LogTail(found.name, SHIPPER, abandoned=DAY)
@@ -717,7 +717,7 @@ def test_absent_log_continues_when_it_is_back(folder: Folder) -> None:
     ],
     ids=["text", "no start", "broken zstd", "zip"],
 )
-def test_file_that_is_no_log_is_quarantined(folder: Folder, content: bytes, reason: str) -> None:
+def test_file_that_is_not_a_log_is_quarantined(folder: Folder, content: bytes, reason: str) -> None:
     """The reason is stored, and the file is not read again."""
     folder.write("app-1", content)
 

@@ -157,8 +157,9 @@ class EventLog:
         files [{name, codec, bytes, plain_bytes (after decompression), lines, truncated, error}], plain_bytes, events,
         events_by_kind, malformed, malformed_lines [{file, line, offset, reason}] (the first 1,000), truncated,
         complete (the log has an ApplicationEnd), unfinished_tasks, duplicate_task_ends (further ends of a task id,
-        such as Spark's Resubmitted), odd_values (values that are no integer of 64 bits), unknown_events, left_out
-        (rows beyond the limits). A line counts if its structure is whole; values that no column needs are not checked.
+        such as Spark's Resubmitted), odd_values (values that are not 64-bit integers), unknown_events, left_out
+        (rows beyond the limits). A line counts as an event if its JSON structure is complete; only values that a column
+        needs are checked.
         """
 
 class EventLogs:
@@ -193,7 +194,7 @@ class EventLogDecoder:
     ) -> Self: ...
     def feed(self, piece: bytes) -> None: ...
     def finish(self) -> None:
-        """End the log: a last line without a line end counts if it is a whole event, else the log is truncated."""
+        """End the log: a last line without a line end counts if it is a complete event; else the log is truncated."""
 
     def take(self) -> EventLog:
         """Return the rows since the last call; rows of one stage add up. The evidence covers the log from its start."""

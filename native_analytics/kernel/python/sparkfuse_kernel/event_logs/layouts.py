@@ -18,7 +18,7 @@ _DELIVERED = re.compile(r"eventlog-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*")
 _DELIVERED_LAST = "eventlog"
 # Bounds the list of missing files if a file name contains a huge index.
 MAX_GAP = 10_000
-# Files beside logs that are no logs: marker and checksum files of Spark and Hadoop.
+# Files in log folders that are not logs: marker and checksum files of Spark and Hadoop.
 _NO_LOG = re.compile(r"[._].*|.*\.crc|appstatus_.*|SPARK_VERSION_.*|COMPRESSION_CODEC_.*|APPLICATION_COMPLETE")
 
 

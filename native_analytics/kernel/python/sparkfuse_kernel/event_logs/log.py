@@ -1,4 +1,4 @@
-"""One event log: its files in reading order, and the errors of a path that is no readable log."""
+"""One event log: its files in reading order, and the errors of a path that is not a readable log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO, Protocol
 
 
 class UnreadableLogError(ValueError):
-    """A path is no event log or cannot be read; the text is one sentence that begins with the path."""
+    """A path is not an event log or cannot be read; the message is one sentence that begins with the path."""
 
 
 class NoEventLogError(UnreadableLogError):
@@ -28,7 +28,7 @@ Piece = str | tuple[str, Reader]
 
 
 class LazyFile:
-    """A file that is opened at the first read and closed at its end, so that a log of many files has one open."""
+    """A file that is opened at the first read and closed at its end; so a log has at most one open file."""
 
     def __init__(self, open_file: Callable[[], IO[bytes]]) -> None:
         self._open_file = open_file
