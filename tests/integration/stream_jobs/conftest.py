@@ -37,7 +37,7 @@ class RunningJob:
         wait_for(self._runs, START_SECONDS, f"the job to run; see {self._log}")
 
     def kill(self) -> None:
-        """Kill launcher and JVM at once, as a crash of the machine does."""
+        """Kill launcher and JVM at the same time, like a crash of the machine."""
         java = self.java()
         self._process.kill()
         os.kill(java, signal.SIGKILL)

@@ -102,7 +102,7 @@ def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catal
         job.close()
 
 
-def test_slow_run_fires_and_resolves_with_its_end(detect: DetectJob, once: str):
+def test_slow_run_fires_and_resolves_at_its_end(detect: DetectJob, once: str):
     """Five runs of 20 s are learned; a sixth of 60 s fires while it runs, and resolves with its end."""
     job = f"slow-{once}"
     start = now() - 20 * MINUTE
@@ -163,7 +163,9 @@ def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, onc
     detect.send([run.task(at + 2 * WINDOW_MS, 30_000)])
     firing = detect.wait_for_finding("task_waits", job, lambda each: each.state == "firing", "the task")
     detect.pass_time(at + 6 * WINDOW_MS)
-    resolved = detect.wait_for_finding("task_waits", job, lambda each: each.state == "resolved", "it to be gone")
+    resolved = detect.wait_for_finding(
+        "task_waits", job, lambda each: each.state == "resolved", "the finding of the ended task to resolve"
+    )
     [one] = firing.runs
 
     assert firing.started_ms == at + 2 * WINDOW_MS
@@ -176,8 +178,8 @@ def test_waiting_task_is_pending_then_fires_then_resolves(detect: DetectJob, onc
     assert detect.metric(junk) == 2
 
 
-def test_two_runs_of_one_job_are_one_finding(detect: DetectJob, once: str):
-    """The finding resolves with the last of its runs."""
+def test_two_runs_of_one_job_share_one_finding(detect: DetectJob, once: str):
+    """The finding resolves when its last run resolves."""
     job = f"both-{once}"
     at = now() - 5 * MINUTE
     one, two = Run("both-1", at - MINUTE, job), Run("both-2", at - MINUTE, job)
@@ -202,7 +204,7 @@ def test_two_runs_of_one_job_are_one_finding(detect: DetectJob, once: str):
     assert last.resolved_ms == at + 2 * WINDOW_MS
 
 
-def test_application_is_judged_by_earlier_runs_and_deadline(detect: DetectJob, once: str):
+def test_application_is_compared_with_history_and_deadline(detect: DetectJob, once: str):
     """Five runs of 20 s are learned; the sixth runs for two minutes, one of them after its deadline."""
     job = f"whole-{once}"
     start = now() - 12 * MINUTE
@@ -231,7 +233,7 @@ def test_application_is_judged_by_earlier_runs_and_deadline(detect: DetectJob, o
     assert late.runs[0].evidence["deadline_left_ms"] == str(run.start_ms + MINUTE - late.evidence_ms)
 
 
-def test_failures_at_the_end_of_an_application_are_found(detect: DetectJob, once: str):
+def test_failures_in_the_last_window_fire(detect: DetectJob, once: str):
     """Tasks, an executor and a job fail in the window in which the application ends; then it becomes a zombie."""
     job = f"wrong-{once}"
     at = now() - 4 * MINUTE
@@ -296,7 +298,7 @@ def test_names_of_queries_and_stages_are_published(detect: DetectJob, once: str)
     assert stage_now.updated_ms > stage.updated_ms
 
 
-def test_host_that_fails_applications_is_one_finding(detect: DetectJob):
+def test_bad_host_of_three_applications_is_one_finding(detect: DetectJob):
     """Three applications lose an executor on one host; none of their jobs is the cause."""
     at = now() - MINUTE
     for number in range(3):

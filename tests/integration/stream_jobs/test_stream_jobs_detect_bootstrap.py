@@ -26,7 +26,7 @@ def sample_of_run(job_key: str, run: str, learned_ms: int) -> Baseline:
 
 
 def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """Each baseline is returned once, and again after it was written again."""
+    """Each baseline is returned once, and once more after it was written again."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(kafka_bootstrap, topic_prefix)
 
@@ -52,7 +52,7 @@ def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix:
 
 
 def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str) -> None:
-    """Each end of an application writes as many baselines as it has stages, and reading one takes milliseconds."""
+    """The end of an application writes one baseline for each stage, and reading one back takes milliseconds."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
     ensure_topics(kafka_bootstrap, topic_prefix)
     ours, theirs = sample_of_run("ours", "a", 10), sample_of_run("theirs", "a", 10)

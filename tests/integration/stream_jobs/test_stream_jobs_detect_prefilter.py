@@ -63,7 +63,7 @@ def read(repository: Path):
 
 
 def test_every_case_of_every_rule_has_its_severity(read):
-    """Absent is NULL and 0 is 0 in the columns that are decoded from the bytes."""
+    """An absent column is decoded as NULL, and 0 as 0, so each case has the severity that it expects."""
     wrong = [
         f"{rule.id}: {case.name}: {read_severities(severities)}"
         for (rule, case), (severities, *_) in zip(CASES, read, strict=False)

@@ -158,7 +158,7 @@ def test_running_task_keeps_its_latest_progress(seen: Seen) -> None:
     assert (stage.slowest_task_executor_id, stage.slowest_task_host) == ("1", "h1")
 
 
-def test_kill_neither_doubles_nor_loses_facts(seen: Seen) -> None:
+def test_kill_neither_loses_nor_duplicates_facts(seen: Seen) -> None:
     """After a kill -9 of launcher and JVM, the stage counts each task once, and ended tasks stay ended."""
     row = seen.of("orders", "stage_live")[-1]
     stage, zero = row.stage, row.app_start_ms

@@ -1,4 +1,4 @@
-"""A finding is merged from its runs, and published often enough and not more."""
+"""Merges the findings of runs, and publishes the result at the intervals that Alertmanager needs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_finding_is_firing_for_at_least_15_seconds():
     assert published.records[-1].resolved_ms == NOW + 1_000
 
 
-def test_finding_resolves_with_the_last_of_its_runs():
+def test_finding_resolves_when_its_last_run_resolves():
     """Two runs of one job are one finding; the end of the first resolves only its part."""
     published = PublishedFinding()
     published.receive(0, part("a"))
@@ -108,8 +108,8 @@ def test_finding_resolves_with_the_last_of_its_runs():
     ]
 
 
-def test_many_tasks_of_one_stage_are_one_record():
-    """A thousand tasks that get stuck together are two records, with a bounded number of runs."""
+def test_many_tasks_of_one_stage_share_one_record():
+    """If a thousand tasks get stuck at once, two records are published, with a bounded number of runs."""
     published = PublishedFinding()
     for task_id in range(1000):
         published.receive(task_id / 2000, part("a", task_id=task_id))
@@ -129,7 +129,7 @@ def test_higher_severity_is_published_at_once():
 
 
 def test_resolution_of_an_unknown_run_is_ignored():
-    """A run beyond the limit never fired here, so its end is not published."""
+    """A run beyond the limit was never published as firing, so its resolution is not published."""
     published = PublishedFinding()
     published.receive(0, part("a", "resolved"))
     published.receive(1, part("a"))
@@ -138,7 +138,7 @@ def test_resolution_of_an_unknown_run_is_ignored():
     assert published.published == [(1, "firing", {"a/7": "firing"})]
 
 
-def test_next_run_fires_the_same_finding_again():
+def test_next_run_reuses_the_finding_id():
     """The id stays the same; the start is that of the new run."""
     published = PublishedFinding()
     published.receive(0, part("a"))

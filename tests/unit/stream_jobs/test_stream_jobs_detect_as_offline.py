@@ -1,4 +1,4 @@
-"""An application is learned and judged live as it is offline: the same run gives the same numbers."""
+"""Live and offline learn the same samples from a run, and compute the same expected values for it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Live:
         pytest.param(Run([Stage(3, [Task(9_000, 0)])], start_ms=nightly(9, 1).start_ms), id="without work"),
     ],
 )
-def test_live_and_offline_learn_and_judge_alike(run: Run, tmp_path: Path):
+def test_live_and_offline_have_the_same_expectations(run: Run, tmp_path: Path):
     """Every sample and every expected value is equal, computed from the same logs."""
     live, healthy = Live(), [read(each, tmp_path) for each in HEALTHY]
     for application in healthy:
@@ -105,7 +105,7 @@ def test_live_and_offline_learn_and_judge_alike(run: Run, tmp_path: Path):
     ],
 )
 def test_live_and_offline_use_the_rows_of_operators(run: Run, moved: str, tmp_path: Path):
-    """An application and a stage that read nothing are columns by the rows that the operators of the plan produce."""
+    """If application and stage read no input, their work is measured by the rows that the plan's operators produce."""
     live, counted_before = Live(), [read(each, tmp_path) for each in COUNTED]
     for application in counted_before:
         _, samples = live.process(application)

@@ -1,4 +1,4 @@
-"""Baselines: what is expected of a stage, and what is learned from it."""
+"""Baselines: the expected values of a stage, and the samples that are learned."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def last_row(run: Run, wall_ms: int) -> LiveRow:
     return [row for row in identify_all(run.whole(wall_ms)) if isinstance(row, LiveRow) and row.HasField("stage")][-1]
 
 
-def test_nothing_is_expected_below_five_runs():
+def test_fewer_than_five_runs_give_no_expectation():
     """Below five runs an outlier cannot be distinguished from the others."""
     held = job_baselines()
     learn_runs(4, held)
@@ -68,8 +68,8 @@ def test_row_has_expected_values_after_five_runs():
     assert (stage.moved, stage.work_known) == ("both", True)
 
 
-def test_run_is_judged_by_runs_that_ended_before_it():
-    """A run that started before the others ended is not judged by them, whenever its rows arrive."""
+def test_run_is_compared_with_runs_that_ended_before_it():
+    """A run is not compared with runs that ended after its start, even if its rows arrive later."""
     held = job_baselines()
     learn_runs(9, held)
     early = baselines.add_expectations(last_row(Run("app-x", T + 4 * HOUR + 1_000), 60_000), held)
@@ -79,8 +79,8 @@ def test_run_is_judged_by_runs_that_ended_before_it():
     assert later.stage.baseline_runs == 5
 
 
-def test_lost_state_continues_from_published_baselines():
-    """After a lost state the job continues with the baselines that it published, and merges them once."""
+def test_lost_state_is_restored_from_published_baselines():
+    """After a loss of state the job reads the baselines that it published, and merges each once."""
     seed = learn_runs(5, job_baselines())
     cold = job_baselines(seed)
     grown = baselines.learn_sample(sample_of(Run("app-9", T + 9 * HOUR).whole(20_000)), cold)
@@ -90,7 +90,7 @@ def test_lost_state_continues_from_published_baselines():
 
 
 def test_backfilled_runs_are_merged_with_live_runs():
-    """A backfill may run before or beside the job; a run that both learned counts once."""
+    """A backfill may run before or during the job; a run that both learned counts once."""
     everything, published = learn_runs(7, job_baselines()), PublishedBaselines()
     try:
         held = baselines.JobBaselines(InMemoryMapState(), published)
@@ -113,7 +113,7 @@ def test_backfilled_runs_are_merged_with_live_runs():
     assert again == both
 
 
-def test_repeated_sample_changes_nothing():
+def test_repeated_sample_is_ignored():
     """After a restart a run may be learned again."""
     held = job_baselines()
     sample = sample_of(Run("app-1", T).whole(20_000))
@@ -122,7 +122,7 @@ def test_repeated_sample_changes_nothing():
 
 
 def test_tenants_do_not_share_baselines():
-    """Nor do clusters; a baseline without them belongs to the default ones."""
+    """Clusters do not share them either; a baseline without both belongs to the default cluster and tenant."""
     row = last_row(Run("app-1", T), 20_000)
     key = baselines.key_of_row(row)
     bare = LiveRow.FromString(row.SerializeToString())
@@ -150,7 +150,7 @@ def test_new_level_is_accepted_after_three_runs():
 
 
 def test_fit_is_reused_until_a_sample_is_learned():
-    """A run that ended meanwhile does not change what is expected of a running stage."""
+    """A run that ends during a stage does not change the expected values of the stage."""
     held = job_baselines()
     learn_runs(6, held)
     run = Run("app-x", T + 9 * HOUR)
@@ -167,8 +167,8 @@ def test_fit_is_reused_until_a_sample_is_learned():
     assert first == again
 
 
-def test_baseline_with_cluster_wins_over_an_old_one():
-    """An older version published it under another key, so it may be read before or after the newer one."""
+def test_baseline_with_cluster_replaces_one_without():
+    """An older version published the one without under another key, so it may be read before or after."""
     of_stage: dict[str, Any] = {"job_key": "orders", "stage_fingerprint": "f00"}
     old = Baseline(stage_name="old", **of_stage)
     new, newest = (

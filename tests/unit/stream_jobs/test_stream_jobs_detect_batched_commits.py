@@ -125,7 +125,7 @@ def test_rejected_write_fails_the_bundle():
 
 
 @pytest.mark.parametrize("gone", [{"_exception": ConnectionError("the stream broke")}, {"_done": True}])
-def test_wait_ends_when_the_jvm_is_gone(gone: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+def test_lost_jvm_ends_the_wait(gone: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
     """If the stream to the JVM ended, no answer will come."""
     monkeypatch.setattr(batched_commits, "ANSWER_SECONDS", 0.0)
     backend = Backend()

@@ -97,7 +97,7 @@ def test_stage_without_start_is_named_by_its_id():
     assert (stage.stage_name, stage.stage_title) == ("stage 3", "stage 3")
 
 
-def test_stage_of_no_query_is_named_by_the_users_line():
+def test_stage_without_query_is_named_by_its_call_site():
     """A stage of an RDD job has the call site of the user's code."""
     identified = Identified()
     start = identified.run.stage_started(T, name=CALL_SITE, scope_names=["map"], call_site="count_words at words.py:14")
@@ -127,7 +127,7 @@ def shifted() -> list[tuple[str, int, str]]:
 
 
 def test_query_without_plan_or_start_is_named_by_its_number():
-    """A lost start leaves the id, which the row itself carries."""
+    """If the start was lost, the row still has the id."""
     identified = Identified()
 
     assert identified.last_row(identified.run.query(T + W, 9)).query.query_name == "q9"
@@ -202,7 +202,7 @@ def test_outdated_plan_version_is_ignored():
 
 
 def test_fingerprint_does_not_depend_on_the_plan_versions():
-    """Display names are new; the history of a stage continues."""
+    """A changed display name does not separate a stage from its history."""
     with_plan, without = Identified(), Identified()
     with_plan.start_query()
     without.outputs(
@@ -215,7 +215,7 @@ def test_fingerprint_does_not_depend_on_the_plan_versions():
 
 
 def test_baseline_has_the_name_without_the_query_number():
-    """Query ids differ from run to run, and a baseline is of all runs."""
+    """Query ids differ from run to run, and a baseline covers all runs."""
     identified = Identified()
     identified.start_query()
     outputs = identified.outputs(identified.run.stage_done(T + W, 900), identified.run.ended(T + W))
@@ -282,7 +282,7 @@ def test_versions_of_one_plan_are_bounded(monkeypatch: pytest.MonkeyPatch):
     assert identified.state.application.value().stored_plans == 3
 
 
-def test_plan_is_read_from_the_state_when_it_is_not_cached():
+def test_uncached_plan_is_read_from_the_state():
     """After a restart the cache is empty, and names stay the same."""
     identified = Identified()
     identified.start_query()

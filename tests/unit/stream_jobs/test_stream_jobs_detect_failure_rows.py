@@ -117,7 +117,7 @@ def test_failed_query_without_failed_job_has_a_row():
 
 
 def test_failed_query_waits_for_the_end_of_its_job():
-    """Rows of one window arrive in this order, and the failure of the job explains more."""
+    """Within a window the end of the query arrives first, and the failure of its job explains more."""
     for reason, statuses in (("Job 3 cancelled part of cancelled job tag x", ["cancelled", "query_failed"]),
                          (ABORTED, ["failed"]), (None, ["query_failed"])):  # fmt: skip
         identified = Identified()
@@ -146,8 +146,8 @@ def test_failed_query_of_an_open_job_is_reported_at_the_end():
     assert ended.HasField("application_ended")
 
 
-def test_failed_query_is_not_reported_beside_its_failed_job():
-    """One cause is one page, also for the root query."""
+def test_failed_query_is_not_reported_if_its_job_is():
+    """One cause leads to one notification, also if the query has a root query."""
     identified = Identified()
     for execution in (5, 6):
         identified.rows(identified.run.query_started(T + W, execution, root=5))
@@ -189,7 +189,7 @@ def test_successful_or_unknown_job_has_no_row():
     assert len(successful) == len(identified.rows(unknown)) == 1
 
 
-def test_job_without_reason_takes_that_of_its_failed_stage():
+def test_job_without_reason_has_the_reason_of_its_stage():
     """Some of Spark's job ends have no text, or an unknown one."""
     for text in ("", "something odd"):
         identified = Identified()
@@ -223,7 +223,7 @@ def test_job_without_start_is_described_by_its_text():
     ],
 )
 def test_cancelled_jobs_and_failed_jobs_are_distinguished(reason, status, kind):
-    """A decommissioned executor harms no task, but a job that ended because of it failed."""
+    """A decommissioned executor is harmless for a task, but a job that ended because of it failed."""
     job = (identified := Identified()).rows(identified.run.job_ended(T + W, 1, reason))[1].job
 
     assert (job.status, job.failure_kind) == (status, kind)
@@ -264,7 +264,7 @@ def test_lost_executor_without_start_has_a_row():
     assert not loss.HasField("exit_code")
 
 
-def test_executors_removed_with_the_application_are_no_loss():
+def test_executors_removed_with_the_application_are_not_lost():
     """Removals in the window of the end and after it are expected; an earlier one is a loss."""
     identified = Identified()
     for number in range(4):
@@ -279,7 +279,7 @@ def test_executors_removed_with_the_application_are_no_loss():
     assert [len(each) for each in (lost, with_it, after)] == [2, 1, 1]
 
 
-def test_driver_is_no_executor():
+def test_driver_is_not_reported_as_lost_executor():
     """Local mode has only the driver, which ends with the application."""
     identified = Identified()
     identified.rows(identified.run.executor_added(T + W, "driver", "localhost"))
@@ -311,7 +311,7 @@ def test_stored_jobs_and_executors_are_bounded(monkeypatch):
     assert state.losses.value() is None
 
 
-def test_hosts_are_reported_every_two_minutes():
+def test_hosts_without_problems_are_reported_every_2_minutes():
     """Problems on hosts are reported at once."""
     identified = Identified()
     identified.rows(identified.run.executor_added(T + W, "1", "node-1"))

@@ -1,4 +1,4 @@
-"""The cache of fits: what is computed again, and what is evicted first."""
+"""The cache of fits: which fits are computed again, and which are evicted first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Requests:
 
 
 def test_recently_used_fit_is_not_evicted():
-    """A running stage asks every few seconds, so its fit is never the least recently used one."""
+    """A running stage requests its fit every few seconds, so the fit is never the least recently used one."""
     requests = Requests(3)
     for other in range(10):
         requests.of("running")
@@ -52,7 +52,7 @@ def test_changed_baseline_is_fitted_again_for_every_run():
 
 
 def test_absent_fit_is_cached_too():
-    """A new stage asks as often as others, and has too few runs for a fit."""
+    """A new stage has too few runs for a fit, but requests one as often as others."""
     fits, made = FitCache(), list[int]()
     for _ in range(3):
         assert fits.get(key("new"), 7, lambda: made.append(7)) is None

@@ -1,4 +1,4 @@
-"""Keyed state of a step: read from the cache where that is enough, and with the same result where it is not."""
+"""Keyed state of a step: values come from the cache if possible, otherwise from Flink, with the same result."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def running(run: Run, elapsed_ms: int, **more: Any) -> list[LiveRow]:
 
 
 def test_stage_is_projected_from_its_third_wave_on():
-    """Before that it is judged by its elapsed time, and after its end by its duration."""
+    """Before that its elapsed time is compared, and after its end its duration."""
     run = Run("app-1", T)
     early = ProcessedRuns().rows(running(run, 30_000, **{**THIRD_WAVE, "succeeded_tasks": 16}))[-1].stage
     third = ProcessedRuns().rows(running(Run("app-1", T), 30_000, **THIRD_WAVE))[-1].stage
@@ -102,7 +102,7 @@ def test_projection_uses_the_slots_of_the_application(executors, joined_ms, task
     assert (stage.projected_ms if stage.HasField("projected_ms") else None) == projected_ms
 
 
-def test_removed_executor_takes_its_cores():
+def test_cores_of_removed_executor_do_not_count():
     """In local mode the cores of the driver run the tasks."""
     run, state = Run("app-1", T), in_memory_run_state()
     rows = [run.started(T), *(run.executor_added(T, name) for name in ("driver", "1", "2", "2"))]
@@ -113,8 +113,8 @@ def test_removed_executor_takes_its_cores():
     assert state.losses.value().peak == 2
 
 
-def test_slow_stage_is_abnormal_before_it_passes_its_p95():
-    """Its projection already passes the bound."""
+def test_slow_stage_is_reported_before_it_exceeds_its_p95():
+    """Its projected duration already exceeds the bound."""
     runs = ProcessedRuns()
     runs.healthy_runs()
     slow = {**THIRD_WAVE, "num_tasks": 160, "duration_p50_ms": 200_000.0, "finished_duration_ms": 8 * 8 * MINUTE,
@@ -127,7 +127,7 @@ def test_slow_stage_is_abnormal_before_it_passes_its_p95():
 
 @pytest.mark.parametrize("times", [1, 3], ids=["usual", "three times the rows"])
 def test_healthy_run_is_normal_in_every_window(times: int):
-    """A cold first wave, then even ones, with once or three times the work: nothing differs from the baseline."""
+    """A run with a cold first wave and the usual or three times the work does not differ from its baseline."""
     runs = ProcessedRuns()
     runs.healthy_runs(wall_ms=160_000)
     run, slots, tasks, cold_ms, task_ms = Run("app-x", T + 9 * HOUR), 8, 128 * times, 40_000, 8_000
@@ -154,7 +154,7 @@ def test_healthy_run_is_normal_in_every_window(times: int):
     assert {stage.moved for stage in stages} == {"none"}
 
 
-def test_stage_row_says_whether_it_runs_python():
+def test_stage_row_shows_whether_it_runs_python():
     """Its operators show it; it is absent if the start of the stage was lost."""
     run = Run("app-1", T)
     begin = [run.started(T), run.stage_started(T, scope_names=["Exchange", "ArrowEvalPython"])]
@@ -174,7 +174,7 @@ def application(runs: ProcessedRuns, run: Run, elapsed_ms: int, deadline: str | 
     return runs.rows([*rows, run.stage(at, 30_000, **stage), run.application(at)])[-1].application
 
 
-def test_deadline_from_a_setting_has_chance_and_time_left():
+def test_deadline_from_a_setting_has_risk_and_time_left():
     """With ten expected minutes one hour is safe, nine minutes are at risk, and a passed deadline is certain."""
     runs = ProcessedRuns()
     runs.healthy_runs()
@@ -203,8 +203,8 @@ def test_deadline_without_a_setting_is_the_p95_of_history():
     assert columns.late_chance == pytest.approx(0.05, abs=0.03)
 
 
-def test_without_history_only_progress_and_clock_count():
-    """There is no chance without progress, and certainty after the deadline."""
+def test_forecast_without_history_uses_progress_and_clock():
+    """Without progress no probability is computed; after the deadline it is certain that it was missed."""
     alone = application(ProcessedRuns(), Run("app-1", T), MINUTE, "1h")
     staged = application(
         ProcessedRuns(), Run("app-1", T), 55 * MINUTE, "1h", **{**THIRD_WAVE, "duration_p50_ms": 100_000.0}

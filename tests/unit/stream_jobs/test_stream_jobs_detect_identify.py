@@ -85,7 +85,7 @@ def test_retried_parent_does_not_change_the_fingerprint():
 
 
 def test_long_and_circular_parents_are_handled():
-    """No list of parents, however long or wrong, stops the job."""
+    """A list of parents that is too long or circular does not stop the job."""
     run = Run("app-1", T)
     starts = [run.stage_started(T, n, parent_stage_ids=[n - 1, n, n + 1]) for n in range(1, 3000)]
     last = process(in_order([run.started(T), *starts, run.stage(T, 900, 2999)]))[-1]
@@ -94,7 +94,7 @@ def test_long_and_circular_parents_are_handled():
 
 
 def test_stage_without_start_is_not_learned():
-    """A fingerprint of the name alone must not mix with the history of complete ones."""
+    """A fingerprint of the name alone must not be mixed with the history of complete fingerprints."""
     run = Run("app-1", T)
     found = process([run.started(T), run.stage_done(T, 900), run.stage_ended(T), run.ended(T)])
 
@@ -102,7 +102,7 @@ def test_stage_without_start_is_not_learned():
     assert not samples(found)
 
 
-def test_application_without_start_is_its_own_job():
+def test_application_without_start_is_a_job_of_its_own():
     """Its job is unknown, so it is neither learned nor compared with another job."""
     run = Run("app-1", T)
     found = process([run.stage_started(T), run.stage_done(T, 900), run.ended(T)])
@@ -120,7 +120,7 @@ def test_task_row_has_name_and_fingerprint_of_its_stage():
     assert task.task.stage_fingerprint == stage.stage.stage_fingerprint
 
 
-def test_repeated_rows_change_nothing():
+def test_repeated_rows_are_ignored():
     """The windows job repeats rows after a restart; each counts once."""
     rows = list(Run("app-1", T).whole(20_000))
     held = in_memory_run_state()
@@ -167,7 +167,7 @@ def broken_runs():
 
 @pytest.mark.parametrize("reason, rows", list(broken_runs()))
 def test_failed_or_incomplete_run_is_not_learned(reason: str, rows: list[LiveRow]):
-    """Only complete and successful runs are history."""
+    """Only complete and successful runs become training samples."""
     assert samples(process(in_order(rows))) == []
 
 

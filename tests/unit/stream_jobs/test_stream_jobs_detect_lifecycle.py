@@ -98,7 +98,7 @@ def test_rule_resolves_at_the_first_false_row():
 
 
 def test_keep_firing_for_bridges_gaps():
-    """A condition that alternates is one alert; the time counts from the last evaluation that was true."""
+    """An alternating condition is one alert; ``keep_firing_for`` starts at the last evaluation that was true."""
     tracked = TrackedRun(Times(keep_firing_ms=10_000))
     for window, severities in [(1, HOLDS), (2, QUIET), (3, HOLDS), (4, QUIET), (5, QUIET)]:
         tracked.task(window, severities)
@@ -167,7 +167,7 @@ def test_run_has_one_timer_for_all_subjects():
 
 
 def test_pending_rule_of_a_gone_subject_is_dropped():
-    """What never fired has nothing to resolve."""
+    """A rule that never fired emits no resolution."""
     tracked = TrackedRun(Times(for_ms=60_000))
     tracked.task(1, HOLDS)
     tracked.idle_until(9)
@@ -191,8 +191,8 @@ def test_end_of_a_stage_resolves_only_its_own_subjects():
     assert second == [(2, "stuck", "resolved")]
 
 
-def test_finding_of_the_last_row_fires_once():
-    """Task ends may follow the end of their stage; they do not page again."""
+def test_rows_after_the_end_of_a_stage_do_not_fire_again():
+    """Task ends may arrive after the end of their stage."""
     tracked = TrackedRun(Times())
     for window in (1, 2, 3):
         tracked.row(tracked.run.stage_done(T + window * W, 900), HOLDS)
@@ -233,7 +233,7 @@ def test_incomplete_evidence_is_never_critical():
 
 
 def test_severity_rises_but_does_not_fall():
-    """A value that oscillates around the threshold pages once."""
+    """A value that oscillates around the threshold notifies once."""
     tracked = TrackedRun(Times())
     emitted = []
     for window, severity in enumerate(["warning", "critical", "warning"], 1):
@@ -309,7 +309,7 @@ def test_event_outlives_the_end_of_the_application():
 
 
 def test_failed_jobs_of_a_run_are_one_subject():
-    """Their findings differ only by run, so the end of the first must not resolve the second."""
+    """Their findings have the same id, so the end of the first must not resolve the second."""
     tracked = TrackedRun(Times(keep_firing_ms=30_000))
     tracked.row(job_failed(tracked.run, 1, 1), HOLDS)
     tracked.row(job_failed(tracked.run, 5, 2), HOLDS)
@@ -335,7 +335,7 @@ def test_each_lost_executor_is_its_own_subject():
 
 
 def test_causes_of_one_stage_do_not_end_each_other():
-    """Failed fetches continue while another exception occurred once: its rows are quiet, theirs still match."""
+    """Rows of an exception that occurred once stop matching, while rows of failed fetches still match."""
     tracked = TrackedRun(Times(keep_firing_ms=5_000))
     for window in range(1, 7):
         tracked.row(tracked.run.failure(T + window * W, failure_class="FetchFailed"), HOLDS)
@@ -348,7 +348,7 @@ def test_causes_of_one_stage_do_not_end_each_other():
 
 
 def test_end_of_a_stage_resolves_its_failures():
-    """The stage succeeded in spite of them, or it is over."""
+    """The stage succeeded in spite of the failures, or it failed itself."""
     tracked = TrackedRun(Times())
     tracked.row(tracked.run.failure(T + W), HOLDS)
     tracked.row(tracked.run.stage_ended(T + 2 * W), QUIET)

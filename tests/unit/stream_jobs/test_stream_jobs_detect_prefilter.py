@@ -34,7 +34,7 @@ def test_variants_of_a_rule_for_some_jobs_are_evaluated():
 
 
 def test_disabled_rule_is_evaluated_only_for_its_variants():
-    """Disabled for all but some jobs: rows of those jobs pass. Disabled for all: no row passes for it."""
+    """If it is enabled for some jobs, their rows pass; if it is disabled for all jobs, no row passes for it."""
     off = replace(SILENT, enabled=False)
 
     assert prefilter.may_match_sql(catalog_of(off), "executor_live") == "FALSE"
@@ -46,15 +46,15 @@ def test_disabled_rule_is_evaluated_only_for_its_variants():
     )
 
 
-def test_rule_on_a_detected_column_passes_all_rows():
-    """The name of the stage is not known before the prefilter, so its absence must not decide."""
+def test_rule_on_a_column_of_detection_passes_all_rows():
+    """The name of the stage is added after the prefilter, so its absence must not drop a row."""
     named = replace(STUCK, when="stage_name LIKE 'save%'", severity={"warning": "true"}, params={})
 
     assert prefilter.may_match_sql(catalog_of(STUCK, named), "task_live") == "TRUE"
 
 
 def test_rows_about_hosts_pass_without_a_rule():
-    """A task that is stuck in storage is an observation about its host, whatever the rules on tasks are."""
+    """A task that is stuck in storage is an observation about its host, even if no rule on tasks matches."""
     predicate = prefilter.may_match_sql(catalog_of(), "task_live")
 
     assert predicate == f"(`task`.`stalled_ms` >= {MIN_STALLED_MS})"
@@ -120,7 +120,7 @@ def test_findings_are_the_same_with_the_prefilter(story, rule):
 
 @pytest.mark.parametrize("rule", [Times(keep_firing_ms=15_000)])
 def test_shorter_linger_would_delay_the_resolution(rule):
-    """The comparison can fail: a filter without linger time makes a finding resolve late."""
+    """Proves that the comparison can fail: without linger time a finding resolves late."""
     all_rows, filtered = TrackedRun(rule), TrackedRun(rule)
     for window, found in enumerate([HOLDS, *[QUIET] * 8], 1):
         all_rows.task(window, found)

@@ -22,7 +22,7 @@ class State:
 
 
 def test_value_is_fetched_once_even_if_absent():
-    """None is a result: most stages of a fleet have no baseline."""
+    """Absence is cached too, because most stages of a fleet have no baseline."""
     cache, state = StateCache(), State(a=1)
     cache.set_key("key")
     found = [state.read(cache, "state", name) for name in "abab"]
@@ -46,7 +46,7 @@ def test_keys_and_states_are_separate():
 
 
 def test_cleared_state_is_fetched_again():
-    """An application that ended has nothing left, whatever was cached."""
+    """Clearing the state of an ended application also removes its cached values."""
     cache, state = StateCache(), State()
     cache.set_key("key")
     cache.put("stages", "3", "a stage")
@@ -67,7 +67,7 @@ def test_dropped_value_is_fetched_again():
     cache.drop("state", "unknown")
 
     assert len(cache) == 0
-    assert not cache._values, "nothing of a key that is over stays for ever"
+    assert not cache._values, "an empty key uses no memory"
     assert state.read(cache, "state", "x") == "fetched"
 
 
@@ -105,7 +105,7 @@ def test_alternating_keys_keep_their_newest_values():
     assert state.reads == 0
 
 
-def test_keys_with_few_values_are_spared():
+def test_keys_with_few_values_are_evicted_last():
     """Ended stages are evicted, not running jobs, which are only read at their end."""
     cache, state = StateCache(limit=500), State()
     for key in range(4):
@@ -123,7 +123,7 @@ def test_keys_with_few_values_are_spared():
     assert len(cache) <= 500
 
 
-def test_recently_used_value_outlives_newer_ones():
+def test_recently_used_value_is_kept_before_newer_ones():
     """A stage that runs for an hour is older than hundreds that ended since."""
     cache, state = StateCache(limit=200), State()
     cache.set_key("one")
@@ -198,8 +198,8 @@ def test_names_are_bounded_by_key():
     assert names.lacks("two", "9", lambda: False)
 
 
-def test_names_of_least_recently_used_key_go_first():
-    """Not those of the oldest key: applications alternate for as long as they run."""
+def test_names_of_least_recently_used_key_are_evicted_first():
+    """The oldest key is not evicted first, because it may belong to a running application."""
     names = KnownNames(limit=2 * NAMES_PER_KEY + 1)
     for key in ("one", "two"):
         names.lacks(key, "x", lambda: True)

@@ -44,7 +44,7 @@ def test_counts_of_the_jvm_are_parsed():
 
 
 def test_each_rule_is_evaluated_on_its_view_only():
-    """A predicate that is true for NULL must not match rows of other views."""
+    """Otherwise a predicate that is true for NULL would match rows of other views."""
     catalog = load_catalog()
     sql = rule_sql.severities_sql(catalog)
 
@@ -82,7 +82,7 @@ def test_state_of_the_first_version_is_decoded():
 
 
 def test_post_end_rules_are_found_by_their_columns():
-    """A new rule of this kind needs no second list."""
+    """A new rule of this kind is recognised without another list to maintain."""
     assert rule_sql.post_end_rules(load_catalog()) == {
         "application_incomplete",
         "application_zombie",
@@ -92,7 +92,7 @@ def test_post_end_rules_are_found_by_their_columns():
 
 
 def test_finding_of_failed_tasks_has_no_executor():
-    """The executor is that of the last attempt: with another one in the next window the run would never resolve."""
+    """The executor of the last attempt changes between windows; as part of the location it would prevent resolution."""
     row = Run("app-1", T).failure(T)
     row.job_key, row.run_key, row.failure.stage_fingerprint = "orders", "r", "f00"
     row.failure.failure_kind, row.failure.failure = "user_code", "user_exception"
@@ -188,7 +188,7 @@ def test_finding_id_depends_on_job_rule_and_scope():
 
 
 def test_evidence_is_capped():
-    """A name of a megabyte is not sent to Slack."""
+    """A name of a megabyte does not reach a notification."""
     assert [evidence_text(True), evidence_text(1.0), evidence_text(0.123456789), evidence_text(7)] == [
         "true",
         "1",
@@ -207,7 +207,7 @@ def test_start_request_is_the_message_of_beam():
     assert (read.worker_id, read.provision_endpoint.url, dict(read.params)) == ("1-2", "localhost:4711", params)
 
 
-def test_worker_starter_is_python_for_other_arguments(tmp_path: Path):
+def test_worker_starter_runs_python_for_other_arguments(tmp_path: Path):
     """Flink runs the same program to get its version and the folder of PyFlink."""
     starter = worker_start.write_starter(tmp_path / "a folder" / "python")
     result = subprocess.run([starter, "-c", "print(6 * 7)"], capture_output=True, text=True, check=True, timeout=150)
