@@ -65,7 +65,7 @@ class BoundedMemoryTest {
   private static void driver(String broker, int stages, int tasks) throws Exception {
     SparkEvents events = new SparkEvents();
     events.stage(
-        -1, 10, 0, event -> {}); // // loads Spark's classes, which are not the plugin's memory
+        -1, 10, 0, event -> {}); // loads Spark's classes, which are not the plugin's memory
     SparkConf conf = new SparkConf(false).set("spark.sparkfuse.kafka.bootstrap", broker);
     DriverDependencies dependencies = new DriverDependencies();
     PluginSettings settings = dependencies.settings(conf);
@@ -95,7 +95,7 @@ class BoundedMemoryTest {
     int each = tasks / stages;
     for (int stage = 0; stage < stages; stage++) {
       events.stage(stage, each, (long) stage * each, e -> listener.onEvent((SparkListenerEvent) e));
-      while (queue.waiting() > 4_000) { // // gives the sender CPU time
+      while (queue.waiting() > 4_000) { // gives the sender CPU time
         Thread.sleep(1);
       }
       if (stage % (stages / 10) == stages / 10 - 1) {
@@ -118,12 +118,12 @@ class BoundedMemoryTest {
 
   /** Returns the used heap after the threads of the previous test have ended. */
   private static long quietHeap() {
-    TestPlugin.await("the threads of the test before to end", () -> !anyOfOurs());
+    TestPlugin.await("the threads of the previous test to end", () -> !pluginThreadsRun());
     RetainedHeap.openClassPath();
     return RetainedHeap.retained();
   }
 
-  private static boolean anyOfOurs() {
+  private static boolean pluginThreadsRun() {
     return Thread.getAllStackTraces().keySet().stream()
         .anyMatch(thread -> thread.getName().contains("sparkfuse-"));
   }

@@ -119,7 +119,7 @@ class ErrorGuaranteesTest {
 
     @Override
     Application application(PluginSettings settings, SparkContext context, String appId) {
-      // // Without an application nothing would be sent; another test covers an error here.
+      // Without an application nothing would be sent; another test covers an error here.
       registered.incrementAndGet();
       return super.application(settings, context, appId);
     }
@@ -197,13 +197,13 @@ class ErrorGuaranteesTest {
     HostileDriver driver = new HostileDriver(make);
     HostileExecutor executor = new HostileExecutor(make);
     try (JavaSparkContext spark = TestPlugin.spark(driver, executor)) {
-      TestPlugin.assertJobIsRight(spark);
-      TestPlugin.assertJobFailsByItself(spark);
+      TestPlugin.assertJobSucceeds(spark);
+      TestPlugin.assertJobFailsWithOwnError(spark);
       spark.sc().listenerBus().post(new SparkListenerExecutorRemoved(1, "7", "lost"));
       spark.sc().listenerBus().post(new SparkListenerNodeExcluded(1, "worker", 2));
       BlockManagerId store = BlockManagerId.apply("7", "worker", 1, Option.empty());
       spark.sc().listenerBus().post(new SparkListenerBlockManagerRemoved(1, store));
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
       TestPlugin.await("a sample of the executor", () -> driver.forwarded.get() > 0);
       TestPlugin.await(
           "the loss in the collector's health",
@@ -254,7 +254,7 @@ class ErrorGuaranteesTest {
           }
         };
     try (JavaSparkContext spark = TestPlugin.spark(driver, executor)) {
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
     }
   }
 
@@ -269,7 +269,7 @@ class ErrorGuaranteesTest {
           }
         };
     try (JavaSparkContext spark = TestPlugin.spark(driver, new ExecutorDependencies())) {
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
     }
   }
 }

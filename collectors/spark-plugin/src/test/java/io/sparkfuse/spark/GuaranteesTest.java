@@ -63,14 +63,14 @@ class GuaranteesTest {
           }
         };
     try (JavaSparkContext spark = TestPlugin.spark(dependencies, new ExecutorDependencies())) {
-      TestPlugin.assertJobIsRight(spark);
-      // // Spark waits here until every listener has received every event.
-      TestPlugin.await("all events to be seen", () -> seenAll(spark));
+      TestPlugin.assertJobSucceeds(spark);
+      // Spark waits here until every listener has received every event.
+      TestPlugin.await("all events to be delivered", () -> allEventsDelivered(spark));
     }
     never.countDown();
   }
 
-  private static boolean seenAll(JavaSparkContext spark) {
+  private static boolean allEventsDelivered(JavaSparkContext spark) {
     try {
       spark.sc().listenerBus().waitUntilEmpty(50);
       return true;
@@ -146,7 +146,7 @@ class GuaranteesTest {
             "direct",
             "spark.sparkfuse.kafka.bootstrap",
             "127.0.0.1:1")) {
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
       TestPlugin.await(
           "all of them",
           () ->
@@ -173,7 +173,7 @@ class GuaranteesTest {
   }
 
   private static Set<String> ours(Set<Thread> before) {
-    // // Spark names the thread of a listener queue after the queue.
+    // Spark names the thread of a listener queue after the queue.
     return threads().stream()
         .filter(thread -> !before.contains(thread))
         .map(Thread::getName)
@@ -200,7 +200,7 @@ class GuaranteesTest {
           });
       assertEquals("callbacks", memory.health().getProtectionReason());
       TestPlugin.await("the try", () -> memory.health().getProtection().equals("half-open"));
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
       assertTrue(memory.health().getPassedOver() > 0);
     }
   }
@@ -214,18 +214,18 @@ class GuaranteesTest {
             new ExecutorDependencies(),
             "spark.sparkfuse.switchFile",
             file.toString())) {
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
       TestPlugin.await("the first job", () -> memory.of(KindCase.JOB_ENDED).size() == 1);
       Files.createFile(file);
       TestPlugin.await(
           "it to be off", () -> memory.health().getProtectionReason().equals("switched off"));
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
       TestPlugin.await("the passed-over job", () -> memory.health().getPassedOver() >= 16);
       int samples = memory.of(KindCase.EXECUTOR_SAMPLE).size();
       Files.delete(file);
       TestPlugin.await("it to be on", () -> memory.health().getProtection().equals("closed"));
       TestPlugin.await("a sample", () -> memory.of(KindCase.EXECUTOR_SAMPLE).size() > samples);
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
     }
 
     assertEquals(
@@ -236,7 +236,7 @@ class GuaranteesTest {
     assertEquals(1, memory.of(KindCase.APPLICATION_ENDED).size());
     List<Long> numbers = reservedNumbers();
     assertEquals(
-        memory.health().getPassedOver() - 5, // // five task starts in the other lane
+        memory.health().getPassedOver() - 5, // five task starts in the other lane
         numbers.get(numbers.size() - 1) + 1 - numbers.size(),
         "what was passed over is a hole");
   }
@@ -254,7 +254,7 @@ class GuaranteesTest {
     try (JavaSparkContext spark =
         TestPlugin.spark(
             memory.driver(), new ExecutorDependencies(), "spark.sparkfuse.enabled", "false")) {
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
 
       assertEquals(Collections.emptySet(), ours(before));
     }
@@ -297,7 +297,7 @@ class GuaranteesTest {
       }
       try (JavaSparkContext spark =
           TestPlugin.spark(new DriverDependencies(), new ExecutorDependencies(), settings)) {
-        TestPlugin.assertJobIsRight(spark);
+        TestPlugin.assertJobSucceeds(spark);
       }
     }
   }
@@ -331,8 +331,8 @@ class GuaranteesTest {
                       entry ->
                           entry.getKey().getName().equals("sparkfuse-sampler")
                               && Arrays.toString(entry.getValue()).contains("CountDownLatch")));
-      TestPlugin.assertJobIsRight(spark);
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
+      TestPlugin.assertJobSucceeds(spark);
 
       assertEquals(0, memory.of(KindCase.EXECUTOR_SAMPLE).size());
     }
@@ -368,7 +368,7 @@ class GuaranteesTest {
   @Test
   void guarantee_12_repeatedEventHasSameId() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
       spark.sc().listenerBus().post(new SparkListenerApplicationEnd(17));
     }
     List<Fact> ends = memory.of(KindCase.APPLICATION_ENDED);
@@ -393,7 +393,7 @@ class GuaranteesTest {
   @Test
   void guarantee_02_factsArriveOnceAndInOrder() {
     try (JavaSparkContext spark = TestPlugin.spark(memory.driver(), new ExecutorDependencies())) {
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
     }
     List<Long> numbers = reservedNumbers();
 

@@ -26,7 +26,7 @@ final class RetainedHeap {
   static void openClassPath() {
     try {
       Class.forName("no.such.Class");
-    } catch (ClassNotFoundException sought) { // // searched in all jars
+    } catch (ClassNotFoundException sought) { // searched in all jars
     }
   }
 

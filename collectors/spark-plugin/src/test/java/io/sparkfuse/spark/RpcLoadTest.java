@@ -115,7 +115,7 @@ class RpcLoadTest {
         assertEquals(application.id, Application.ofLine(answer).id);
       }
       assertEquals(EXECUTORS * (1L + TASKS), FORWARDED.get());
-      TestPlugin.assertJobIsRight(spark);
+      TestPlugin.assertJobSucceeds(spark);
     }
   }
 

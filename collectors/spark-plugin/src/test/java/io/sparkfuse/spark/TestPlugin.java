@@ -58,7 +58,7 @@ public final class TestPlugin implements SparkPlugin {
   }
 
   /** Runs a job of two stages and five tasks and checks its result. */
-  static void assertJobIsRight(JavaSparkContext spark) {
+  static void assertJobSucceeds(JavaSparkContext spark) {
     int sum =
         spark
             .parallelize(Arrays.asList(1, 2, 3, 4, 5, 6), 3)
@@ -71,8 +71,11 @@ public final class TestPlugin implements SparkPlugin {
     }
   }
 
-  /** Runs a job whose task fails; checks its exception and that the context stays alive. */
-  static void assertJobFailsByItself(JavaSparkContext spark) {
+  /**
+   * Runs a job whose task fails; checks that the exception is the job's own and that the context
+   * stays alive.
+   */
+  static void assertJobFailsWithOwnError(JavaSparkContext spark) {
     try {
       spark
           .parallelize(Arrays.asList(1), 1)

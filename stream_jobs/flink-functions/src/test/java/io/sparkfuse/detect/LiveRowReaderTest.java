@@ -53,7 +53,7 @@ class LiveRowReaderTest {
     return (RowType) LiveRowReader.COLUMNS.getTypeAt(LiveRowReader.COLUMNS.getFieldIndex(column));
   }
 
-  static Stream<Arguments> things() {
+  static Stream<Arguments> rowsWithSubjects() {
     TaskLive.Builder task = TaskLive.newBuilder().setStageId(3).setTaskId(77);
     return Stream.of(
         Arguments.of(
@@ -70,7 +70,7 @@ class LiveRowReaderTest {
   }
 
   @ParameterizedTest
-  @MethodSource("things")
+  @MethodSource("rowsWithSubjects")
   void namesSubjectsAsTheLifecycleDoes(LiveRow.Builder row, String subject) {
     RowData read = reader.read(row.build().toByteArray());
 
@@ -80,7 +80,7 @@ class LiveRowReaderTest {
   }
 
   @Test
-  void absentIsNullAndZeroIsZero() {
+  void absentColumnIsNullAndZeroIsZero() {
     RowData read =
         reader.read(row().setTask(TaskLive.newBuilder().setStalledMs(0)).build().toByteArray());
     RowData task = nested(read, "task");

@@ -28,7 +28,7 @@ class StageRegistryTest {
             .setStageId(3)
             .setStageAttempt(1)
             .setNumTasks(9)
-            .setSubmittedMs(1_700_000_000_000L) // // a change of the system time
+            .setSubmittedMs(1_700_000_000_000L) // a change of the system time
             .build());
     start(11);
     start(12);
@@ -67,7 +67,7 @@ class StageRegistryTest {
     progress(11, 100);
     progress(12, 10);
     end(11, "success", 150);
-    progress(11, 140); // // after the end of its stage
+    progress(11, 140); // after the end of its stage
     nowMs = 61_000;
     Map<String, Long> columns = registry.columns(3, 1);
 

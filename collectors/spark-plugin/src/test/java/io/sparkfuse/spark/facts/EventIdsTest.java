@@ -77,7 +77,7 @@ class EventIdsTest {
   }
 
   @Test
-  void idIsTheDocumentedHash() throws Exception {
+  void idEqualsDocumentedHash() throws Exception {
     Fact.Builder fact =
         envelope().setStageEnded(StageEnded.newBuilder().setStageId(3).setStageAttempt(1));
     byte[] digest =
@@ -161,7 +161,7 @@ class EventIdsTest {
 
   @ParameterizedTest
   @MethodSource("documentedKeys")
-  void keyOfEachKindIsTheDocumentedOne(String key, Fact.Builder fact) {
+  void keyOfEachKindEqualsDocumentation(String key, Fact.Builder fact) {
     assertEquals("prod|local-17|1700|2|" + key, EventIds.key(fact));
   }
 }

@@ -44,7 +44,7 @@ class SecretScrubberTest {
     return named("scrub_query", "case", "text", "kept");
   }
 
-  static Stream<Arguments> unended() throws IOException {
+  static Stream<Arguments> cutSecrets() throws IOException {
     return named("cut", "case", "text", "kept");
   }
 
@@ -65,7 +65,7 @@ class SecretScrubberTest {
 
   /** Puts a secret at the end of the searched text, after a key that fills the rest. */
   @ParameterizedTest(name = "{0}")
-  @MethodSource("unended")
+  @MethodSource("cutSecrets")
   void secretThatWasCutIsRemoved(String name, String text, String kept) {
     String begin = "-----BEGIN PRIVATE KEY-----";
     String end = "-----END PRIVATE KEY-----\n" + text;
@@ -104,8 +104,8 @@ class SecretScrubberTest {
   }
 
   /**
-   * A hostile text needs neither much time nor a deep stack, because threads of a driver may have
-   * small stacks.
+   * A hostile text takes little time and a small stack, because threads of a driver may have small
+   * stacks.
    */
   @ParameterizedTest(name = "{0}")
   @MethodSource("hostile")
@@ -116,8 +116,8 @@ class SecretScrubberTest {
           for (int length : LENGTHS) {
             int times = length / unit.length() + 1;
             String text = String.join("", Collections.nCopies(times, unit)).substring(0, length);
-            assertFits(SecretScrubber.scrubQuery(text));
-            assertFits(SecretScrubber.scrub("a.Error:\n" + text));
+            assertWithinLimit(SecretScrubber.scrubQuery(text));
+            assertWithinLimit(SecretScrubber.scrub("a.Error:\n" + text));
           }
           ended[0] = true;
         };
@@ -128,7 +128,7 @@ class SecretScrubberTest {
     assertTrue(ended[0]);
   }
 
-  private static void assertFits(String text) {
+  private static void assertWithinLimit(String text) {
     assertTrue(text.getBytes(StandardCharsets.UTF_8).length <= SecretScrubber.MAX_BYTES);
   }
 

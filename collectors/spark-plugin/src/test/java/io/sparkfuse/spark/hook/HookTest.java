@@ -161,7 +161,7 @@ class HookTest {
   }
 
   @Test
-  void partitionEqualsDefaultPartitioner() {
+  void partitionEqualsThatOfDefaultPartitioner() {
     assertEquals(
         org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partitionForKey(
             "local-1795256082965".getBytes(StandardCharsets.UTF_8), 12),

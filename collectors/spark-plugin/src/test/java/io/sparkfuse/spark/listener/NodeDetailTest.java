@@ -30,7 +30,7 @@ class NodeDetailTest {
   }
 
   @Test
-  void anyTextGivesAShortDetail() {
+  void detailOfAnyTextIsBounded() {
     String[] names = {
       "",
       "Scan",

@@ -23,7 +23,7 @@ class PlanConditionTest {
   }
 
   @Test
-  void aLongConditionIsBounded() {
+  void longConditionIsBounded() {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < 1000; i++) {
       text.append("(column").append(i).append('#').append(i).append(" = 1) AND ");

@@ -60,7 +60,7 @@ public final class PlanNode {
 
   @Override
   public String toString() {
-    throw new AssertionError("a plan is never made a text");
+    throw new AssertionError("toString() of a plan is never called");
   }
 
   /** One metric. */

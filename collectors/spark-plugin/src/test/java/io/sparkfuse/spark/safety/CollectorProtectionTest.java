@@ -24,7 +24,7 @@ class CollectorProtectionTest {
   private CollectorProtection protection;
 
   @BeforeEach
-  void make() {
+  void createProtection() {
     LoadMonitor.Gauges gauges =
         new LoadMonitor.Gauges(() -> freeHeap, () -> gcMs, () -> callbackNs);
     LoadMonitor loadMonitor = new LoadMonitor(gauges, 0.1, 0.1, 2_000_000);
@@ -40,7 +40,7 @@ class CollectorProtectionTest {
     }
   }
 
-  private void assertIs(String state, String reason, Level level) {
+  private void assertProtection(String state, String reason, Level level) {
     assertEquals(
         Arrays.asList(state, reason, level),
         Arrays.asList(protection.state(), protection.reason(), protection.level()));
@@ -50,7 +50,7 @@ class CollectorProtectionTest {
   void guarantee_06_healthyJvmKeepsProtectionClosed() {
     pass(120_000, 0.05);
 
-    assertIs("closed", "", Level.ALL);
+    assertProtection("closed", "", Level.ALL);
     assertEquals(0, levels.size());
   }
 
@@ -58,15 +58,15 @@ class CollectorProtectionTest {
   void guarantee_06_fullHeapOpensAndProbeCloses() {
     freeHeap = 0.09;
     pass(1_000, 0);
-    assertIs("open", "heap", Level.FEW);
+    assertProtection("open", "heap", Level.FEW);
     freeHeap = 0.5;
     pass(PAUSE_MS - 1_000, 0);
-    assertIs("open", "heap", Level.FEW);
+    assertProtection("open", "heap", Level.FEW);
     pass(1_000, 0);
-    assertIs("half-open", "heap", Level.ALL);
+    assertProtection("half-open", "heap", Level.ALL);
     pass(CollectorProtection.PROBE_MS, 0);
 
-    assertIs("closed", "", Level.ALL);
+    assertProtection("closed", "", Level.ALL);
     assertEquals(Arrays.asList(Level.FEW, Level.ALL), levels);
   }
 
@@ -74,13 +74,13 @@ class CollectorProtectionTest {
   void guarantee_06_failedProbeDoublesPause() {
     freeHeap = 0;
     pass(1_000 + PAUSE_MS + 1_000, 0);
-    assertIs("open", "heap", Level.FEW);
+    assertProtection("open", "heap", Level.FEW);
     pass(2 * PAUSE_MS - 1_000, 0);
-    assertIs("open", "heap", Level.FEW);
+    assertProtection("open", "heap", Level.FEW);
     freeHeap = 0.5;
     pass(1_000 + CollectorProtection.PROBE_MS, 0);
 
-    assertIs("closed", "", Level.ALL);
+    assertProtection("closed", "", Level.ALL);
   }
 
   @Test
@@ -88,10 +88,10 @@ class CollectorProtectionTest {
     pass(40_000, 0.02);
     gcMs += 2_000;
     pass(1_000, 0);
-    assertIs("closed", "", Level.ALL);
+    assertProtection("closed", "", Level.ALL);
     pass(60_000, 0.3);
 
-    assertIs("open", "gc", Level.FEW);
+    assertProtection("open", "gc", Level.FEW);
   }
 
   @Test
@@ -99,20 +99,20 @@ class CollectorProtectionTest {
     callbackNs = 3_000_000;
     pass(1_000, 0);
 
-    assertIs("open", "callbacks", Level.FEW);
+    assertProtection("open", "callbacks", Level.FEW);
   }
 
   @Test
   void guarantee_07_eachSwitchWorksAlone() {
     protection.setOff("a signal", true);
     protection.setOff("the file x", true);
-    assertIs("open", "switched off", Level.NOTHING);
+    assertProtection("open", "switched off", Level.NOTHING);
     protection.setOff("a signal", false);
-    assertIs("open", "switched off", Level.NOTHING);
+    assertProtection("open", "switched off", Level.NOTHING);
     protection.setOff("the file x", false);
     protection.setOff("the file x", false);
 
-    assertIs("closed", "", Level.ALL);
+    assertProtection("closed", "", Level.ALL);
     assertEquals(Arrays.asList(Level.NOTHING, Level.ALL), levels);
   }
 }

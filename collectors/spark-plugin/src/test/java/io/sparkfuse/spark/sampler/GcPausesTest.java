@@ -27,7 +27,7 @@ class GcPausesTest {
     long before = System.currentTimeMillis();
     pauses.listen();
     ExecutorSample sample;
-    do { // // the JVM notifies a little later
+    do { // the JVM notifies a little later
       System.gc();
       sample = sample();
     } while (sample.getGcPausesCount() == 0);

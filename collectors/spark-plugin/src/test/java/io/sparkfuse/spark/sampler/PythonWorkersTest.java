@@ -84,7 +84,7 @@ class PythonWorkersTest {
   }
 
   @Test
-  void onlyPythonProcessesBelowJvmCount() throws Exception {
+  void onlyPythonDescendantsOfJvmCount() throws Exception {
     process(10, "java", 1, 5);
     process(20, "python3", 10, 0);
     process(21, "python3 a) b(", 20, 100);

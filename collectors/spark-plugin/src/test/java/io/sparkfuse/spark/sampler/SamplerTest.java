@@ -32,7 +32,7 @@ class SamplerTest {
   }
 
   @Test
-  void otherInterruptIsFault() throws Exception {
+  void interruptWithoutStopIsFault() throws Exception {
     FaultCounter faults = new FaultCounter("test");
     CountDownLatch again = new CountDownLatch(3);
     sampler.set(

@@ -27,7 +27,7 @@ class BacklogTest {
       assertTrue(
           backlog.add(i % 3 == 0 ? "actions" : "facts", Priority.MANY, false, record(in, 900)));
       waiting++;
-      if (i % 7 == 6) { // // read while it is filled
+      if (i % 7 == 6) { // read while it is filled
         for (int k = 0; k < 4; k++, waiting--) {
           assertArrayEquals(record(out, 900), backlog.first().value);
           backlog.removeFirst();

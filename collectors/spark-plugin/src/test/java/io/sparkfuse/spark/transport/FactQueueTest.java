@@ -94,7 +94,7 @@ class FactQueueTest {
   }
 
   @Test
-  void startThatWasTakenKeepsItsEnd() throws Exception {
+  void endOfStartAlreadyTakenIsKept() throws Exception {
     FactQueue queue = queue(1, 10);
     TestTaskFacts ends = new TestTaskFacts();
     queue.offer(ends.started(1));

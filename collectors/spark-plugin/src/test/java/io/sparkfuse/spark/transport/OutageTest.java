@@ -75,7 +75,7 @@ class OutageTest {
       if (task >= 0) {
         queue.offer(ends.ended(task, task % 1_000 == 0 ? "failed" : "success"));
       }
-      while (queue.waiting() > 2_000) { // // the pace of a fast host
+      while (queue.waiting() > 2_000) { // the pace of a fast host
         Thread.sleep(1);
       }
     }

@@ -118,7 +118,7 @@ class SenderTest {
     queue.offer(jobEnded(1));
     sender.start(() -> null);
 
-    // // Far above the time limit, which a busy host alone may exceed; a hang would never end.
+    // Far above the time limit, which a busy host alone may exceed; a hang would never end.
     long abandoned = assertTimeoutPreemptively(Duration.ofSeconds(30), () -> sender.finish(1_000));
 
     assertEquals(1, abandoned);
@@ -221,7 +221,7 @@ class SenderTest {
 
   @Test
   void unencodableBatchIsOneFault() {
-    Application nameless = new Application(null, "t", "app-1", 0, 1); // // cannot be encoded
+    Application nameless = new Application(null, "t", "app-1", 0, 1); // cannot be encoded
     FactQueue queue = new FactQueue(10, 1 << 20, 2_000, 1 << 24);
     FaultCounter faults = new FaultCounter("test", 100);
     Sender sender =

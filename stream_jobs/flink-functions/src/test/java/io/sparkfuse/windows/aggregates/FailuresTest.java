@@ -98,7 +98,7 @@ class FailuresTest {
   /** The windows job keeps the same failure classes as the kernel does offline. */
   @Test
   @SuppressWarnings("unchecked")
-  void keepsTheClassesOfTheSharedCases() throws Exception {
+  void sharedCasesHaveTheirClasses() throws Exception {
     byte[] json =
         Files.readAllBytes(Path.of("../../contracts/generated/shared/failure_limits.json"));
     Map<String, Object> shared = new ObjectMapper().readValue(json, Map.class);

@@ -93,7 +93,7 @@ class ApplicationQueriesTest {
 
   /** If the start is lost, the query is known by its stages and its end. */
   @Test
-  void worksWithoutAStart() throws Exception {
+  void queryWithoutAStartHasARow() throws Exception {
     QueryLive running = query(scenario.stage(stage(3, 7L)).pass());
     QueryLive ended = query(scenario.fact(ended(7, null)).pass());
 
@@ -114,7 +114,7 @@ class ApplicationQueriesTest {
     assertEquals(500, query.getElapsedMs());
   }
 
-  /** If the start of a stage is lost, the start of its job names the query. */
+  /** If the start of a stage is lost, the start of its job contains the query. */
   @Test
   void findsTheQueryOfAStageByItsJob() throws Exception {
     JobStarted job =
@@ -136,7 +136,7 @@ class ApplicationQueriesTest {
     assertEquals(5, query.getFinishedTasks());
   }
 
-  /** After its grace period a query is closed: what arrives later makes no row of a part of it. */
+  /** After its grace period a query is closed; later facts do not produce an incomplete row. */
   @Test
   void ignoresFactsOfAClosedQuery() throws Exception {
     scenario.fact(started(7)).stage(stage(3, 7L)).fact(ended(7, null)).pass();

@@ -146,7 +146,7 @@ class ApplicationRowsTest {
     assertEquals(0.0, later.getCompleteness());
   }
 
-  /** One tick of a window is forwarded, and it alone makes no application row. */
+  /** One tick of each window is forwarded; a tick alone produces no row of the application. */
   @Test
   void forwardsOneTickPerWindow() throws Exception {
     List<WaitingRow> waiting = new ArrayList<>();

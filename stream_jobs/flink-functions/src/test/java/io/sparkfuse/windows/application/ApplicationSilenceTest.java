@@ -55,9 +55,9 @@ class ApplicationSilenceTest {
     assertNotNull(scenario.passForApplication());
   }
 
-  /** While the broker or the job is not available, nothing becomes silent. */
+  /** While the broker or the job is down, no process becomes silent. */
   @Test
-  void clockStopsWhileThePipelineIsAway() throws Exception {
+  void silenceDoesNotGrowWhileThePipelineIsDown() throws Exception {
     Scenario scenario = running();
     scenario.pass();
     AppLive after = scenario.away(7200).passForApplication();
@@ -68,7 +68,7 @@ class ApplicationSilenceTest {
 
   /** Ended tasks, rising counters and used CPU are progress; waiting is not. */
   @Test
-  void stalledUntilSomethingProgresses() throws Exception {
+  void applicationIsStalledUntilItProgresses() throws Exception {
     Scenario scenario = running();
     scenario.stage(stage(1, 100, "moving")).passForApplication();
     AppLive waits = scenario.numbered(DRIVER).stage(stage(1, 100, "idle")).passForApplication();
@@ -103,7 +103,7 @@ class ApplicationSilenceTest {
 
   /** An application is idle from its start to its first job, and after its last job. */
   @Test
-  void idleBetweenJobs() throws Exception {
+  void applicationIsIdleBetweenJobs() throws Exception {
     Scenario scenario = new Scenario().numbered(DRIVER).fact(started());
     AppLive start = scenario.passForApplication();
     AppLive before = scenario.passForApplication();
@@ -149,7 +149,7 @@ class ApplicationSilenceTest {
 
   /** While a collector is switched off, nothing counts as silent or stalled. */
   @Test
-  void switchedOffCollectorIsNotSilent() throws Exception {
+  void nothingIsSilentWhileTheCollectorIsOff() throws Exception {
     Scenario scenario = running();
     scenario.sample(ExecutorSample.newBuilder().setExecutorId("1").setRunningTasks(4)).pass();
     CollectorHealth.Builder off =
@@ -200,7 +200,7 @@ class ApplicationSilenceTest {
     assertEquals(5000, idle.getIdleMs());
   }
 
-  /** A collector that only does less still reports silent executors. */
+  /** A collector with reduced work still reports silent executors. */
   @Test
   void reducedCollectorReportsSilence() throws Exception {
     Scenario scenario = running();
@@ -212,7 +212,7 @@ class ApplicationSilenceTest {
     assertEquals(5000, Scenario.executors(rows).get(0).getSilentMs());
   }
 
-  /** A complete application has no rows after its end, nor does one that only ticks report. */
+  /** A complete application has no rows after its end; ticks alone produce no rows either. */
   @Test
   void completeEndHasNoMoreRows() throws Exception {
     Scenario scenario = running();

@@ -64,7 +64,7 @@ class MemoryLimitsTest {
 
   /** Profiles, master and factor are restored from a checkpoint. */
   @Test
-  void survivesARestart() {
+  void isRestoredFromACheckpoint() {
     MemoryLimits limits = on("k8s://c", "0.4");
     limits.add(profile(0, 10 * GIB).build());
     ApplicationState.Builder state = ApplicationState.newBuilder();

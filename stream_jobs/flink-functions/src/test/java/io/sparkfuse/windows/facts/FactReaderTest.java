@@ -139,7 +139,7 @@ class FactReaderTest {
 
   /** If any bytes of a fact are cut or changed, the result is a row or a reason, never an error. */
   @Test
-  void damagedRecordsNeverFail() throws Exception {
+  void damagedRecordsRaiseNoError() throws Exception {
     byte[] whole =
         fact()
             .setStageStarted(

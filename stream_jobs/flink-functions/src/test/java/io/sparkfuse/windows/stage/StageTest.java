@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class StageTest {
   private static final long T0 = 1_000_000;
 
-  /** A stage that is restored after each window emits the same rows as one that never is. */
+  /** A stage that is restored after each window emits the same rows as without restores. */
   @Test
   void restartDoesNotChangeTheRows() throws Exception {
     Stage kept = new Stage();
@@ -119,7 +119,7 @@ class StageTest {
    * Without progress the age of a task follows from its launch; otherwise the reported age is used.
    */
   @Test
-  void prefersTheAgeOfTheExecutor() {
+  void prefersTheAgeThatTheExecutorReports() {
     Stage stage = new Stage();
     TaskChanges.Builder changes =
         TaskChanges.newBuilder()
