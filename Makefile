@@ -94,7 +94,7 @@ test-kernel: | setup ## run the kernel's Rust tests
 	cargo test --quiet --locked --manifest-path $(KERNEL)/Cargo.toml
 
 .PHONY: check
-check: check-python check-generated check-outputs check-java check-rust ## run every checker that CI runs
+check: check-python check-words check-generated check-outputs check-java check-rust ## run every checker that CI runs
 	@echo "check: all good"
 
 .PHONY: check-python

@@ -146,7 +146,7 @@ def _as_of_no_plugin(event_logs: Path, copied: Path, *, ended: bool) -> Path:
 def _sparkfuse(*arguments: str, **environment: str) -> str:
     command = [sys.executable, "-m", "sparkfuse.main", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
-    assert done.returncode in (0, 1), done.stderr  # 1 tells of findings
+    assert done.returncode in (0, 1), done.stderr  # 1 means findings
     return done.stdout + done.stderr
 
 

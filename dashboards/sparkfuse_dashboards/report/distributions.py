@@ -103,7 +103,7 @@ def _points(
 ) -> list[dict[str, Any]]:
     places = np.flatnonzero(known)
     drawn = [int(places[each]) for each in chosen(durations[places], ~succeeded[places])]
-    told = tasks.select(["task_index", "task_attempt", "executor_id", "outcome"]).take(drawn).to_pylist()
+    descriptions = tasks.select(["task_index", "task_attempt", "executor_id", "outcome"]).take(drawn).to_pylist()
     return [
         {
             "ms": float(durations[place]),
@@ -114,15 +114,15 @@ def _points(
                 f"{span(float(durations[place]))}, {size(float(read[place]))}, {clean(who['outcome'], 20)}"
             ),
         }
-        for place, who in zip(drawn, told, strict=True)
+        for place, who in zip(drawn, descriptions, strict=True)
     ]
 
 
 def _succeeded(tasks: pa.Table) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
-    told = pc.fill_null(pc.equal(tasks.column("outcome"), "success"), False)
-    return np.asarray(told.to_numpy(), dtype=np.bool_)
+    succeeded = pc.fill_null(pc.equal(tasks.column("outcome"), "success"), False)
+    return np.asarray(succeeded.to_numpy(), dtype=np.bool_)
 
 
 def _column(tasks: pa.Table, name: str) -> Numbers:
@@ -133,8 +133,8 @@ def _column(tasks: pa.Table, name: str) -> Numbers:
     return np.asarray(column.to_numpy(), dtype=np.float64)
 
 
-def _summary(title: str, told: Mapping[str, Any], shown: Any) -> tuple[str, Sequence[str]]:
+def _summary(title: str, summary: Mapping[str, Any], shown: Any) -> tuple[str, Sequence[str]]:
     """One row of the table beside the charts: what a chart shows, as text."""
-    if not number(told.get("n")):
+    if not number(summary.get("n")):
         return title, ("0", *(["unknown"] * 5))
-    return title, (count(told["n"]), *(shown(told.get(name)) for name in ("min", "median", "p95", "max", "sum")))
+    return title, (count(summary["n"]), *(shown(summary.get(name)) for name in ("min", "median", "p95", "max", "sum")))

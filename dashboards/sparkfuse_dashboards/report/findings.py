@@ -17,7 +17,7 @@ _CODE = re.compile(r"`([^`]+)`")
 def shown_findings(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Findings for the page, the worst first, how many were left out, and (severity, how many) of those there are.
 
-    Symptoms stay behind the cause that they stand behind in the analysis.
+    Symptoms follow the finding that caused them, as in the analysis.
     """
     ordered = [each for cause in sorted(_by_cause(findings), key=_worst) for each in cause]
     return {

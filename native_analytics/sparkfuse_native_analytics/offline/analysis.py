@@ -143,6 +143,7 @@ def _jobs(prepared: _Prepared) -> list[AnalysedJob]:
     for row in prepared.application.tables["jobs"].to_pylist():
         failure = failed.get(row["job_id"], {})
         job = {name: row[name] for name in _JOB} | {name: failure.get(name) for name in _FAILURE}
+        job["description"] = job_rows.describe_job(row, prepared.application.names)
         found.append(cast(AnalysedJob, job))
     return found
 

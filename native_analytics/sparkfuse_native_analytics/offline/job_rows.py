@@ -10,6 +10,7 @@ from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.application_row import SUCCEEDED
 from sparkfuse_native_analytics.offline.display_names import DisplayNames
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
+from sparkfuse_rules.knowledge.call_sites import user_description
 from sparkfuse_rules.knowledge.failures import (
     CANCELLED,
     FAILED,
@@ -23,7 +24,6 @@ from sparkfuse_rules.knowledge.failures import (
 from sparkfuse_rules.knowledge.first_cause import first_cause
 
 VIEW = "job_live"
-_CALL_SITE = re.compile(r"\S+ at \S.*:[0-9]+\s*", re.DOTALL)
 _STAGE_IN_TEXT = re.compile(r"\b(?:[Ss]tage|ResultStage|ShuffleMapStage) (\d{1,9})\b")
 
 
@@ -91,10 +91,16 @@ def _failed_stages(application: Application) -> Mapping[int, Mapping[str, Any]]:
 
 def _description(text: str | None, query_id: int | None, names: DisplayNames) -> str | None:
     """Return the user's description, or the name of the query if the text is empty or only Spark's call site."""
-    if text and not _CALL_SITE.fullmatch(text):
-        return text
+    if users := user_description(text):
+        return users
     query = names.queries.get(query_id) if query_id is not None else None
     return query.name if query else None
+
+
+def describe_job(job: Mapping[str, Any], names: DisplayNames) -> str | None:
+    """Return the user's description of a job, else the name of its query, else that of its last stage."""
+    last_stage = max(set(job["stage_ids"]) & names.stages.keys(), default=None)
+    return _description(job["description"], job["sql_execution_id"], names) or names.stage_name(last_stage)
 
 
 def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names: DisplayNames) -> dict[str, Any]:
@@ -102,10 +108,9 @@ def _row(job: Mapping[str, Any], failed: Mapping[int, Mapping[str, Any]], names:
     stage = next((failed[stage_id] for stage_id in failed if stage_id in of_job), None)
     reason, failure = _why(job["failure_reason"] or "", (stage["failure_reason"] if stage else None) or "")
     status = CANCELLED if ended_on_purpose(failure) else FAILED
-    last_stage = max(of_job & names.stages.keys(), default=None)
     return {
         "job_id": job["job_id"],
-        "description": _description(job["description"], job["sql_execution_id"], names) or names.stage_name(last_stage),
+        "description": describe_job(job, names),
         "status": status,
         "elapsed_ms": _elapsed(job["submitted_ms"], job["completed_ms"]),
         "failure_reason": reason or None,

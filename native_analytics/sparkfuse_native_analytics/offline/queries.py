@@ -9,6 +9,7 @@ from typing import Any
 from sparkfuse_native_analytics.offline.analysis_types import AnalysedQuery
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.stage_rows import clamp_int64
+from sparkfuse_rules.knowledge.call_sites import user_description
 
 _SUMS = (
     "tasks", "run_ms", "input_bytes", "output_bytes", "shuffle_read_bytes", "shuffle_write_bytes",
@@ -61,7 +62,7 @@ def _query(
         "root_query_id": execution.get("root_execution_id"),
         "name": names.name,
         "title": names.title,
-        "description": execution.get("description"),
+        "description": user_description(execution.get("description")),
         "call_site": execution.get("call_site"),
         "status": status_of(execution),
         "started_ms": execution.get("started_ms"),

@@ -1,6 +1,6 @@
 """The spans of an application: itself, its jobs, their stages, the slow tasks; findings are events. Pure.
 
-Ids are hashes of what they stand for, so a trace that is sent again is the same trace.
+Ids are hashes of the objects that they identify, so a repeated trace has the same ids.
 """
 
 from __future__ import annotations

@@ -11,6 +11,9 @@ from sparkfuse_contracts.generated.framework_frames import MOST_CHARS, MOST_FRAM
 
 _SHORT_FORM = re.compile(r"([^ ]+) at ([^\r\n]*?)([^/\\\r\n]+):([1-9][0-9]*)")
 _FRAME = re.compile(r"([^(]+)\.([^(.]+)\((.+:[1-9][0-9]*)\)")
+# What Spark writes in place of a description: "collect at orders.py:44", "run at Thread.java:829".
+_ANY_CALL_SITE = re.compile(r"\S+ at \S.*:[0-9]+\s*", re.DOTALL)
+_CONNECT = "Spark Connect - "
 _ADDED_BY_COMPILERS = ("", "anonfun", "lambda")
 _NO_FILES = ("<unknown>", "<console>")
 
@@ -23,6 +26,14 @@ def user_call_site(short_form: str | None, long_form: str | None) -> str | None:
     """
     found = _of_long_form(long_form or "") or _of_short_form(short_form or "")
     return found if found and len(found) <= MOST_CHARS else None
+
+
+def user_description(text: str | None) -> str | None:
+    """Return a description that the user set; None if it is empty, or a call site or label that Spark put there."""
+    stripped = (text or "").strip()
+    if not stripped or _ANY_CALL_SITE.fullmatch(stripped) or stripped.startswith(_CONNECT):
+        return None
+    return stripped
 
 
 def _of_long_form(text: str) -> str | None:

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sparkfuse_rules.knowledge.call_sites import user_description
 from sparkfuse_rules.knowledge.part_text import PartText
 from sparkfuse_rules.knowledge.plan_targets import last_part, target_of_name
 from sparkfuse_rules.knowledge.query_plan import Part, QueryPlan, find_part
@@ -19,15 +20,12 @@ MOST_NAME_CHARS = 60
 MOST_TITLE_CHARS = 300
 MOST_LIST_CHARS = 400
 _MOST_SCOPES = 64
-# A call site of Spark in place of a description: "collect at orders.py:44", "run at Thread.java:829".
-_CALL_SITE = re.compile(r"\S+ at \S.*:[0-9]+\s*", re.DOTALL)
 # Words of Spark's own machinery, which never name a user's work.
 _MACHINERY = re.compile(
     r"\$anonfun|\$\$|MethodAccessor|MethodHandleAccessor|CompletableFuture|ThreadPoolExecutor|FutureTask|ForkJoin"
     r"|ConstructorAccessor"
 )
 _STREAM = re.compile(r"\s*(?P<name>[^\n]*?)\s*\bid = [0-9a-f-]{36}\s+runId = [0-9a-f-]{36}\s+batch = (?P<batch>\w+)")
-_CONNECT = "Spark Connect - "
 _CREATING = ("textFile", "wholeTextFiles", "binaryFiles", "hadoopFile", "hadoopRDD", "newAPIHadoopFile",
              "newAPIHadoopRDD", "sequenceFile", "objectFile", "parallelize", "makeRDD", "range")  # fmt: skip
 _HIDDEN_SCOPES = ("WholeStageCodegen", "Exchange", "BroadcastExchange", "AQEShuffleRead", "mapPartitionsInternal",
@@ -181,8 +179,8 @@ def _short(prefix: str, text: PartText, work: str = "") -> str:
 
 def _description(text: str | None) -> str:
     """Return what the user calls a query; an empty text if Spark described it."""
-    text = (text or "")[:4000]
-    if not text.strip() or _CALL_SITE.fullmatch(text.strip()) or text.startswith(_CONNECT):
+    text = user_description((text or "")[:4000])
+    if not text:
         return ""
     stream = _STREAM.match(text)
     if stream:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_contracts.generated.names_pb2 import DisplayName
 from sparkfuse_rules.knowledge import stage_names
+from sparkfuse_rules.knowledge.call_sites import user_description
 from sparkfuse_rules.knowledge.stage_names import QueryName, StageName
 from sparkfuse_stream_jobs.detect.queries import plans_of, put_query, query_of
 from sparkfuse_stream_jobs.detect.state.run_state import (
@@ -32,7 +33,6 @@ NO_PLAN = -1
 # Stages of one query whose names are computed again at its end.
 MAX_STAGES_OF_QUERY = 1_000
 # Spark's short call site, such as "save at NativeMethodAccessorImpl.java:0".
-_CALL_SITE = re.compile(r"\S+ at \S.*:\d+")
 # Errors of an unexpected plan. The row must still reach the rules, with the number of its stage or query as its name.
 _UNNAMEABLE = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError, zlib.error)
 _QUERY_PREFIX = re.compile(r"\Aq(\d{1,18}): ")
@@ -101,8 +101,8 @@ def name_stages_of_query(row: LiveRow, query_id: int, state: RunState) -> Iterat
 
 def query_description(description: str, query_id: int | None, state: RunState) -> str:
     """Return the description, or the name of the query if the description is empty or only Spark's call site."""
-    if description and not _CALL_SITE.fullmatch(description):
-        return description
+    if users := user_description(description):
+        return users
     query = query_of(query_id, state)
     if query_id is None or query is None:
         return ""

@@ -141,7 +141,7 @@ def normal(value: object) -> object:
 def test_contract_examples_equal_the_output(example: str, log: Path, history: list[str]):
     """The golden objects: whoever changes a name, a number or a shape sees it here.
 
-    ``SPARKFUSE_WRITE_GOLDEN=1`` writes them anew: look at what changed.
+    ``SPARKFUSE_WRITE_GOLDEN=1`` rewrites them; review the differences.
     """
     (actual,) = analyses(log, *(["--history", *history] if history else []))
     path = asset("sparkfuse_contracts", "examples", "analysis") / f"{example}.json"

@@ -69,13 +69,13 @@ def committed() -> list[Application]:
     return [read_application(log) for log in find_logs(str(ROOT / "tests" / "logs" / "runs")).logs]
 
 
-def told(found) -> dict[str, tuple[int, int, int]]:
+def counts_by_rule(found) -> dict[str, tuple[int, int, int]]:
     totals = {rule.rule: rule.total() for rule in found.rules if rule.not_decidable is None}
     return {rule: (each.critical, each.warning, each.info) for rule, each in totals.items() if each.matched}
 
 
 def offline(applications: Sequence[Application]) -> dict[str, tuple[int, int, int]]:
-    """Runs by rule and worst severity, as `analyze --history` finds them; symptoms are not told."""
+    """Runs by rule and worst severity, as `analyze --history` finds them; symptoms are not counted."""
     compiled = [rule for rule in compile_offline() if rule.view in VIEWS_IN_HISTORY]
     counts: dict[str, Counter[str]] = {}
     for _, made in analyze_all(applications, compiled, EarlierRuns(applications)):
@@ -108,8 +108,8 @@ def test_backtest_equals_analysis_of_the_logs(client: Client, tmp_path: Path, wh
     keep(client, applications)
     found = backtest(client, RULES, 0, FOREVER)
 
-    assert told(found) == offline(applications)
-    assert told(found)["stage_slow"] == ((0, 1, 0) if which == "committed" else (0, 2, 0))
+    assert counts_by_rule(found) == offline(applications)
+    assert counts_by_rule(found)["stage_slow"] == ((0, 1, 0) if which == "committed" else (0, 2, 0))
     assert (found.runs, found.jobs) == (len(applications), 1 if which == "committed" else 2)
 
 
@@ -133,7 +133,7 @@ def test_counts_are_runs_per_job(client: Client, tmp_path: Path):
 
     assert set(by_rule) == {"stage_slow", "stage_skew"}
     assert (slow.runs, slow.judged, slow.critical, slow.warning, slow.stages) == (10, 5, 0, 2, 3)
-    assert slow.silenced == 1  # the run of half an hour, of which the whole application is told
+    assert slow.silenced == 1  # the run of half an hour, whose application is reported as a whole
     assert slow.per_100_runs == 40.0
     assert (skew.runs, skew.judged, skew.warning, skew.stages, skew.per_100_runs) == (1, 1, 1, 1, 100.0)
 
@@ -143,7 +143,7 @@ def test_runs_before_since_only_add_samples(client: Client, tmp_path: Path):
     keep(client, read(tmp_path, [*NIGHTS, nightly(9, 190_000)]))
     found = backtest(client, RULES, START_MS + 8 * DAY_MS, FOREVER, job_key="nightly_orders")
 
-    assert (found.runs, told(found)["stage_slow"]) == (1, (0, 1, 0))
+    assert (found.runs, counts_by_rule(found)["stage_slow"]) == (1, (0, 1, 0))
     assert backtest(client, RULES, START_MS + 10 * DAY_MS, FOREVER).runs == 0
 
 
@@ -208,7 +208,7 @@ def test_run_without_log_is_evaluated_by_live_rows(client: Client):
     undecided = {rule.rule for rule in found.rules if rule.not_decidable}
 
     assert (found.runs, found.jobs) == (1, 1)
-    assert told(found) == {"stage_skew": (0, 1, 0)}
+    assert counts_by_rule(found) == {"stage_skew": (0, 1, 0)}
     assert {"stage_slow", "python_udf_heavy"} < undecided
 
 
@@ -220,7 +220,7 @@ def test_run_with_log_and_live_rows_counts_once(client: Client, tmp_path: Path):
     found = backtest(client, RULES, 0, FOREVER)
 
     assert found.runs == 1
-    assert told(found) == {"stage_skew": (0, 1, 0)}
+    assert counts_by_rule(found) == {"stage_skew": (0, 1, 0)}
 
 
 def test_older_store_asks_for_migration(client: Client, tmp_path: Path):

@@ -91,8 +91,8 @@ def test_changed_properties_are_listed_with_their_values() -> None:
 @pytest.mark.parametrize("variant", ["usual_again", *CHANGES])
 def test_comparison_matches_its_schema(variant) -> None:
     """The JSON matches contracts/documents/comparison.proto."""
-    told = document(compared(variant), "before", "after")
+    comparison = document(compared(variant), "before", "after")
     schema = json.loads(asset("sparkfuse_contracts", "generated", "json_schema", "comparison.json").read_text())
-    jsonschema.validate(json.loads(json.dumps(told, allow_nan=False)), schema)
+    jsonschema.validate(json.loads(json.dumps(comparison, allow_nan=False)), schema)
 
-    assert set(told) == set(schema["properties"])
+    assert set(comparison) == set(schema["properties"])

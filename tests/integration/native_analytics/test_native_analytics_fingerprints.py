@@ -70,10 +70,10 @@ def test_replanned_join_keeps_its_fingerprint(runs: Mapping[str, list[str]]):
 
 
 def test_joins_of_one_query_have_two_fingerprints(runs: Mapping[str, list[str]]):
-    """Adaptive execution runs each as a job of its own, with the same operators.
+    """Adaptive execution runs each join as its own job with the same operators, but with another fingerprint.
 
-    Alike are the scans of three tables by path, of which Spark says nothing more where a stage starts, and the
-    aggregation, which runs twice: once for the sort to take samples.
+    Equal fingerprints remain for the scans of three tables by path, which Spark does not distinguish when a stage
+    starts, and for the aggregation, which runs twice because the sort takes samples.
     """
     assert len(runs["first"]) == 8
     assert len(set(runs["first"])) == 5

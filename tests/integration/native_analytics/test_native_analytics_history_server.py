@@ -1,6 +1,6 @@
 """The oracle that the kernel is held against, held against Spark's own History Server.
 
-What may differ, and why, is told in tests/oracle/README.md.
+tests/oracle/README.md lists the permitted differences.
 """
 
 from __future__ import annotations

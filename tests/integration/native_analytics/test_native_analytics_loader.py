@@ -83,15 +83,15 @@ def test_kills_neither_lose_nor_duplicate_rows(
 ) -> None:
     """A loader that is killed four times among 100,000 facts stores each of them once, and sets all junk aside."""
     produce(topics, range(FACTS), JUNK, TICKS)
-    told = FACTS
+    produced = FACTS
 
     def stored_with_more_to_come() -> int:
         """However quick the loader is, a kill finds it at work: there is always more than it can have in hand."""
-        nonlocal told
+        nonlocal produced
         count = stored(client)
-        if told - count < AHEAD:
-            produce(topics, range(told, told + AHEAD))
-            told += AHEAD
+        if produced - count < AHEAD:
+            produce(topics, range(produced, produced + AHEAD))
+            produced += AHEAD
         return count
 
     loader = make_loader(settings.clickhouse_url)
@@ -103,12 +103,12 @@ def test_kills_neither_lose_nor_duplicate_rows(
             lambda before=seen: stored_with_more_to_come() > before or loader.process.poll() is not None, 90, "progress"
         )
         loader.kill()
-        assert stored(client) < told, "a kill found nothing to do"
+        assert stored(client) < produced, "a kill found nothing to do"
     loader.start()
-    wait_for(lambda: stored(client) >= told, 180, "all facts")
+    wait_for(lambda: stored(client) >= produced, 180, "all facts")
     wait_for(lambda: client.command(SET_ASIDE) == JUNK, 90, "all dead letters")
 
-    assert counts(client) == expected(told)
+    assert counts(client) == expected(produced)
     assert client.query("SELECT DISTINCT component, reason FROM dead_letters").result_rows == [
         ("loader", "not a Fact: a field has an unknown wire type")
     ]

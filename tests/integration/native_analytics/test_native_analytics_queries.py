@@ -93,7 +93,7 @@ def paths(content: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def test_absent_is_null_and_zero_is_zero(filled: Client) -> None:
-    """A counter that was told to be zero is 0 in the store, and its neighbour that was not told is NULL."""
+    """A counter with the value zero is 0 in the store, and an absent counter is NULL."""
     row = next(iter(filled.query(
         "SELECT * FROM facts WHERE kind = 'task_ended' AND task_ended_disk_spilled_bytes = 0 "
         "AND task_ended_memory_spilled_bytes IS NULL"
@@ -139,13 +139,13 @@ def test_baselines_show_prints_expected_durations(filled: Client, module_setting
     job = "prod-eu/orders/nightly_orders"
 
     shown = CliRunner().invoke(application, ["baselines", "show", job])
-    told = CliRunner().invoke(application, ["baselines", "show", job, "--bytes", "48000000000", "--json"])
+    result = CliRunner().invoke(application, ["baselines", "show", job, "--bytes", "48000000000", "--json"])
     rows = CliRunner().invoke(application, ["baselines", "show", job, "--rows", "27000000", "--json"])
     stranger = CliRunner().invoke(application, ["baselines", "show", "nobody"])
 
     assert shown.exit_code == 0
     assert "save at orders.py:88" in shown.output
-    by_stage = {each["fingerprint"]: each for each in json.loads(told.output)}
+    by_stage = {each["fingerprint"]: each for each in json.loads(result.output)}
     assert by_stage["9d2c1e0fa8b34455"]["expected"]["expected_ms"] > 30_000
     assert by_stage["5b7c0d9e21f64a83"]["expected"]["work_measure"] == "none", "asked by bytes, and it reads none"
     assert by_stage["00aa11bb22cc33dd"]["missing_reason"] == "1 of the 5 required runs"

@@ -182,8 +182,8 @@ def test_nested_columns_gain_new_fields(client: Client) -> None:
     found = {each.stage_fingerprint: each.samples[0] for each in queries.baselines(client)}
 
     assert (before != wanted, migrated, migrate(client)) == (True, ["baselines.samples"], [])
-    told = {name: (one.wall_ms, one.operator_rows, one.between_jobs_ms) for name, one in found.items()}
-    assert told == {"before": (60_000, None, None), "since": (60_000, 500, 700)}
+    durations = {name: (one.wall_ms, one.operator_rows, one.between_jobs_ms) for name, one in found.items()}
+    assert durations == {"before": (60_000, None, None), "since": (60_000, 500, 700)}
 
 
 def test_tables_have_the_contracts_columns(client: Client) -> None:

@@ -84,8 +84,8 @@ def finding(stage_id: int, severity: str = "warning", **more: Any) -> dict[str, 
 
 def read_file(name: str, **more: Any) -> dict[str, Any]:
     """A file of the log, read to its end."""
-    told = {"codec": "zstd", "bytes": 4096, "plain_bytes": 65536, "lines": 120, "truncated": False, "error": None}
-    return {"name": name, **told, **more}
+    common = {"codec": "zstd", "bytes": 4096, "plain_bytes": 65536, "lines": 120, "truncated": False, "error": None}
+    return {"name": name, **common, **more}
 
 
 def analysis(stages: list[dict[str, Any]], findings: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def analysis(stages: list[dict[str, Any]], findings: list[dict[str, Any]] | None
             },
         ],
         "findings": findings or [],
-        "not_decidable": [{"rule": "task_stuck", "reason": "the log tells of no task while it runs"}],
+        "not_decidable": [{"rule": "task_stuck", "reason": "the log contains no running tasks"}],
         **more,
     }
 
@@ -186,7 +186,7 @@ def hostile() -> dict[str, Any]:
 
 
 def empty() -> dict[str, Any]:
-    """What an empty file gives: one application of which nothing is known."""
+    """Return the analysis of an empty file: one application without data."""
     made = analysis([])
     made["application"] = dict.fromkeys(made["application"])
     made["evidence"] |= {

@@ -43,13 +43,13 @@ def test_report_contains_the_texts_of_the_examples() -> None:
     folder = asset("sparkfuse_contracts", "examples", "analysis")
     for analysis in (json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))):
         html = report_html(analysis, None)
-        told = [analysis["application"]["name"], analysis["application"]["job_key"]]
-        told += [text for finding in analysis["findings"] for text in (finding["summary"], *finding["evidence"])]
-        told += [file["name"] for file in analysis["evidence"]["files"]]
-        told += [line["reason"] for line in analysis["evidence"]["malformed_lines"]]
-        told += [rule["rule"] for rule in analysis["not_decidable"]]
+        texts = [analysis["application"]["name"], analysis["application"]["job_key"]]
+        texts += [text for finding in analysis["findings"] for text in (finding["summary"], *finding["evidence"])]
+        texts += [file["name"] for file in analysis["evidence"]["files"]]
+        texts += [line["reason"] for line in analysis["evidence"]["malformed_lines"]]
+        texts += [rule["rule"] for rule in analysis["not_decidable"]]
 
-        assert [text for text in told if str(escape(text)) not in html] == []
+        assert [text for text in texts if str(escape(text)) not in html] == []
         assert "The finding has no runbook" not in html
 
 
@@ -163,7 +163,7 @@ def test_an_empty_log_claims_nothing() -> None:
 
 
 def test_a_document_without_any_key_is_a_page_too() -> None:
-    """An analysis of which everything is absent is shown as unknown."""
+    """An analysis without values shows them as unknown."""
     assert "Application without a name" in report_html({}, None)
 
 
@@ -238,7 +238,7 @@ def test_what_lies_outside_the_application_s_time_is_counted_not_drawn() -> None
 
 
 def test_steps_of_a_runbook() -> None:
-    """Numbered lines become steps, lines below them belong to them, code is told from words."""
+    """Numbered lines become steps, lines below them belong to them, code is marked as code."""
     assert steps("1. Look at `a_b`\n   twice.\n2. Stop.") == [
         [(False, "Look at "), (True, "a_b"), (False, " twice.")],
         [(False, "Stop.")],

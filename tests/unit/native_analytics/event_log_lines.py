@@ -23,7 +23,7 @@ class Task:
     disk_spilled_bytes: int = 0
     metrics: bool = True
     error: str | None = None
-    """The exception's class and text, for the reason ExceptionFailure; else what Spark says of the failure."""
+    """The exception's class and text, for the reason ExceptionFailure; else Spark's text of the failure."""
     index: int | None = None
     executor: str = "1"
     read_records: int = 10

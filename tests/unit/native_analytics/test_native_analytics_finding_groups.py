@@ -1,4 +1,4 @@
-"""Which finding is told as a symptom of which."""
+"""Findings are grouped below the finding that caused them."""
 
 import pytest
 

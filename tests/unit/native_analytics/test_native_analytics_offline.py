@@ -36,7 +36,7 @@ def read(tmp_path: Path):
 
 @pytest.fixture
 def learned(read):
-    """What some runs taught."""
+    """The training samples of some runs."""
 
     def history(*runs: Run) -> EarlierRuns:
         return EarlierRuns([read(run, f"run-{place}") for place, run in enumerate(runs)])
@@ -288,9 +288,9 @@ def test_failed_run_has_no_training_samples(read, run):
 def test_retried_stage_has_no_training_sample(read):
     """A later attempt runs only a part of the tasks; the application still has a sample."""
     first = Stage(3, even(1_000), status="failed")
-    taught = training_samples(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
+    samples = training_samples(read(Run([first, Stage(3, even(500, 2), attempt=1), Stage(4, even(900))])))
 
-    assert [sample.sample.wall_ms for sample in taught] == [2_500, 900]
+    assert [sample.sample.wall_ms for sample in samples] == [2_500, 900]
 
 
 def test_incomplete_evidence_caps_severity(read, learned):

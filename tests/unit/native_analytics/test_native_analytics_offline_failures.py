@@ -45,7 +45,7 @@ def failing(error: str, index: int = 0, executor: str = "1") -> Task:
     return Task(100, reason="ExceptionFailure", error=error, index=index, executor=executor)
 
 
-def told(made: Analysis) -> list[tuple]:
+def findings_of(made: Analysis) -> list[tuple]:
     return [(each["rule"], each["stage_id"], each["count"], each["inhibited_by"]) for each in made["findings"]]
 
 
@@ -131,7 +131,7 @@ def test_symptoms_of_a_lost_executor_follow_it(read):
         read(Run([first, Stage(0, even(900, 4), attempt=1)], executors=[Executor("7", 1_500, KILLED)])), RULES
     )
 
-    assert told(made) == [
+    assert findings_of(made) == [
         ("executor_lost", None, 1, None),
         ("stage_retried", 0, 1, "executor_lost"),
         ("fetch_failed", 0, 1, "executor_lost"),
@@ -153,7 +153,7 @@ def test_failed_job_has_first_cause_and_symptoms(read):
     assert (job["status"], job["failed_stage_id"], job["failure_kind"], job["retry"]) == (
         "failed", 4, "user_code", "never",
     )  # fmt: skip
-    assert told(made) == [("job_failed", None, 1, None), ("task_failures", 4, 1, "job_failed")]
+    assert findings_of(made) == [("job_failed", None, 1, None), ("task_failures", 4, 1, "job_failed")]
     assert made["findings"][0]["job_id"] == 0
     assert "First cause: ValueError: invalid literal" in made["findings"][0]["description"]
 
@@ -262,7 +262,7 @@ def test_application_with_open_tasks_is_incomplete(read):
 
 
 @pytest.mark.parametrize(
-    ("ended", "later_ms", "told"),
+    ("ended", "later_ms", "expected"),
     [
         pytest.param(False, 3_599_999, [], id="in progress"),
         pytest.param(False, 3_600_000, ["application_incomplete"], id="an hour ago"),
@@ -270,12 +270,12 @@ def test_application_with_open_tasks_is_incomplete(read):
         pytest.param(True, 10**10, [], id="with its end"),
     ],
 )
-def test_old_log_without_end_is_incomplete(read, ended, later_ms, told):
+def test_old_log_without_end_is_incomplete(read, ended, later_ms, expected):
     """A log without an end is reported once it has not changed for an hour."""
     application = read(Run([Stage(4, even(1_000, 30), status="succeeded" if ended else "running")], ended=ended))
     judged = application_of(application.read, now_ms=application.until_ms + later_ms)
 
-    assert [each["rule"] for each in analyze(judged, RULES)["findings"]] == told
+    assert [each["rule"] for each in analyze(judged, RULES)["findings"]] == expected
 
 
 def test_log_with_gaps_is_reported_as_lossy(read):

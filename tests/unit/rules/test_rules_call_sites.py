@@ -8,7 +8,7 @@ import time
 import pytest
 
 from sparkfuse_contracts.assets import asset
-from sparkfuse_rules.knowledge.call_sites import user_call_site
+from sparkfuse_rules.knowledge.call_sites import user_call_site, user_description
 
 CASES = json.loads(asset("sparkfuse_contracts", "generated", "shared", "framework_frames.json").read_text())["cases"]
 
@@ -26,3 +26,21 @@ def test_hostile_text_takes_no_time(text) -> None:
     user_call_site(text, text)
 
     assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nightly reconciliation of orders", "nightly reconciliation of orders"),
+        ("  load at night  ", "load at night"),
+        ("save at NativeMethodAccessorImpl.java:0", None),
+        ("$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768", None),
+        ("collect at /jobs/orders.py:44\n", None),
+        ("Spark Connect - show", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_only_descriptions_of_users_are_kept(text: str | None, expected: str | None) -> None:
+    """A description that Spark made from a call site or for Spark Connect is not the user's."""
+    assert user_description(text) == expected

@@ -49,7 +49,7 @@ VARIANTS = {
 def main(variant: Variant, folder: str) -> None:
     """Run one variant; its event log goes to the folder."""
     properties = {
-        # Four tries of a task: a local run has one unless told otherwise.
+        # Four attempts per task: the default of local mode is one.
         "spark.master": f"local[{variant.cores},4]",
         "spark.default.parallelism": str(variant.partitions),
         "spark.sql.shuffle.partitions": "1",

@@ -1,4 +1,4 @@
-"""Makes the logs beside it anew with real Spark: ``make_logs.py [VARIANT ...]``; they are checked in."""
+"""Creates the checked-in logs of this folder with real Spark: ``make_logs.py [VARIANT ...]``."""
 
 from __future__ import annotations
 
