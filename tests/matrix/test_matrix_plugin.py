@@ -36,13 +36,13 @@ def test_guarantee_08_one_jar_reports_all_facts_of_a_job(run_job, facts, topics,
     )
     wait_for(lambda: facts.of("executor_sample") and facts.of("task_ended"), 240, "facts of driver and executor")
     flag.touch()
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
     kinds = Counter(fact.WhichOneof("kind") for fact in facts.all())
     stages = [line for line in job.lines if line.startswith("ENDED")]
     tasks = len(stages) * TASKS_OF_A_STAGE
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     assert facts.of("application_started")[0].spark_version.startswith(VERSIONS[version])
     assert kinds["application_started"] == kinds["application_ended"] == 1
     assert kinds["task_ended"] >= kinds["task_started"]
@@ -79,8 +79,8 @@ def test_guarantee_07_file_switches_collector_off_at_run_time(
     wait_for(lambda: facts.of("collector_health")[-1].protection_reason == "switched off", 60, "a health fact")
     wait_for(lambda: facts.of("collector_health")[-1].passed_over > 20, 60, "skipped events")
     flag.touch()
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     assert len(facts.of("application_ended")) == 1

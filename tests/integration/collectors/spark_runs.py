@@ -73,7 +73,7 @@ class SparkRun:
         for line in self._process.stdout:
             self.lines.append(line.rstrip())
 
-    def said(self, word: str) -> str:
+    def wait_for_line(self, word: str) -> str:
         """Wait for a line that begins with a word, and return the rest of the line."""
 
         def find() -> str | None:

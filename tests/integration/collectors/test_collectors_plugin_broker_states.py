@@ -24,10 +24,10 @@ def test_guarantee_05_and_14_job_succeeds_in_each_broker_state(
             topics,
             **{key.replace(".", "__"): value for key, value in settings.items()},
         )
-        stopped = float(job.said("STOPPED"))
+        stopped = float(job.wait_for_line("STOPPED"))
 
         assert job.ended() == 0
-    assert job.said("SUM") == "9900"
+    assert job.wait_for_line("SUM") == "9900"
     assert stopped < CLIENT_STOP_SECONDS
     kinds = Counter(fact.WhichOneof("kind") for fact in facts.all())
     if state == "up":

@@ -27,7 +27,7 @@ def run_logged(run_job, kafka_bootstrap, topics, tmp_path):
         folder.mkdir()
         logged = {"spark__eventLog__enabled": "true", "spark__eventLog__dir": folder.as_uri()}
         job = run_job(version, script, kafka_bootstrap, topics, **logged, **settings)
-        job.said("STOPPED")
+        job.wait_for_line("STOPPED")
         assert job.ended() == 0
         return logged_facts.log_events(folder)
 

@@ -31,12 +31,12 @@ def test_facts_agree_with_counters_of_spark(run_job, facts, kafka_bootstrap, top
         spark__sparkfuse__sampel__interval="1s",
         spark__my__password="hunter2",
     )
-    counted = json.loads(job.said("COUNTED"))
-    job.said("STOPPED")
+    counted = json.loads(job.wait_for_line("COUNTED"))
+    job.wait_for_line("STOPPED")
     kinds = Counter(fact.WhichOneof("kind") for fact in facts.all())
 
     assert job.ended() == 0
-    assert job.said("RESULT") == json.dumps([1429, 1429, 1429, 1429, 1428, 1428, 1428])
+    assert job.wait_for_line("RESULT") == json.dumps([1429, 1429, 1429, 1429, 1428, 1428, 1428])
     assert kinds["application_started"] == kinds["application_ended"] == 1
     assert {fact.job_id: fact.succeeded for fact in facts.of("job_ended")} == {
         int(job_id): succeeded for job_id, succeeded in counted["jobs"].items()
@@ -103,9 +103,9 @@ def _check_identity_and_secrets(facts, version: str, log: str) -> None:
 def test_job_succeeds_without_broker(run_job, free_port):
     """Without a broker the job succeeds and stopping keeps the time limit."""
     job = run_job("spark35", "small_job.py", f"127.0.0.1:{free_port()}", "nobody", spark__sparkfuse__queue__facts="20")
-    stopped = float(job.said("STOPPED"))
+    stopped = float(job.wait_for_line("STOPPED"))
 
     assert job.ended() == 0
-    assert job.said("SUM") == "9900"
+    assert job.wait_for_line("SUM") == "9900"
     assert stopped < CLIENT_STOP_SECONDS
     assert "records were not sent to Kafka" in job.text()

@@ -30,7 +30,7 @@ def test_guarantee_10_stopped_driver_does_not_silence_executors(
         spark__sparkfuse__executor__transport=transport,
         spark__sparkfuse__executor__patience=patience,
     )
-    driver = int(job.said("APPLICATION").split()[2])
+    driver = int(job.wait_for_line("APPLICATION").split()[2])
 
     def samples() -> dict[str, list[int]]:
         found: dict[str, list[int]] = {"0": [], "1": []}
@@ -59,10 +59,10 @@ def test_guarantee_10_stopped_driver_does_not_silence_executors(
         os.kill(driver, signal.SIGCONT)
     wait_for(lambda: len(facts.of("collector_health")) > health + 1, 60, "the next health facts of the driver")
     flag.touch()
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     for (collector, lane), numbers in facts.numbers().items():
         # A batch of samples may have been sent both ways, or been part of the call that failed.
         if collector.startswith("driver"):

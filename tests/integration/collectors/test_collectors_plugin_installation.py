@@ -80,10 +80,10 @@ def test_plugin_runs_with_each_installation(run_job, facts, topics, kafka_bootst
         topics,
         **{key.replace(".", "__"): value for key, value in settings.items()},
     )
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     assert len(facts.of("application_ended")) == 1
     assert len(facts.of("task_ended")) == 4 + 4 + 1
     assert "0" in {sample.executor_id for sample in facts.of("executor_sample")}

@@ -60,10 +60,10 @@ def test_clock_change_by_hours_loses_no_fact(run_job, facts, kafka_bootstrap, to
     clock(0)
     wait_for(lambda: abs(facts.all()[-1].event_time_ms - _now_ms()) < 60_000, 120, "facts with the original time")
     flag.touch()
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     _check_all_facts_arrived(facts)
     assert {each.protection for each in facts.of("collector_health")} == {"closed"}
     assert max((task.stalled_ms for task in facts.of("task_progress")), default=0) < 60_000
@@ -80,14 +80,14 @@ def test_kafka_client_with_dead_thread_is_replaced(run_job, facts, kafka_bootstr
     # If an Error ends the thread while it loads a class, the class stays unusable for every other client.
     wait_for(lambda: facts.of("task_ended"), 120, "facts before the thread dies")
     kill.touch()
-    job.said("DEAD")
+    job.wait_for_line("DEAD")
     dead_ms = _now_ms()
     wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > dead_ms], 120, "facts of a new client")
     flag.touch()
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     assert "another one will be created" in job.text()
     _check_all_facts_arrived(facts)
 
@@ -120,10 +120,10 @@ def test_full_disk_truncates_only_the_event_log(run_job, facts, kafka_bootstrap,
     full_ms = _now_ms()
     wait_for(lambda: [fact for fact in facts.all() if fact.event_time_ms > full_ms + 2_000], 120, "facts after that")
     flag.touch()
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     _check_all_facts_arrived(facts)
     health = facts.of("collector_health")[-1]
     assert (health.dropped_reserved, health.send_errors, health.faults, health.protection) == (0, 0, 0, "closed")

@@ -78,9 +78,9 @@ def _outage(run_job: Callable, broker: StoppableBroker, tmp_path: Path, topics: 
         wait_for(lambda: facts.of("collector_health")[-1].protection == "closed", 120, "the end of the outage")
         wait_for(lambda: facts.of("collector_health")[-1].queued < 2_000, 240, "the waiting records")
         flag.touch()
-        job.said("STOPPED")
+        job.wait_for_line("STOPPED")
         assert job.ended() == 0
-        assert job.said("SUM") == "499500"
+        assert job.wait_for_line("SUM") == "499500"
         _check_only_starts_are_missing(facts, ended_tasks(job))
 
 

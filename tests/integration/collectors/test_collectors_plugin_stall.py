@@ -22,7 +22,7 @@ def test_hung_function_is_idle_and_starting_worker_is_not(run_job, facts, kafka_
         spark__python__use__daemon="true",
         spark__test__answer=str(answer),
     )
-    job.said("RUNS")
+    job.wait_for_line("RUNS")
 
     def hung(since_ms: int) -> list:
         looks = [fact for fact in facts.all() if fact.WhichOneof("kind") == "task_progress"]
@@ -39,7 +39,7 @@ def test_hung_function_is_idle_and_starting_worker_is_not(run_job, facts, kafka_
     spun, last = wait_for(lambda: hung_for_long(neighbour.finished_ms), 120, "a task that hangs alone")
     # Opened without blocking, so that a job that no longer reads is an error and not a hung test.
     os.close(os.open(answer, os.O_WRONLY | os.O_NONBLOCK))
-    assert job.said("SUM") == "3"
+    assert job.wait_for_line("SUM") == "3"
     progress = facts.of("task_progress")
 
     assert last.activity == "idle"

@@ -55,7 +55,7 @@ def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topi
         spark__sparkfuse__fuse__publicKeys=str(public),
         spark__sparkfuse__health__interval="200ms",
     )
-    app_id, start_ms, _pid = job.said("APPLICATION").split()
+    app_id, start_ms, _pid = job.wait_for_line("APPLICATION").split()
     wait_for(lambda: facts.of("job_ended"), 120, "the first job")
 
     def ask(order: str, key: Path = private, start: str = start_ms, wait: int = 60) -> dict:
@@ -80,10 +80,10 @@ def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topi
     assert ask("on")["exit"] == 0
     wait_for(lambda: len(facts.of("job_ended")) > jobs + 1, 60, "facts of further jobs")
     flag.touch()
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
 
     assert job.ended() == 0
-    assert job.said("SUM") == "499500"
+    assert job.wait_for_line("SUM") == "499500"
     assert protection() == ("closed", "")
     numbers = next(seen for (_, lane), seen in facts.numbers().items() if lane == "reserved")
     assert max(numbers) + 1 - len(numbers) > 10, "gaps"

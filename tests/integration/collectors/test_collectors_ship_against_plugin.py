@@ -108,7 +108,7 @@ def test_shipper_and_plugin_produce_the_same_facts(
     if script == "whole_job.py":
         settings |= {**CLUSTER, "spark__test__folder": str(tmp_path / "orders")}
     job = run_job(version, script, kafka_bootstrap, topics, **settings)
-    job.said("STOPPED")
+    job.wait_for_line("STOPPED")
     assert job.ended() == 0
 
     live, logged = by_id(facts.all()), by_id(shipped(folder))

@@ -176,7 +176,7 @@ def test_plugin_and_shipper_for_the_same_job(run_job, kafka_bootstrap: str, pref
     shipping.start()
     log = {"spark__eventLog__enabled": "true", "spark__eventLog__dir": logs.as_uri()}
     job = run_job("spark35", "small_job.py", kafka_bootstrap, prefix, **log)
-    counted = json.loads(job.said("COUNTED"))
+    counted = json.loads(job.wait_for_line("COUNTED"))
     assert job.ended() == 0
     history = f"{prefix}.history"
     wait_for(lambda: len(values(kafka_bootstrap, history)) > len(counted["stages"]), WAIT_SECONDS, "the log's history")

@@ -50,7 +50,7 @@ def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_pat
     """An invalid signal is refused with a receipt; a valid one stops the stage and shows its reason."""
     signer, unknown, rotated = Signer(), Signer(), Signer()
     job = start_job(version, f"{signer.write_public_key(tmp_path / 'public.pem')},{rotated.inline}")
-    app_id, start = job.said("APPLICATION").split()
+    app_id, start = job.wait_for_line("APPLICATION").split()
     stage = spilling_stage(facts)
 
     def order(signal_id: str, generation: int, **changes: object) -> str:
@@ -58,15 +58,15 @@ def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_pat
 
     _check_refusals(fuse, app_id, order, signer, unknown, rotated)
     fuse.send(app_id, signer.envelope(order("right", 7)))
-    blown = job.said("BLOWN_first")
+    blown = job.wait_for_line("BLOWN_first")
 
     assert "at 'first sort'" in blown
     assert "Rule: stage_runaway_spill." in blown
     assert "Evidence: 3.1 GB spilled while no task ended for 40 s." in blown
     assert "To override: raise budget_bytes of stage_runaway_spill in sparkfuse.yaml." in blown
-    assert job.said("CAUSE_first") == "Py4JJavaError"
-    assert job.said("USABLE_first") == "10 False"
-    assert job.said("RESET_first") == "True"
+    assert job.wait_for_line("CAUSE_first") == "Py4JJavaError"
+    assert job.wait_for_line("USABLE_first") == "10 False"
+    assert job.wait_for_line("RESET_first") == "True"
     receipt = fuse.receipt("right")
     assert receipt["outcome"] == "acted"
     assert receipt["killed_tasks"] == 2
@@ -77,9 +77,9 @@ def test_only_valid_signal_stops_job_with_reason(start_job, fuse, facts, tmp_pat
     fuse.send(app_id, rotated.envelope(order("replayed", 7, stage_id=again)))
     assert "not newer" in fuse.receipt("replayed")["reason"]
     fuse.send(app_id, rotated.envelope(order("jobs", 8, stage_id=again, action="cancel_jobs")))
-    assert "at 'second sort'" in job.said("BLOWN_second")
-    assert job.said("USABLE_second") == "10 False"
-    assert job.said("PYARROW") >= "26" if version == "spark4" else True
+    assert "at 'second sort'" in job.wait_for_line("BLOWN_second")
+    assert job.wait_for_line("USABLE_second") == "10 False"
+    assert job.wait_for_line("PYARROW") >= "26" if version == "spark4" else True
     assert job.ended() == 0
 
 

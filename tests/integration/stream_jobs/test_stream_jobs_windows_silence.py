@@ -63,7 +63,7 @@ def job(seen: Seen, tmp_path: Path) -> Iterator[SparkRun]:
 
 def test_silence_of_real_processes_is_reported(seen: Seen, job: SparkRun) -> None:
     """A suspended executor is silent while the other is active; a killed driver leaves a row in each window."""
-    app_id, _, pid = job.said("APPLICATION").split()
+    app_id, _, pid = job.wait_for_line("APPLICATION").split()
     driver = psutil.Process(int(pid))
     active = wait_for(lambda: both_active(seen, app_id), 240, "both executors")
     executor = active.executor
