@@ -75,7 +75,7 @@ class Lifecycle:
             yield from _set_timer(min(due_ms), state)
 
     def _counting(self, row: LiveRow, severities: Mapping[str, str], state: LifecycleState) -> Mapping[str, str] | None:
-        """Return the severities of the rules that count on the row; None for a row that comes too late for any."""
+        """Return the severities of the rules to evaluate on the row; None if the row is too late for all rules."""
         kind = row.WhichOneof("row")
         if kind in EVENT_ROWS:
             return severities

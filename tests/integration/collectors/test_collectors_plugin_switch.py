@@ -73,7 +73,7 @@ def test_guarantee_07_command_switches_collector_off_and_on(run_job, facts, topi
     assert ask("off", start="1")["outcome"] == "refused"
     assert protection() == ("closed", "")
     assert ask("off")["outcome"] == "acted"
-    wait_for(lambda: protection() == ("open", "switched off"), 60, "the state in the collector's health")
+    wait_for(lambda: protection() == ("open", "switched off"), 60, "health facts of the switched-off collector")
     passed_over = facts.of("collector_health")[-1].passed_over
     wait_for(lambda: facts.of("collector_health")[-1].passed_over > passed_over + 20, 60, "skipped events")
     jobs = len(facts.of("job_ended"))

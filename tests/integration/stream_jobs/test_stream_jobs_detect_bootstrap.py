@@ -40,15 +40,15 @@ def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix:
     try:
         known, once_more = seeds(before), seeds(before)
         while_it_runs = backfill(sample_of_run("later", "a", 10), sample_of_run("later", "b", 20))
-        heard = wait_for(lambda: seeds(while_it_runs), 60, "a baseline that is new")
+        added = wait_for(lambda: seeds(while_it_runs), 60, "the new baseline")
         backfill(sample_of_run("before", "b", 20))
-        grown = wait_for(lambda: seeds(before), 60, "a baseline that has grown")
+        grown = wait_for(lambda: seeds(before), 60, "the baseline with another sample")
     finally:
         seeds.close()
 
     assert known is not None
     assert once_more is None
-    assert [len(each.samples) for each in (known, heard, grown)] == [1, 2, 2]
+    assert [len(each.samples) for each in (known, added, grown)] == [1, 2, 2]
 
 
 def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str) -> None:
@@ -64,10 +64,10 @@ def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str
         for baseline in (ours, theirs):
             producer.produce(topic_name("baselines", topic_prefix), to_json(baseline), b"key", partition=0)
         producer.flush(60)
-        heard = wait_for(lambda: seeds(key_of_baseline(theirs)), 60, "what others wrote")
-        of_ours = seeds(key_of_baseline(ours))
+        foreign = wait_for(lambda: seeds(key_of_baseline(theirs)), 60, "the baseline of another writer")
+        own = seeds(key_of_baseline(ours))
     finally:
         seeds.close()
 
-    assert heard is not None
-    assert of_ours is None
+    assert foreign is not None
+    assert own is None

@@ -135,7 +135,7 @@ def write(loop: Loop, name: str, content: bytes, *, age_seconds: float = 0.0) ->
     os.utime(path, (loop.now - age_seconds, loop.now - age_seconds))
 
 
-def test_folder_that_is_empty_for_a_while_is_not_sent_again(loop: Loop, tmp_path: Path) -> None:
+def test_logs_of_an_absent_mount_are_not_sent_again(loop: Loop, tmp_path: Path) -> None:
     """A mount that is away for many scans deletes no position, and each log continues at its own."""
     write(loop, "app.inprogress", log(1, 2))
     loop.turns()
