@@ -16,8 +16,8 @@ RESEND_MS = 60_000
 RESOLVED_FOR_MS = 300_000
 # Runs that join or leave a firing finding are published together: a thousand tasks of one stage are one record.
 SETTLE_MS = 1_000
-# A finding is published as firing for at least this long. Alertmanager waits 10 s before it notifies, so nobody would
-# be notified of an alert that resolves earlier, such as one of a stage that ends seconds after it was found.
+# A finding is published as firing for at least this long. Alertmanager waits 10 s before it notifies, and sends no
+# notification for an alert that resolves earlier, such as one of a stage that ends seconds later.
 MIN_FIRING_MS = 15_000
 # A finding lists at most this many runs or tasks; more would not help the reader.
 MAX_RUNS = 50

@@ -23,7 +23,7 @@ def start_job(kafka_bootstrap: str, topics: str, tmp_path: Path) -> Iterator[Cal
             "spark.sparkfuse.topic.prefix": topics,
             "spark.sparkfuse.fuse": "act",
             "spark.sparkfuse.fuse.publicKeys": keys,
-            # A sorter spills after this many rows, whatever the memory.
+            # A sorter spills after this many rows, even if memory is free.
             "spark.shuffle.spill.numElementsForceSpillThreshold": "20000",
         }
         runs.append(SparkRun(version, JOB, settings, tmp_path / "job.log"))

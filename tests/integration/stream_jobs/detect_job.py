@@ -75,7 +75,7 @@ class DetectJob:
         os.kill(java, signal.SIGKILL)
         self._process.kill()
         self._process.wait(30)
-        wait_for(lambda: not alive(java), 60, "the JVM to be gone")
+        wait_for(lambda: not alive(java), 60, "the JVM to exit")
 
     def stop(self) -> int:
         """Stop the job with SIGTERM, and return its exit code."""

@@ -97,7 +97,7 @@ def test_old_logs_are_sent_as_history_only(tmp_path: Path) -> None:
 
 
 def test_log_with_a_position_continues_at_any_age(tmp_path: Path) -> None:
-    """The shipper continues a log however long it was stopped."""
+    """The shipper continues a log at its position, even after it was stopped for a long time."""
     write(tmp_path / "app", 90_000)
     log = str(tmp_path / "app")
     found, _ = folders(tmp_path, position(log))
@@ -180,7 +180,7 @@ def test_missing_finished_log_is_forgotten_across_restarts(tmp_path: Path, state
 
 @pytest.mark.parametrize("problem", ["empty", "not listed", "another folder"])
 def test_start_without_visible_logs_deletes_no_position(tmp_path: Path, problem: str) -> None:
-    """If a mount is away at the start, no position is deleted, however old it is."""
+    """If a folder is not mounted at the start, no position is deleted, even an old one."""
     point = tmp_path / "point"
     point.mkdir()
     mounts = Mounts("/logs", point)
@@ -266,7 +266,7 @@ def test_logs_of_an_absent_subfolder_continue(tmp_path: Path) -> None:
 @pytest.mark.parametrize("restarted", [False, True], ids=["at run time", "after a restart"])
 @pytest.mark.parametrize("unknown_files", [False, True], ids=["empty", "unknown files"])
 def test_mount_point_without_its_mount_keeps_positions(tmp_path: Path, *, restarted: bool, unknown_files: bool) -> None:
-    """Logs continue at their positions however long a mount is away.
+    """Logs continue at their positions after any time without the mount.
 
     Files in the empty mount point do not count as its content before six hours have passed.
     """

@@ -1,4 +1,4 @@
-"""Following one log: each event is sent once, and lost events are counted, whatever happens to the files."""
+"""Following one log: each event is sent once and lost events are counted, for all changes of its files."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_resolved_finding_is_published_for_five_minutes():
 
 
 def test_finding_is_firing_for_at_least_15_seconds():
-    """Alertmanager waits before it notifies: nobody would be notified of an alert that resolved in that time."""
+    """Alertmanager waits before it notifies, and sends no notification for an alert that resolved meanwhile."""
     published = PublishedFinding()
     published.receive(0, part("a"))
     published.receive(1, part("a", "resolved", at=NOW + 1_000))

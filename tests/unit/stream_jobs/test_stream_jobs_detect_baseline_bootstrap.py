@@ -6,7 +6,7 @@ from sparkfuse_stream_jobs.detect.baseline_bootstrap import OwnRecords
 
 
 def test_own_record_is_recognized_once():
-    """A second equal record was written by somebody else, or again after a failure."""
+    """A second equal record has another writer, or was written again after a failure."""
     own = OwnRecords()
     own.add(b"ours")
 

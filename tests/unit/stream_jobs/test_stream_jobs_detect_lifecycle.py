@@ -268,7 +268,7 @@ def test_subjects_of_a_run_are_bounded(monkeypatch):
 
 
 def test_evidence_of_absence_may_be_critical():
-    """A missing row stays missing, however many facts were lost; a rule on numbers depends on them."""
+    """Lost facts do not weaken the evidence that a row is missing; they do weaken a rule on numbers."""
     tracked = TrackedRun(Times(absence=True), Run("app-1", T, completeness=0.5))
     found = list(tracked.lifecycle.step(tracked.run.task(T + W, 60_000), {"stuck": "critical"}, tracked.state))
 

@@ -71,7 +71,7 @@ def test_only_rows_of_tasks_and_executors_are_filtered():
 
 
 def test_linger_covers_keep_firing_for_and_three_windows():
-    """After three windows without rows a subject is gone by the timer of the lifecycle."""
+    """After three windows without rows the timer of the lifecycle has removed the subject."""
     long = replace(SILENT, id="long", keep_firing_ms=600_000)
 
     assert prefilter.linger_ms(catalog_of(SILENT, long), "executor_live", W) == 600_000 + 3 * W

@@ -32,7 +32,7 @@ def test_value_is_fetched_once_even_if_absent():
 
 
 def test_keys_and_states_are_separate():
-    """Stage 3 of one application is not stage 3 of another, nor query 3 of the same."""
+    """Values of equal names in two applications, or in two states of one application, are different values."""
     cache, state = StateCache(), State()
     cache.set_key("one")
     cache.put("stages", "3", "a stage")
@@ -59,7 +59,7 @@ def test_cleared_state_is_fetched_again():
 
 
 def test_dropped_value_is_fetched_again():
-    """After a drop the cache knows neither the value nor its absence."""
+    """After a drop the cache contains neither the value nor the information that it is absent."""
     cache, state = StateCache(), State(x="fetched")
     cache.set_key("key")
     cache.put("state", "x", "a value")

@@ -32,7 +32,7 @@ class ValueState(Protocol[Value]):
 
 
 class MapState(Protocol[Value]):
-    """Values of the current key by name; each value expires by itself."""
+    """Values of the current key by name; each value has its own expiry."""
 
     def get(self, name: str) -> Value | None:
         """Return the value of ``name``; None when there is none or when it has expired."""
