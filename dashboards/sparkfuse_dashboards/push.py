@@ -61,7 +61,7 @@ def _update(api: GrafanaApi, content: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Push; returns 0, 2 for a wrong call, 3 when Grafana does not take them."""
+    """Upload the dashboards; return 0, 2 for invalid arguments, 3 if Grafana is unreachable or rejects them."""
     parser = argparse.ArgumentParser(prog="python -m sparkfuse_dashboards.push", description=__doc__)
     default = os.environ.get("SPARKFUSE_DASHBOARD_URL", "http://127.0.0.1:3000")
     parser.add_argument("--url", default=default, help=f"Grafana's address (default: {default})")

@@ -39,7 +39,7 @@ def render(template: str, row: Mapping[str, object]) -> str:
 
 
 def placeholders(template: str) -> tuple[tuple[str, str], ...]:
-    """Return the names and formats that the template uses, the columns that a default needs included.
+    """Return the names and formats that the template uses, including the columns of defaults.
 
     Raises RuleError if the template is malformed or has an unknown format.
     """

@@ -53,7 +53,7 @@ PREFIX = "sparkfuse"
 
 @dataclass
 class Facts:
-    """When Kafka appended the facts of one application, in ascending order, and its end. [ms]."""
+    """When Kafka appended the facts of one application, in ascending order, and the fact of its end. [ms]."""
 
     appended_ms: list[int] = field(default_factory=list)
     ended_ms: int | None = None

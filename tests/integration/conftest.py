@@ -1,4 +1,4 @@
-"""Real parts that tests of several rooms share."""
+"""Real parts that tests of several components share."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ STORE_SECONDS = 180
 
 @pytest.fixture(scope="session")
 def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an embedded store in a process of its own, one for the whole run: keep to a database of your own.
+    """Yield the address of an embedded store that all tests of the run share; each test must create its own database.
 
-    A process of its own, because the engine allows one path in a process.
+    A separate process, because the engine allows one path in a process.
     """
     folder = tmp_path_factory.mktemp("store")
     command = [sys.executable, "-m", "sparkfuse_native_analytics.store.server", "--path", str(folder), "--port", "0"]

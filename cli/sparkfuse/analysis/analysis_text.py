@@ -138,7 +138,7 @@ def _failure_class(job: AnalysedJob) -> str:
     if job["failure_kind"] in (None, "unknown"):
         return ""
     kind, failure = str(job["failure_kind"]).replace("_", " "), str(job["failure"]).replace("_", " ")
-    # A user who cancels a job has a reason; a retry is not the question.
+    # The user cancelled the job, so its class and advice about a retry are omitted.
     retry = "" if kind == "benign" else _RETRY[str(job["retry"])]
     return f" ({kind}: {failure}{retry})"
 

@@ -1,1 +1,1 @@
-"""The commands, one group a file; each is a thin edge around a room's functions."""
+"""The commands, one group in each file; each command calls functions of one component and prints the result."""

@@ -143,7 +143,7 @@ class Unreadable:
         self.some = False
 
     def report(self, sentence: object, counts: bool = True) -> None:
-        """Print one sentence; ``counts`` is false for a file that is skipped without being an error."""
+        """Print one sentence; ``counts`` is false if the file is skipped without changing the exit code."""
         from sparkfuse.analysis.terminal_text import readable
 
         self.some = self.some or counts

@@ -151,7 +151,7 @@ def demonstrate(home: Path, console: Console, only: str = "") -> int:
     Args:
         home: folder for state and logs.
         console: where to show it.
-        only: part of the titles of the cases to run; empty for all.
+        only: runs the cases whose title contains this text; empty for all.
 
     Returns:
         Exit code: 0 if all expected pages arrived and no others, else 1.

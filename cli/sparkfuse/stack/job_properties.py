@@ -30,7 +30,7 @@ def job_properties(layout: Layout) -> Mapping[str, str]:
 def write_job_properties(layout: Layout) -> Path:
     """Write the settings to ``<home>/spark.properties`` and return its path.
 
-    The file stays when the stack stops, because a job must never fail for want of it.
+    The file stays when the stack stops, because a job must never fail because the file is missing.
     """
     lines = [f"{key} {_escaped(value)}" for key, value in job_properties(layout).items()]
     path = layout.home / "spark.properties"

@@ -1,4 +1,4 @@
--- Firing findings by rule and severity. They are sent again each minute, so one without a record for five minutes is gone.
+-- Firing findings by rule and severity. They are sent again each minute, so a finding without a record for five minutes no longer fires.
 SELECT rule, severity, count() AS firing, uniqExact(job_key) AS jobs
 FROM (
   SELECT *

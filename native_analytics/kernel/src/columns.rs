@@ -268,7 +268,7 @@ impl Nulls {
     }
 }
 
-/// Prepares a position for a value: removes an older value of it; after a gap, the column stores its positions.
+/// Prepares a position for a value: removes an older value there. If a position was skipped, stores the positions.
 #[inline(never)]
 fn prepare_position(values: &mut Values, sparse: &mut Option<Vec<u32>>, place: usize) {
     discard_from(values, sparse, place);

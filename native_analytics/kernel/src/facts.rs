@@ -11,10 +11,10 @@ use crate::schema::{Plan, SchemaError, Slot};
 use crate::values::Capacity;
 use crate::wire::{Reader, WireError, WireType};
 
-/// Most bytes of the records of one batch: Arrow's offsets have 32 bits, and columns of oneofs add names to the
-/// records.
+/// Maximum size of the records of one batch, in bytes: Arrow's offsets have 32 bits, and columns of oneofs add names
+/// to the records.
 pub const MAX_BYTES: usize = 1 << 30;
-/// Most records in one batch, so that a batch of empty records is limited too.
+/// Maximum number of records in one batch, so that a batch of empty records is limited too.
 pub const MAX_RECORDS: usize = 1 << 22;
 
 /// Why a record was rejected.

@@ -17,7 +17,7 @@ pub struct Capacity {
     bytes: usize,
 }
 
-/// Most bytes that are reserved in advance, so that one batch of large texts does not determine the next.
+/// Maximum number of bytes that are reserved in advance, so that one batch of large texts does not determine the next.
 const MAX_CAPACITY_BYTES: usize = 16 << 20;
 
 /// Values of one type, in one buffer.

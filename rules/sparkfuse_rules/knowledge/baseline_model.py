@@ -23,16 +23,16 @@ MIN_SCALE = math.log(1.15)
 MIN_SIZE_SPREAD = math.log(1.2)
 # A sort grows with n log n, a join on keys faster than its input; more than quadratic is a wrong fit.
 MAX_SLOPE = 2.0
-# Above the sizes seen, the p95 grows by this power of the excess, in addition to the line.
+# Above the learned sizes, the p95 grows by this power of the excess, in addition to the line.
 UNSEEN_SIZE_POWER = 0.25
-# The expected duration follows the work for at most this factor outside of the sizes seen. Further away nothing is
-# known, and in a stage that is mostly overhead ten times the rows take no longer.
+# Outside of the learned sizes, the expected duration changes with the work up to this factor. Further away there is no
+# evidence, and a stage that is mostly overhead takes no longer for ten times the rows.
 UNSEEN_SIZE_REACH = math.log(4)
-# Below the sizes seen, at least this share of CPU time is proportional to the work: constant work (class loading, a
+# Below the learned sizes, at least this share of CPU time is proportional to the work: constant work (class loading, a
 # table built for each executor) is the smaller part of long stages. Wall time has no such minimum: a service may be as
 # slow for one row.
 CPU_WITH_THE_WORK = 0.5
-# How much more one measure may exceed the sizes seen than another does. Rows may be wider than before. But a stage
+# How much more one measure may exceed the learned sizes than another does. Rows may be wider than before. But a stage
 # whose cache was evicted reads a million rows instead of a hundred batches, and does not have more work.
 MEASURES_DIFFER = math.log(10)
 # Differences below these are noise: class loading and scheduling (the first tasks of a JVM take 1 to 3 s longer).
@@ -76,8 +76,8 @@ class Sample:
 class Expectation:
     """The expected durations of a stage for an amount of work, in ms, and the number of runs they are based on.
 
-    ``work_measure`` is the measure of the work: bytes, records or rows. It is none, and ``work_known`` false, if the
-    work is unknown and the usual work was assumed.
+    ``work_measure`` is the measure of the work: bytes, records or rows. If the work is unknown, the usual work is
+    assumed: ``work_measure`` is then none and ``work_known`` false.
     """
 
     runs: int
@@ -101,20 +101,20 @@ class Line:
     smallest: float
     largest: float
     fitted: bool = False  # whether the sizes vary enough to fit a slope
-    with_work: float = 0.0  # smallest share of the time that is proportional to the work below the sizes seen
+    with_work: float = 0.0  # smallest share of the time that is proportional to the work below the learned sizes
 
     def at(self, size: float | None) -> tuple[float, float]:
         """Return the expected duration and the p95 in ms for the log of the work, or for the usual work if it is None.
 
-        Outside of the sizes seen, the expected duration follows the work for a factor of four at most. The p95 follows
-        it without limit above them; below them only the share ``with_work`` of it does.
+        Outside of the learned sizes, the expected duration changes with the work up to a factor of four. Above them,
+        the p95 rises with the work without limit; below them, only its share ``with_work`` falls.
         """
         if size is None:
             return self._bounds(self.level, 0.0)
         inside = min(max(size, self.smallest), self.largest)
         excess, shortfall = max(0.0, size - self.largest), max(0.0, self.smallest - size)
         centre = self.level + self.slope * (inside - self.reference_size)
-        # Above the sizes seen, time grows at least in proportion: the overhead of small sizes hides the slope.
+        # Above the learned sizes, time grows at least in proportion: the overhead of small sizes hides the slope.
         rise = max(1.0, self.slope)
         # Below them it shrinks at most in proportion, because overhead is constant. An unknown slope may be 1.
         fall = min(1.0, self.slope) if self.fitted else 1.0
@@ -141,7 +141,7 @@ class Fit:
     driver_idle: DriverIdle | None = None
 
     def at(self, work: Work, running: bool = False) -> Expectation:
-        """Return the expectation for this amount of work; of several measures the one that expects most.
+        """Return the expectation for this amount of work, by the measure with the longest expected duration.
 
         A ``running`` stage has not read all of its input yet, so less than the usual work counts as the usual work.
         Rows of SQL operators are only known at the end; a running stage that is measured by them has no measure.
@@ -174,11 +174,11 @@ class Fit:
         credible = self._credible(sizes)
         if not running:
             return credible
-        # Only now: a measure that is not known yet must not limit the others.
+        # After limiting the sizes, because a measure that is not known yet must not limit the others.
         return {measure: max(credible.get(measure, usual), usual) for measure, usual in self.usual.items()}
 
     def _credible(self, sizes: dict[str, float]) -> dict[str, float]:
-        """Limit how far each size exceeds the sizes seen, relative to the measure that exceeds them least."""
+        """Limit the excess of each size over the learned sizes, relative to the measure with the smallest excess."""
         if len(sizes) < 2:
             return sizes
         least = min(size - self.wall[measure].largest for measure, size in sizes.items())

@@ -59,7 +59,7 @@ class PartText:
         return " \N{UNION} " if any(self._plan.names[node] == "Union" for node in self._everything) else ", "
 
     def sources_text(self, most_tables: int) -> str:
-        """Return the tables joined by what combines them; beyond ``most_tables`` only their number."""
+        """Return the tables with the symbol of their join between them; more than ``most_tables`` are only counted."""
         tables = self.sources
         if len(tables) == 1 and "join" in self._kinds and self._scans() > 1:
             tables = tables * 2

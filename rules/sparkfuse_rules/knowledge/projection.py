@@ -43,9 +43,11 @@ def stage_remaining(stage: Mapping[str, Any], application_slots: int = 0) -> Rem
     """Return the remaining time of a running stage, as a lower bound; None before its third wave of tasks.
 
     ``stage`` has the columns of stage_live. The tasks that neither run nor succeeded are distributed over the slots in
-    whole waves, each as long as the median successful task, or as the 95th percentile for ``p95_ms``. Slots are all
-    slots of the application, because the stage may soon have all of them. They are at least the number of running tasks
-    and the average number of tasks that ran at the same time, because a window may end between two tasks.
+    whole waves, each as long as the median successful task, or as the 95th percentile for ``p95_ms``.
+
+    The slots are those of the whole application, because the stage may soon use all of them. They are at least the
+    number of running tasks and the average number of tasks that ran at the same time, because a window may end between
+    two tasks.
     """
     elapsed_ms, median_ms = stage.get("elapsed_ms"), stage.get("duration_p50_ms")
     if stage.get("status") != RUNNING or not elapsed_ms or not median_ms or not math.isfinite(median_ms):

@@ -17,7 +17,7 @@ MOST_NAME_CHARS = 200
 # Of cached data only this many operators are compared with a stage's, because cached plans may hold each other.
 MOST_CACHED_NODES = 64
 _CODEGEN = re.compile(r"WholeStageCodegen(?: \([0-9]+\))?")
-# Nodes that hold other nodes and do nothing themselves, or nothing that a name should mention.
+# Nodes that only contain other nodes, or whose work a name does not mention.
 _SILENT = frozenset({
     "AdaptiveSparkPlan", "BroadcastQueryStage", "CollectMetrics", "ColumnarToRow", "CommandResult", "Coalesce",
     "CustomShuffleReader", "AQEShuffleRead", "DeserializeToObject", "EventTimeWatermark", "Filter", "InputAdapter",
@@ -55,7 +55,7 @@ class _Scopes:
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """One version of a physical plan, as the fact SqlPlan and the kernel's table plan_nodes hold it.
+    """One version of a physical plan, with the columns of the fact SqlPlan and of the kernel's table plan_nodes.
 
     ``node_parents`` are numbers of nodes, -1 (or None) for the root; a parent comes before its children.
     ``node_details`` may be shorter than ``node_names`` or empty.
@@ -145,7 +145,7 @@ class QueryPlan:
         return tuple(self._scopes_of(part, fused) for part in self.parts)
 
     def _fused(self) -> list[bool]:
-        """Return for each node whether generated code has taken it in, so that it has no scope of its own."""
+        """Return for each node whether it is part of generated code, so that it has no scope of its own."""
         fused: list[bool] = []
         for node, parent in enumerate(self.parents):
             inside = parent >= 0 and (fused[parent] or _is_codegen(self.names[parent]))

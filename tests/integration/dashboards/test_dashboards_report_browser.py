@@ -118,7 +118,7 @@ def test_keyboard_reaches_all_controls(browser, opened) -> None:
             browser.switch_to.active_element.send_keys(Keys.SPACE)
             break
 
-    assert seen[:3] == ["#main", "#findings", "#timeline"]
+    assert seen[:4] == ["#main", "#findings", "#queries", "#timeline"]
     assert {"in", "out", "earlier", "later", "all"} <= set(seen)
     assert any(str(each).startswith("Evidence: rule") for each in seen)
     assert browser.find_element(By.CSS_SELECTOR, "th[aria-sort]").text == "Elapsed"

@@ -121,7 +121,7 @@ def test_kills_neither_lose_nor_duplicate_rows(
 def test_loader_waits_for_an_unavailable_store(
     topics: tuple[str, str], make_store: Callable[[], Any], make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    """While the store is killed and comes back the loader runs on, each fact is there once; it stops without it too."""
+    """While the store is killed and restarted, the loader runs on and stores each fact once; it also stops without the store."""
     store, url = make_store()
     loader = make_loader(url)
     loader.start()
@@ -131,9 +131,11 @@ def test_loader_waits_for_an_unavailable_store(
     wait_for(lambda: stored(connected) == 1000, 90, "the first facts")
     store.kill()
     produce(topics, range(1000, 20_000))
-    wait_for(lambda: "does not take facts" in (tmp_path / "loader.log").read_text(), 90, "the loader to notice")
+    wait_for(lambda: "the store rejects facts" in (tmp_path / "loader.log").read_text(), 90, "the loader to notice")
     store.start()
-    wait_for(lambda: "takes facts again" in (tmp_path / "loader.log").read_text(), 60, "the loader to notice")
+    wait_for(
+        lambda: "the store accepts facts again" in (tmp_path / "loader.log").read_text(), 60, "the loader to notice"
+    )
     wait_for(lambda: stored(connected) >= 20_000, 90, "all facts")
 
     assert loader.process.poll() is None

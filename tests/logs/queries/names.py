@@ -38,7 +38,7 @@ class NamedLog:
         self.plans = plans_by_query(pa.table(tables.plan_nodes).to_pylist())
 
     def stage_name(self, stage: Mapping[str, Any], plans: list[QueryPlan] | None = None) -> StageName:
-        """Name a stage, by default with all plan versions of its query."""
+        """Return the name of a stage, by default with all plan versions of its query."""
         query = stage["sql_execution_id"]
         return name_stage(
             stage["stage_id"],

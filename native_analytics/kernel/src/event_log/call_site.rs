@@ -1,7 +1,7 @@
 //! The line of the user's code that started a query or a stage, found in Spark's call sites.
 //!
 //! Spark records a call site in a short form, such as `count at Orders.scala:88`, and in a long form, a stack trace.
-//! Rules and cases are in `contracts/shared/framework_frames.yaml`. The plugin and the rules compute the same.
+//! Rules and cases are in `contracts/shared/framework_frames.yaml`. The plugin and the rules find the same line.
 
 use crate::event_log::json::text::beginning;
 use crate::shared::framework_frames::{MOST_CHARS, MOST_FRAMES, PREFIXES};

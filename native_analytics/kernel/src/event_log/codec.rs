@@ -14,7 +14,7 @@ pub use streaming_decompress::Decompressor;
 
 /// Bytes that are needed to detect the codec.
 pub const MAGIC: usize = 16;
-/// Most containers inside each other, such as a zip inside gzip. A file with more layers is not an event log.
+/// Maximum number of nested containers, such as a zip inside gzip. A file with more layers is not an event log.
 const MAX_LAYERS: usize = 3;
 /// Frames with a larger window are refused. 128 MiB is also the default limit of zstd's command line.
 const ZSTD_WINDOW_LOG: u32 = 27;

@@ -6,11 +6,11 @@ use crate::event_log::task_id_set::TaskIdSet;
 
 /// Malformed lines that are listed with their place and reason; further ones are only counted.
 pub const MAX_BAD_LINES: usize = 1000;
-/// Most names of events that are counted separately. Further names are counted as `OTHER_KINDS`.
+/// Maximum number of event names that are counted separately. Further names are counted as `OTHER_KINDS`.
 const MAX_KINDS: usize = 1000;
 const MAX_KIND_BYTES: usize = 200;
 pub const OTHER_KINDS: &str = "(further kinds)";
-/// Most pages of task ids (256 MiB). Ids of an invalid log may be far apart; ids beyond these pages are not tracked.
+/// Maximum number of pages of task ids (256 MiB). Ids of an invalid log may be far apart; ids beyond these pages are not tracked.
 const MAX_PAGES: usize = 1 << 19;
 
 /// A line that is not an event.

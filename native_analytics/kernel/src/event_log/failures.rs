@@ -12,9 +12,9 @@ use crate::event_log::task_columns::{failure_class, failure_reason};
 use crate::event_log::task_events::*;
 use crate::shared::failure_limits;
 
-/// Most failure classes of one stage attempt; failures of other classes are only counted.
+/// Maximum number of failure classes of one stage attempt; failures of other classes are only counted.
 pub const MAX_CLASSES: usize = failure_limits::MOST_CLASSES;
-/// Most hosts and tasks that are counted separately within a class.
+/// Maximum number of hosts and of tasks that are counted separately within a class.
 const MAX_HOSTS: usize = failure_limits::MOST_HOSTS;
 const MAX_TASKS: usize = failure_limits::MOST_TASKS;
 const NO_CLASS: &str = "UnknownReason";

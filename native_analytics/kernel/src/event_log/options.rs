@@ -9,14 +9,14 @@ use crate::event_log::tables::StageKey;
 pub struct Limits {
     /// Longest line. A longer one is malformed and is skipped without being stored.
     pub line_bytes: u32,
-    /// Most bytes that one compressed file may decompress to.
+    /// Maximum number of bytes that one compressed file may decompress to.
     pub plain_bytes: u64,
-    /// Most decompressed bytes for each compressed byte, checked after `ratio_from` decompressed bytes.
+    /// Maximum number of decompressed bytes for each compressed byte, checked after `ratio_from` decompressed bytes.
     pub ratio: u64,
     pub ratio_from: u64,
-    /// Most bytes of the tables of infrequent events. Rows beyond the limit are only counted.
+    /// Maximum size of the tables of infrequent events, in bytes. Rows beyond the limit are only counted.
     pub table_bytes: usize,
-    /// Most of those bytes for accumulators, plan updates and memory samples: a long application has millions of them.
+    /// Part of those bytes for accumulators, plan updates and memory samples: a long application has millions of them.
     pub detail_bytes: usize,
 }
 

@@ -28,7 +28,7 @@ fn log_is_the_same_in_every_container() {
 }
 
 #[test]
-fn events_before_an_invalid_block_count() {
+fn events_before_an_invalid_block_are_read() {
     let plain = LOG.repeat(2000);
     for (name, compress) in COMPRESSIONS
         .into_iter()

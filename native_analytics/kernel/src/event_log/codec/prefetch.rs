@@ -13,9 +13,10 @@ use crate::event_log::codec::blocks::{Block, Format};
 
 /// A chunk fits into the second-level cache together with what is read from it.
 const CHUNK_BYTES: usize = 512 << 10;
-/// Most chunks that are decompressed and not yet read.
+/// Maximum number of chunks that are decompressed and not yet read.
 const MAX_PREFETCHED_CHUNKS: usize = 4;
-/// Most bytes that are decompressed and not yet read; the lower limit if blocks are larger than a chunk.
+/// Maximum number of bytes that are decompressed and not yet read; this limit is reached first if blocks are larger
+/// than a chunk.
 const MAX_PREFETCHED_BYTES: usize = MAX_PREFETCHED_CHUNKS * CHUNK_BYTES;
 /// A chunk that grew beyond this size for a large block is not used again.
 const MAX_SPARE_BYTES: usize = 2 * CHUNK_BYTES;

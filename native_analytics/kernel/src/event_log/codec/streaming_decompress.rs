@@ -6,9 +6,9 @@ use std::io::{self, Cursor, Write};
 use super::{Codec, MAGIC, ZSTD_WINDOW_LOG, corrupt};
 use crate::event_log::codec::blocks::{Format, format_of};
 
-/// Most decompressed bytes for each compressed byte of one piece, as in `Limits::ratio`.
+/// Maximum number of decompressed bytes for each compressed byte of one piece, as in `Limits::ratio`.
 const RATIO: usize = 1_100;
-/// Decompressed bytes that a piece may exceed that by, because the decoder also holds bytes of earlier pieces.
+/// Number of decompressed bytes by which a piece may exceed that limit, because the decoder also holds bytes of earlier pieces.
 const SLACK: usize = 16 << 20;
 
 /// Decompresses one growing file.

@@ -1,6 +1,6 @@
 //! Names inside Spark's texts of plan nodes: columns, tables and paths.
 
-/// Most paths that one detail lists.
+/// Maximum number of paths in one detail.
 const MAX_PATHS: usize = 3;
 
 /// The text between the bracket at `open` and its closing bracket; up to the end of the text if there is none.

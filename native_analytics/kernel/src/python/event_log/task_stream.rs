@@ -18,7 +18,7 @@ use crate::event_log::task_columns::TaskColumns;
 use crate::python::capsule;
 use crate::python::event_log::request::{LogFile, parse_options};
 
-/// Most batches that wait for the consumer.
+/// Maximum number of batches that wait for the consumer.
 const BATCHES_AHEAD: usize = 2;
 
 /// Sends batches of task ends to the consumer of the stream.

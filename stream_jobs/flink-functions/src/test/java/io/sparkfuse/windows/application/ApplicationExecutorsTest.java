@@ -151,7 +151,7 @@ class ApplicationExecutorsTest {
         "profiles are kept and not passed on");
   }
 
-  /** Executors beyond the limit are reported when they sample, and not stored. */
+  /** Samples of executors beyond the limit are emitted, but not stored. */
   @Test
   void boundsStoredExecutors() throws Exception {
     Scenario scenario = new Scenario();

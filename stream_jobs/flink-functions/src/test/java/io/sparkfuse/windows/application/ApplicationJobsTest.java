@@ -67,7 +67,7 @@ class ApplicationJobsTest {
     jobs.add(JobEnded.newBuilder().setJobId(id).setCompletedMs(completedMs).build());
   }
 
-  /** Saves and restores, as between two windows. */
+  /** Saves and restores the state, as the job does between two windows. */
   private void restore() {
     ApplicationState.Builder state = ApplicationState.newBuilder();
     jobs.save(state);
