@@ -121,7 +121,7 @@ def test_kills_neither_lose_nor_duplicate_rows(
 def test_loader_waits_for_an_unavailable_store(
     topics: tuple[str, str], make_store: Callable[[], Any], make_loader: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    """While the store is killed and restarted, the loader runs on and stores each fact once; it also stops without the store."""
+    """While the store is down the loader runs on and stores each fact once; it also stops without the store."""
     store, url = make_store()
     loader = make_loader(url)
     loader.start()
