@@ -154,7 +154,7 @@ def test_undecidable_rules_are_listed_with_reason(client: Client, tmp_path: Path
 
     assert undecided["task_stuck"] == "needs the view task_live, which history does not contain"
     assert undecided["deadline_at_risk"].startswith("needs columns that exist only while a job runs: ")
-    assert undecided["stage_slow"].startswith("no row has all that it needs: elapsed_ms, baseline_runs, expected_ms, ")
+    assert undecided["stage_slow"].startswith("no run has all of its columns: elapsed_ms, baseline_runs, expected_ms, ")
     assert undecided["stage_skew"] is None
 
 
@@ -228,7 +228,7 @@ def test_older_store_asks_for_migration(client: Client, tmp_path: Path):
     keep(client, read(tmp_path, NIGHTS[:1]))
     client.command("ALTER TABLE logged_stages DROP COLUMN slowest_task_ms")
 
-    with pytest.raises(StoreOlderError, match="run the store's migrate"):
+    with pytest.raises(StoreOlderError, match="start its loader, or run its migration"):
         backtest(client, RULES, 0, FOREVER)
 
 
@@ -273,8 +273,8 @@ def test_json_output_is_one_document(lately: dict[str, str]):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--since", "soon"], "--since must be a time like 12h, 30d or 8w, is 'soon'"),
-        (["--rule", "stage_slwo"], "there is no rule 'stage_slwo'; there are: "),
+        (["--since", "soon"], "--since must be a duration such as 12h, 30d or 8w, is 'soon'"),
+        (["--rule", "stage_slwo"], "there is no rule 'stage_slwo'; the rules are: "),
     ],
 )
 def test_invalid_argument_is_one_sentence(lately: dict[str, str], arguments: list[str], said: str):
