@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError
 
     from sparkfuse_contracts.generated.action_pb2 import Action
-    from sparkfuse_contracts.generated.signal_pb2 import Signal
+    from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
 
 SIGNAL_LIFE_MS = 60_000
 ANSWER_SECONDS = 10.0
@@ -133,7 +133,7 @@ def _key_file(key: Path | None, settings: Settings, home: Path) -> Path:
     return key or settings.signing_key_file or home / "keys" / PRIVATE_KEY_FILE
 
 
-def _send(settings: Settings, signal: Signal, signed: object, wait: float) -> Action | None:
+def _send(settings: Settings, signal: Signal, signed: SignedSignal, wait: float) -> Action | None:
     """Send the signal and return its receipt; None if none arrived in time."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -152,7 +152,7 @@ def _send(settings: Settings, signal: Signal, signed: object, wait: float) -> Ac
             place.offset = consumer.get_watermark_offsets(place, 10)[1]
         consumer.assign(places)
         outputs = Outputs(settings.kafka_bootstrap, settings.topic_prefix, errors.append)
-        outputs.write("signals", signed, signal.app_id.encode())  # type: ignore[arg-type]
+        outputs.write("signals", signed, signal.app_id.encode())
         return _receipt(consumer, signal.signal_id, wait)
     except (KafkaException, OSError) as error:
         raise StartError(f"Kafka at {settings.kafka_bootstrap} cannot be used: {error}", MISSING) from error

@@ -19,6 +19,8 @@ from sparkfuse_native_analytics.offline.analysis_types import (
     AnalysisEvidence,
     AnalysisFinding,
     Distribution,
+    MalformedLine,
+    ReadFile,
 )
 from sparkfuse_native_analytics.offline.application import Application
 from sparkfuse_native_analytics.offline.earlier_runs import EarlierRuns
@@ -159,15 +161,18 @@ def _executors(application: Application) -> list[AnalysedExecutor]:
 
 def _evidence(application: Application) -> AnalysisEvidence:
     log, evidence = application.read.log, application.read.evidence
-    files = [{name: file[name] for name in _FILE} for file in evidence["files"]]
-    lines = [{name: line[name] for name in ("file", "line", "reason")} for line in evidence["malformed_lines"]]
+    files = [cast(ReadFile, {name: file[name] for name in _FILE}) for file in evidence["files"]]
+    lines = [
+        MalformedLine(file=line["file"], line=line["line"], reason=line["reason"])
+        for line in evidence["malformed_lines"]
+    ]
     return {
-        "files": files,  # type: ignore[typeddict-item]
+        "files": files,
         "plain_bytes": evidence["plain_bytes"],
         "codecs": list(dict.fromkeys(file["codec"] for file in files)),
         "events": evidence["events"],
         "events_by_kind": dict(evidence["events_by_kind"]),
-        "malformed_lines": lines,  # type: ignore[typeddict-item]
+        "malformed_lines": lines,
         "truncated": evidence["truncated"],
         "complete": evidence["complete"],
         "unfinished_tasks": evidence["unfinished_tasks"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from clickhouse_connect.driver.client import Client
 
@@ -78,7 +79,6 @@ def findings(
     return [_finding(row) for row in fetch(client, _FINDINGS, chosen)]
 
 
-def _finding(row: dict[str, object]) -> Finding:
-    found = row.pop("runs")
-    assert isinstance(found, list)
-    return Finding(runs=[FindingRun(**each) for each in found], **row)  # type: ignore[arg-type]
+def _finding(row: dict[str, Any]) -> Finding:
+    runs = [FindingRun(**each) for each in row.pop("runs")]
+    return Finding(runs=runs, **row)

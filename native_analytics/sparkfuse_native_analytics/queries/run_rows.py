@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from clickhouse_connect.driver.client import Client
 
@@ -275,9 +276,8 @@ def _select(client: Client, *, app_id: str, since_ms: int, limit: int) -> list[R
     return [_with_identity(row) for row in rows]
 
 
-def _with_identity(row: dict[str, object]) -> Run:
+def _with_identity(row: dict[str, Any]) -> Run:
     properties = row.pop("properties")
-    assert isinstance(properties, Mapping)
     attempt = (row["app_id"], row["app_attempt"], row["app_start_ms"])
-    identity = identify(properties, row["name"], *attempt, row["user_name"])  # type: ignore[arg-type]
-    return Run(job_key=identity.job_key, run_key=identity.run_key, **row)  # type: ignore[arg-type]
+    identity = identify(properties, row["name"], *attempt, row["user_name"])
+    return Run(job_key=identity.job_key, run_key=identity.run_key, **row)

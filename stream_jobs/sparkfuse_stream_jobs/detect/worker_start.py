@@ -41,7 +41,7 @@ def request(worker_id: str, provision_endpoint: str, params: Mapping[str, str]) 
 
 def main() -> int:
     """Start the step that Flink passes in the arguments; return when the step ends."""
-    import grpc  # type: ignore[import-untyped]
+    import grpc  # type: ignore[import-untyped]  # grpcio has no stubs
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--id", required=True)
