@@ -71,7 +71,7 @@ def test_what_spark_counts_of_a_source(stages: Stages, source: str, work: Mappin
 
 
 @pytest.mark.parametrize(("source", "measure"), [("range", "records"), ("rdd", "rows")])
-def test_three_times_the_time_is_found_only_where_the_rows_are_as_many(stages: Stages, source: str, measure: str):
+def test_slow_stage_is_found_only_if_its_rows_did_not_grow(stages: Stages, source: str, measure: str):
     """Five runs of a minute; three minutes are healthy for three times the rows, and slow for as many."""
     usual = stages[USUAL][source]
     learned = [

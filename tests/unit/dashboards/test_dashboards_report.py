@@ -139,7 +139,7 @@ def test_what_is_no_number_is_unknown(value) -> None:
     assert number(value) is None
 
 
-def test_a_huge_run_fits_a_small_file_and_the_page_says_what_it_leaves_out(tmp_path) -> None:
+def test_huge_run_fits_a_small_page_that_states_the_omissions(tmp_path) -> None:
     """10,000 stages and 10^6 tasks stay below 3 MB; what is not shown is counted."""
     analysis = report_scenario.huge()
     worst = worst_stages(analysis)
@@ -177,7 +177,7 @@ def test_without_metrics_the_page_says_so() -> None:
     assert {name for name in charts if name.endswith("-0")} == {"durations-0"}
 
 
-def test_worst_stages_are_those_with_findings_then_those_that_cost_most() -> None:
+def test_stages_with_findings_precede_the_most_expensive_ones() -> None:
     """Critical before warning before cost, each once, none that the analysis does not hold."""
     stages = [report_scenario.stage(each, [100.0 * (each + 1)]) for each in range(5)]
     findings = [report_scenario.finding(2), report_scenario.finding(0, "critical"), report_scenario.finding(99)]
@@ -228,7 +228,7 @@ def test_executors_alive_counts_joins_and_leaves() -> None:
     ]  # fmt: skip
 
 
-def test_what_lies_outside_the_application_s_time_is_counted_not_drawn() -> None:
+def test_stages_outside_the_time_range_are_counted_not_drawn() -> None:
     """One event with a broken clock does not shrink the run to a point."""
     analysis = report_scenario.ordinary()
     analysis["stages"][0] |= {"submitted_ms": 1, "completed_ms": 2}
