@@ -10,6 +10,7 @@ use crate::event_log::fact_translation::jobs::JobProperties;
 use crate::event_log::fact_translation::line::{EventError, WholeNumber, parse_flat};
 use crate::event_log::fact_translation::record::PendingFact;
 use crate::event_log::fact_translation::texts::Texts;
+use crate::event_log::plan_text::split_codegen_number;
 
 const MAX_PARENTS: usize = 256;
 const MAX_RDDS: usize = 256;
@@ -193,7 +194,7 @@ fn scope_names(rdds: &[Rdd], texts: &mut Texts) -> Result<Vec<String>, EventErro
             .as_deref()
             .and_then(|text| serde_json::from_str::<Scope>(text).ok());
         let Some(scope) = scope else { continue };
-        let (operator, number) = split_number(&scope.name);
+        let (operator, number) = split_codegen_number(&scope.name);
         let operator = texts.shortened(operator, MAX_SCOPE_CHARS)?;
         if operators.contains(&operator) || operators.len() < MAX_SCOPES {
             names.insert(format!("{operator}{number}"));
@@ -201,33 +202,4 @@ fn scope_names(rdds: &[Rdd], texts: &mut Texts) -> Result<Vec<String>, EventErro
         }
     }
     names.iter().map(|name| Ok(texts.scrub_query(name)?)).collect()
-}
-
-/// Splits off the number of a codegen scope: `WholeStageCodegen (3)` has the operator `WholeStageCodegen`.
-fn split_number(name: &str) -> (&str, &str) {
-    let Some((operator, digits)) = name.strip_suffix(')').and_then(|name| name.rsplit_once('(')) else {
-        return (name, "");
-    };
-    match !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        true => name.split_at(operator.trim_end().len()),
-        false => (name, ""),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_number_at_the_end_is_split_off() {
-        for (name, expected) in [
-            ("WholeStageCodegen (3)", ("WholeStageCodegen", " (3)")),
-            ("Exchange", ("Exchange", "")),
-            ("Scan (a)", ("Scan (a)", "")),
-            ("()", ("()", "")),
-            ("f (1) g", ("f (1) g", "")),
-        ] {
-            assert_eq!(split_number(name), expected);
-        }
-    }
 }

@@ -8,6 +8,7 @@ use super::{VisitResult, Writer, text_of};
 use crate::event_log::call_site::user_call_site;
 use crate::event_log::json::error::LineError;
 use crate::event_log::json::reader::Reader;
+use crate::event_log::plan_text::split_codegen_number;
 use crate::event_log::tables::{Accumulator, Job, StageInfo, Tables};
 
 /// The plugin and the fingerprint have the same limits, so that a stage has one fingerprint live and offline.
@@ -237,7 +238,7 @@ struct ScopeNames {
 
 impl ScopeNames {
     fn push(&mut self, name: String) {
-        let operator = without_codegen_id(&name);
+        let (operator, _) = split_codegen_number(&name);
         if !self.operators.contains(operator) {
             if self.operators.len() == MAX_SCOPES {
                 return;
@@ -247,17 +248,6 @@ impl ScopeNames {
         if !self.names.contains(&name) {
             self.names.push(name);
         }
-    }
-}
-
-/// `WholeStageCodegen (3)` is `WholeStageCodegen`.
-fn without_codegen_id(name: &str) -> &str {
-    let stripped = name.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
-    match stripped {
-        Some((operator, digits)) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-            operator.trim_end()
-        }
-        _ => name,
     }
 }
 
