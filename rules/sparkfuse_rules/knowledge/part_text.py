@@ -22,6 +22,8 @@ _STEPS = {
     "TakeOrderedAndProject": "top rows",
     "WindowGroupLimit": "window limit",
 }
+# Columns that Spark adds: the number of the grouping set, and the value of an expression in GROUP BY.
+_ADDED_COLUMNS = {"spark_grouping_id": "", "_groupingexpression": "expression"}
 
 
 class PartText:
@@ -174,7 +176,7 @@ class PartText:
         detail = self._plan.detail(node)
         word = name.split("(", 1)[0].split(" ", 1)[0]
         if kind == "aggregate":
-            keys = detail.removeprefix("group by ")
+            keys = _user_keys(detail.removeprefix("group by "))
             words = "partial aggregate" if self._is_partial(node) else "aggregate"
             return f"{words} by {keys}" if keys else words
         if kind == "python":
@@ -202,9 +204,15 @@ class PartText:
         kind = self._plan.kinds[self._part.output]
         if kind != "exchange":
             return kind
-        partitioning, _, keys = self._plan.detail(self._part.output).partition(" ")
-        if keys:
+        partitioning, _, columns = self._plan.detail(self._part.output).partition(" ")
+        if keys := _user_keys(columns):
             return f"exchange by {keys}"
         return {"SinglePartition": "exchange to one partition", "RoundRobinPartitioning": "exchange round robin"}.get(
             partitioning, "exchange"
         )
+
+
+def _user_keys(columns: str) -> str:
+    """Return the columns without those that Spark adds."""
+    keys = (_ADDED_COLUMNS.get(column, column) for column in columns.split(", "))
+    return ", ".join(dict.fromkeys(filter(None, keys)))

@@ -26,9 +26,9 @@ def sources(plan: QueryPlan, nodes: Iterable[int], full: bool, depth: int = 0) -
         if kind == "cache":
             tables |= dict.fromkeys(_cached(plan, node, full, depth))
         elif kind == "scan":
-            target = target_of(plan.detail(node)) or target_of_name(plan.names[node])
+            target = _folders(target_of(plan.detail(node)) or target_of_name(plan.names[node]))
             if target:
-                tables[_file(target) if full else last_part(target)] = None
+                tables[target if full else last_part(target)] = None
             else:
                 rows[_rows_of(plan, node)] = None
     return list(tables) or ([] if full else list(rows))
@@ -84,6 +84,11 @@ def last_part(target: str) -> str:
     first = _file(first)
     last = first.rstrip("/").rpartition("/")[2] if "/" in first else first.rpartition(".")[2]
     return f"{last}…" if more and last else last
+
+
+def _folders(target: str) -> str:
+    """Return each path without the name of a file that Spark wrote, each once."""
+    return ", ".join(dict.fromkeys(map(_file, target.split(", "))))
 
 
 def _file(target: str) -> str:

@@ -29,8 +29,8 @@ _STREAM = re.compile(r"\s*(?P<name>[^\n]*?)\s*\bid = [0-9a-f-]{36}\s+runId = [0-
 _CREATING = ("textFile", "wholeTextFiles", "binaryFiles", "hadoopFile", "hadoopRDD", "newAPIHadoopFile",
              "newAPIHadoopRDD", "sequenceFile", "objectFile", "parallelize", "makeRDD", "range")  # fmt: skip
 _HIDDEN_SCOPES = ("WholeStageCodegen", "Exchange", "BroadcastExchange", "AQEShuffleRead", "mapPartitionsInternal",
-                  "InMemoryTableScan", "TakeOrderedAndProject", "CollectLimit")  # fmt: skip
-_NO_ACTIONS = frozenset({"apply", "call", "execute", "invoke", "run", "start"})
+                  "InMemoryTableScan", "TakeOrderedAndProject", "CollectLimit", "DeserializeToObject")  # fmt: skip
+_NO_ACTIONS = frozenset({"apply", "call", "execute", "invoke", "run", "runJob", "start"})
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def name_query(
     else:
         name = _short(prefix, text, work) if work or text.sources else prefix + (site or "")
     steps = text.title() or work
-    title = f"query {query_id}: " + "; ".join(part for part in (label, steps) if part) + (f" ({site})" if site else "")
+    words = "; ".join(part for part in (label, steps) if part)
+    title = f"query {query_id}: " + (f"{words} ({site})" if words and site else words or site)
     return QueryName(
         _unless_machinery(_clean(name, MOST_NAME_CHARS).rstrip(": "), f"q{query_id}"),
         _unless_machinery(_clean(title, MOST_TITLE_CHARS).rstrip(": "), f"query {query_id}"),

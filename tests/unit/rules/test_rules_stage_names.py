@@ -147,6 +147,8 @@ def test_newest_plan_with_all_operators_is_used() -> None:
                      "gold/orders", id="Delta by path"),
         pytest.param([("AppendData", -1, "sales.orders parquet"), ("Scan parquet ", 0, "in/a, in/b csv")],
                      "q1: write parquet to sales.orders", "in/a, in/b", "sales.orders", id="append to Iceberg"),
+        pytest.param([("Scan csv ", -1, "out/csv/part-00000-ab.csv, out/csv csv")], "q1: scan csv", "out/csv", None,
+                     id="files and their folder"),
         pytest.param([("Execute CreateViewCommand", -1)], "q1: create view", None, None, id="command"),
         pytest.param([("ShowTables", -1)], "q1: show tables", None, None, id="catalog command"),
         pytest.param([("Scan parquet spark_catalog.default.orders", -1)], "q1: scan orders", "default.orders", None,
@@ -187,6 +189,26 @@ def test_description_of_the_user_comes_first(description, name) -> None:
     assert named.replace("q7: lineitem ⋈ part", "q7: aggregate lineitem ⋈ part") == name
 
 
+def test_columns_that_spark_adds_are_not_shown() -> None:
+    """A rollup shows the user's columns, and a key that is computed is called an expression."""
+    nodes = [
+        ("HashAggregate", -1, "group by _groupingexpression"),
+        ("HashAggregate", 0, "group by state, spark_grouping_id"),
+        ("Scan parquet ", 1, "lake/customer parquet"),
+    ]
+
+    title = name_query(1, plans=[plan(*nodes)]).title
+
+    assert title == "query 1: scan customer; aggregate by state; aggregate by expression"
+
+
+def test_query_without_operators_shows_its_line_once() -> None:
+    """A query without a plan has the user's line as name and as title, without brackets."""
+    found = name_query(2, call_site="collect at orders.py:4")
+
+    assert (found.name, found.title) == ("q2: collect at orders.py:4", "query 2: collect at orders.py:4")
+
+
 def test_many_tables_are_counted() -> None:
     """A short name stays within its bound; tables without room are counted."""
     scans = [(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]
@@ -201,6 +223,8 @@ def test_many_tables_are_counted() -> None:
         (["textFile"], "count at words.py:14", "count at /jobs/words.py:14", "count at words.py:14"),
         (["textFile", "map"], None, "reduceByKey at NativeMethodAccessorImpl.java:0", "textFile → map → reduceByKey"),
         (["parallelize"], "run at ThreadPoolExecutor.java:1136", "run at ThreadPoolExecutor.java:1136", "parallelize"),
+        (["map", "saveAsTextFile"], None, "runJob at SparkHadoopWriter.scala:83", "map → saveAsTextFile"),
+        (["Scan text ", "DeserializeToObject"], None, "csv at NativeMethodAccessorImpl.java:0", "scan text → csv"),
         (["Scan parquet ", "map"], None, "$anonfun$run$1 at FutureTask.java:264", "scan parquet → map"),
         ([], None, "$anonfun$withThreadLocalCaptured$1 at CompletableFuture.java:1768", "stage 4"),
         ([], None, None, "stage 4"),
