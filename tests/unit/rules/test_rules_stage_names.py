@@ -209,6 +209,20 @@ def test_query_without_operators_shows_its_line_once() -> None:
     assert (found.name, found.title) == ("q2: collect at orders.py:4", "query 2: collect at orders.py:4")
 
 
+def test_stage_that_writes_repartitioned_rows_is_a_write() -> None:
+    """Spark gives such a stage only the scopes of its writer and of the exchange that it reads."""
+    nodes = [
+        ("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders csv"),
+        ("WriteFiles", 0),
+        ("Exchange", 1, "RoundRobinPartitioning"),
+        ("InMemoryTableScan", 2, "sales in-memory"),
+    ]
+
+    assert name_stage(9, query_id=1, scope_names=["WriteFiles", "Exchange"], plans=[plan(*nodes)]).name == (
+        "q1: cached sales → orders"
+    )
+
+
 def test_many_tables_are_counted() -> None:
     """A short name stays within its bound; tables without room are counted."""
     scans = [(f"Scan t{n}", 0, f"lake.a_rather_long_table_{n}") for n in range(9)]
