@@ -211,7 +211,7 @@ def test_query_without_operators_shows_its_line_once() -> None:
 
 def test_stage_that_writes_repartitioned_rows_is_a_write() -> None:
     """Spark gives such a stage only the scopes of its writer and of the exchange that it reads."""
-    nodes = [
+    nodes: list[tuple[str, int] | tuple[str, int, str]] = [
         ("Execute InsertIntoHadoopFsRelationCommand", -1, "out/orders csv"),
         ("WriteFiles", 0),
         ("Exchange", 1, "RoundRobinPartitioning"),
