@@ -14,8 +14,10 @@ from sparkfuse_contracts.wire import MessageType, from_json
 
 # The generated module of each message that is a record of its own.
 MODULES: Mapping[str, str] = {
-    "Action": "action_pb2",
+    "Approval": "approval_pb2",
+    "AuditRecord": "audit_record_pb2",
     "Baseline": "baseline_pb2",
+    "Control": "control_pb2",
     "DeadLetter": "dead_letter_pb2",
     "DisplayName": "names_pb2",
     "Fact": "fact_pb2",
@@ -23,8 +25,9 @@ MODULES: Mapping[str, str] = {
     "HistoryRow": "history_pb2",
     "LiveRow": "live_pb2",
     "Position": "position_pb2",
+    "Receipt": "receipt_pb2",
     "Signal": "signal_pb2",
-    "SignedSignal": "signal_pb2",
+    "SignedMessage": "signed_message_pb2",
 }
 # The generated module of each document, which is written to files and never sent.
 DOCUMENTS: Mapping[str, str] = {"Analysis": "analysis_pb2", "Comparison": "comparison_pb2"}

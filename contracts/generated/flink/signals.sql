@@ -1,7 +1,8 @@
 CREATE TABLE `signals` (
   `payload` STRING,
   `signature` STRING,
-  `key_id` STRING
+  `key_id` STRING,
+  `purpose` STRING
 ) WITH (
   'connector' = 'kafka',
   'topic' = '{prefix}.signals',

@@ -67,8 +67,8 @@ SHAPES: Mapping[str, Shape] = {
         # An absent cluster or tenant means default, as in the detect job.
         ("ifNull(cluster, 'default')", "ifNull(tenant, 'default')"),
     ),
-    "signals": Shape("SignedSignal", ("kafka_partition", "kafka_offset"), None, 400),
-    "actions": Shape("Action", ("app_id", "at_ms", "action_id"), None, 400),
+    "audit": Shape("AuditRecord", ("sequence", "epoch"), None, 400),
+    "receipts": Shape("Receipt", ("app_id", "at_ms", "receipt_id"), None, 400),
     "dead_letters": Shape("DeadLetter", ("kafka_partition", "kafka_offset"), None, 30),
 }
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from google.protobuf.message import Message
 
 from sparkfuse_contracts.descriptors import descriptor_set
-from sparkfuse_contracts.generated import action_pb2, baseline_pb2, dead_letter_pb2, finding_pb2
+from sparkfuse_contracts.generated import audit_record_pb2, baseline_pb2, dead_letter_pb2, finding_pb2, receipt_pb2
 from sparkfuse_contracts.tables import tables
 from sparkfuse_contracts.wire import from_json
 from sparkfuse_kernel import Decoder
@@ -67,7 +67,8 @@ FEEDS = (
     Feed("history", "history", "HistoryRow", choice="row"),
     Feed("names", "names", "DisplayName"),
     Feed("findings", "findings", "Finding", to_protobuf=_json(finding_pb2.Finding)),
-    Feed("actions", "actions", "Action", to_protobuf=_json(action_pb2.Action)),
+    Feed("audit", "audit", "AuditRecord", to_protobuf=_json(audit_record_pb2.AuditRecord)),
+    Feed("receipts", "receipts", "Receipt", to_protobuf=_json(receipt_pb2.Receipt)),
     Feed("baselines", "baselines", "Baseline", to_protobuf=_json(baseline_pb2.Baseline)),
     Feed("dead-letters", "dead_letters", "DeadLetter", to_protobuf=_json(dead_letter_pb2.DeadLetter)),
 )

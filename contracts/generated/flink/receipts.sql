@@ -1,7 +1,6 @@
-CREATE TABLE `actions` (
-  `action_id` STRING,
+CREATE TABLE `receipts` (
+  `receipt_id` STRING,
   `signal_id` STRING,
-  `actor` STRING,
   `cluster` STRING,
   `app_id` STRING,
   `app_attempt` INT,
@@ -10,18 +9,23 @@ CREATE TABLE `actions` (
   `action` STRING,
   `mode` STRING,
   `outcome` STRING,
+  `gate` STRING,
   `reason` STRING,
   `stage_id` INT,
   `stage_attempt` INT,
-  `killed_tasks` BIGINT,
+  `query_id` BIGINT,
+  `task_id` BIGINT,
+  `freed_tasks` BIGINT,
+  `unfreed_tasks` BIGINT,
   `at_ms` BIGINT,
   `observed` MAP<STRING, STRING>,
-  `finding_id` STRING
+  `finding_id` STRING,
+  `unverified_records` BIGINT
 ) WITH (
   'connector' = 'kafka',
-  'topic' = '{prefix}.actions',
+  'topic' = '{prefix}.receipts',
   'properties.bootstrap.servers' = '{bootstrap}',
-  'properties.group.id' = '{prefix}.flink.actions',
+  'properties.group.id' = '{prefix}.flink.receipts',
   'properties.isolation.level' = 'read_committed',
   'scan.startup.mode' = 'earliest-offset',
   'key.format' = 'raw',

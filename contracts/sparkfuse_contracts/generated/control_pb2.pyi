@@ -1,0 +1,35 @@
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Optional as _Optional
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Control(_message.Message):
+    __slots__ = ("control_id", "kind", "released", "actor", "reason", "cluster", "rule", "job", "app", "action", "key_id", "issued_ms", "until_ms")
+    CONTROL_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    RELEASED_FIELD_NUMBER: _ClassVar[int]
+    ACTOR_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    APP_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    KEY_ID_FIELD_NUMBER: _ClassVar[int]
+    ISSUED_MS_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_MS_FIELD_NUMBER: _ClassVar[int]
+    control_id: str
+    kind: str
+    released: bool
+    actor: str
+    reason: str
+    cluster: str
+    rule: str
+    job: str
+    app: str
+    action: str
+    key_id: str
+    issued_ms: int
+    until_ms: int
+    def __init__(self, control_id: _Optional[str] = ..., kind: _Optional[str] = ..., released: bool = ..., actor: _Optional[str] = ..., reason: _Optional[str] = ..., cluster: _Optional[str] = ..., rule: _Optional[str] = ..., job: _Optional[str] = ..., app: _Optional[str] = ..., action: _Optional[str] = ..., key_id: _Optional[str] = ..., issued_ms: _Optional[int] = ..., until_ms: _Optional[int] = ...) -> None: ...
