@@ -30,7 +30,8 @@ def _index(catalog: Catalog) -> str:
 def _fuse(rule: Rule) -> str:
     if rule.fuse is None:
         return "none"
-    return f"`{rule.fuse.action}` after {_duration(rule.fuse.after_ms)}"
+    actions = ", ".join(f"`{action}`" for action in rule.fuse.actions)
+    return f"{actions} after {_duration(rule.fuse.after_ms)}"
 
 
 def _page(rule: Rule) -> Iterator[str]:

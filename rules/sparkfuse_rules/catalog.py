@@ -20,6 +20,7 @@ from sparkfuse_rules.rule import ACTIONS, QUIET, SEVERITIES, Case, FusePolicy, P
 
 _REQUIRED = ("summary", "view", "severity", "when", "for", "description", "runbook", "fuse", "cases")
 _OPTIONAL = ("params", "keep_firing_for", "inhibits", "evidence")
+_FUSE_KEYS = ("actions", "after", "needs", "max_counter_age", "severity", "approval", "shared_driver")
 
 
 @dataclass(frozen=True)
@@ -216,17 +217,46 @@ def _fuse(file: str, value: object) -> FusePolicy | None:
     place = f"{file}: fuse"
     if value == "none":
         return None
-    entry = strict_yaml.mapping(place, value, ("action", "after", "needs"))
-    for key in ("action", "after", "needs"):
+    entry = strict_yaml.mapping(place, value, _FUSE_KEYS)
+    for key in ("actions", "after", "needs"):
         if key not in entry:
             raise RuleError(f"{place}: key {key!r} is missing; without one write 'fuse: none'")
-    if entry["action"] not in ACTIONS:
-        raise unknown_name(f"{place}.action", "action", entry["action"], ACTIONS)
     needs = entry["needs"]
     if not isinstance(needs, list) or not needs:
         raise RuleError(f"{place}.needs: must list the conditions that the hook checks before it acts, is {needs!r}")
-    after_ms = strict_yaml.duration_ms(f"{place}.after", entry["after"])
-    return FusePolicy(entry["action"], after_ms, tuple(strict_yaml.text(f"{place}.needs", need) for need in needs))
+    default = FusePolicy((), 0, ())
+    return FusePolicy(
+        actions=_actions(f"{place}.actions", entry["actions"]),
+        after_ms=strict_yaml.duration_ms(f"{place}.after", entry["after"]),
+        needs=tuple(strict_yaml.text(f"{place}.needs", need) for need in needs),
+        max_counter_age_ms=strict_yaml.duration_ms(
+            f"{place}.max_counter_age", entry.get("max_counter_age", f"{default.max_counter_age_ms // 1000}s")
+        ),
+        severity=_one_of(f"{place}.severity", entry.get("severity", default.severity), "severity", SEVERITIES),
+        approval=_flag(f"{place}.approval", entry.get("approval", default.approval)),
+        shared_driver=_flag(f"{place}.shared_driver", entry.get("shared_driver", default.shared_driver)),
+    )
+
+
+def _actions(place: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise RuleError(f"{place}: must list the actions that the fuse may take, narrowest first, is {value!r}")
+    actions = tuple(_one_of(place, each, "action", ACTIONS) for each in value)
+    if list(actions) != sorted(set(actions), key=ACTIONS.index):
+        raise RuleError(f"{place}: must be in the order {', '.join(ACTIONS)}, each once, is {', '.join(actions)}")
+    return actions
+
+
+def _one_of(place: str, value: object, what: str, known: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise unknown_name(place, what, str(value), known)
+    return value
+
+
+def _flag(place: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise RuleError(f"{place}: must be true or false, is {value!r}")
+    return value
 
 
 def _cases(file: str, value: object, view: str, params: Mapping[str, Param]) -> tuple[Case, ...]:

@@ -12,10 +12,12 @@ from sparkfuse_rules import documents, inhibition
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.compiled import as_data, compile_offline
 from sparkfuse_rules.errors import RuleError
+from sparkfuse_rules.policies import policy_file
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "rules" / "generated" / "offline.json"
 INHIBITIONS = ROOT / "rules" / "generated" / "inhibitions.json"
+POLICIES = ROOT / "rules" / "generated" / "fuse_policies.jsonl"
 
 
 def generated_files() -> dict[Path, str]:
@@ -25,6 +27,7 @@ def generated_files() -> dict[Path, str]:
     return {
         PATH: rules,
         INHIBITIONS: inhibitions,
+        POLICIES: policy_file(load_catalog().values()),
         documents.IDENTITY_PATH: documents.identity_page(),
         documents.FAILURES_PATH: documents.failures_page(),
     }

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 SEVERITIES = ("critical", "warning", "info")
 QUIET = "quiet"
 MODES = ("off", "shadow", "warn", "act")
-ACTIONS = ("warn", "cancel_stage", "cancel_jobs", "stop_application")
+# What the fuse can do, narrowest first.
+ACTIONS = ("warn", "kill_task", "cancel_query", "cancel_stage", "cancel_jobs", "stop_application")
 # Columns that the hook in the driver computes from its own counters, so that it can verify the condition of a signal.
 HOOK_COLUMNS = (
     "disk_spilled_bytes", "elapsed_ms", "failed_tasks", "finished_tasks", "killed_tasks", "memory_spilled_bytes",
@@ -41,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison of a counter with a number, as a signal contains it."""
+    """One comparison of a counter with a number, as the hook evaluates it."""
 
     column: str
     operator: str
@@ -50,11 +51,21 @@ class Condition:
 
 @dataclass(frozen=True)
 class FusePolicy:
-    """The fuse policy of a rule: ``action``, if the stage has run for ``after_ms`` and all ``needs`` are true."""
+    """What the fuse may do about a rule.
 
-    action: str
+    ``actions`` may be taken, narrowest first, if the stage has run for ``after_ms``, the finding has at least
+    ``severity``, and all ``needs`` hold for the counters of the hook. A running task whose counters are older than
+    ``max_counter_age_ms`` makes the hook blind. ``approval``: a person approves each act. ``shared_driver``: the fuse
+    may cancel one query of a driver that several users share.
+    """
+
+    actions: tuple[str, ...]
     after_ms: int
     needs: tuple[str, ...]
+    max_counter_age_ms: int = 20_000
+    severity: str = "critical"
+    approval: bool = False
+    shared_driver: bool = False
     mode: str | None = None  # off, shadow, warn or act, if sparkfuse.yaml sets it for this rule
 
 

@@ -118,7 +118,7 @@ def backtest(
 
 
 def _action(rule: Rule) -> str | None:
-    return rule.fuse.action if rule.fuse else None
+    return rule.fuse.actions[0] if rule.fuse else None
 
 
 def _undecidable_reason(rule: Rule) -> str | None:
