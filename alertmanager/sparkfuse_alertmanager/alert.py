@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from sparkfuse_alertmanager.catalog_inhibitions import rules_with_host_label
-from sparkfuse_alertmanager.text import address, label, plain
+from sparkfuse_alertmanager.text import address
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
+from sparkfuse_rules.alert_labels import alert_labels, alert_name, latest_run
+from sparkfuse_rules.plain_text import plain
 
 # Four times the interval at which findings are repeated: three may be lost before an alert expires.
 FIRING_MS = 4 * 60_000
@@ -98,7 +99,7 @@ def alert_of(finding: Finding, now_ms: int, dashboard_url: str) -> Alert:
     ends_ms = resolved_ms if finding.state == "resolved" else updated_ms + FIRING_MS
     link = _dashboard_link(finding, dashboard_url)
     return Alert(
-        labels=_labels(finding),
+        labels=alert_labels(finding),
         annotations=_annotations(finding, link),
         starts_ms=min(finding.started_ms or updated_ms, ends_ms),
         ends_ms=ends_ms,
@@ -137,11 +138,6 @@ def _superseded(old: Alert, new: Alert, now_ms: int) -> Alert:
     return replace(old, annotations={**old.annotations, **became}, starts_ms=starts_ms, ends_ms=ends_ms)
 
 
-def alert_name(rule: str) -> str:
-    """Return the alert name of a rule: ``stage_skew`` becomes ``SparkfuseStageSkew``."""
-    return "Sparkfuse" + "".join(word.capitalize() for word in rule.split("_"))
-
-
 def _check(finding: Finding) -> None:
     if not _ID.fullmatch(finding.finding_id):
         raise InvalidFindingError("finding_id must be 1 to 64 letters, digits, '-' or '_'")
@@ -159,29 +155,8 @@ def _check(finding: Finding) -> None:
         raise InvalidFindingError("updated_ms is absent")
 
 
-def _labels(finding: Finding) -> dict[str, str]:
-    labels = {
-        "alertname": alert_name(finding.rule),
-        "rule": finding.rule,
-        "severity": finding.severity,
-        "finding_id": finding.finding_id,
-        "job_key": label(finding.job_key),
-        "scope": label(finding.scope),
-        "cluster": label(finding.cluster),
-        "tenant": label(finding.tenant),
-        "team": label(finding.team),
-        "host": label(_host(finding)) if finding.rule in rules_with_host_label() else "",
-    }
-    return {name: value for name, value in labels.items() if value}  # an empty label is an absent one in Alertmanager
-
-
-def _host(finding: Finding) -> str:
-    evidence = _latest_run(finding).evidence
-    return evidence.get("host") or evidence.get("slowest_task_host") or ""
-
-
 def _annotations(finding: Finding, link: str) -> dict[str, str]:
-    run = _latest_run(finding)
+    run = latest_run(finding)
     texts = {
         "summary": finding.summary or alert_name(finding.rule),
         "description": finding.description,
@@ -199,11 +174,6 @@ def _annotations(finding: Finding, link: str) -> dict[str, str]:
         remaining -= len(annotations[name])
     annotations |= {"runbook_url": address(finding.runbook_url), "dashboard_url": link}
     return {name: text for name, text in annotations.items() if text}
-
-
-def _latest_run(finding: Finding) -> FindingRun:
-    """Return the run that the description is about: the latest firing run, else the latest."""
-    return max(finding.runs, key=lambda run: (run.state == "firing", run.started_ms), default=FindingRun())
 
 
 def _where(run: FindingRun) -> str:
@@ -227,7 +197,7 @@ def _applications(finding: Finding) -> str:
 
 def _dashboard_link(finding: Finding, dashboard_url: str) -> str:
     """Return the dashboard link of the latest run, from its start to now or to five minutes after it resolved."""
-    run = _latest_run(finding)
+    run = latest_run(finding)
     values = {
         "var-app_id": plain(run.app_id, 100),
         "from": str(run.app_start_ms or finding.started_ms or finding.updated_ms),

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sparkfuse_alertmanager.catalog_inhibitions import catalog_inhibitions
+from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_alertmanager.inhibition import inhibit_rules
 
 PATH = Path(__file__).parents[1] / "alertmanager.yml"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sparkfuse_alertmanager.alert import Alert
-from sparkfuse_alertmanager.catalog_inhibitions import catalog_inhibitions
+from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_rules.inhibition import Inhibition
 
 # The annotation with the finding whose end an alert waits for.

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import requests
 
 from sparkfuse_alertmanager.alert import Alert, alerts_to_post
-from sparkfuse_alertmanager.catalog_inhibitions import related_rules
+from sparkfuse_rules.catalog_inhibitions import related_rules
 from sparkfuse_alertmanager.inhibition import align_ends
 from sparkfuse_alertmanager.metrics import Metrics
 

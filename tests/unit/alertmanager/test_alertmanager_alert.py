@@ -13,7 +13,6 @@ from sparkfuse_alertmanager.alert import (
     TOTAL,
     Alert,
     InvalidFindingError,
-    alert_name,
     alert_of,
     alerts_to_post,
     expired,
@@ -21,6 +20,7 @@ from sparkfuse_alertmanager.alert import (
 from sparkfuse_contracts.examples import examples_of
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
 from sparkfuse_contracts.wire import to_json
+from sparkfuse_rules.alert_labels import alert_name
 
 DASHBOARDS = "https://grafana.example"
 NOW_MS = 1_795_226_470_000

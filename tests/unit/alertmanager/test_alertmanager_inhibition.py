@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sparkfuse_alertmanager.alert import Alert
-from sparkfuse_alertmanager.catalog_inhibitions import catalog_inhibitions, related_rules, rules_with_host_label
+from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions, related_rules, rules_with_host_label
 from sparkfuse_alertmanager.generate import PATH, with_inhibitions
 from sparkfuse_alertmanager.inhibition import WAITS_FOR, align_ends, inhibit_rules
 from sparkfuse_rules.catalog import load_catalog

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkfuse_alertmanager.text import address, label, plain
+from sparkfuse_alertmanager.text import address
+from sparkfuse_rules.plain_text import label, plain
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,44 @@
+"""The labels of a finding's alert: its identity in Alertmanager, which silences match.
+
+The sender attaches them, and the fuse controller evaluates silences against them before the alert exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
+from sparkfuse_rules.catalog_inhibitions import rules_with_host_label
+from sparkfuse_rules.plain_text import label
+
+
+def alert_name(rule: str) -> str:
+    """Return the alert name of a rule: ``stage_skew`` becomes ``SparkfuseStageSkew``."""
+    return "Sparkfuse" + "".join(word.capitalize() for word in rule.split("_"))
+
+
+def alert_labels(finding: Finding) -> Mapping[str, str]:
+    """Return the labels of the alert of a finding; empty ones are left out, because Alertmanager has no empty label."""
+    labels = {
+        "alertname": alert_name(finding.rule),
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "finding_id": finding.finding_id,
+        "job_key": label(finding.job_key),
+        "scope": label(finding.scope),
+        "cluster": label(finding.cluster),
+        "tenant": label(finding.tenant),
+        "team": label(finding.team),
+        "host": label(_host(finding)) if finding.rule in rules_with_host_label() else "",
+    }
+    return {name: value for name, value in labels.items() if value}
+
+
+def latest_run(finding: Finding) -> FindingRun:
+    """Return the run that the description is about: the latest firing run, else the latest."""
+    return max(finding.runs, key=lambda run: (run.state == "firing", run.started_ms), default=FindingRun())
+
+
+def _host(finding: Finding) -> str:
+    evidence = latest_run(finding).evidence
+    return evidence.get("host") or evidence.get("slowest_task_host") or ""
