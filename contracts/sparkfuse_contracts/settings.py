@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from sparkfuse_contracts.kafka_properties import BOOTSTRAP, KafkaPropertyError, librdkafka_properties
+from sparkfuse_contracts.properties_file import PropertiesFileError, read_properties
+
 FUSE_MODES = ("off", "shadow", "warn", "act")
 DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_KAFKA_BOOTSTRAP": "127.0.0.1:19092",
+    "SPARKFUSE_KAFKA_CONFIG": "",
     "SPARKFUSE_TOPIC_PREFIX": "sparkfuse",
     "SPARKFUSE_CLICKHOUSE_URL": "http://127.0.0.1:18123",
     "SPARKFUSE_HOME": ".sparkfuse",
@@ -44,6 +48,7 @@ class Settings:
     """The settings that all processes share, such as the addresses of Kafka and ClickHouse."""
 
     kafka_bootstrap: str
+    kafka_config_file: Path | None
     topic_prefix: str
     clickhouse_url: str
     home: Path
@@ -74,7 +79,12 @@ class Settings:
             except (ValueError, OSError) as error:
                 raise SettingError(f"{key}={values[key]!r} is invalid: it must be {right}") from error
 
+        kafka_config_file = read("SPARKFUSE_KAFKA_CONFIG", _optional_file, "the path of a file that is there")
+        file_bootstrap = kafka_file_properties(kafka_config_file).get(BOOTSTRAP)
+        if file_bootstrap and not given.get("SPARKFUSE_KAFKA_BOOTSTRAP", "").strip():
+            values["SPARKFUSE_KAFKA_BOOTSTRAP"] = file_bootstrap
         return cls(
+            kafka_config_file=kafka_config_file,
             kafka_bootstrap=read("SPARKFUSE_KAFKA_BOOTSTRAP", _addresses, "host:port, or several with commas"),
             topic_prefix=read("SPARKFUSE_TOPIC_PREFIX", _prefix, "letters, digits, '.', '_' and '-', at most 200"),
             clickhouse_url=read("SPARKFUSE_CLICKHOUSE_URL", _url, "an address like http://127.0.0.1:18123"),
@@ -91,6 +101,17 @@ class Settings:
             dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _url, "an address like http://127.0.0.1:3000"),
             runbook_url=read("SPARKFUSE_RUNBOOK_URL", _url, "an address like https://wiki.company/sparkfuse"),
         )
+
+
+def kafka_file_properties(path: Path | None) -> Mapping[str, str]:
+    """Return the properties of the file of SPARKFUSE_KAFKA_CONFIG with librdkafka's names; none without a file.
+
+    Raises SettingError if the file cannot be used.
+    """
+    try:
+        return librdkafka_properties(read_properties(path)) if path else {}
+    except (PropertiesFileError, KafkaPropertyError) as error:
+        raise SettingError(f"SPARKFUSE_KAFKA_CONFIG={str(path)!r} is invalid: {error}") from error
 
 
 def _checked(text: str, holds: bool) -> str:

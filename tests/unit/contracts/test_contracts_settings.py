@@ -16,6 +16,7 @@ def test_defaults_are_the_addresses_of_the_local_stack(tmp_path, monkeypatch) ->
 
     assert settings == Settings(
         kafka_bootstrap="127.0.0.1:19092",
+        kafka_config_file=None,
         topic_prefix="sparkfuse",
         clickhouse_url="http://127.0.0.1:18123",
         home=Path(".sparkfuse"),
@@ -53,6 +54,7 @@ def test_environment_overrides_the_defaults(tmp_path, monkeypatch) -> None:
     ("key", "value", "right"),
     [
         ("SPARKFUSE_KAFKA_BOOTSTRAP", "localhost", "host:port"),
+        ("SPARKFUSE_KAFKA_CONFIG", "/nowhere/kafka.properties", "a file that is there"),
         ("SPARKFUSE_TOPIC_PREFIX", "a b", "letters, digits"),
         ("SPARKFUSE_CLICKHOUSE_URL", "127.0.0.1:18123", "http://127.0.0.1:18123"),
         ("SPARKFUSE_ALERTMANAGER_URLS", "http://a,b", "addresses like"),

@@ -1,0 +1,17 @@
+"""The configuration of every Kafka client: the file of SPARKFUSE_KAFKA_CONFIG, then the client's own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkfuse_contracts.kafka_properties import BOOTSTRAP
+from sparkfuse_contracts.settings import Settings, kafka_file_properties
+
+
+def client_configuration(settings: Settings, own: Mapping[str, object]) -> dict[str, object]:
+    """Return the configuration of a client of confluent_kafka: security, addresses, and ``own``, which has precedence.
+
+    The file is read again for each client, so that a client that starts later uses a renewed password.
+    Raises SettingError if the file has become unusable since the settings were read.
+    """
+    return {**kafka_file_properties(settings.kafka_config_file), BOOTSTRAP: settings.kafka_bootstrap, **own}

@@ -1,0 +1,152 @@
+"""Translates the properties of Kafka clients from Java's names to those of librdkafka.
+
+A file may use Java's names, librdkafka's names or both; the names of the client's own kind take precedence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+BOOTSTRAP = "bootstrap.servers"
+_LOGIN_MODULE = re.compile(
+    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*)", re.DOTALL
+)
+_LOGIN_OPTION = re.compile(
+    r"""\s*(?P<name>[\w.]+)\s*=\s*(?:(?P<quote>["'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)|(?P<word>[^\s;"']+))""",
+    re.DOTALL,
+)
+_KAFKA = "org.apache.kafka."
+PASSWORD_MODULES = {
+    f"{_KAFKA}common.security.plain.PlainLoginModule",
+    f"{_KAFKA}common.security.scram.ScramLoginModule",
+}
+# Settings with the same name and values in both kinds of clients.
+_SHARED = {
+    BOOTSTRAP, "client.rack", "client.dns.lookup", "connections.max.idle.ms", "metadata.max.age.ms",
+    "reconnect.backoff.ms", "reconnect.backoff.max.ms", "sasl.kerberos.service.name", "security.protocol",
+    "ssl.key.password",
+}  # fmt: skip
+# Settings that only librdkafka has.
+_LIBRDKAFKA = {
+    "broker.address.family", "broker.address.ttl", "enable.sasl.oauthbearer.unsecure.jwt",
+    "enable.ssl.certificate.verification", "request.timeout.ms", "sasl.mechanisms", "sasl.password", "sasl.username",
+    "ssl.ca.location", "ssl.ca.pem", "ssl.certificate.location", "ssl.certificate.pem", "ssl.cipher.suites",
+    "ssl.crl.location", "ssl.curves.list", "ssl.key.location", "ssl.key.pem", "ssl.sigalgs.list",
+}  # fmt: skip
+_LIBRDKAFKA_FAMILIES = ("sasl.oauthbearer.", "sasl.kerberos.", "socket.")
+# Settings of Java that a Python client does not need.
+_JAVA_ONLY = {
+    "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.secure.random.implementation",
+    "ssl.trustmanager.algorithm", "ssl.truststore.password",
+}  # fmt: skip
+_FILES = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location")
+
+
+class KafkaPropertyError(ValueError):
+    """A property cannot be used; the text names it and says what is right, without its value."""
+
+
+def librdkafka_properties(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties with the names of librdkafka. Raises KafkaPropertyError for one that cannot be mapped."""
+    made: dict[str, str] = {}
+    for name, value in given.items():
+        if name in _SHARED or name in _LIBRDKAFKA or name.startswith(_LIBRDKAFKA_FAMILIES):
+            made[name] = value
+        elif name in _TRANSLATIONS:
+            made = {**_TRANSLATIONS[name](given), **made}
+        elif name not in _JAVA_ONLY:
+            raise KafkaPropertyError(
+                f"{name} has no equivalent in Python clients: the file is for addresses, security and connections"
+            )
+    for name in _FILES:
+        if name in made and not Path(made[name]).is_file():
+            raise KafkaPropertyError(f"{name}: there is no file {made[name]}")
+    return made
+
+
+def _login(given: Mapping[str, str]) -> Mapping[str, str]:
+    if "sasl.username" in given and "sasl.password" in given:
+        return {}
+    found = _LOGIN_MODULE.fullmatch(given["sasl.jaas.config"].strip().removesuffix(";"))
+    if found is None:
+        raise KafkaPropertyError('sasl.jaas.config must be: <login module> required username="..." password="...";')
+    if found["module"] not in PASSWORD_MODULES:
+        raise KafkaPropertyError(
+            f"sasl.jaas.config has the login module {found['module']}, which Python clients cannot use: "
+            "use PlainLoginModule or ScramLoginModule, or add librdkafka's own sasl.* properties"
+        )
+    options = {each["name"]: _option_value(each) for each in _LOGIN_OPTION.finditer(found["options"])}
+    if not {"username", "password"} <= options.keys():
+        raise KafkaPropertyError("sasl.jaas.config has no username or no password")
+    return {"sasl.username": options["username"], "sasl.password": options["password"]}
+
+
+def _option_value(found: re.Match[str]) -> str:
+    return found["word"] if found["text"] is None else re.sub(r"\\(.)", r"\1", found["text"], flags=re.DOTALL)
+
+
+def _mechanism(given: Mapping[str, str]) -> Mapping[str, str]:
+    return {"sasl.mechanisms": given["sasl.mechanism"]}
+
+
+def _truststore(given: Mapping[str, str]) -> Mapping[str, str]:
+    if "ssl.ca.location" in given or "ssl.ca.pem" in given:
+        return {}
+    if "ssl.truststore.certificates" in given:
+        return {"ssl.ca.pem": given["ssl.truststore.certificates"]}
+    if "ssl.truststore.location" not in given:
+        return {}
+    _require_type(given, "ssl.truststore", ("PEM",), "or add ssl.ca.location for Python clients")
+    return {"ssl.ca.location": given["ssl.truststore.location"]}
+
+
+def _keystore(given: Mapping[str, str]) -> Mapping[str, str]:
+    if {"ssl.certificate.location", "ssl.certificate.pem"} & given.keys():
+        return {}
+    if "ssl.keystore.certificate.chain" in given:
+        return {"ssl.certificate.pem": given["ssl.keystore.certificate.chain"],
+                "ssl.key.pem": given.get("ssl.keystore.key", "")}  # fmt: skip
+    if "ssl.keystore.location" not in given:
+        return {}
+    alternative = "or add ssl.certificate.location and ssl.key.location for Python clients"
+    kind = _require_type(given, "ssl.keystore", ("PEM", "PKCS12"), alternative)
+    location = given["ssl.keystore.location"]
+    if kind == "PEM":  # one file has the key and the certificates
+        return {"ssl.certificate.location": location, "ssl.key.location": location}
+    return {"ssl.keystore.location": location, "ssl.keystore.password": given.get("ssl.keystore.password", "")}
+
+
+def _require_type(given: Mapping[str, str], store: str, right: tuple[str, ...], alternative: str) -> str:
+    kind = given.get(f"{store}.type", "JKS").upper()  # Java's default
+    if kind not in right:
+        raise KafkaPropertyError(
+            f"{store}.location has the type {kind}, which Python clients cannot read: "
+            f"use a file with {store}.type={' or '.join(right)}, {alternative}"
+        )
+    return kind
+
+
+def _endpoint_check(given: Mapping[str, str]) -> Mapping[str, str]:
+    return {"ssl.endpoint.identification.algorithm": given["ssl.endpoint.identification.algorithm"] or "none"}
+
+
+_TRANSLATIONS: Mapping[str, Callable[[Mapping[str, str]], Mapping[str, str]]] = {
+    "sasl.jaas.config": _login,
+    "sasl.mechanism": _mechanism,
+    "ssl.endpoint.identification.algorithm": _endpoint_check,
+    **dict.fromkeys(
+        ("ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.certificates"), _truststore
+    ),
+    **dict.fromkeys(
+        (
+            "ssl.keystore.type",
+            "ssl.keystore.location",
+            "ssl.keystore.password",
+            "ssl.keystore.key",
+            "ssl.keystore.certificate.chain",
+        ),
+        _keystore,
+    ),
+}  # fmt: skip
