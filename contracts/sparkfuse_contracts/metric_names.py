@@ -66,9 +66,32 @@ ALERTMANAGER_REQUESTS = Metric(
 )
 
 FUSE_STEPS = Metric(
-    "sparkfuse_fuse_steps_total", "counter", "Steps of the fuse controller by outcome.", ("rule", "mode", "outcome")
+    "sparkfuse_fuse_steps_total",
+    "counter",
+    "Audit records of the fuse controller.",
+    ("rule", "mode", "step", "gate", "outcome"),
 )
-SIGNALS_SENT = Metric("sparkfuse_signals_sent_total", "counter", "Signed signals sent.", ("rule", "action"))
+SIGNALS_SENT = Metric("sparkfuse_signals_sent_total", "counter", "Signed signals sent.", ("rule", "action", "probe"))
+FUSE_READY = Metric(
+    "sparkfuse_fuse_ready", "gauge", "Whether the fuse controller has read all topics to their ends (1)."
+)
+FUSE_CLOCK_SKEW = Metric(
+    "sparkfuse_fuse_clock_skew_seconds", "gauge", "Clock of the fuse controller minus the clock of the broker."
+)
+FUSE_POLICY_VALID = Metric(
+    "sparkfuse_fuse_policy_valid",
+    "gauge",
+    "Whether sparkfuse.yaml is valid (1); otherwise every rule is in shadow mode.",
+)
+FUSE_BIG_PICTURE = Metric(
+    "sparkfuse_fuse_big_picture",
+    "gauge",
+    "Whether nothing is stopped because too many applications are affected at once (1).",
+    ("cluster",),
+)
+FUSE_UNVERIFIED_CONTROLS = Metric(
+    "sparkfuse_fuse_unverified_controls", "gauge", "Records of the topic controls that cannot be verified."
+)
 
 FACTS_SHIPPED = Metric("sparkfuse_ship_facts_total", "counter", "Facts that were sent and committed.")
 HISTORY_SHIPPED = Metric("sparkfuse_ship_history_rows_total", "counter", "Rows of history that were sent.")

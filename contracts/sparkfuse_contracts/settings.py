@@ -29,6 +29,7 @@ DEFAULTS: Mapping[str, str] = {
     "SPARKFUSE_CHECKPOINT_MS": "5000",
     "SPARKFUSE_FLINK_LIBS": "build/flink-libs",
     "SPARKFUSE_SIGNING_KEY": "",
+    "SPARKFUSE_PUBLIC_KEYS": "",
     "SPARKFUSE_FUSE_MODE": "shadow",
     "SPARKFUSE_DASHBOARD_URL": "http://127.0.0.1:3000",
     # A reserved example domain (RFC 2606): set it to the address at which your team reads docs/rules and docs/runbooks.
@@ -60,6 +61,7 @@ class Settings:
     checkpoint_ms: int
     flink_libs: Path
     signing_key_file: Path | None
+    public_keys: str
     fuse_mode: str
     dashboard_url: str
     runbook_url: str
@@ -97,6 +99,7 @@ class Settings:
             checkpoint_ms=read("SPARKFUSE_CHECKPOINT_MS", _window, "milliseconds from 100 to 600000"),
             flink_libs=Path(values["SPARKFUSE_FLINK_LIBS"]),
             signing_key_file=read("SPARKFUSE_SIGNING_KEY", _optional_file, "the path of a key file that is there"),
+            public_keys=values["SPARKFUSE_PUBLIC_KEYS"],
             fuse_mode=read("SPARKFUSE_FUSE_MODE", _mode, f"one of {', '.join(FUSE_MODES)}"),
             dashboard_url=read("SPARKFUSE_DASHBOARD_URL", _url, "an address like http://127.0.0.1:3000"),
             runbook_url=read("SPARKFUSE_RUNBOOK_URL", _url, "an address like https://wiki.company/sparkfuse"),

@@ -1,6 +1,7 @@
 """``python -m sparkfuse_native_analytics.fuse_controller``: runs the fuse controller until SIGTERM.
 
-Exit codes: 0 after SIGTERM, 2 for invalid settings, rules or keys, 3 if Kafka or a topic is not available at the start.
+Exit codes: 0 after SIGTERM, 2 for invalid settings, rules or keys, 3 if Kafka or a topic is not available at the start,
+4 if another controller has taken over or the result of a step is unknown; a supervisor then starts it again.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
-from sparkfuse_native_analytics.fuse_controller.keys import KeyUnusableError, load_private_key
+from sparkfuse_native_analytics.fuse_controller.keys import KeyRing, KeyUnusableError, load_private_key, read_key_ring
 from sparkfuse_rules.errors import RuleError
 
 USAGE = 2
 UNAVAILABLE = 3
+FENCED = 4
 # A running stage has a row in each window; this many windows may be late before its latest row is too old to act on.
 FRESH_WINDOWS = 4
 FRESH_AT_LEAST_MS = 20_000
@@ -42,26 +44,32 @@ def main(arguments: list[str] | None = None) -> int:
         settings = Settings.from_environment()
         policy_file = PolicyReloader(settings, options.catalog)
         key = load_private_key(settings.signing_key_file) if settings.signing_key_file else None
+        trusted = read_key_ring(settings.public_keys)
     except (SettingError, RuleError, KeyUnusableError) as error:
         return _fail(str(error), USAGE)
-    return _run(settings, policy_file, key, stop)
+    return _run(settings, policy_file, trusted, key, stop)
 
 
 def _run(
-    settings: Settings, policy_file: PolicyReloader, key: EllipticCurvePrivateKey | None, stop: threading.Event
+    settings: Settings,
+    policy_file: PolicyReloader,
+    trusted: KeyRing,
+    key: EllipticCurvePrivateKey | None,
+    stop: threading.Event,
 ) -> int:
     # Imported late, so that an invalid setting is reported without loading the engine and the clients.
     from prometheus_client import start_http_server
 
     from sparkfuse_native_analytics.fuse_controller.controller import FuseController
+    from sparkfuse_native_analytics.fuse_controller.controller_metrics import ControllerMetrics
+    from sparkfuse_native_analytics.fuse_controller.environment import FencedError
     from sparkfuse_native_analytics.fuse_controller.kafka import TopicUnavailableError
-    from sparkfuse_native_analytics.fuse_controller.service import ControllerMetrics, FuseControllerService
+    from sparkfuse_native_analytics.fuse_controller.service import FuseControllerService
     from sparkfuse_native_analytics.fuse_controller.view import LiveView
 
     fresh_ms = max(FRESH_AT_LEAST_MS, FRESH_WINDOWS * settings.window_ms)
-    controller = FuseController(
-        policy_file.policy, LiveView(policy_file.policy.watched(), fresh_ms), key, settings.dashboard_url
-    )
+    view = LiveView(policy_file.policy.watched(), fresh_ms)
+    controller = FuseController(policy_file.policy, view, trusted, key, settings.dashboard_url)
     if settings.metrics_port:
         try:
             start_http_server(settings.metrics_port, addr=settings.metrics_address)
@@ -72,6 +80,8 @@ def _run(
         FuseControllerService(settings, controller, policy_file, ControllerMetrics()).run(stop)
     except TopicUnavailableError as error:
         return _fail(str(error), UNAVAILABLE)
+    except FencedError as error:
+        return _fail(str(error), FENCED)
     return 0
 
 

@@ -1,110 +1,88 @@
-"""Builds the records that the fuse controller writes: actions of the audit log, and signals to the hook."""
+"""The controller's audit log: the chain, and everything that is rebuilt from it after a restart."""
 
 from __future__ import annotations
 
-import uuid
+import logging
+from collections.abc import Sequence
 
-from sparkfuse_contracts.generated.action_pb2 import Action
-from sparkfuse_contracts.generated.signal_pb2 import Condition, Signal
-from sparkfuse_contracts.links import running_job_url
-from sparkfuse_native_analytics.fuse_controller.decision import Decision
-from sparkfuse_native_analytics.fuse_controller.finding_registry import Confirmation
-from sparkfuse_native_analytics.fuse_controller.fuse_registry import CONTROLLER, GENERATION, JOB_KEY
-from sparkfuse_native_analytics.fuse_controller.rule_match import RuleMatch
-from sparkfuse_rules.conditions import signal_conditions
-from sparkfuse_rules.describe import render
-from sparkfuse_rules.rule import Rule
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-# The hook rejects signals with a longer lifetime.
-SIGNAL_LIFE_MS = 120_000
-WARN = "warn"
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_native_analytics.fuse_controller.act_registry import ActRegistry
+from sparkfuse_native_analytics.fuse_controller.approvals import ApprovalBook
+from sparkfuse_native_analytics.fuse_controller.audit_chain import ChainTip
+from sparkfuse_native_analytics.fuse_controller.environment import Environment, FencedError
+from sparkfuse_native_analytics.fuse_controller.keys import ACT
+from sparkfuse_native_analytics.fuse_controller.probes import ProbeBook, ProbeRecords
+from sparkfuse_native_analytics.fuse_controller.signing import sign
 
-
-def make_signal(
-    rule: Rule,
-    match: RuleMatch,
-    confirmation: Confirmation,
-    mode: str,
-    generation: int,
-    now_ms: int,
-    dashboard_url: str,
-) -> Signal:
-    """Return the signal to act on one stage, with the conditions that the hook checks and its expiry."""
-    assert rule.fuse is not None
-    run = match.scope.run
-    return Signal(
-        signal_id=uuid.uuid4().hex,
-        cluster=run.cluster,
-        app_id=run.app_id,
-        app_attempt=run.app_attempt,
-        app_start_ms=run.app_start_ms,
-        generation=generation,
-        rule=rule.id,
-        action=WARN if mode == WARN else rule.fuse.action,
-        stage_id=match.scope.stage_id,
-        stage_attempt=match.scope.stage_attempt,
-        predicate=[
-            Condition(column=each.column, operator=each.operator, threshold=each.threshold)
-            for each in signal_conditions(rule)
-        ],
-        # The hook appends the period when it shows the sentence.
-        evidence=evidence(rule, match, confirmation).rstrip("."),
-        finding_id=confirmation.finding.finding_id,
-        issued_ms=now_ms,
-        expires_ms=now_ms + SIGNAL_LIFE_MS,
-        override_hint=override_hint(rule),
-        dashboard_url=running_job_url(dashboard_url, run.app_id),
-    )
+SIGNALS = "signals"
+_log = logging.getLogger("sparkfuse.fuse_controller")
 
 
-def make_action(
-    rule: Rule,
-    match: RuleMatch,
-    confirmation: Confirmation,
-    mode: str,
-    decision: Decision,
-    now_ms: int,
-    signal: Signal | None,
-) -> Action:
-    """Return one action of the audit log, with the column values that were evaluated."""
-    assert rule.fuse is not None
-    run = match.scope.run
-    observed = {name: str(value) for name, value in match.row.items() if value is not None}
-    observed |= {JOB_KEY: confirmation.finding.job_key}
-    if signal is not None:
-        observed |= {GENERATION: str(signal.generation)}
-    action = Action(
-        action_id=uuid.uuid4().hex,
-        actor=CONTROLLER,
-        cluster=run.cluster,
-        app_id=run.app_id,
-        app_attempt=run.app_attempt,
-        app_start_ms=run.app_start_ms,
-        rule=rule.id,
-        action=WARN if mode == WARN else rule.fuse.action,
-        mode=mode,
-        outcome=decision.outcome,
-        reason=decision.reason,
-        stage_id=match.scope.stage_id,
-        stage_attempt=match.scope.stage_attempt,
-        at_ms=now_ms,
-        observed=observed,
-        finding_id=confirmation.finding.finding_id,
-    )
-    if signal is not None:
-        action.signal_id = signal.signal_id
-    return action
+class AuditLog:
+    """The chain of audit records. A signal and the record that announces it are written together or not at all."""
 
+    def __init__(self, approvals: ApprovalBook, key: EllipticCurvePrivateKey | None) -> None:
+        """``key`` signs signals; without one no signal can be written."""
+        self.acts = ActRegistry()
+        self.probes = ProbeBook()
+        self.probe_records = ProbeRecords()
+        self.epoch = 0
+        self._approvals = approvals
+        self._key = key
+        self._tip = ChainTip()
 
-def evidence(rule: Rule, match: RuleMatch, confirmation: Confirmation) -> str:
-    """Return the rule's description with the values of the match and the stage name that detection found."""
-    stage_name = confirmation.run.stage_name or str(match.scope.stage_id)
-    return render(rule.description, {**match.row, "stage_name": stage_name})
+    @property
+    def can_sign(self) -> bool:
+        """Whether signals can be written."""
+        return self._key is not None
 
+    def next_generation(self) -> int:
+        """Return the generation of the next signal: the sequence number of the record that announces it."""
+        return self._tip.next_sequence()
 
-def override_hint(rule: Rule) -> str:
-    """Return one sentence that explains how the owner exempts the job from the fuse."""
-    return (
-        "to exempt this job from the fuse set spark.sparkfuse.fuse.hold=true, "
-        f"to change the threshold set rules.{rule.id}.params in sparkfuse.yaml (see docs/fuse.md)"
-    )
+    def read(self, content: bytes, record: AuditRecord) -> None:
+        """Add a record that this or an earlier controller wrote.
+
+        Raises FencedError if a later controller wrote it.
+        """
+        if self.epoch and record.epoch > self.epoch:
+            raise FencedError(f"a fuse controller of epoch {record.epoch} has taken over from epoch {self.epoch}")
+        if record.sequence > self._tip.sequence:
+            self._tip = self._tip.after(content, record)
+            self._remember(record)
+
+    def start(self, environment: Environment, first: AuditRecord) -> None:
+        """Begin a new epoch after the whole log was read. Raises OSError or FencedError."""
+        self.epoch = self._tip.epoch + 1
+        self.write(environment, [first])
+
+    def write(self, environment: Environment, records: Sequence[AuditRecord], signal: Signal | None = None) -> None:
+        """Write records, and the signal that the last one announces, in one transaction.
+
+        Raises OSError if nothing was written, or FencedError.
+        """
+        if not records:
+            return
+        tip, contents = self._tip, []
+        for record in records:
+            content, tip = tip.append(record, self.epoch)
+            contents.append((record.app_id, content))
+        signals = []
+        if signal is not None:
+            assert self._key is not None, "a signal is made only if there is a key"
+            assert signal.generation == tip.sequence, "the generation is the sequence number of the announcement"
+            signals.append((signal, sign(signal, SIGNALS, ACT, self._key)))
+        environment.write(contents, signals)
+        self._tip = tip
+        for record in records:
+            self._remember(record)
+            _log.info("%s %s %s %s: %s", record.step, record.app_id, record.rule, record.gate, record.reason)
+
+    def _remember(self, record: AuditRecord) -> None:
+        self.acts.record(record)
+        self.probes.record(record)
+        self.probe_records.record(record)
+        self._approvals.record(record)

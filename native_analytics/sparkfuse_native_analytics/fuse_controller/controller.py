@@ -1,69 +1,62 @@
-"""The fuse controller: evaluates the rules, decides, records each step before and after, and sends signals."""
+"""The fuse controller: evaluates findings with a fuse, decides, and writes each step to the audit log."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Protocol
+from collections.abc import Iterator, Mapping
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-from sparkfuse_contracts.generated.action_pb2 import Action
-from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
-from sparkfuse_native_analytics.fuse_controller.audit_log import evidence, make_action, make_signal
-from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
-from sparkfuse_native_analytics.fuse_controller.decision import (
-    HELD,
-    WOULD_ACT,
-    AffectedApplications,
-    Circumstances,
-    Decision,
-    decide,
-)
-from sparkfuse_native_analytics.fuse_controller.finding_registry import Confirmation, FindingRegistry
-from sparkfuse_native_analytics.fuse_controller.fuse_registry import SHADOW, FuseRegistry
-from sparkfuse_native_analytics.fuse_controller.rule_match import RuleMatch, Run, Scope
-from sparkfuse_native_analytics.fuse_controller.signing import sign
-from sparkfuse_native_analytics.fuse_controller.silences import SilenceUnknownError
-from sparkfuse_native_analytics.fuse_controller.view import LiveView
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_native_analytics.fuse_controller import records
+from sparkfuse_native_analytics.fuse_controller.act_registry import ACT_MODE, SENT, SHADOW_MODE, WARN_MODE, WOULD_ACT
+from sparkfuse_native_analytics.fuse_controller.approvals import REQUESTED, ApprovalBook
+from sparkfuse_native_analytics.fuse_controller.audit_log import AuditLog
+from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy, Variant
+from sparkfuse_native_analytics.fuse_controller.controls import ControlBook
+from sparkfuse_native_analytics.fuse_controller.environment import Environment
+from sparkfuse_native_analytics.fuse_controller.finding_registry import Candidate, FindingRegistry
+from sparkfuse_native_analytics.fuse_controller.fleet import Fleet, Silences, subject_of
+from sparkfuse_native_analytics.fuse_controller.gates import GATES, Case, Gate, refusal
+from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
+from sparkfuse_native_analytics.fuse_controller.ladder import next_action
+from sparkfuse_native_analytics.fuse_controller.outcomes import WARN, OutcomeBook
+from sparkfuse_native_analytics.fuse_controller.probes import PROBED
+from sparkfuse_native_analytics.fuse_controller.records import Step, Target
+from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
+from sparkfuse_native_analytics.fuse_controller.signing import target_digest
+from sparkfuse_native_analytics.fuse_controller.silences import SilencesUnknownError
+from sparkfuse_native_analytics.fuse_controller.view import Ending, LiveView, RunningStage
 
-SENT, FAILED = "sent", "failed"
-_log = logging.getLogger("sparkfuse.fuse_controller")
-
-
-class Environment(Protocol):
-    """The clock, Kafka and Alertmanager as the controller uses them. Tests pass an implementation without I/O."""
-
-    def now_ms(self) -> int:
-        """Return the time in ms since the epoch."""
-
-    def refresh(self) -> None:
-        """Read the records that have arrived, so that an act uses the latest rows."""
-
-    def silenced(self, finding_id: str) -> bool:
-        """Whether the finding's alert is silenced. Raises SilenceUnknownError if no Alertmanager answers."""
-
-    def write_action(self, action: Action) -> None:
-        """Write an action and wait until the broker has stored it. Raises OSError if it did not."""
-
-    def write_signal(self, signed: SignedSignal, signal: Signal) -> None:
-        """Send a signal and wait until the broker has stored it. Raises OSError if it did not."""
+STARTED, BIG_PICTURE = "started", "big_picture"
+# The longest running stages are asked first; more would not fit into the budget of probes.
+PROBE_CANDIDATES = 1_000
 
 
 class FuseController:
     """One controller for all applications; not safe to share between threads."""
 
     def __init__(
-        self, policy: ControllerPolicy, view: LiveView, key: EllipticCurvePrivateKey | None, dashboard_url: str
+        self,
+        policy: ControllerPolicy,
+        view: LiveView,
+        keys: KeyRing,
+        signing_key: EllipticCurvePrivateKey | None,
+        dashboard_url: str,
+        gates: Mapping[str, Gate] = GATES,
     ) -> None:
-        """``key`` may be None only if no rule is in mode warn or act."""
+        """``keys`` verify controls and approvals. Without ``signing_key`` nothing is sent: shadow mode only records."""
         self.view = view
+        self.controls = ControlBook(keys)
+        self.approvals = ApprovalBook(keys, lambda: self.controls.revoked_keys)
+        self.audit = AuditLog(self.approvals, signing_key)
         self.findings = FindingRegistry()
-        self.fuses = FuseRegistry()
-        self._key = key
+        self.outcomes = OutcomeBook()
+        self.stopped_clusters: frozenset[str] = frozenset()
+        self._gates = tuple(gates.values())
         self._dashboard_url = dashboard_url
-        self._recorded_checks: dict[Scope, str] = {}
+        self._recorded_gates: dict[Scope, str] = {}
         self.use(policy)
 
     def use(self, policy: ControllerPolicy) -> None:
@@ -71,108 +64,209 @@ class FuseController:
         self.policy = policy
         self.view.use(policy.watched())
 
+    def read_receipt(self, receipt: Receipt) -> None:
+        """Add a receipt of a hook: a hint about probes and acts, which never spends a budget."""
+        self.audit.probes.answer(receipt)
+        self.outcomes.hint(receipt)
+
+    def read_ending(self, ending: Ending, now_ms: int) -> None:
+        """Add the end of a run or stage that ``watched_runs`` names."""
+        self.audit.probes.end(ending, now_ms)
+        self.outcomes.end(ending)
+
+    def watched_runs(self) -> set[Run]:
+        """Return the runs whose end matters."""
+        return self.audit.probes.runs() | {act.run for act in self.audit.acts.unverified()}
+
+    def start(self, environment: Environment) -> None:
+        """Begin a new epoch, after the whole audit log was read. Raises OSError or FencedError."""
+        reason = f"the fuse controller started with {len(self.policy.watched())} policies"
+        self.audit.start(environment, records.controller_record(STARTED, reason, environment.now_ms()))
+
     def evaluate(self, environment: Environment) -> None:
-        """Evaluate all running stages once, and act on those that pass every check."""
-        matches = self._matches(environment.now_ms())
-        decided = [(match, self._decide(match, matches, environment)) for match in matches]
-        if any(decision and decision.outcome == WOULD_ACT for _, decision in decided):
+        """Score probes, verify earlier acts, and decide about all candidates once. Raises OSError or FencedError."""
+        self._score_probes(environment)
+        self._verify_acts(environment)
+        fleet = self._fleet(environment)
+        if any(refusal(case, self._gates) is None for case in fleet.cases()):
             environment.refresh()
-            matches = self._matches(environment.now_ms())
-            # One by one, because each act spends budget and blows a fuse.
-            for match in matches:
-                self._carry_out(match, self._decide(match, matches, environment), environment)
-        else:
-            for match, decision in decided:
-                self._carry_out(match, decision, environment)
-        scopes = {match.scope for match in matches}
-        self._recorded_checks = {scope: check for scope, check in self._recorded_checks.items() if scope in scopes}
+            fleet = self._fleet(environment)
+            fleet.use_silences(_silences(environment))
+        self._record_stopped_clusters(fleet, environment)
+        refused = [record for case in fleet.cases() for record in self._carry_out(case, environment)]
+        self.audit.write(environment, refused)
+        scopes = fleet.scopes()
+        self._recorded_gates = {scope: gate for scope, gate in self._recorded_gates.items() if scope in scopes}
 
-    def _matches(self, now_ms: int) -> list[RuleMatch]:
-        matches = [match for match in self.view.matches(now_ms) if self._is_variant_of_job(match, now_ms)]
-        matching = {(match.scope.run, match.scope.rule) for match in matches}
-        self.fuses.advance_others(matching, now_ms, self.policy.safeguards.times)
-        return matches
+    def probe(self, environment: Environment) -> None:
+        """Ask hooks about running stages for which no finding fires: the control sample of the record.
 
-    def _is_variant_of_job(self, match: RuleMatch, now_ms: int) -> bool:
-        """Whether the matching variant applies to the job. Only the finding knows the job; without one nothing acts."""
-        confirmation = self.findings.confirmation(match.scope, now_ms)
-        return confirmation is None or self.policy.for_job(match.rule.id, confirmation.finding.job_key) == match.rule
+        Raises OSError or FencedError.
+        """
+        now_ms = environment.now_ms()
+        self.audit.probes.forget(now_ms)
+        if not self.audit.can_sign or environment.health().behind:
+            return
+        left = self.audit.probes.budget(now_ms)
+        for variant in self.policy.watched():
+            for stage in self._stages_to_probe(variant, now_ms, left):
+                self._probe_stage(variant, stage, environment)
+                left -= 1
 
-    def _decide(self, match: RuleMatch, all_matches: Sequence[RuleMatch], environment: Environment) -> Decision | None:
-        now_ms, scope, safeguards = environment.now_ms(), match.scope, self.policy.safeguards
-        confirmation = self.findings.confirmation(scope, now_ms)
-        job_key = confirmation.finding.job_key if confirmation else ""
-        tenant = str(match.row.get("tenant") or "")
-        shadow = self.policy.mode(match.rule) == SHADOW
-        holds = (hold for hold in safeguards.holds if hold.covers(scope.rule, job_key, scope.run.app_id, now_ms))
-        circumstances = Circumstances(
-            fuse=self.fuses.advance(scope.run, scope.rule, True, now_ms, safeguards.times),
-            hold=next(holds, None),
-            over_budget=self.fuses.over_budget(job_key, tenant, shadow, now_ms, safeguards.budget),
-            applications=self._affected(all_matches, now_ms),
-            bounds=safeguards.big_picture,
+    def _fleet(self, environment: Environment) -> Fleet:
+        return Fleet(
+            self.policy,
+            self.view,
+            self.findings,
+            self.audit.acts,
+            self.controls,
+            environment.health(),
+            environment.now_ms(),
         )
-        return decide(match, confirmation, circumstances)
 
-    def _affected(self, matches: Sequence[RuleMatch], now_ms: int) -> AffectedApplications:
-        confirmed: set[Run] = {each.scope.run for each in matches if self.findings.confirmation(each.scope, now_ms)}
-        return AffectedApplications(self.view.running_applications(now_ms), len(confirmed | self.fuses.open_runs()))
+    def _carry_out(self, case: Case, environment: Environment) -> Iterator[AuditRecord]:
+        """Act on a case that passes all gates; yield the record of one that does not, once for each gate."""
+        refused, scope = refusal(case, self._gates), case.candidate.scope
+        if refused is None:
+            self._act(case, environment)
+        elif refused.step is not None and self._recorded_gates.get(scope) != refused.gate:
+            mode, policy = self.policy.mode(case.variant.rule), case.variant.rule.fuse
+            step = Step(refused.step, mode, policy.actions[0] if policy else WARN, refused.reason, refused.gate)
+            yield records.case_record(case, step, environment.now_ms())
+        self._recorded_gates[scope] = refused.gate if refused else ""
 
-    def _carry_out(self, match: RuleMatch, decision: Decision | None, environment: Environment) -> None:
-        confirmation = self.findings.confirmation(match.scope, environment.now_ms())
-        if decision is None or confirmation is None:
+    def _act(self, case: Case, environment: Environment) -> None:
+        now_ms = environment.now_ms()
+        mode, action, note = self._plan(case, now_ms)
+        if action is None:
             return
-        mode = self.policy.mode(match.rule)
-        if decision.outcome == WOULD_ACT:
-            decision = self._unless_silenced(decision, confirmation, mode, environment)
-        if decision.outcome == WOULD_ACT:
-            self._act(match, confirmation, mode, environment)
-        elif self._recorded_checks.get(match.scope) != decision.check:
-            self._write(match, confirmation, mode, decision, None, environment)
-        self._recorded_checks[match.scope] = decision.check
-
-    def _unless_silenced(
-        self, decision: Decision, confirmation: Confirmation, mode: str, environment: Environment
-    ) -> Decision:
-        try:
-            if environment.silenced(confirmation.finding.finding_id):
-                return Decision(HELD, "silence", "the alert of the finding is silenced")
-        except SilenceUnknownError as error:
-            if mode != SHADOW:  # shadow mode acts on nothing, so it does not need the answer
-                return Decision(HELD, "alertmanager", f"it is unknown whether the alert is silenced: {error}")
-        return decision
-
-    def _act(self, match: RuleMatch, confirmation: Confirmation, mode: str, environment: Environment) -> None:
-        rule, now_ms = match.rule, environment.now_ms()
-        intent = Decision(WOULD_ACT, "none", evidence(rule, match, confirmation))
-        if mode == SHADOW:
-            self._write(match, confirmation, mode, intent, None, environment)
+        reason = records.evidence(case) + (f" ({note})" if note else "")
+        step = Step(WOULD_ACT if mode == SHADOW_MODE else SENT, mode, action, reason)
+        if not self.audit.can_sign:
+            self.audit.write(environment, [records.case_record(case, step, now_ms)])
             return
-        generation = self.fuses.next_generation(match.scope.run.app_id, now_ms)
-        signal = make_signal(rule, match, confirmation, mode, generation, now_ms, self._dashboard_url)
-        self._write(match, confirmation, mode, intent, signal, environment)
-        result = replace(intent, outcome=self._send(signal, environment))
-        self._write(match, confirmation, mode, result, signal, environment)
+        signal = self._signal(_target(case), action, now_ms, probe=mode == SHADOW_MODE)
+        records.describe_signal(signal, case, self._dashboard_url)
+        if mode == ACT_MODE and action != WARN and case.variant.rule.fuse and case.variant.rule.fuse.approval:
+            approved = self._approved(case, signal, step, environment)
+            if approved is None:
+                return
+            step = approved
+        self.audit.write(environment, [records.case_record(case, step, now_ms, signal)], signal)
 
-    def _send(self, signal: Signal, environment: Environment) -> str:
-        assert self._key is not None, "a mode of warn or act without a key is refused at the start"
-        try:
-            environment.write_signal(sign(signal, self._key), signal)
-        except OSError as error:
-            _log.error("signal %s was not sent: %s", signal.signal_id, error)
-            return FAILED
-        return SENT
+    def _plan(self, case: Case, now_ms: int) -> tuple[str, str | None, str]:
+        """Return the mode that applies, the action (None if the ladder does not advance), and a note."""
+        policy, mode, scope = case.variant.rule.fuse, self.policy.mode(case.variant.rule), case.candidate.scope
+        assert policy is not None, "only rules with a fuse are candidates"
+        if mode == WARN_MODE:
+            return mode, WARN, ""
+        actions = [action for action in policy.actions if _has_target(action, case.candidate)]
+        if mode == SHADOW_MODE:
+            return mode, next((action for action in actions if action != WARN), WARN), ""
+        action = next_action(actions, self.audit.acts.of_fuse(scope.run, scope.rule, mode))
+        if action in (None, WARN):
+            return mode, action, ""
+        unarmed = self.unarmed(case.variant, case.candidate, action, now_ms)
+        return (SHADOW_MODE, action, f"not armed: {unarmed}") if unarmed else (mode, action, "")
 
-    def _write(
-        self,
-        match: RuleMatch,
-        confirmation: Confirmation,
-        mode: str,
-        decision: Decision,
-        signal: Signal | None,
-        environment: Environment,
-    ) -> None:
-        action = make_action(match.rule, match, confirmation, mode, decision, environment.now_ms(), signal)
-        environment.write_action(action)
-        self.fuses.record(action)
-        _log.info("%s %s in mode %s: %s: %s", action.app_id, action.rule, mode, action.outcome, action.reason)
+    def unarmed(self, variant: Variant, candidate: Candidate, action: str, now_ms: int) -> str | None:
+        """Return why a rule must not stop this application with this action; None if it is armed."""
+        subject = subject_of(candidate)
+        if self.controls.arming(subject, action, now_ms) is None:
+            return f"no arming allows {action} for {subject.rule} and the job {subject.job_key!r}"
+        record = self.audit.probe_records.of(variant.rule.id, variant.policy_hash)
+        return record.shortfall(self.policy.safeguards.arming.probes)
+
+    def _approved(self, case: Case, signal: Signal, step: Step, environment: Environment) -> Step | None:
+        """Attach the approval of a person to the signal; without one request it once and return None."""
+        digest, now_ms = target_digest(signal), environment.now_ms()
+        found = self.approvals.find(digest, now_ms)
+        if found is None:
+            if not self.approvals.is_requested(digest):
+                requested = Step(REQUESTED, step.mode, step.action, step.reason, digest=digest)
+                self.audit.write(environment, [records.case_record(case, requested, now_ms)])
+            return None
+        approval, signed = found
+        signal.approval.CopyFrom(signed)
+        return Step(step.step, step.mode, step.action, step.reason, digest=digest, approval_id=approval.approval_id)
+
+    def _signal(self, target: Target, action: str, now_ms: int, *, probe: bool) -> Signal:
+        generation, epoch = self.audit.next_generation(), self.audit.epoch
+        return records.make_signal(target, action, generation, epoch, now_ms, probe=probe)
+
+    def _stages_to_probe(self, variant: Variant, now_ms: int, left: int) -> Iterator[RunningStage]:
+        assert variant.rule.fuse is not None, "only rules with a fuse are watched"
+        firing = {each.scope.run for each in self.findings.candidates(now_ms) if each.scope.rule == variant.rule.id}
+        asked: set[Run] = set()
+        for stage in self.view.running_stages(now_ms, variant.rule.fuse.after_ms, PROBE_CANDIDATES):
+            if len(asked) >= left:
+                return
+            if stage.run in asked | firing or not self.audit.probes.due(stage.run, variant.rule.id, now_ms):
+                continue
+            asked.add(stage.run)
+            yield stage
+
+    def _probe_stage(self, variant: Variant, stage: RunningStage, environment: Environment) -> None:
+        now_ms, policy = environment.now_ms(), variant.rule.fuse
+        action = policy.actions[0] if policy else WARN
+        # The job is not known without a finding; a hold of a job does not matter, because a probe stops nothing.
+        of_stage = (stage.stage_id, stage.stage_attempt)
+        target = Target(stage.run, "", variant.rule.id, variant.policy_hash, of_stage)
+        signal = self._signal(target, action, now_ms, probe=True)
+        record = records.probe_record(signal, PROBED, self.policy.mode(variant.rule), stage.tenant, now_ms)
+        self.audit.write(environment, [record], signal)
+
+    def _score_probes(self, environment: Environment) -> None:
+        now_ms = environment.now_ms()
+        complete = self.audit.probes.complete()
+        self.audit.write(environment, [records.score_record(probe, now_ms) for probe in complete])
+
+    def _verify_acts(self, environment: Environment) -> None:
+        now_ms, times = environment.now_ms(), self.policy.safeguards.times
+        acts = self.audit.acts.unverified()
+        self.outcomes.keep({act.run for act in acts})
+        known = ((act, self.outcomes.of(act, now_ms, times)) for act in acts)
+        verified = [records.verified_record(act, *outcome, now_ms) for act, outcome in known if outcome]
+        self.audit.write(environment, verified)
+
+    def _record_stopped_clusters(self, fleet: Fleet, environment: Environment) -> None:
+        stopped = fleet.stopped_clusters()
+        new = [
+            records.controller_record(
+                BIG_PICTURE,
+                f"{each.affected} of {each.running} running applications are affected at once, so nothing is stopped",
+                fleet.now_ms,
+                name,
+                BIG_PICTURE,
+            )
+            for name, each in stopped.items()
+            if name not in self.stopped_clusters
+        ]
+        self.audit.write(environment, new)
+        self.stopped_clusters = frozenset(stopped)
+
+
+def _silences(environment: Environment) -> Silences:
+    try:
+        return Silences(environment.silences())
+    except SilencesUnknownError as error:
+        return Silences(unknown=str(error))
+
+
+def _target(case: Case) -> Target:
+    finding, scope, run = case.candidate.finding, case.candidate.scope, case.candidate.run
+    return Target(
+        scope.run,
+        finding.job_key,
+        scope.rule,
+        case.variant.policy_hash,
+        (scope.stage_id, scope.stage_attempt),
+        run.query_id if run.HasField("query_id") else None,
+        run.task_id if run.HasField("task_id") else None,
+    )
+
+
+def _has_target(action: str, candidate: Candidate) -> bool:
+    """Return whether the finding names what the action needs."""
+    needed = {"kill_task": "task_id", "cancel_query": "query_id", "cancel_stage": "stage_id"}.get(action)
+    return needed is None or candidate.run.HasField(needed)

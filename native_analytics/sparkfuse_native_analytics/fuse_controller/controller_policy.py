@@ -1,56 +1,79 @@
-"""The policy of the fuse controller, reloaded when sparkfuse.yaml changes so that a hold takes effect at once."""
+"""The policy of the fuse controller, reloaded when sparkfuse.yaml changes so that a hold takes effect at once.
+
+A file that was deleted or is not valid any more puts every rule in shadow mode: a typing error in a hold must not
+leave the fuse armed.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sparkfuse_contracts.settings import Settings
+from sparkfuse_native_analytics.fuse_controller.act_registry import ACT_MODE, OFF_MODE, SHADOW_MODE, WARN_MODE
+from sparkfuse_native_analytics.fuse_controller.patterns import matches
 from sparkfuse_native_analytics.fuse_controller.safeguards import Safeguards, read_safeguards
 from sparkfuse_rules.catalog import load_catalog
 from sparkfuse_rules.errors import RuleError
+from sparkfuse_rules.policies import policy_hash, policy_line
 from sparkfuse_rules.rule import Rule
 
-OFF = "off"
-SIGNING_MODES = ("warn", "act")
+SIGNING_MODES = (WARN_MODE, ACT_MODE)
 _log = logging.getLogger("sparkfuse.fuse_controller")
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A rule with a fuse, as it applies to some jobs. ``policy_hash`` identifies its conditions for the hook."""
+
+    rule: Rule
+    policy_hash: str
+
+
+@dataclass(frozen=True)
+class RuleVariants:
+    """The variants of one rule: by pattern of the job key, in order, and for all other jobs. None is disabled."""
+
+    by_job: tuple[tuple[str, Variant | None], ...]
+    otherwise: Variant | None
+
+    def for_job(self, job_key: str) -> Variant | None:
+        """Return the variant for a job; the first pattern that matches applies."""
+        for pattern, variant in self.by_job:
+            if matches(pattern, job_key):
+                return variant
+        return self.otherwise
+
+    def all(self) -> list[Variant]:
+        """Return the variants that are enabled."""
+        return [each for each in (self.otherwise, *(variant for _, variant in self.by_job)) if each is not None]
 
 
 @dataclass(frozen=True)
 class ControllerPolicy:
-    """Rules with a fuse, the default mode, and the safeguards, from the catalog, sparkfuse.yaml and the settings."""
+    """Rules with a fuse, the default mode, and the safeguards. ``error``: why the file is not valid, or empty."""
 
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, RuleVariants]
     default_mode: str
-    safeguards: Safeguards
+    safeguards: Safeguards = field(default_factory=Safeguards)
+    error: str = ""
 
     def mode(self, rule: Rule) -> str:
-        """Return off, shadow, warn or act: the mode of the rule, or the default."""
-        return (rule.fuse.mode if rule.fuse else None) or self.default_mode
+        """Return off, shadow, warn or act: the mode of the rule, or the default; at most shadow after an error."""
+        mode = (rule.fuse.mode if rule.fuse else None) or self.default_mode
+        return SHADOW_MODE if self.error and mode in SIGNING_MODES else mode
 
-    def watched(self) -> list[Rule]:
-        """The variants of rules whose fuse is not off."""
-        return [variant for variant in self.variants() if self.mode(variant) != OFF]
+    def watched(self) -> list[Variant]:
+        """Return the variants of rules whose fuse is not off."""
+        return [each for rule in self.rules.values() for each in rule.all() if self.mode(each.rule) != OFF_MODE]
 
-    def variants(self) -> list[Rule]:
-        """Each rule with a fuse, for all jobs and for each group of jobs with other parameters; ids may repeat."""
-        return [
-            _without_variants(variant)
-            for rule in self.rules.values()
-            for variant in (rule if rule.enabled else None, *(variant for _, variant in rule.variants))
-            if variant is not None
-        ]
-
-    def for_job(self, rule_id: str, job_key: str) -> Rule | None:
-        """The variant of the rule for a job; None if the rule is off for it."""
-        variant = self.rules[rule_id].for_job(job_key)
-        return None if variant is None else _without_variants(variant)
-
-
-def _without_variants(rule: Rule) -> Rule:
-    return replace(rule, variants=())
+    def for_job(self, rule_id: str, job_key: str) -> Variant | None:
+        """Return the variant of a rule for a job; None if the rule has no fuse, or is off for the job."""
+        variants = self.rules.get(rule_id)
+        found = variants.for_job(job_key) if variants else None
+        return found if found is not None and self.mode(found.rule) != OFF_MODE else None
 
 
 def read_controller_policy(settings: Settings, catalog: Path | None = None) -> ControllerPolicy:
@@ -58,10 +81,11 @@ def read_controller_policy(settings: Settings, catalog: Path | None = None) -> C
 
     Raises RuleError for errors in the rules or sparkfuse.yaml, and if a mode that signs has no key.
     """
-    rules = load_catalog(catalog, settings.config_file)
-    with_fuse = {rule.id: rule for rule in rules.with_fuse()}
-    policy = ControllerPolicy(with_fuse, settings.fuse_mode, read_safeguards(settings.config_file))
-    signing = [rule for rule in policy.variants() if policy.mode(rule) in SIGNING_MODES]
+    rules = load_catalog(catalog, settings.config_file).with_fuse()
+    policy = ControllerPolicy(
+        {rule.id: _variants(rule) for rule in rules}, settings.fuse_mode, read_safeguards(settings.config_file)
+    )
+    signing = [each.rule for each in policy.watched() if policy.mode(each.rule) in SIGNING_MODES]
     if signing and settings.signing_key_file is None:
         names = ", ".join(dict.fromkeys(rule.id for rule in signing))
         raise RuleError(
@@ -71,8 +95,22 @@ def read_controller_policy(settings: Settings, catalog: Path | None = None) -> C
     return policy
 
 
+def _variants(rule: Rule) -> RuleVariants:
+    return RuleVariants(
+        tuple((pattern, _variant(variant)) for pattern, variant in rule.variants),
+        _variant(rule) if rule.enabled else None,
+    )
+
+
+def _variant(rule: Rule | None) -> Variant | None:
+    if rule is None:
+        return None
+    alone = replace(rule, variants=())
+    return Variant(alone, policy_hash(policy_line(alone)))
+
+
 class PolicyReloader:
-    """Holds the latest valid policy, and reads it again when the file changes."""
+    """Holds the policy in force, and reads it again when the file changes."""
 
     def __init__(self, settings: Settings, catalog: Path | None = None) -> None:
         """Raises RuleError if the policy is not valid at the start."""
@@ -81,23 +119,29 @@ class PolicyReloader:
         self.policy = read_controller_policy(settings, catalog)
 
     def reload(self) -> ControllerPolicy | None:
-        """Return the new policy if the file changed. An invalid file is logged, and the old policy stays in force."""
+        """Return the new policy if the file changed; after an error the old one with the error, in shadow mode."""
         stamp = self._file_stamp()
         if stamp == self._stamp:
             return None
         self._stamp = stamp
         try:
-            self.policy = read_controller_policy(self._settings, self._catalog)
+            self.policy = self._read(stamp)
         except RuleError as error:
-            _log.error("sparkfuse.yaml is not valid, the old policy stays in force: %s", error)
-            return None
-        _log.info("reloaded %s", self._settings.config_file)
+            _log.error("sparkfuse.yaml is not valid, so every rule is in shadow mode: %s", error)
+            self.policy = replace(self.policy, error=str(error))
+        else:
+            _log.info("reloaded %s", self._settings.config_file)
         return self.policy
+
+    def _read(self, stamp: tuple[int, int] | None) -> ControllerPolicy:
+        if stamp is None:
+            raise RuleError(f"{self._settings.config_file} cannot be read")
+        return read_controller_policy(self._settings, self._catalog)
 
     def _file_stamp(self) -> tuple[int, int] | None:
         path = self._settings.config_file
         try:
             status = path.stat() if path else None
-        except OSError:  # the file is being replaced; the next call reads the new one
-            return self._stamp
+        except OSError:
+            return None
         return (status.st_mtime_ns, status.st_size) if status else None

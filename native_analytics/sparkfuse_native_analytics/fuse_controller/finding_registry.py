@@ -1,27 +1,31 @@
-"""The latest version of each firing finding, searchable by run and stage."""
+"""The latest version of each firing finding of a rule with a fuse."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding, FindingRun
-from sparkfuse_native_analytics.fuse_controller.rule_match import Scope
+from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
 
 # Detection sends a firing finding again each minute; the rest covers one window and the way here.
 MAX_AGE_MS = 90_000
+# A finding that is further in the future than clocks differ cannot be judged by its age.
+MAX_FUTURE_MS = 10_000
 _FIRING = "firing"
 
 
 @dataclass(frozen=True)
-class Confirmation:
-    """A firing finding that confirms a rule match: it names the same run and stage attempt."""
+class Candidate:
+    """One run of a firing finding: what the fuse may act on."""
 
+    scope: Scope
     finding: Finding
     run: FindingRun
 
 
 class FindingRegistry:
-    """Keeps firing findings; resolved and expired ones are removed."""
+    """Keeps firing findings by id; resolved and expired ones are removed."""
 
     def __init__(self) -> None:
         self._findings: dict[str, Finding] = {}
@@ -36,20 +40,17 @@ class FindingRegistry:
         else:
             self._findings.pop(finding.finding_id, None)
 
-    def confirmation(self, scope: Scope, now_ms: int) -> Confirmation | None:
-        """Return the finding of this rule that fires for this run and stage attempt, if it is recent."""
+    def candidates(self, now_ms: int) -> Iterator[Candidate]:
+        """Yield the firing runs of stages of all recent findings, and remove findings that are not repeated."""
         self._findings = {
             key: finding for key, finding in self._findings.items() if now_ms - finding.updated_ms <= MAX_AGE_MS
         }
         for finding in self._findings.values():
-            if finding.rule == scope.rule and finding.cluster == scope.run.cluster:
-                for run in finding.runs:
-                    if _covers(run, scope):
-                        return Confirmation(finding, run)
-        return None
+            for run in finding.runs:
+                if run.state == _FIRING and run.HasField("stage_id"):
+                    yield Candidate(_scope(finding, run), finding, run)
 
 
-def _covers(run: FindingRun, scope: Scope) -> bool:
-    same_run = (run.app_id, run.app_attempt, run.app_start_ms) == scope.run[1:]
-    same_stage = run.HasField("stage_id") and (run.stage_id, run.stage_attempt) == (scope.stage_id, scope.stage_attempt)
-    return run.state == _FIRING and same_run and same_stage
+def _scope(finding: Finding, run: FindingRun) -> Scope:
+    of_application = Run(finding.cluster, run.app_id, run.app_attempt, run.app_start_ms)
+    return Scope(of_application, finding.rule, run.stage_id, run.stage_attempt)

@@ -1,26 +1,44 @@
-"""Kafka input and output of the fuse controller: reads three topics without a group, writes two."""
+"""Kafka input and output of the fuse controller: reads without a group, writes in transactions."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from google.protobuf.message import Message as ProtobufMessage
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as Place
 
+from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
-from sparkfuse_contracts.wire import record_key, to_json
+from sparkfuse_contracts.wire import to_json
+from sparkfuse_native_analytics.fuse_controller.environment import FencedError
 
 ANSWER_SECONDS = 10.0
-# A record that is not stored within this time counts as failed: a signal must not arrive late.
-SEND_SECONDS = 10.0
+# A transaction that is not committed within this time is aborted: a signal must not arrive late.
+TRANSACTION_SECONDS = 10.0
 MOST_RECORDS = 5000
-CAUGHT_UP_SECONDS = 60.0
 MINUTE_MS = 60_000
-# How far back each topic is read at the start; older records cannot change a decision.
-LOOKBACK_MS: Mapping[str, int] = {"live": 5 * MINUTE_MS, "findings": 5 * MINUTE_MS, "actions": 65 * MINUTE_MS}
+# How far back each topic is read at the start. Older records of live and findings cannot change a decision; audit and
+# controls are read from their beginning, because a hold or a budget may be in any record.
+LOOKBACK_MS: Mapping[str, int | None] = {
+    "live": 5 * MINUTE_MS,
+    "findings": 5 * MINUTE_MS,
+    "receipts": 65 * MINUTE_MS,
+    "approvals": 24 * 60 * MINUTE_MS,
+    "controls": None,
+    "audit": None,
+}
+# The partitions and their ends are checked this often; a partition may be behind its end for BEHIND_SECONDS.
+CHECK_SECONDS = 5.0
+BEHIND_SECONDS = 15.0
 # The client reports its errors to error_cb; without this it would also print them.
 QUIET = 0
+_CLIENT = "sparkfuse-fuse-controller"
 ErrorSeen = Callable[[KafkaError], None]
 
 
@@ -28,108 +46,233 @@ class TopicUnavailableError(RuntimeError):
     """Kafka or a topic is not available; the text is one sentence."""
 
 
-class Inputs:
-    """Reads the topics live, findings and actions, starting some minutes back on each start of the process."""
+class Partition(NamedTuple):
+    """A partition of a topic, by the topic's name without prefix."""
 
-    def __init__(self, bootstrap: str, prefix: str, on_error: ErrorSeen) -> None:
+    topic: str
+    number: int
+
+
+class Inputs:
+    """Reads the topics that a decision depends on; knows whether each partition was read to its end."""
+
+    def __init__(self, settings: Settings, on_error: ErrorSeen) -> None:
         """Raises TopicUnavailableError if the broker or a topic is not available."""
-        self._topics = {topic_name(name, prefix): name for name in LOOKBACK_MS}
-        self._consumer = Consumer({
-            "bootstrap.servers": bootstrap,
-            "client.id": "sparkfuse-fuse-controller",
-            "log_level": QUIET,
-            "group.id": "sparkfuse-fuse-controller",  # required by the client; nothing is ever committed to it
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-            "fetch.wait.max.ms": 100,
-            "error_cb": on_error,
-        })  # fmt: skip
+        self._bootstrap = settings.kafka_bootstrap
+        self._topics = {topic_name(name, settings.topic_prefix): name for name in LOOKBACK_MS}
+        self._consumer = Consumer(
+            client_configuration(
+                settings,
+                {
+                    "client.id": _CLIENT,
+                    "log_level": QUIET,
+                    "group.id": _CLIENT,  # required by the client; nothing is ever committed to it
+                    "enable.auto.commit": False,
+                    "enable.partition.eof": True,
+                    "auto.offset.reset": "earliest",
+                    "isolation.level": "read_committed",
+                    "fetch.wait.max.ms": 100,
+                    "error_cb": on_error,
+                },
+            )
+        )
+        # When each partition was last read to its end; 0 before the first time.
+        self._at_end: dict[Partition, bool] = {}
+        self._end_seen: dict[Partition, float] = {}
+        self._checked = 0.0
         try:
-            self._places = [place for topic in self._topics for place in self._start_of(topic, bootstrap)]
-            self._ends = [self._end_of(place) for place in self._places]
-            self._consumer.assign(self._places)
+            self._add_partitions()
         except KafkaException as error:
-            raise TopicUnavailableError(f"no Kafka broker answers at {bootstrap}: {error.args[0].str()}") from error
+            raise TopicUnavailableError(
+                f"no Kafka broker answers at {self._bootstrap}: {error.args[0].str()}"
+            ) from error
 
     def read(self, seconds: float) -> Mapping[str, Sequence[Message]]:
         """Return the messages that arrive within ``seconds``, by topic name without prefix."""
         found: dict[str, list[Message]] = {}
         for message in self._consumer.consume(MOST_RECORDS, seconds):
-            if message.error() is None:  # the client reports errors to on_error and recovers by itself
-                found.setdefault(self._topics[message.topic()], []).append(message)
+            error, topic = message.error(), self._topics.get(message.topic() or "")
+            if topic is None:
+                continue  # an error of the client, which it also reports to on_error
+            partition = Partition(topic, message.partition() or 0)
+            if error is None:
+                self._at_end[partition] = False
+                found.setdefault(topic, []).append(message)
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  the client's public name for it
+                self._at_end[partition] = True
+                self._end_seen[partition] = time.monotonic()
         return found
 
+    def check(self) -> None:
+        """Ask the broker for partitions and their ends, every few seconds; added partitions are read too."""
+        if time.monotonic() - self._checked < CHECK_SECONDS:
+            return
+        try:
+            self._add_partitions()
+            for place in self._consumer.assignment():
+                self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
+        except (KafkaException, TopicUnavailableError):
+            return  # `behind` reports it
+        self._checked = time.monotonic()
+
+    def behind(self) -> str:
+        """Return which partition was not read to its end in the last seconds; empty if all were."""
+        now = time.monotonic()
+        if now - self._checked > BEHIND_SECONDS:
+            return "the broker does not answer"
+        for partition, at_end in self._at_end.items():
+            if not at_end and now - self._end_seen[partition] > BEHIND_SECONDS:
+                return f"partition {partition.number} of {partition.topic} is not read to its end"
+        return ""
+
     def caught_up(self) -> bool:
-        """Whether all records were read that the topics contained at the start."""
-        return all(position >= end for position, end in zip(self._positions(), self._ends, strict=True))
+        """Return whether each partition was read to its end at least once."""
+        return all(self._end_seen.values())
 
     def lag(self) -> int:
-        """The number of records not yet read, by the ends that the client has cached."""
-        ends = (self._consumer.get_watermark_offsets(place, cached=True)[1] for place in self._places)
-        return sum(max(0, end - position) for position, end in zip(self._positions(), ends, strict=True))
+        """Return the number of records not yet read, by the ends that the client has cached."""
+        places = self._consumer.position(self._consumer.assignment())
+        ends = (self._consumer.get_watermark_offsets(place, cached=True)[1] for place in places)
+        return sum(max(0, end - place.offset) for place, end in zip(places, ends, strict=True) if place.offset >= 0)
 
     def close(self) -> None:
         """Close the connection."""
         self._consumer.close()
 
-    def _positions(self) -> list[int]:
-        """The next offset of each partition; the start offset if nothing was read yet."""
-        now = self._consumer.position(self._places)
-        pairs = zip(now, self._places, strict=True)
-        return [int(place.offset if place.offset >= 0 else began.offset) for place, began in pairs]
+    def _add_partitions(self) -> None:
+        added = [place for topic in self._topics for place in self._new_places(topic)]
+        if not added:
+            return
+        self._consumer.incremental_assign(added)
+        for place in added:
+            partition = Partition(self._topics[place.topic], place.partition)
+            self._at_end[partition], self._end_seen[partition] = False, 0.0
 
-    def _end_of(self, place: TopicPartition) -> int:
-        return int(self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)[1])
-
-    def _start_of(self, topic: str, bootstrap: str) -> list[TopicPartition]:
+    def _new_places(self, topic: str) -> list[Place]:
         metadata = self._consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
         if metadata.error is not None:
             right = "start the stack, or create it as contracts/topics.yaml describes"
-            raise TopicUnavailableError(f"Kafka at {bootstrap} has no topic {topic}: {right}")
-        since_ms = time.time_ns() // 1_000_000 - LOOKBACK_MS[self._topics[topic]]
-        wanted = [TopicPartition(topic, partition, since_ms) for partition in metadata.partitions]
-        places = self._consumer.offsets_for_times(wanted, timeout=ANSWER_SECONDS)
+            raise TopicUnavailableError(f"Kafka at {self._bootstrap} has no topic {topic}: {right}")
+        name = self._topics[topic]
+        new = [number for number in metadata.partitions if Partition(name, number) not in self._at_end]
+        lookback_ms = LOOKBACK_MS[name]
+        if lookback_ms is None:
+            return [Place(topic, number, self._range(topic, number)[0]) for number in new]
+        since_ms = time.time_ns() // 1_000_000 - lookback_ms
+        wanted = [Place(topic, number, since_ms) for number in new]
+        places = self._consumer.offsets_for_times(wanted, timeout=ANSWER_SECONDS) if wanted else []
         for place in places:
             if place.offset < 0:  # no record is that recent
-                place.offset = self._end_of(place)
+                place.offset = self._range(topic, place.partition)[1]
         return list(places)
+
+    def _range(self, topic: str, number: int) -> tuple[int, int]:
+        low, high = self._consumer.get_watermark_offsets(Place(topic, number), timeout=ANSWER_SECONDS)
+        return int(low), int(high)
 
 
 class Outputs:
-    """Writes records and waits until the broker has stored them."""
+    """Writes audit records and signals in transactions; a second controller of the same prefix fences this one."""
 
-    def __init__(self, bootstrap: str, prefix: str, on_error: ErrorSeen) -> None:
-        self._prefix = prefix
+    def __init__(self, settings: Settings, on_error: ErrorSeen) -> None:
+        """Fence an older controller. Raises TopicUnavailableError if the broker is not available."""
+        self._prefix = settings.topic_prefix
         self._failed: list[KafkaError] = []
-        self._producer = Producer({
-            "bootstrap.servers": bootstrap,
-            "client.id": "sparkfuse-fuse-controller",
-            "log_level": QUIET,
-            "enable.idempotence": True,
-            "partitioner": "murmur2_random",  # as Java's default: the hook finds its partition by the application id
-            "message.timeout.ms": int(SEND_SECONDS * 1000),
-            "linger.ms": 0,
-            "error_cb": on_error,
-        })  # fmt: skip
+        self._appended_ms: list[int] = []
+        common = {"log_level": QUIET, "enable.idempotence": True, "linger.ms": 0, "error_cb": on_error}
+        self._producer = Producer(
+            client_configuration(
+                settings,
+                {
+                    **common,
+                    "client.id": _CLIENT,
+                    "transactional.id": f"{self._prefix}-fuse-controller",
+                    "transaction.timeout.ms": int(TRANSACTION_SECONDS * 1000),
+                    # As Java's default: the hook finds its partition by the application id.
+                    "partitioner": "murmur2_random",
+                },
+            )
+        )
+        # Dead letters are not part of a step, so they do not share its transaction.
+        self._letters = Producer(
+            client_configuration(
+                settings,
+                {**common, "client.id": f"{_CLIENT}-letters", "message.timeout.ms": int(TRANSACTION_SECONDS * 1000)},
+            )
+        )
+        try:
+            self._producer.init_transactions(3 * TRANSACTION_SECONDS)
+        except KafkaException as error:
+            raise TopicUnavailableError(
+                f"Kafka at {settings.kafka_bootstrap} does not start a transaction: {error.args[0].str()}"
+            ) from error
 
-    def write(self, topic: str, message: ProtobufMessage, key: bytes | None = None) -> None:
-        """Write one message as JSON under its contract's key (or ``key``); return when the broker has stored it.
+    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> int | None:
+        """Write all records in one transaction; return the broker's time of the last one, None if it is not known.
 
-        Raises OSError if the broker did not store it in time.
+        Raises OSError if nothing was written, or FencedError if another controller has taken over or if the result is
+        unknown.
         """
         self._failed.clear()
+        self._appended_ms.clear()
         try:
-            self._producer.produce(
-                topic_name(topic, self._prefix), to_json(message), key or record_key(topic, message),
-                on_delivery=self._delivered,
-            )  # fmt: skip
+            self._producer.begin_transaction()
+            for key, content in audit:
+                self._produce("audit", content, key.encode() or None)
+            for signal, signed in signals:
+                self._produce("signals", to_json(signed), signal.app_id.encode())
+            if self._producer.flush(TRANSACTION_SECONDS) or self._failed:
+                reason = self._failed[0].str() if self._failed else "the broker does not answer"
+                self._abort(reason)
         except (BufferError, KafkaException) as error:
-            raise OSError(f"topic {topic}: {error}") from error
-        left = self._producer.flush(SEND_SECONDS + 1)
-        if left or self._failed:
-            raise OSError(f"topic {topic}: {self._failed[0].str() if self._failed else 'the broker does not answer'}")
+            self._abort(str(error), error)
+        self._commit()
+        return max(self._appended_ms, default=None)
 
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+    def write_dead_letter(self, letter: DeadLetter) -> None:
+        """Write a dead letter. Raises OSError."""
+        self._failed.clear()
+        try:
+            self._letters.produce(
+                topic_name("dead-letters", self._prefix), to_json(letter), on_delivery=self._delivered
+            )
+        except (BufferError, KafkaException) as error:
+            raise OSError(f"topic dead-letters: {error}") from error
+        if self._letters.flush(TRANSACTION_SECONDS) or self._failed:
+            raise OSError(f"topic dead-letters: {self._failed[0].str() if self._failed else 'no answer'}")
+
+    def _produce(self, topic: str, content: bytes, key: bytes | None) -> None:
+        self._producer.produce(topic_name(topic, self._prefix), content, key, on_delivery=self._delivered)
+
+    def _commit(self) -> None:
+        deadline = time.monotonic() + TRANSACTION_SECONDS
+        while True:
+            try:
+                self._producer.commit_transaction(max(0.1, deadline - time.monotonic()))
+            except KafkaException as error:
+                reason = error.args[0]
+                if reason.txn_requires_abort():
+                    self._abort(reason.str(), error)
+                if not reason.retriable() or time.monotonic() >= deadline:
+                    raise FencedError(f"it is unknown whether a step was written: {reason.str()}") from error
+            else:
+                return
+
+    def _abort(self, reason: str, cause: Exception | None = None) -> None:
+        """Abort the transaction; always raises."""
+        fatal = isinstance(cause, KafkaException) and cause.args[0].fatal()
+        if fatal:
+            raise FencedError(f"another fuse controller has taken over: {reason}") from cause
+        try:
+            self._producer.abort_transaction(TRANSACTION_SECONDS)
+        except KafkaException as error:
+            raise FencedError(f"a transaction cannot be aborted: {error.args[0].str()}") from error
+        raise OSError(f"nothing was written: {reason}") from cause
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self._failed.append(error)
+            return
+        kind, at_ms = message.timestamp()
+        if kind == TIMESTAMP_LOG_APPEND_TIME:
+            self._appended_ms.append(at_ms)

@@ -1,10 +1,15 @@
-"""The key pair of the fuse: the controller signs with the private key, the hook verifies with the public key."""
+"""The key pairs of the fuse: one for each purpose, so that a key that may switch a collector cannot stop a job."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import contextlib
 import hashlib
 import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -16,33 +21,94 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
     generate_private_key,
 )
 
-PRIVATE_KEY_FILE = "fuse-private.pem"
-PUBLIC_KEY_FILE = "fuse-public.pem"
-# Only the fuse controller's user may sign; each job's user verifies.
+# act: signals that warn, probe or stop. switch: signals that switch a collector. approve: controls and approvals.
+ACT, SWITCH, APPROVE = "act", "switch", "approve"
+PURPOSES = (ACT, SWITCH, APPROVE)
+# Only the user who signs may read a private key; the user of each job verifies.
 PRIVATE_MODE = 0o600
 PUBLIC_MODE = 0o644
+# A generated key is valid for this long.
+VALID_DAYS = 365
 _PEM = serialization.Encoding.PEM
 _INFO = serialization.PublicFormat.SubjectPublicKeyInfo
 
 
 class KeyUnusableError(ValueError):
-    """A key file cannot be used; the text names the file and the expected content."""
+    """A key cannot be used; the text names the key and the expected content."""
 
 
-def ensure_key_pair(folder: Path) -> tuple[Path, Path]:
-    """Return the files of the private and the public key in ``folder``; generate a pair if there is none.
+@dataclass(frozen=True)
+class TrustedKey:
+    """A public key with its only purpose and the last day (UTC) on which its signatures are valid."""
 
-    ECDSA over P-256, which each JVM since 8 can verify, in PEM (PKCS #8 and SubjectPublicKeyInfo).
-    Safe to call from several processes at once: the first one that links its private key wins.
-    Raises KeyUnusableError if an existing file is not such a key.
+    key_id: str
+    purpose: str
+    last_day: date
+    public: EllipticCurvePublicKey
+
+    def expired(self, now_ms: int) -> bool:
+        """Whether the last valid day is over."""
+        return datetime.fromtimestamp(now_ms / 1000, UTC).date() > self.last_day
+
+
+class KeyRing(Mapping[str, TrustedKey]):
+    """The trusted public keys by id."""
+
+    def __init__(self, keys: Iterable[TrustedKey]) -> None:
+        self._keys = {key.key_id: key for key in keys}
+
+    def __getitem__(self, key_id: str) -> TrustedKey:
+        return self._keys[key_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def read_key_ring(setting: str) -> KeyRing:
+    """Read trusted keys from a list with commas of ``purpose:YYYY-MM-DD:key``.
+
+    The key is the path of a PEM file or a public key in base64 DER; the format is that of
+    ``spark.sparkfuse.fuse.publicKeys``. Raises KeyUnusableError for an invalid entry.
+    """
+    return KeyRing(_trusted_key(part.strip()) for part in setting.split(",") if part.strip())
+
+
+def key_entry(purpose: str, last_day: date, key: str) -> str:
+    """Return one entry of the setting that ``read_key_ring`` reads."""
+    return f"{purpose}:{last_day.isoformat()}:{key}"
+
+
+def private_key_file(folder: Path, purpose: str) -> Path:
+    """Return the file of the private key of a purpose."""
+    return folder / f"fuse-{purpose}-private.pem"
+
+
+def public_key_file(folder: Path, purpose: str) -> Path:
+    """Return the file of the public key of a purpose."""
+    return folder / f"fuse-{purpose}-public.pem"
+
+
+def ensure_key_pairs(folder: Path) -> str:
+    """Return the entries of all public keys in ``folder``, after generating the pairs that are missing.
+
+    ECDSA over P-256, which each JVM since 8 can verify, in PEM (PKCS #8 and SubjectPublicKeyInfo). A key is valid for
+    a year from its creation. Safe to call from several processes at once: the first one that links its private key
+    wins. Raises KeyUnusableError if an existing file is not such a key.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    private, public = folder / PRIVATE_KEY_FILE, folder / PUBLIC_KEY_FILE
-    if not private.exists():
-        _put_if_absent(private, _private_pem(generate_private_key(SECP256R1())), PRIVATE_MODE)
-    if not public.exists():
-        _put_if_absent(public, public_pem(load_private_key(private).public_key()), PUBLIC_MODE)
-    return private, public
+    entries = []
+    for purpose in PURPOSES:
+        private, public = private_key_file(folder, purpose), public_key_file(folder, purpose)
+        if not private.exists():
+            _put_if_absent(private, _private_pem(generate_private_key(SECP256R1())), PRIVATE_MODE)
+        if not public.exists():
+            _put_if_absent(public, public_pem(load_private_key(private).public_key()), PUBLIC_MODE)
+        made = datetime.fromtimestamp(private.stat().st_mtime, UTC).date()
+        entries.append(key_entry(purpose, made + timedelta(days=VALID_DAYS), str(public)))
+    return ",".join(entries)
 
 
 def load_private_key(path: Path) -> EllipticCurvePrivateKey:
@@ -56,26 +122,44 @@ def load_private_key(path: Path) -> EllipticCurvePrivateKey:
     return key
 
 
-def load_public_key(path: Path) -> EllipticCurvePublicKey:
-    """Read a public key in PEM. Raises KeyUnusableError."""
-    try:
-        key = serialization.load_pem_public_key(path.read_bytes())
-    except (OSError, ValueError, UnsupportedAlgorithm) as error:
-        raise KeyUnusableError(f"{path}: cannot be read as a public key in PEM: {error}") from error
-    if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
-        raise KeyUnusableError(f"{path}: must be an ECDSA key over P-256")
-    return key
-
-
 def key_id(public: EllipticCurvePublicKey) -> str:
-    """Return the first 16 hex digits of the SHA-256 of the key in DER; the hook selects the key by it."""
+    """Return the first 16 hex digits of the SHA-256 of the key in DER; the reader selects the key by it."""
     der = public.public_bytes(serialization.Encoding.DER, _INFO)
     return hashlib.sha256(der).hexdigest()[:16]
 
 
 def public_pem(public: EllipticCurvePublicKey) -> bytes:
-    """Return the public key in PEM, the format of spark.sparkfuse.fuse.publicKeys."""
+    """Return the public key in PEM."""
     return public.public_bytes(_PEM, _INFO)
+
+
+def _trusted_key(entry: str) -> TrustedKey:
+    purpose, _, rest = entry.partition(":")
+    day, _, key = rest.partition(":")
+    if purpose not in PURPOSES or not key:
+        raise KeyUnusableError(
+            f"{entry!r}: must be purpose:YYYY-MM-DD:key, where the purpose is one of {', '.join(PURPOSES)} "
+            "and the key is the path of a PEM file or base64 DER"
+        )
+    try:
+        last_day = date.fromisoformat(day)
+    except ValueError as error:
+        raise KeyUnusableError(f"{entry!r}: the last valid day must be a date like 2027-06-30, is {day!r}") from error
+    public = _public_key(key)
+    return TrustedKey(key_id(public), purpose, last_day, public)
+
+
+def _public_key(text: str) -> EllipticCurvePublicKey:
+    try:
+        if Path(text).is_file():
+            key = serialization.load_pem_public_key(Path(text).read_bytes())
+        else:
+            key = serialization.load_der_public_key(base64.b64decode(text, validate=True))
+    except (OSError, ValueError, binascii.Error, UnsupportedAlgorithm) as error:
+        raise KeyUnusableError(f"{text}: cannot be read as a public key in PEM or base64 DER: {error}") from error
+    if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
+        raise KeyUnusableError(f"{text}: must be an ECDSA key over P-256")
+    return key
 
 
 def _private_pem(key: EllipticCurvePrivateKey) -> bytes:

@@ -5,54 +5,36 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import Message
 from google.protobuf.message import Message as ProtobufMessage
-from prometheus_client import REGISTRY, CollectorRegistry
 
-from sparkfuse_contracts import metric_names
-from sparkfuse_contracts.generated.action_pb2 import Action
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.finding_pb2 import Finding
-from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
+from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.wire import RecordError, from_json
-from sparkfuse_native_analytics import metrics
+from sparkfuse_native_analytics.fuse_controller import records
 from sparkfuse_native_analytics.fuse_controller.controller import FuseController
-from sparkfuse_native_analytics.fuse_controller.controller_policy import PolicyReloader
-from sparkfuse_native_analytics.fuse_controller.kafka import CAUGHT_UP_SECONDS, Inputs, Outputs
-from sparkfuse_native_analytics.fuse_controller.silences import silenced
+from sparkfuse_native_analytics.fuse_controller.controller_metrics import COMPONENT, ControllerMetrics
+from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy, PolicyReloader
+from sparkfuse_native_analytics.fuse_controller.gates import Health
+from sparkfuse_native_analytics.fuse_controller.kafka import Inputs, Outputs
+from sparkfuse_native_analytics.fuse_controller.silences import Silence, active_silences
 
 Kind = TypeVar("Kind", bound=ProtobufMessage)
-COMPONENT = "fuse_controller"
 READ_SECONDS = 0.5
 # Without new records the evidence only ages, so an evaluation every few seconds is enough.
 EVALUATE_SECONDS = 5.0
+PROBE_SECONDS = 5.0
 PAYLOAD_BYTES = 64 * 1024
+POLICY_VALID, POLICY_INVALID = "policy_valid", "policy_invalid"
 _log = logging.getLogger("sparkfuse.fuse_controller")
-
-
-@dataclass
-class ControllerMetrics:
-    """The fuse controller's own metrics."""
-
-    registry: CollectorRegistry = field(default_factory=lambda: REGISTRY)
-
-    def __post_init__(self) -> None:
-        self.read = metrics.counter(metric_names.RECORDS_READ, self.registry)
-        self.dead_letters = metrics.counter(metric_names.DEAD_LETTERS, self.registry)
-        self.kafka_errors = metrics.counter(metric_names.KAFKA_ERRORS, self.registry)
-        self.lag = metrics.gauge(metric_names.CONSUMER_LAG, self.registry)
-        self.steps = metrics.counter(metric_names.FUSE_STEPS, self.registry)
-        self.signals = metrics.counter(metric_names.SIGNALS_SENT, self.registry)
-
-    def kafka_error(self, error: KafkaError) -> None:
-        """Count an error that the Kafka client reports; the client recovers by itself."""
-        self.kafka_errors.labels(COMPONENT).inc()
-        _log.warning("Kafka: %s", error.str())
 
 
 class FuseControllerService:
@@ -61,22 +43,36 @@ class FuseControllerService:
     def __init__(
         self, settings: Settings, controller: FuseController, policy_file: PolicyReloader, counters: ControllerMetrics
     ) -> None:
-        """Raises TopicUnavailableError if Kafka or a topic is not available."""
+        """Fence an older controller. Raises TopicUnavailableError if Kafka or a topic is not available."""
         self._settings, self._controller, self._policy_file, self._metrics = settings, controller, policy_file, counters
-        self._outputs = Outputs(settings.kafka_bootstrap, settings.topic_prefix, counters.kafka_error)
-        self._inputs = Inputs(settings.kafka_bootstrap, settings.topic_prefix, counters.kafka_error)
+        self._clock_skew_ms: int | None = None
+        # The outputs come first: an older controller is fenced before the end of the audit log is read.
+        self._outputs = Outputs(settings, counters.kafka_error)
+        self._inputs = Inputs(settings, counters.kafka_error)
 
     def run(self, stop: threading.Event) -> None:
-        """Read the audit log and recent rows, then evaluate until ``stop`` is set."""
+        """Read all topics to their ends, begin a new epoch, then evaluate until ``stop`` is set.
+
+        Raises FencedError if the process must end.
+        """
         self._catch_up(stop)
-        evaluated = 0.0
+        if not stop.is_set():
+            self._carry_out(lambda: self._controller.start(self))
+            _log.info("evaluating %s policies in epoch %s", len(self._controller.policy.watched()),
+                      self._controller.audit.epoch)  # fmt: skip
+        evaluated = probed = 0.0
         while not stop.is_set():
             received = self._process(self._inputs.read(READ_SECONDS))
+            self._inputs.check()
             if policy := self._policy_file.reload():
-                self._controller.use(policy)
+                self._use(policy)
             if received or time.monotonic() - evaluated >= EVALUATE_SECONDS:
                 evaluated = time.monotonic()
-                self._evaluate()
+                self._carry_out(lambda: self._controller.evaluate(self))
+            if time.monotonic() - probed >= PROBE_SECONDS:
+                probed = time.monotonic()
+                self._carry_out(lambda: self._controller.probe(self))
+            self._show()
         self._inputs.close()
 
     def now_ms(self) -> int:
@@ -84,50 +80,92 @@ class FuseControllerService:
         return time.time_ns() // 1_000_000
 
     def refresh(self) -> None:
-        """Process the records that have arrived, without waiting for more."""
-        self._process(self._inputs.read(0.05))
+        """Process the records that have arrived: until the partitions are at their ends, at most for a second."""
+        until = time.monotonic() + 1.0
+        while self._process(self._inputs.read(0.05)) and time.monotonic() < until:
+            pass
 
-    def silenced(self, finding_id: str) -> bool:
-        """Ask each Alertmanager. Raises SilenceUnknownError."""
-        return silenced(self._settings.alertmanager_urls, finding_id)
+    def health(self) -> Health:
+        """Return whether all partitions were read to their end, and the difference of the clocks."""
+        return Health(self._inputs.behind(), self._clock_skew_ms)
 
-    def write_action(self, action: Action) -> None:
-        """Write an action to the audit log. Raises OSError."""
-        self._outputs.write("actions", action)
-        self._metrics.steps.labels(action.rule, action.mode, action.outcome).inc()
+    def silences(self) -> Sequence[Silence]:
+        """Ask each Alertmanager. Raises SilencesUnknownError."""
+        return active_silences(self._settings.alertmanager_urls)
 
-    def write_signal(self, signed: SignedSignal, signal: Signal) -> None:
-        """Send a signal to the partition that the application's hook reads. Raises OSError."""
-        self._outputs.write("signals", signed, signal.app_id.encode())
-        self._metrics.signals.labels(signal.rule, signal.action).inc()
+    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
+        """Write one transaction, and compare the clocks. Raises OSError or FencedError."""
+        appended_ms = self._outputs.write(audit, signals)
+        if appended_ms is not None:
+            self._clock_skew_ms = self.now_ms() - appended_ms
+        for content in audit:
+            self._metrics.step(from_json(AuditRecord, content[1]))
+        for signal, _ in signals:
+            self._metrics.signals.labels(signal.rule, signal.action, str(signal.probe).lower()).inc()
 
     def _catch_up(self, stop: threading.Event) -> None:
-        deadline = time.monotonic() + CAUGHT_UP_SECONDS
-        while not stop.is_set() and not self._inputs.caught_up() and time.monotonic() < deadline:
+        """Read all topics to their ends. There is no time limit: a controller that has not read all must not act."""
+        while not stop.is_set() and not self._inputs.caught_up():
             self._process(self._inputs.read(READ_SECONDS))
-        _log.info("evaluating %s rules", len(self._controller.policy.watched()))
+            self._inputs.check()
 
-    def _evaluate(self) -> None:
+    def _use(self, policy: ControllerPolicy) -> None:
+        self._controller.use(policy)
+        step, reason = (POLICY_INVALID, policy.error) if policy.error else (POLICY_VALID, "sparkfuse.yaml was reloaded")
+        record = records.controller_record(step, reason, self.now_ms())
+        self._carry_out(lambda: self._controller.audit.write(self, [record]))
+
+    def _carry_out(self, step: Callable[[], None]) -> None:
         try:
-            self._controller.evaluate(self)
+            step()
         except OSError as error:
-            # A signal is sent only after its action was written, so nothing was sent; the next evaluation tries again.
-            _log.error("an action was not written: %s", error)
-        self._metrics.lag.labels(COMPONENT, "all").set(self._inputs.lag())
+            # The transaction was aborted, so neither the record nor the signal was written; the next turn tries again.
+            _log.error("a step was not written: %s", error)
 
-    def _process(self, records: Mapping[str, Sequence[Message]]) -> bool:
-        for topic, messages in records.items():
+    def _show(self) -> None:
+        self._metrics.show(
+            lag=self._inputs.lag(),
+            health=self.health(),
+            policy_error=self._controller.policy.error,
+            stopped_clusters=self._controller.stopped_clusters,
+            unverified_controls=len(self._controller.controls.unverified()),
+        )
+
+    def _process(self, received: Mapping[str, Sequence[Message]]) -> bool:
+        for topic, messages in received.items():
             self._metrics.read.labels(COMPONENT, topic).inc(len(messages))
-        live = records.get("live", ())
-        for place, reason in self._controller.view.add([message.value() for message in live]) if live else ():
-            self._write_dead_letter(live[place], reason)
-        for message in records.get("findings", ()):
+        # Controls and audit first: a hold must be known before the rows that it concerns.
+        for message in received.get("controls", ()):
+            self._read_control(message)
+        for message in received.get("approvals", ()):
+            if reason := self._controller.approvals.put(message.value(), _appended_ms(message)):
+                self._write_dead_letter(message, reason)
+        for message in received.get("audit", ()):
+            if (record := self._read(message, AuditRecord)) is not None:
+                self._controller.audit.read(message.value() or b"", record)
+        for message in received.get("receipts", ()):
+            if (receipt := self._read(message, Receipt)) is not None:
+                self._controller.read_receipt(receipt)
+        for message in received.get("findings", ()):
             if (finding := self._read(message, Finding)) is not None:
                 self._controller.findings.put(finding)
-        for message in records.get("actions", ()):
-            if (action := self._read(message, Action)) is not None:
-                self._controller.fuses.record(action)
-        return bool(live or records.get("findings"))
+        self._read_live(received.get("live", ()))
+        return bool(received)
+
+    def _read_live(self, messages: Sequence[Message]) -> None:
+        if not messages:
+            return
+        contents = [message.value() for message in messages]
+        rejected, endings = self._controller.view.add(contents, self._controller.watched_runs())
+        for place, reason in rejected:
+            self._write_dead_letter(messages[place], reason)
+        for ending in endings:
+            self._controller.read_ending(ending, self.now_ms())
+
+    def _read_control(self, message: Message) -> None:
+        key = (message.key() or b"").decode("utf-8", "replace")
+        if reason := self._controller.controls.put(key, message.value(), _appended_ms(message)):
+            self._write_dead_letter(message, reason)
 
     def _read(self, message: Message, kind: type[Kind]) -> Kind | None:
         try:
@@ -148,6 +186,11 @@ class FuseControllerService:
             seen_ms=self.now_ms(),
         )
         try:
-            self._outputs.write("dead-letters", letter)
+            self._outputs.write_dead_letter(letter)
         except OSError as error:
             _log.error("a dead letter was not written: %s", error)
+
+
+def _appended_ms(message: Message) -> int:
+    """Return the broker's time of a record; controls and approvals have the type LogAppendTime."""
+    return int(message.timestamp()[1])

@@ -1,43 +1,88 @@
-"""Signs signals. The signature covers the bytes of the payload, so both sides need no canonical encoding."""
+"""Sign and verify the messages that ask a job or the fuse controller for something.
+
+The signature covers purpose, topic and payload as bytes, so that a signature for one purpose or topic is invalid for
+another, and both sides need no canonical encoding.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Container, Mapping
+from typing import TypeVar
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePrivateKey, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
+from google.protobuf.message import Message
 
-from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
-from sparkfuse_contracts.wire import from_json, to_json
-from sparkfuse_native_analytics.fuse_controller.keys import key_id
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
+from sparkfuse_contracts.wire import RecordError, from_json, to_json
+from sparkfuse_native_analytics.fuse_controller.keys import TrustedKey, key_id
+
+Payload = TypeVar("Payload", bound=Message)
+# The fields of a signal that an approval covers, in this order.
+_TARGET = ("cluster", "app_id", "app_attempt", "app_start_ms", "rule", "action", "query_id", "stage_id",
+           "stage_attempt", "task_id", "policy_hash")  # fmt: skip
 
 
 class SignatureRefusedError(ValueError):
-    """The signature of a signal was not made by a known key."""
+    """A message is not signed by a trusted key for this purpose; the text is the reason."""
 
 
-def sign(signal: Signal, private: EllipticCurvePrivateKey) -> SignedSignal:
-    """Return the signal in an envelope: JSON text, key id, ECDSA with SHA-256 over its UTF-8 bytes (DER, base64)."""
-    payload = to_json(signal)
-    signature = private.sign(payload, ECDSA(SHA256()))
-    return SignedSignal(
-        payload=payload.decode(), signature=base64.b64encode(signature).decode(), key_id=key_id(private.public_key())
+def sign(payload: Message, topic: str, purpose: str, private: EllipticCurvePrivateKey) -> SignedMessage:
+    """Return the payload in an envelope, signed for ``topic`` (without prefix) and ``purpose``."""
+    text = to_json(payload).decode()
+    signature = private.sign(_signed_bytes(purpose, topic, text), ECDSA(SHA256()))
+    return SignedMessage(
+        payload=text,
+        signature=base64.b64encode(signature).decode(),
+        key_id=key_id(private.public_key()),
+        purpose=purpose,
     )
 
 
-def verify(signed: SignedSignal, keys: Mapping[str, EllipticCurvePublicKey]) -> Signal:
-    """Return the signal of an envelope that one of ``keys`` (by key id) signed.
+def verify(
+    signed: SignedMessage,
+    kind: type[Payload],
+    topic: str,
+    purpose: str,
+    keys: Mapping[str, TrustedKey],
+    now_ms: int,
+    revoked: Container[str] = (),
+) -> Payload:
+    """Return the payload of a message that a trusted key signed for this topic and purpose.
 
-    Raises SignatureRefusedError for an unknown key or an invalid signature.
+    Raises SignatureRefusedError if the key is unknown, expired, revoked or of another purpose, if the signature does
+    not match, or if the payload is not a message of ``kind``.
     """
-    public = keys.get(signed.key_id)
-    if public is None:
-        raise SignatureRefusedError(f"the key {signed.key_id!r} is unknown")
+    key = keys.get(signed.key_id)
+    if key is None:
+        raise SignatureRefusedError(f"the key {signed.key_id[:40]!r} is unknown")
+    if key.purpose != purpose or signed.purpose != purpose:
+        raise SignatureRefusedError(f"the key {key.key_id} is for {key.purpose}, not for {purpose}")
+    if key.key_id in revoked:
+        raise SignatureRefusedError(f"the key {key.key_id} is revoked")
+    if key.expired(now_ms):
+        raise SignatureRefusedError(f"the key {key.key_id} expired after {key.last_day}")
     try:
-        public.verify(base64.b64decode(signed.signature, validate=True), signed.payload.encode(), ECDSA(SHA256()))
+        signature = base64.b64decode(signed.signature, validate=True)
+        key.public.verify(signature, _signed_bytes(purpose, topic, signed.payload), ECDSA(SHA256()))
     except (InvalidSignature, binascii.Error, UnicodeEncodeError) as error:
-        raise SignatureRefusedError(f"the signature does not match key {signed.key_id}") from error
-    return from_json(Signal, signed.payload.encode())
+        raise SignatureRefusedError(f"the signature does not match the key {key.key_id}") from error
+    try:
+        return from_json(kind, signed.payload.encode())
+    except RecordError as error:
+        raise SignatureRefusedError(str(error)) from error
+
+
+def target_digest(signal: Signal) -> str:
+    """Return the digest that an approval names: SHA-256 of the target's fields as lines; see approval.proto."""
+    lines = (str(getattr(signal, name)) if signal.HasField(name) else "" for name in _TARGET)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _signed_bytes(purpose: str, topic: str, payload: str) -> bytes:
+    return f"{purpose}\n{topic}\n{payload}".encode()

@@ -1,38 +1,85 @@
-"""Asks Alertmanager whether a finding's alert is silenced. A silenced finding never leads to an act."""
+"""Silences of Alertmanager, evaluated for a finding's labels, so that they apply before its alert exists too."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
-from urllib.parse import urlencode
 from urllib.request import urlopen
 
 ANSWER_SECONDS = 3.0
+_ACTIVE = "active"
 
 
-class SilenceUnknownError(RuntimeError):
-    """No Alertmanager answered, so it is unknown whether the alert is silenced."""
+class SilencesUnknownError(RuntimeError):
+    """The silences are not known, so the fuse must not act; the text is the reason."""
 
 
-def silenced(alertmanager_urls: Sequence[str], finding_id: str) -> bool:
-    """Whether at least one Alertmanager has silenced the alert of ``finding_id``.
+@dataclass(frozen=True)
+class Matcher:
+    """One matcher of a silence; a missing label has the value of an empty text, as in Alertmanager."""
 
-    Raises SilenceUnknownError if none answers.
+    name: str
+    value: str
+    is_regex: bool
+    is_equal: bool
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Return whether the labels match. Raises SilencesUnknownError for an expression that Python cannot read."""
+        text = labels.get(self.name, "")
+        if not self.is_regex:
+            return (text == self.value) is self.is_equal
+        try:
+            found = re.fullmatch(self.value, text) is not None
+        except re.error as error:
+            raise SilencesUnknownError(f"the silence with {self.name}=~{self.value!r} cannot be evaluated") from error
+        return found is self.is_equal
+
+
+@dataclass(frozen=True)
+class Silence:
+    """One active silence: it applies if all matchers match."""
+
+    silence_id: str
+    comment: str
+    matchers: tuple[Matcher, ...]
+
+
+def silence_of(silences: Sequence[Silence], labels: Mapping[str, str]) -> Silence | None:
+    """Return the first silence that matches the labels of an alert. Raises SilencesUnknownError."""
+    return next((each for each in silences if all(matcher.matches(labels) for matcher in each.matchers)), None)
+
+
+def active_silences(alertmanager_urls: Sequence[str]) -> list[Silence]:
+    """Return the active silences of all Alertmanagers that answer.
+
+    Raises SilencesUnknownError if none answers, or if an answer is not a list of silences.
     """
-    query = urlencode({"filter": f'finding_id="{finding_id}"', "silenced": "true", "inhibited": "true"})
-    answers = [_alerts(f"{url}/api/v2/alerts?{query}") for url in alertmanager_urls]
-    received = [alerts for alerts in answers if alerts is not None]
+    answers = [_silences(f"{url}/api/v2/silences") for url in alertmanager_urls]
+    received = [silences for silences in answers if silences is not None]
     if not received:
-        raise SilenceUnknownError(f"no Alertmanager answers at {', '.join(alertmanager_urls)}")
-    return any(alert["status"]["silencedBy"] for alerts in received for alert in alerts)
+        raise SilencesUnknownError(f"no Alertmanager answers at {', '.join(alertmanager_urls)}")
+    return [silence for silences in received for silence in silences]
 
 
-def _alerts(address: str) -> list[dict[str, Any]] | None:
+def _silences(address: str) -> list[Silence] | None:
     try:
         with urlopen(address, timeout=ANSWER_SECONDS) as reply:  # noqa: S310  http or https: settings check it
             content = json.load(reply)
     except (OSError, HTTPException, ValueError):
         return None
-    return content if isinstance(content, list) else None
+    try:
+        return [_silence(each) for each in content if each["status"]["state"] == _ACTIVE]
+    except (KeyError, TypeError) as error:
+        raise SilencesUnknownError(f"{address} does not answer with silences: {error!r}") from error
+
+
+def _silence(content: Mapping[str, Any]) -> Silence:
+    matchers = (
+        Matcher(str(each["name"]), str(each["value"]), bool(each["isRegex"]), bool(each.get("isEqual", True)))
+        for each in content["matchers"]
+    )
+    return Silence(str(content["id"]), str(content.get("comment", "")), tuple(matchers))

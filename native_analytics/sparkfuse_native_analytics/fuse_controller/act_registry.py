@@ -1,0 +1,129 @@
+"""What the fuse did in the last hours: rebuilt from the audit log, so that a restart forgets nothing.
+
+Only audit records spend budgets. Receipts come from jobs and are hints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, State, Times, advance, blow
+from sparkfuse_native_analytics.fuse_controller.safeguards import HOUR_MS, Budget
+from sparkfuse_native_analytics.fuse_controller.scope import Run
+
+SENT, WOULD_ACT, VERIFIED = "sent", "would_act", "verified"
+ENDED, UNFREED, REFUSED, UNKNOWN = "ended", "unfreed", "refused", "unknown"
+ACT_MODE, WARN_MODE, SHADOW_MODE, OFF_MODE = "act", "warn", "shadow", "off"
+# Acts of this time are in the share of applications that the fuse may affect in a cluster.
+BIG_PICTURE_MS = 15 * 60_000
+# Fuses that did not change for this long belong to runs that ended, and are removed.
+FORGET_MS = 2 * HOUR_MS
+
+
+@dataclass(frozen=True)
+class Act:
+    """One act, or one that a mode below ``act`` announced. ``outcome`` is empty until it is verified."""
+
+    signal_id: str
+    at_ms: int
+    mode: str
+    action: str
+    run: Run
+    rule: str
+    job_key: str
+    tenant: str
+    team: str
+    stage: tuple[int, int] | None = None
+    outcome: str = ""
+
+
+class ActRegistry:
+    """The acts of the last two hours, and the fuse of each run and rule."""
+
+    def __init__(self) -> None:
+        self._acts: dict[str, Act] = {}
+        self._fuses: dict[tuple[Run, str], Fuse] = {}
+
+    def record(self, record: AuditRecord) -> None:
+        """Add a record of the audit log. Adding it twice has no effect."""
+        if record.step == VERIFIED and record.signal_id in self._acts:
+            self._acts[record.signal_id] = replace(self._acts[record.signal_id], outcome=record.outcome)
+        # A probe of a healthy run announces nothing; it has the step "probed".
+        act_id = record.signal_id or f"record-{record.sequence}"
+        if record.step not in (SENT, WOULD_ACT) or act_id in self._acts:
+            return
+        act = _act(act_id, record)
+        self._acts[act_id] = act
+        key = (act.run, act.rule)
+        self._fuses[key] = blow(self._fuses.get(key, Fuse()), act.at_ms)
+
+    def advance(self, run: Run, rule: str, matches: bool, now_ms: int, times: Times) -> Fuse:
+        """Advance the fuse of a run and rule to ``now_ms`` and return it."""
+        fuse = advance(self._fuses.get((run, rule), Fuse()), matches, now_ms, times)
+        if fuse != Fuse():
+            self._fuses[(run, rule)] = fuse
+        return fuse
+
+    def advance_others(self, matching: set[tuple[Run, str]], now_ms: int, times: Times) -> None:
+        """Advance all fuses whose rule does not match now, and remove expired fuses and acts."""
+        for run, rule in self._fuses.keys() - matching:
+            self.advance(run, rule, False, now_ms, times)
+        self._fuses = {key: fuse for key, fuse in self._fuses.items() if now_ms - fuse.since_ms < FORGET_MS}
+        self._acts = {key: act for key, act in self._acts.items() if now_ms - act.at_ms < FORGET_MS}
+
+    def of_fuse(self, run: Run, rule: str, mode: str) -> list[Act]:
+        """Return the acts of one run and rule in one mode, oldest first."""
+        acts = (act for act in self._acts.values() if (act.run, act.rule, act.mode) == (run, rule, mode))
+        return sorted(acts, key=lambda act: act.at_ms)
+
+    def unverified(self) -> list[Act]:
+        """Return the acts whose outcome is not known yet."""
+        return [act for act in self._acts.values() if act.mode == ACT_MODE and not act.outcome]
+
+    def acts(self) -> Iterable[Act]:
+        """Return all acts that are kept."""
+        return self._acts.values()
+
+    def affected(self, cluster: str, now_ms: int) -> set[Run]:
+        """Return the runs of a cluster that the fuse acted on in the last 15 minutes, or would have."""
+        return {
+            act.run
+            for act in self._acts.values()
+            if act.run.cluster == cluster and now_ms - act.at_ms < BIG_PICTURE_MS and act.mode != WARN_MODE
+        }
+
+    def open_runs(self) -> set[Run]:
+        """Return the runs with an open fuse."""
+        return {run for (run, _), fuse in self._fuses.items() if fuse.state is State.OPEN}
+
+    def over_budget(self, act: Act, now_ms: int, budget: Budget) -> str | None:
+        """Name the exhausted budget in one sentence; None if ``act`` fits into this hour. Each mode has its own."""
+        spent = [each for each in self._acts.values() if each.mode == act.mode and now_ms - each.at_ms < HOUR_MS]
+        used = {
+            "job_per_hour": sum(each.job_key == act.job_key for each in spent),
+            "tenant_per_hour": sum(each.tenant == act.tenant for each in spent),
+            "team_per_hour": sum(each.team == act.team for each in spent) if act.team else 0,
+            "rule_per_hour": sum(each.rule == act.rule for each in spent),
+            "global_per_hour": len(spent),
+        }
+        for name, count in used.items():
+            if count >= getattr(budget, name):
+                return f"the budget {name} of {getattr(budget, name)} is exhausted"
+        return None
+
+
+def _act(act_id: str, record: AuditRecord) -> Act:
+    return Act(
+        signal_id=act_id,
+        at_ms=record.at_ms,
+        mode=record.mode,
+        action=record.action,
+        run=Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms),
+        rule=record.rule,
+        job_key=record.job_key,
+        tenant=record.tenant,
+        team=record.team,
+        stage=(record.stage_id, record.stage_attempt) if record.HasField("stage_id") else None,
+    )

@@ -1,0 +1,56 @@
+"""Approvals by people, from the topic ``approvals``: each allows one signal, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sparkfuse_contracts.generated.approval_pb2 import Approval
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
+from sparkfuse_contracts.wire import RecordError, from_json
+from sparkfuse_native_analytics.fuse_controller.keys import APPROVE, TrustedKey
+from sparkfuse_native_analytics.fuse_controller.signing import SignatureRefusedError, verify
+
+TOPIC = "approvals"
+REQUESTED = "approval_requested"
+
+
+class ApprovalBook:
+    """The approvals that were given and not used."""
+
+    def __init__(self, keys: Mapping[str, TrustedKey], revoked: Callable[[], frozenset[str]]) -> None:
+        """``revoked`` returns the ids of revoked keys."""
+        self._trusted, self._revoked = keys, revoked
+        self._approvals: dict[str, tuple[Approval, SignedMessage]] = {}
+        self._used: set[str] = set()
+        self._requested: set[str] = set()
+
+    def put(self, content: bytes | None, appended_ms: int) -> str | None:
+        """Add one record that the broker appended at ``appended_ms``; return why it was not accepted, or None."""
+        try:
+            signed = from_json(SignedMessage, content or b"")
+            approval = verify(signed, Approval, TOPIC, APPROVE, self._trusted, appended_ms, self._revoked())
+        except (RecordError, SignatureRefusedError) as error:
+            return str(error)
+        self._approvals[approval.digest] = (approval, signed)
+        return None
+
+    def record(self, record: AuditRecord) -> None:
+        """Add a record of the audit log: an approval that was used, or a request."""
+        if record.approval_id:
+            self._used.add(record.approval_id)
+        if record.step == REQUESTED:
+            self._requested.add(record.digest)
+
+    def is_requested(self, digest: str) -> bool:
+        """Return whether an approval of this target was already requested."""
+        return digest in self._requested
+
+    def find(self, digest: str, now_ms: int) -> tuple[Approval, SignedMessage] | None:
+        """Return the approval of a target that is valid now and was not used; None if there is none."""
+        found = self._approvals.get(digest)
+        if found is None:
+            return None
+        approval, signed = found
+        usable = now_ms < approval.expires_ms and approval.approval_id and approval.approval_id not in self._used
+        return found if usable and signed.key_id not in self._revoked() else None

@@ -1,0 +1,123 @@
+"""The orders of operators, from the topic ``controls``: holds, armings and revoked keys.
+
+The hook reads the same topic before each act and follows the same rules. A record that cannot be verified is treated
+as a hold of everything, because it may have replaced one. Keys must be valid at the time at which the broker appended
+the record, so that old controls stay valid after a rotation of keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sparkfuse_contracts.generated.control_pb2 import Control
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
+from sparkfuse_contracts.wire import RecordError, from_json
+from sparkfuse_native_analytics.fuse_controller.keys import APPROVE, TrustedKey
+from sparkfuse_native_analytics.fuse_controller.patterns import matches
+from sparkfuse_native_analytics.fuse_controller.signing import SignatureRefusedError, verify
+
+TOPIC = "controls"
+HOLD, ARM, REVOKE_KEY = "hold", "arm", "revoke_key"
+KINDS = (HOLD, ARM, REVOKE_KEY)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the fuse is about to act on, as controls select it."""
+
+    cluster: str
+    rule: str
+    job_key: str
+    app_id: str
+
+
+class ControlBook:
+    """The latest control of each id. Not safe to share between threads."""
+
+    def __init__(self, keys: Mapping[str, TrustedKey]) -> None:
+        """``keys``: the trusted keys; only those with the purpose approve can sign a control."""
+        self._trusted = keys
+        self._controls: dict[str, tuple[Control, str]] = {}
+        self._unverified: dict[str, str] = {}
+        self._revoked: dict[str, Control] = {}
+
+    @property
+    def revoked_keys(self) -> frozenset[str]:
+        """Ids of keys that an operator revoked."""
+        return frozenset(self._revoked)
+
+    def put(self, key: str, content: bytes | None, appended_ms: int) -> str | None:
+        """Add one record that the broker appended at ``appended_ms``; return why it was not accepted, or None.
+
+        A record without content is ignored: releases are signed, so deleting a record must not end a hold.
+        """
+        if content is None:
+            return None
+        try:
+            signed = from_json(SignedMessage, content)
+            control = verify(signed, Control, TOPIC, APPROVE, self._trusted, appended_ms, self.revoked_keys)
+            _check(control, key)
+        except (RecordError, SignatureRefusedError) as error:
+            self._unverified[key] = str(error)
+            return str(error)
+        self._unverified.pop(key, None)
+        if control.kind == REVOKE_KEY:
+            if control.key_id != signed.key_id:  # a key cannot revoke itself: its thief could otherwise block its owner
+                self._revoked[control.key_id] = control
+            return None
+        known = self._controls.get(key)
+        if known is None or control.issued_ms >= known[0].issued_ms:
+            self._controls[key] = (control, signed.key_id)
+        return None
+
+    def hold(self, subject: Subject, now_ms: int) -> tuple[str, str] | None:
+        """Return id and reason of the first hold that covers the subject; None if there is none."""
+        if self._unverified:
+            key, reason = next(iter(self._unverified.items()))
+            return key, f"the control {key!r} cannot be verified: {reason}"
+        for key, control in self._in_force(HOLD, now_ms):
+            if _covers(control, subject):
+                return key, f"held by {control.actor or 'an operator'}: {control.reason}"
+        return None
+
+    def arming(self, subject: Subject, action: str, now_ms: int) -> Control | None:
+        """Return the arming that allows ``action`` for the subject; None if there is none.
+
+        An arming without an end, or signed with a key that was revoked later, allows nothing.
+        """
+        armings = (control for _, control in self._in_force(ARM, now_ms) if control.HasField("until_ms"))
+        return next((each for each in armings if each.action == action and _covers(each, subject)), None)
+
+    def in_force(self, now_ms: int) -> list[Control]:
+        """Return the holds and armings that are in force, and the revocations."""
+        controls = [control for kind in (HOLD, ARM) for _, control in self._in_force(kind, now_ms)]
+        return controls + list(self._revoked.values())
+
+    def unverified(self) -> Mapping[str, str]:
+        """Return the reasons of the records that could not be verified, by their keys."""
+        return dict(self._unverified)
+
+    def _in_force(self, kind: str, now_ms: int) -> Iterator[tuple[str, Control]]:
+        for key, (control, signer) in self._controls.items():
+            expired = control.HasField("until_ms") and now_ms >= control.until_ms
+            distrusted = kind == ARM and signer in self._revoked
+            if control.kind == kind and not control.released and not expired and not distrusted:
+                yield key, control
+
+
+def _check(control: Control, key: str) -> None:
+    if control.control_id != key:
+        raise SignatureRefusedError(f"the control {control.control_id!r} has the key {key!r}")
+    if control.kind not in KINDS:
+        raise SignatureRefusedError(f"there is no kind of control {control.kind!r}")
+
+
+def _covers(control: Control, subject: Subject) -> bool:
+    pairs = (
+        (control.cluster, subject.cluster),
+        (control.rule, subject.rule),
+        (control.job, subject.job_key),
+        (control.app, subject.app_id),
+    )
+    return all(not pattern or matches(pattern, value) for pattern, value in pairs)

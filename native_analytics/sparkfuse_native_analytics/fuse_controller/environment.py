@@ -1,0 +1,38 @@
+"""What the controller needs from outside: the clock, Kafka and Alertmanager. The simulation has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.generated.signed_message_pb2 import SignedMessage
+from sparkfuse_native_analytics.fuse_controller.gates import Health
+from sparkfuse_native_analytics.fuse_controller.silences import Silence
+
+
+class Environment(Protocol):
+    """The clock, Kafka and Alertmanager as the controller uses them."""
+
+    def now_ms(self) -> int:
+        """Return the time in ms since the epoch."""
+
+    def refresh(self) -> None:
+        """Read the records that have arrived, so that an act uses the latest rows."""
+
+    def health(self) -> Health:
+        """Return whether all partitions were read to their end, and the difference of the clocks."""
+
+    def silences(self) -> Sequence[Silence]:
+        """Return the active silences. Raises SilencesUnknownError."""
+
+    def write(self, audit: Sequence[tuple[str, bytes]], signals: Sequence[tuple[Signal, SignedMessage]]) -> None:
+        """Write audit records (key and content) and signals in one transaction.
+
+        Raises OSError if nothing was written, and FencedError if another controller has taken over or if it is unknown
+        whether the transaction was committed; the process must then end.
+        """
+
+
+class FencedError(RuntimeError):
+    """The controller must end: another one has taken over, or the result of its own last step is unknown."""

@@ -1,0 +1,129 @@
+"""The state of all applications in one evaluation, and the case of each candidate in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sparkfuse_native_analytics.fuse_controller.act_registry import SHADOW_MODE, Act, ActRegistry
+from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy, Variant
+from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
+from sparkfuse_native_analytics.fuse_controller.finding_registry import Candidate, FindingRegistry
+from sparkfuse_native_analytics.fuse_controller.gates import AffectedApplications, Case, Health
+from sparkfuse_native_analytics.fuse_controller.scope import Run, Scope
+from sparkfuse_native_analytics.fuse_controller.silences import Silence, SilencesUnknownError, silence_of
+from sparkfuse_native_analytics.fuse_controller.view import LiveView, RuleMatch
+from sparkfuse_rules.alert_labels import alert_labels
+
+
+@dataclass(frozen=True)
+class Silences:
+    """The active silences, or why they are not known."""
+
+    active: Sequence[Silence] = ()
+    unknown: str = ""
+
+    def reason(self, candidate: Candidate, mode: str) -> str | None:
+        """Return why a finding is treated as silenced; None if it is not.
+
+        Shadow mode stops nothing, so it does not need the answer.
+        """
+        if self.unknown:
+            return None if mode == SHADOW_MODE else f"it is unknown whether the finding is silenced: {self.unknown}"
+        try:
+            found = silence_of(self.active, alert_labels(candidate.finding))
+        except SilencesUnknownError as error:
+            return str(error)
+        return f"silenced in Alertmanager: {found.comment or found.silence_id}" if found else None
+
+
+class Fleet:
+    """The candidates of one evaluation with everything that their cases share."""
+
+    def __init__(
+        self,
+        policy: ControllerPolicy,
+        view: LiveView,
+        findings: FindingRegistry,
+        acts: ActRegistry,
+        controls: ControlBook,
+        health: Health,
+        now_ms: int,
+    ) -> None:
+        self.now_ms = now_ms
+        self._policy, self._acts, self._controls, self._health = policy, acts, controls, health
+        self._silences = Silences()
+        self._matches: Mapping[Scope, Sequence[RuleMatch]] = view.evaluate(now_ms)
+        found = ((each, policy.for_job(each.scope.rule, each.finding.job_key)) for each in findings.candidates(now_ms))
+        self.candidates: Sequence[tuple[Candidate, Variant]] = [(each, own) for each, own in found if own is not None]
+        confirmed = [each.scope for each, _ in self.candidates if each.scope in self._matches]
+        acts.advance_others({(scope.run, scope.rule) for scope in confirmed}, now_ms, policy.safeguards.times)
+        self.applications = self._affected(confirmed, view)
+
+    def use_silences(self, silences: Silences) -> None:
+        """Set the silences; asked only if a case passes all other gates."""
+        self._silences = silences
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the case of each candidate, in its present state: an act before it may have spent the budget."""
+        for candidate, variant in self.candidates:
+            yield self._case(candidate, variant)
+
+    def stopped_clusters(self) -> Mapping[str, AffectedApplications]:
+        """Return the clusters in which so many applications are affected that nothing is stopped."""
+        bounds = self._policy.safeguards.big_picture
+        return {name: each for name, each in self.applications.items() if each.exceeds(bounds)}
+
+    def scopes(self) -> set[Scope]:
+        """Return the scopes of the candidates."""
+        return {candidate.scope for candidate, _ in self.candidates}
+
+    def _affected(self, confirmed: Iterable[Scope], view: LiveView) -> Mapping[str, AffectedApplications]:
+        running = view.running_applications(self.now_ms)
+        condemned: dict[str, set[Run]] = {}
+        for scope in confirmed:
+            condemned.setdefault(scope.run.cluster, set()).add(scope.run)
+        return {
+            cluster: AffectedApplications(
+                cluster, running[cluster], len(runs | self._acts.affected(cluster, self.now_ms))
+            )
+            for cluster, runs in condemned.items()
+        }
+
+    def _case(self, candidate: Candidate, variant: Variant) -> Case:
+        scope, safeguards = candidate.scope, self._policy.safeguards
+        matches = self._matches.get(scope, ())
+        match = next((each for each in matches if each.variant is variant), None)
+        mode = self._policy.mode(variant.rule)
+        return Case(
+            candidate=candidate,
+            variant=variant,
+            match=match,
+            fuse=self._acts.advance(scope.run, scope.rule, match is not None, self.now_ms, safeguards.times),
+            now_ms=self.now_ms,
+            health=self._health,
+            applications=self.applications.get(scope.run.cluster, AffectedApplications(scope.run.cluster, 0, 0)),
+            bounds=safeguards.big_picture,
+            hold=self._hold(subject_of(candidate)),
+            silence=self._silences.reason(candidate, mode),
+            over_budget=self._acts.over_budget(_planned(candidate, mode, self.now_ms), self.now_ms, safeguards.budget),
+        )
+
+    def _hold(self, subject: Subject) -> str | None:
+        if found := self._controls.hold(subject, self.now_ms):
+            return found[1]
+        holds = self._policy.safeguards.holds
+        covering = (each for each in holds if each.covers(subject.rule, subject.job_key, subject.app_id, self.now_ms))
+        return next((f"held by sparkfuse.yaml: {each.reason}" for each in covering), None)
+
+
+def subject_of(candidate: Candidate) -> Subject:
+    """Return what holds and armings select by."""
+    run = candidate.scope.run
+    return Subject(run.cluster, candidate.scope.rule, candidate.finding.job_key, run.app_id)
+
+
+def _planned(candidate: Candidate, mode: str, now_ms: int) -> Act:
+    """Return the act that would be performed, to check it against the budgets."""
+    finding, scope = candidate.finding, candidate.scope
+    return Act("", now_ms, mode, "", scope.run, scope.rule, finding.job_key, finding.tenant, finding.team)

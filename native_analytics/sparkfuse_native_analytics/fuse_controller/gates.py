@@ -1,0 +1,184 @@
+"""The gates between a firing finding and a signal, in their order.
+
+Each gate is a pure function of one `Case`, so that a test can remove one and show what it prevents. The first gate
+that does not pass decides; gates of the case itself come before gates of the fleet, so that the audit log shows the
+closest reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sparkfuse_native_analytics.fuse_controller.controller_policy import Variant
+from sparkfuse_native_analytics.fuse_controller.finding_registry import MAX_AGE_MS, MAX_FUTURE_MS, Candidate
+from sparkfuse_native_analytics.fuse_controller.fuse import Fuse, ready
+from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture
+from sparkfuse_native_analytics.fuse_controller.view import RuleMatch
+from sparkfuse_rules.rule import SEVERITIES
+
+MIN_COMPLETENESS = 0.99
+# The hook refuses signals whose time differs more than three times as much from the broker's.
+MAX_CLOCK_SKEW_MS = 10_000
+HELD, OVER_BUDGET = "held", "over_budget"
+
+
+@dataclass(frozen=True)
+class AffectedApplications:
+    """How many applications of a cluster run, and how many of them the fuse affects."""
+
+    cluster: str
+    running: int
+    affected: int
+
+    def exceeds(self, bounds: BigPicture) -> bool:
+        """Return whether so many are affected that the platform or Sparkfuse is the likely fault."""
+        # An affected application runs, even if the view has no recent row of it.
+        running = max(self.running, self.affected)
+        return self.affected >= bounds.applications and self.affected > bounds.share * running
+
+
+@dataclass(frozen=True)
+class Health:
+    """The state of the controller itself: why it must not act, or empty texts.
+
+    ``behind``: partitions that were not read to their end. ``clock_skew_ms``: own clock minus the broker's, None if it
+    is not known.
+    """
+
+    behind: str = ""
+    clock_skew_ms: int | None = 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that a decision depends on.
+
+    ``match``: the rule on the controller's own latest row; None if it does not hold there. ``hold``, ``silence``,
+    ``over_budget``: the reason, or None. ``silence`` is set too if the silences are not known.
+    """
+
+    candidate: Candidate
+    variant: Variant
+    match: RuleMatch | None
+    fuse: Fuse
+    now_ms: int
+    health: Health
+    applications: AffectedApplications
+    bounds: BigPicture
+    hold: str | None = None
+    silence: str | None = None
+    over_budget: str | None = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The gate that did not pass. ``step`` is the audit record's step; None if nothing is recorded."""
+
+    gate: str
+    step: str | None
+    reason: str
+
+
+Gate = Callable[[Case], Refusal | None]
+
+
+def caught_up(case: Case) -> Refusal | None:
+    """Refuse while a partition was not read to its end: a hold, a finding's end or an act may be in the rest."""
+    return Refusal("caught_up", None, f"the controller is behind: {case.health.behind}") if case.health.behind else None
+
+
+def clock(case: Case) -> Refusal | None:
+    """Refuse if the controller's clock differs from the broker's, because ages and expiries depend on it."""
+    skew = case.health.clock_skew_ms
+    if skew is None:
+        return Refusal("clock", None, "the controller's clock was not compared with the broker's yet")
+    if abs(skew) > MAX_CLOCK_SKEW_MS:
+        return Refusal("clock", None, f"the controller's clock differs by {skew} ms from the broker's")
+    return None
+
+
+def recent_finding(case: Case) -> Refusal | None:
+    """Refuse a finding that is no longer repeated, or from the future."""
+    age_ms = case.now_ms - case.candidate.finding.updated_ms
+    if age_ms > MAX_AGE_MS:
+        return Refusal("finding", None, f"the finding was updated {age_ms} ms ago")
+    if age_ms < -MAX_FUTURE_MS:
+        return Refusal("finding", HELD, f"the finding is {-age_ms} ms in the future")
+    return None
+
+
+def own_view(case: Case) -> Refusal | None:
+    """Refuse if the rule does not hold for the controller's own latest row of the running stage."""
+    if case.match is None:
+        return Refusal("view", None, "the rule does not hold for the latest row of the stage")
+    return None
+
+
+def completeness(case: Case) -> Refusal | None:
+    """Refuse incomplete evidence."""
+    finding = case.candidate.finding
+    of_finding = finding.completeness if finding.HasField("completeness") else 0.0
+    least = min(of_finding, case.match.completeness if case.match else 1.0)
+    if least < MIN_COMPLETENESS:
+        return Refusal("completeness", HELD, f"the evidence is {least:.1%} complete, below {MIN_COMPLETENESS:.0%}")
+    return None
+
+
+def severity(case: Case) -> Refusal | None:
+    """Refuse below the severity that the policy asks for, in the finding and in the controller's own view."""
+    policy = case.variant.rule.fuse
+    lowest = SEVERITIES.index(policy.severity if policy else SEVERITIES[0])
+    found = [case.candidate.run.severity, *([case.match.severity] if case.match else [])]
+    if any(each not in SEVERITIES or SEVERITIES.index(each) > lowest for each in found):
+        return Refusal("severity", None, f"the finding is {found[0]}")
+    return None
+
+
+def fuse_ready(case: Case) -> Refusal | None:
+    """Refuse while the last act may still take effect."""
+    return None if ready(case.fuse) else Refusal("fuse", None, "the last act may still take effect")
+
+
+def hold(case: Case) -> Refusal | None:
+    """Refuse what an operator or sparkfuse.yaml holds."""
+    return Refusal("hold", HELD, case.hold) if case.hold is not None else None
+
+
+def silence(case: Case) -> Refusal | None:
+    """Refuse what is silenced in Alertmanager, also before the alert exists; not known is silenced."""
+    return Refusal("silence", HELD, case.silence) if case.silence is not None else None
+
+
+def big_picture(case: Case) -> Refusal | None:
+    """Refuse if so many applications are affected that the platform or Sparkfuse is the likely fault."""
+    applications = case.applications
+    if not applications.exceeds(case.bounds):
+        return None
+    counts = f"{applications.affected} of {applications.running} running applications of {applications.cluster}"
+    return Refusal("big_picture", None, f"{counts} are affected at once: the likely fault is the platform or Sparkfuse")
+
+
+def budget(case: Case) -> Refusal | None:
+    """Refuse if a budget of this hour is exhausted."""
+    return Refusal("budget", OVER_BUDGET, case.over_budget) if case.over_budget is not None else None
+
+
+GATES: Mapping[str, Gate] = {
+    "caught_up": caught_up,
+    "clock": clock,
+    "finding": recent_finding,
+    "view": own_view,
+    "completeness": completeness,
+    "severity": severity,
+    "fuse": fuse_ready,
+    "hold": hold,
+    "silence": silence,
+    "big_picture": big_picture,
+    "budget": budget,
+}
+
+
+def refusal(case: Case, gates: Sequence[Gate] = tuple(GATES.values())) -> Refusal | None:
+    """Return the first refusal; None if all gates pass."""
+    return next((found for gate in gates if (found := gate(case)) is not None), None)

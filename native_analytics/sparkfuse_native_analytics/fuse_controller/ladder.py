@@ -1,0 +1,36 @@
+"""The ladder: which action comes next, by the verified outcomes of the earlier ones.
+
+| outcome of the last act | next action |
+| --- | --- |
+| no act yet | the narrowest that has a target |
+| ended | the same again, because the rule fires for new work |
+| unfreed | the next wider one that has a target; none after the widest |
+| refused, or unknown | the same again: asking twice is safe, and nothing shows that it was too narrow |
+| not verified yet | none |
+
+A warning that did not end the finding is `unfreed`. The fuse's cool-down separates two acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparkfuse_native_analytics.fuse_controller.act_registry import UNFREED, Act
+from sparkfuse_rules.rule import ACTIONS
+
+
+def next_action(actions: Sequence[str], acts: Sequence[Act]) -> str | None:
+    """Return the action to take; None if the ladder does not advance.
+
+    ``actions``: those of the policy that have a target, narrowest first. ``acts``: earlier acts of this run and rule,
+    oldest first.
+    """
+    if not acts:
+        return actions[0] if actions else None
+    last = acts[-1]
+    if not last.outcome:
+        return None
+    if last.outcome != UNFREED:
+        return last.action if last.action in actions else None
+    width = ACTIONS.index(last.action)
+    return next((action for action in actions if ACTIONS.index(action) > width), None)

@@ -1,0 +1,197 @@
+"""Probes: the hook is asked whether it would act, and the answer is scored when the run has ended.
+
+The score is the record that arming a rule needs. A probe of a healthy run that answers "would act" is a false one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+from sparkfuse_native_analytics.fuse_controller.act_registry import SHADOW_MODE, WOULD_ACT
+from sparkfuse_native_analytics.fuse_controller.scope import Run
+from sparkfuse_native_analytics.fuse_controller.view import Ending
+
+PROBED, SCORED = "probed", "probe_scored"
+TRUE_POSITIVE, FALSE_POSITIVE = "true_positive", "false_positive"
+TRUE_NEGATIVE, FALSE_NEGATIVE = "true_negative", "false_negative"
+# A control sample of a run that failed for another reason.
+UNRELATED = "unrelated"
+# Probes of one run and rule, and of all runs in a minute: enough for a record, little for drivers and the broker.
+PROBES_PER_RUN = 3
+PROBES_PER_MINUTE = 60
+MINUTE_MS = 60_000
+# A probe whose run has not ended after this time is not scored.
+FORGET_MS = 7 * 24 * 3_600_000
+_ANSWERS = ("would_act", "would_not_act")
+SUCCEEDED = "succeeded"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One probe and what became of it. ``matched``: a finding fired; otherwise it is a control sample."""
+
+    signal_id: str
+    at_ms: int
+    run: Run
+    rule: str
+    policy_hash: str
+    action: str
+    stage: tuple[int, int] | None
+    matched: bool
+    answer: str = ""
+    gate: str = ""
+    stage_status: str = ""
+    stage_ended_ms: int = 0
+    run_status: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the hook has answered and the run has ended."""
+        return bool(self.answer and self.run_status)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the stage succeeded by itself; a stage whose end was not seen ended with its run."""
+        return (self.stage_status or self.run_status) == SUCCEEDED
+
+    @property
+    def score(self) -> str:
+        """The score of a complete probe."""
+        if self.answer == "would_act":
+            return FALSE_POSITIVE if self.healthy else TRUE_POSITIVE
+        if self.healthy:
+            return TRUE_NEGATIVE
+        return FALSE_NEGATIVE if self.matched else UNRELATED
+
+
+class ProbeBook:
+    """The probes that wait for an answer or for the end of their run. Rebuilt from the audit log and the receipts."""
+
+    def __init__(self) -> None:
+        self._probes: dict[str, Probe] = {}
+        self._sent_ms: dict[tuple[Run, str], list[int]] = {}
+        self._reachable: dict[str, int] = {}
+
+    def record(self, record: AuditRecord) -> None:
+        """Add a record of the audit log."""
+        if record.step == SCORED:
+            self._probes.pop(record.signal_id, None)
+        is_probe = record.step == PROBED or (record.step == WOULD_ACT and record.mode == SHADOW_MODE)
+        if not is_probe or not record.signal_id or record.signal_id in self._probes:
+            return
+        run = Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms)
+        self._probes[record.signal_id] = Probe(
+            record.signal_id,
+            record.at_ms,
+            run,
+            record.rule,
+            record.policy_hash,
+            record.action,
+            (record.stage_id, record.stage_attempt) if record.HasField("stage_id") else None,
+            record.step == WOULD_ACT,
+        )
+        self._sent_ms.setdefault((run, record.rule), []).append(record.at_ms)
+
+    def answer(self, receipt: Receipt) -> None:
+        """Add a receipt of a hook. Only the application that was asked can answer."""
+        self._reachable[receipt.app_id] = receipt.at_ms
+        probe = self._probes.get(receipt.signal_id)
+        if probe is None or receipt.outcome not in _ANSWERS or receipt.app_id != probe.run.app_id:
+            return
+        self._probes[probe.signal_id] = replace(probe, answer=receipt.outcome, gate=receipt.gate)
+
+    def end(self, ending: Ending, now_ms: int) -> None:
+        """Add the end of a run or stage."""
+        for signal_id, probe in self._probes.items():
+            if probe.run != ending.run:
+                continue
+            if ending.stage is None:
+                self._probes[signal_id] = replace(probe, run_status=ending.status)
+            elif ending.stage == probe.stage and not probe.stage_status:
+                self._probes[signal_id] = replace(probe, stage_status=ending.status, stage_ended_ms=now_ms)
+
+    def runs(self) -> set[Run]:
+        """Return the runs whose end is awaited."""
+        return {probe.run for probe in self._probes.values()}
+
+    def complete(self) -> list[Probe]:
+        """Return the probes that can be scored."""
+        return [probe for probe in self._probes.values() if probe.complete]
+
+    def forget(self, now_ms: int) -> None:
+        """Remove probes that were never answered or whose run has no end."""
+        self._probes = {key: each for key, each in self._probes.items() if now_ms - each.at_ms < FORGET_MS}
+        self._reachable = {key: at_ms for key, at_ms in self._reachable.items() if now_ms - at_ms < FORGET_MS}
+        self._sent_ms = {key: times for key, times in self._sent_ms.items() if times and now_ms - times[-1] < FORGET_MS}
+
+    def due(self, run: Run, rule: str, now_ms: int) -> bool:
+        """Return whether one more probe of this run and rule may be sent now: a run without a hook gets only one."""
+        sent = self._sent_ms.get((run, rule), ())
+        few = len(sent) < (PROBES_PER_RUN if run.app_id in self._reachable else 1)
+        return few and all(now_ms - at_ms >= MINUTE_MS for at_ms in sent)
+
+    def budget(self, now_ms: int) -> int:
+        """Return how many probes may be sent now, over all runs."""
+        recent = sum(now_ms - at_ms < MINUTE_MS for times in self._sent_ms.values() for at_ms in times[-2:])
+        return max(0, PROBES_PER_MINUTE - recent)
+
+
+@dataclass
+class ProbeRecord:
+    """The scores of one policy: the runs by score. A run with one false probe is not a healthy run without one."""
+
+    runs: dict[str, set[Run]] = field(default_factory=dict)
+
+    def add(self, score: str, run: Run) -> None:
+        """Add one scored probe."""
+        self.runs.setdefault(score, set()).add(run)
+
+    @property
+    def false_runs(self) -> set[Run]:
+        """Healthy runs that the hook would have acted on."""
+        return self.runs.get(FALSE_POSITIVE, set())
+
+    @property
+    def healthy_runs(self) -> set[Run]:
+        """Distinct healthy runs that were probed."""
+        return self.runs.get(TRUE_NEGATIVE, set()) | self.false_runs
+
+    def shortfall(self, needed: int) -> str | None:
+        """Return why a rule must not be armed with this record; None if it may be."""
+        if self.false_runs:
+            return f"the hook would have acted on {len(self.false_runs)} of {len(self.healthy_runs)} healthy runs"
+        if len(self.healthy_runs) < needed:
+            return f"{len(self.healthy_runs)} of {needed} healthy runs were probed"
+        return None
+
+
+class ProbeRecords:
+    """The scores by rule and policy hash: another threshold is another policy and needs a record of its own."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[str, str], ProbeRecord] = {}
+
+    def record(self, record: AuditRecord) -> None:
+        """Add a record of the audit log."""
+        if record.step == SCORED:
+            run = Run(record.cluster, record.app_id, record.app_attempt, record.app_start_ms)
+            self.of(record.rule, record.policy_hash).add(record.outcome, run)
+
+    def of(self, rule: str, policy_hash: str) -> ProbeRecord:
+        """Return the scores of one policy."""
+        return self._records.setdefault((rule, policy_hash), ProbeRecord())
+
+    def items(self) -> Iterator[tuple[tuple[str, str], ProbeRecord]]:
+        """Yield rule and policy hash with their scores."""
+        yield from sorted(self._records.items())
+
+
+def probe_records(records: Iterable[AuditRecord]) -> ProbeRecords:
+    """Return the scores of a whole audit log."""
+    found = ProbeRecords()
+    for record in records:
+        found.record(record)
+    return found

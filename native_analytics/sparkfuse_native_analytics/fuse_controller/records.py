@@ -1,0 +1,216 @@
+"""Builds what the fuse controller writes: audit records, and signals to the hook."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+from sparkfuse_contracts.generated.signal_pb2 import Signal
+from sparkfuse_contracts.links import running_job_url
+from sparkfuse_native_analytics.fuse_controller.act_registry import VERIFIED, Act
+from sparkfuse_native_analytics.fuse_controller.gates import Case
+from sparkfuse_native_analytics.fuse_controller.probes import SCORED, Probe
+from sparkfuse_native_analytics.fuse_controller.scope import Run
+from sparkfuse_rules.describe import render
+from sparkfuse_rules.rule import Rule
+
+# The hook refuses signals with a longer lifetime.
+SIGNAL_LIFE_MS = 120_000
+CONTROLLER = "controller"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the controller decided about one case: the step, the mode, the action, and why."""
+
+    step: str
+    mode: str
+    action: str
+    reason: str
+    gate: str = ""
+    digest: str = ""
+    approval_id: str = ""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a signal is about: a run, its job, a rule with its policy, and a stage, query or task."""
+
+    run: Run
+    job_key: str
+    rule: str
+    policy_hash: str
+    stage: tuple[int, int] | None
+    query_id: int | None = None
+    task_id: int | None = None
+
+
+def make_signal(target: Target, action: str, generation: int, epoch: int, now_ms: int, *, probe: bool) -> Signal:
+    """Return a signal without its texts; it expires after SIGNAL_LIFE_MS."""
+    signal = Signal(
+        signal_id=uuid.uuid4().hex,
+        cluster=target.run.cluster,
+        app_id=target.run.app_id,
+        app_attempt=target.run.app_attempt,
+        app_start_ms=target.run.app_start_ms,
+        epoch=epoch,
+        generation=generation,
+        rule=target.rule,
+        action=action,
+        probe=probe,
+        policy_hash=target.policy_hash,
+        job_key=target.job_key,
+        issued_ms=now_ms,
+        expires_ms=now_ms + SIGNAL_LIFE_MS,
+    )
+    if target.stage is not None:
+        signal.stage_id, signal.stage_attempt = target.stage
+    if target.query_id is not None:
+        signal.query_id = target.query_id
+    if target.task_id is not None:
+        signal.task_id = target.task_id
+    return signal
+
+
+def describe_signal(signal: Signal, case: Case, dashboard_url: str) -> None:
+    """Add what a person reads: the evidence, the finding, how to override, and the dashboard."""
+    # The hook appends the period when it shows the sentence.
+    signal.evidence = evidence(case).rstrip(".")
+    signal.finding_id = case.candidate.finding.finding_id
+    signal.override_hint = override_hint(case.variant.rule)
+    signal.dashboard_url = running_job_url(dashboard_url, signal.app_id)
+
+
+def case_record(case: Case, step: Step, now_ms: int, signal: Signal | None = None) -> AuditRecord:
+    """Return the audit record of a step about a case, with the column values that were evaluated."""
+    finding, scope = case.candidate.finding, case.candidate.scope
+    row: Mapping[str, object] = case.match.row if case.match else {}
+    record = _of_run(
+        scope.run,
+        AuditRecord(
+            step=step.step,
+            actor=CONTROLLER,
+            job_key=finding.job_key,
+            tenant=finding.tenant,
+            team=finding.team,
+            rule=scope.rule,
+            action=step.action,
+            mode=step.mode,
+            gate=step.gate,
+            reason=step.reason,
+            stage_id=scope.stage_id,
+            stage_attempt=scope.stage_attempt,
+            signal_id=signal.signal_id if signal else "",
+            finding_id=finding.finding_id,
+            policy_hash=case.variant.policy_hash,
+            at_ms=now_ms,
+            observed={name: str(value) for name, value in row.items() if value is not None},
+            digest=step.digest,
+            approval_id=step.approval_id,
+        ),
+    )
+    for name in ("query_id", "task_id"):
+        if signal is not None and signal.HasField(name):
+            setattr(record, name, getattr(signal, name))
+    return record
+
+
+def probe_record(signal: Signal, step: str, mode: str, tenant: str, now_ms: int) -> AuditRecord:
+    """Return the audit record of a probe of a stage for which no finding fires."""
+    run = Run(signal.cluster, signal.app_id, signal.app_attempt, signal.app_start_ms)
+    return _of_run(
+        run,
+        AuditRecord(
+            step=step,
+            actor=CONTROLLER,
+            job_key=signal.job_key,
+            tenant=tenant,
+            rule=signal.rule,
+            action=signal.action,
+            mode=mode,
+            stage_id=signal.stage_id,
+            stage_attempt=signal.stage_attempt,
+            signal_id=signal.signal_id,
+            policy_hash=signal.policy_hash,
+            at_ms=now_ms,
+        ),
+    )
+
+
+def score_record(probe: Probe, now_ms: int) -> AuditRecord:
+    """Return the audit record of a scored probe."""
+    observed = {"stage_status": probe.stage_status, "run_status": probe.run_status, "matched": str(probe.matched)}
+    if probe.stage_ended_ms:
+        observed["ended_after_ms"] = str(probe.stage_ended_ms - probe.at_ms)
+    record = AuditRecord(
+        step=SCORED,
+        actor=CONTROLLER,
+        rule=probe.rule,
+        action=probe.action,
+        gate=probe.gate,
+        outcome=probe.score,
+        signal_id=probe.signal_id,
+        policy_hash=probe.policy_hash,
+        at_ms=now_ms,
+        observed=observed,
+    )
+    if probe.stage is not None:
+        record.stage_id, record.stage_attempt = probe.stage
+    return _of_run(probe.run, record)
+
+
+def verified_record(act: Act, outcome: str, reason: str, now_ms: int) -> AuditRecord:
+    """Return the audit record of the outcome of an act."""
+    record = AuditRecord(
+        step=VERIFIED,
+        actor=CONTROLLER,
+        job_key=act.job_key,
+        tenant=act.tenant,
+        team=act.team,
+        rule=act.rule,
+        action=act.action,
+        mode=act.mode,
+        outcome=outcome,
+        reason=reason,
+        signal_id=act.signal_id,
+        at_ms=now_ms,
+    )
+    if act.stage is not None:
+        record.stage_id, record.stage_attempt = act.stage
+    return _of_run(act.run, record)
+
+
+def controller_record(step: str, reason: str, now_ms: int, cluster: str = "", gate: str = "") -> AuditRecord:
+    """Return an audit record about the controller or a whole cluster."""
+    return _clean(AuditRecord(step=step, actor=CONTROLLER, cluster=cluster, gate=gate, reason=reason, at_ms=now_ms))
+
+
+def evidence(case: Case) -> str:
+    """Return the rule's description with the values of the match and the stage name that detection found."""
+    stage_name = case.candidate.run.stage_name or str(case.candidate.scope.stage_id)
+    row = case.match.row if case.match else {}
+    return render(case.variant.rule.description, {**row, "stage_name": stage_name})
+
+
+def override_hint(rule: Rule) -> str:
+    """Return one sentence that explains how the owner exempts the job from the fuse."""
+    return (
+        "to exempt this job from the fuse set spark.sparkfuse.fuse.hold=true, "
+        f"to change the threshold set rules.{rule.id}.params in sparkfuse.yaml (see docs/fuse.md)"
+    )
+
+
+def _of_run(run: Run, record: AuditRecord) -> AuditRecord:
+    """Add the run, and leave empty texts out, so that an absent value is absent in the store too."""
+    record.cluster, record.app_id = run.cluster, run.app_id
+    record.app_attempt, record.app_start_ms = run.app_attempt, run.app_start_ms
+    return _clean(record)
+
+
+def _clean(record: AuditRecord) -> AuditRecord:
+    for field, value in record.ListFields():
+        if value == "":
+            record.ClearField(field.name)
+    return record
