@@ -30,10 +30,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class BigPicture:
-    """Nothing is stopped if too many applications of a cluster are affected: more than ``share``, at least ``applications``.
+    """Nothing is stopped if too many applications of a cluster are affected.
 
-    Affected are those that match now, and those that the fuse acted on in the last 15 minutes. The likely fault is then
-    the platform or Sparkfuse. Machine health checks of Kubernetes stop for the same reason.
+    Too many are more than ``share`` of the running ones, and at least ``applications``. Affected are those that match
+    now, and those that the fuse acted on in the last 15 minutes. The likely fault is then the platform or Sparkfuse.
+    Machine health checks of Kubernetes stop for the same reason.
     """
 
     share: float = 0.1

@@ -3,45 +3,72 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.fuse_controller.controller import FuseController
-from sparkfuse_native_analytics.fuse_controller.controller_policy import ControllerPolicy
-from sparkfuse_native_analytics.fuse_controller.safeguards import Safeguards
+from sparkfuse_native_analytics.fuse_controller.controller_policy import read_controller_policy
+from sparkfuse_native_analytics.fuse_controller.gates import GATES
+from sparkfuse_native_analytics.fuse_controller.safeguards import Arming
 from sparkfuse_native_analytics.fuse_controller.view import LiveView
-from sparkfuse_rules.catalog import load_catalog
-from tests.unit.fuse_controller.scene import World
+from tests.unit.fuse_controller.scene import NOW_MS, Keys, World, arming
+
+
+@pytest.fixture(scope="session")
+def fuse_keys():
+    return Keys()
 
 
 @pytest.fixture
-def world():
-    return World(generate_private_key(SECP256R1()))
+def world(fuse_keys):
+    return World(fuse_keys)
 
 
 @pytest.fixture
-def make_controller(world):
-    """Return a function that builds a controller without any rows or findings."""
+def make_controller(world, tmp_path):
+    """Return a function that builds a controller in its first epoch, without any rows or findings.
 
-    def make(mode="act", configuration=None, **safeguards):
-        rules = {rule.id: rule for rule in load_catalog(overrides=configuration).with_fuse()}
-        policy = ControllerPolicy(rules, mode, dataclasses.replace(Safeguards(), **safeguards))
-        return FuseController(policy, LiveView(policy.watched(), 20_000), world.key, "http://127.0.0.1:3000")
+    In mode act the rule is armed for cancel_stage and needs no probes, unless the test passes other safeguards.
+    """
+
+    def make(mode="act", configuration: Path | None = None, without_gate="", armed=True, start=True, **safeguards):
+        key = tmp_path / "key.pem"
+        key.touch()
+        environment = {"SPARKFUSE_FUSE_MODE": mode, "SPARKFUSE_SIGNING_KEY": str(key)}
+        if configuration:
+            environment["SPARKFUSE_CONFIG"] = str(configuration)
+        policy = read_controller_policy(Settings.from_environment(environment))
+        limits = dataclasses.replace(policy.safeguards, **{"arming": Arming(0), **safeguards})
+        policy = dataclasses.replace(policy, safeguards=limits)
+        gates = {name: gate for name, gate in GATES.items() if name != without_gate}
+        view, keys = LiveView(policy.watched(), 20_000), world.keys
+        controller = FuseController(policy, view, keys.ring, keys.private["act"], "http://127.0.0.1:3000", gates)
+        if armed:
+            control = arming()
+            assert controller.controls.put(control.control_id, keys.control(control), NOW_MS) is None
+        if start:
+            world.replay_into(controller)
+            controller.start(world)
+        return controller
 
     return make
 
 
 @pytest.fixture
-def show():
+def show(world):
     """Return a function that adds rows and findings to a controller."""
 
     def give(controller, *messages):
         rows = [message.SerializeToString() for message in messages if isinstance(message, LiveRow)]
         if rows:
-            assert controller.view.add(rows) == []
+            rejected, endings = controller.view.add(rows, controller.watched_runs())
+            assert rejected == []
+            for ending in endings:
+                controller.read_ending(ending, world.time_ms)
         for message in messages:
             if isinstance(message, Finding):
                 controller.findings.put(message)

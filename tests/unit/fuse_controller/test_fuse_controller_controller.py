@@ -4,17 +4,19 @@ import pytest
 
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from sparkfuse_native_analytics.fuse_controller.safeguards import BigPicture, Budget, Hold
-from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, finding, live_row
+from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
+from sparkfuse_rules.policies import policy_hash, policy_line
+from tests.unit.fuse_controller.scene import NOW_MS, RULE, START_MS, answer, finding, live_row
 
 
 def test_runaway_stage_gets_one_signal(world, make_controller, show):
-    """The controller records an action, sends one signed signal and records the result, even if it evaluates twice."""
+    """The controller writes one audit record and one signed signal together, even if it evaluates twice."""
     controller = make_controller("act")
     show(controller, live_row(), finding())
     for _ in range(3):
         controller.evaluate(world)
 
-    assert world.outcomes == ["would_act", "sent"]
+    assert world.steps == ["sent"]
     (signal,) = world.signals
     assert (signal.app_id, signal.app_start_ms, signal.stage_id, signal.action) == (
         "app-1",
@@ -22,22 +24,21 @@ def test_runaway_stage_gets_one_signal(world, make_controller, show):
         3,
         "cancel_stage",
     )
-    assert [(c.column, c.operator, c.threshold) for c in signal.predicate] == [
-        ("disk_spilled_bytes", ">=", 5e10),
-        ("since_finish_ms", ">=", 600_000),
-    ]
-    assert signal.generation == NOW_MS
+    assert signal.policy_hash == policy_hash(policy_line(controller.policy.rules[RULE].otherwise.rule))
+    assert (signal.epoch, signal.generation) == (1, 2)
+    assert signal.job_key == "orders"
+    assert not signal.probe
     assert signal.expires_ms - signal.issued_ms == 120_000
     assert "q0: sort orders" in signal.evidence
     assert "55.9 GiB" in signal.evidence
     assert "spark.sparkfuse.fuse.hold" in signal.override_hint
-    assert {action.signal_id for action in world.actions} == {signal.signal_id}
+    assert [record.sequence for record in world.records if record.signal_id == signal.signal_id] == [signal.generation]
 
 
 @pytest.mark.parametrize(
     ("mode", "outcomes", "actions"),
-    [("off", [], []), ("shadow", ["would_act"], []), ("warn", ["would_act", "sent"], ["warn"]),
-     ("act", ["would_act", "sent"], ["cancel_stage"])],
+    [("off", [], []), ("shadow", ["would_act"], []), ("warn", ["sent"], ["warn"]),
+     ("act", ["sent"], ["cancel_stage"])],
 )  # fmt: skip
 def test_mode_limits_the_act(world, make_controller, show, mode, outcomes, actions):
     """Mode off does nothing, shadow records, warn sends a warning, act sends the action."""
@@ -45,8 +46,9 @@ def test_mode_limits_the_act(world, make_controller, show, mode, outcomes, actio
     show(controller, live_row(), finding())
     controller.evaluate(world)
 
-    assert world.outcomes == outcomes
-    assert [signal.action for signal in world.signals] == actions
+    assert world.steps == outcomes
+    assert [signal.action for signal in world.acts] == actions
+    assert [signal.action for signal in world.probes] == (["cancel_stage"] if mode == "shadow" else [])
 
 
 @pytest.mark.parametrize(
@@ -54,8 +56,8 @@ def test_mode_limits_the_act(world, make_controller, show, mode, outcomes, actio
     [
         pytest.param("act", "{enabled: false}", [], id="off for the job"),
         pytest.param("act", "{params: {budget_bytes: 90000000000}}", [], id="higher threshold"),
-        pytest.param("act", "{params: {budget_bytes: 60000000}}", ["would_act", "sent"], id="lower threshold"),
-        pytest.param("shadow", "{fuse: {mode: act}}", ["would_act", "sent"], id="act for this job only"),
+        pytest.param("act", "{params: {budget_bytes: 60000000}}", ["sent"], id="lower threshold"),
+        pytest.param("shadow", "{fuse: {mode: act}}", ["sent"], id="act for this job only"),
         pytest.param("act", "{fuse: {mode: shadow}}", ["would_act"], id="shadow for this job only"),
     ],
 )
@@ -69,7 +71,7 @@ def test_job_override_applies_to_its_job(world, make_controller, show, tmp_path,
     for _ in range(3):
         controller.evaluate(world)
 
-    assert world.outcomes == outcomes
+    assert world.steps == outcomes
 
 
 def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show, tmp_path):
@@ -81,7 +83,9 @@ def test_job_override_does_not_apply_to_other_jobs(world, make_controller, show,
     controller.evaluate(world)
 
     (signal,) = world.signals
-    assert ("disk_spilled_bytes", 5e10) in {(each.column, each.threshold) for each in signal.predicate}
+    rules = controller.policy.rules[RULE]
+    assert signal.policy_hash == policy_hash(policy_line(rules.otherwise.rule))
+    assert rules.for_job("other") is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown
     show(controller, *shown)
     controller.evaluate(world)
 
-    assert world.outcomes == []
+    assert world.steps == []
     assert world.signals == []
 
 
@@ -123,13 +127,6 @@ def test_act_needs_finding_and_matching_rows(world, make_controller, show, shown
         pytest.param(
             [live_row(), finding()], {"budget": Budget(global_per_hour=0)}, "over_budget", "global", id="budget"
         ),
-        pytest.param(
-            [m for n in range(4) for m in (live_row(f"app-{n}"), finding(f"app-{n}"))],
-            {},
-            "held",
-            "4 of 4 running applications",
-            id="big picture",
-        ),
     ],
 )
 def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguards, outcome, reason):
@@ -139,9 +136,9 @@ def test_refusal_is_recorded_once(world, make_controller, show, shown, safeguard
     for _ in range(3):
         controller.evaluate(world)
 
-    assert set(world.outcomes) == {outcome}
-    assert len(world.actions) == len({action.app_id for action in world.actions})
-    assert all(reason in action.reason for action in world.actions)
+    assert set(world.steps) == {outcome}
+    assert len(world.records) == len({action.app_id for action in world.records})
+    assert all(reason in action.reason for action in world.records)
     assert world.signals == []
 
 
@@ -178,15 +175,15 @@ def test_open_fuses_count_as_affected(world, make_controller, show):
     assert len(world.signals) == 2
 
 
-def test_silenced_finding_is_held(world, make_controller, show):
-    """A silenced alert prevents the act."""
-    world.silenced_findings.add("finding-app-1")
+def test_silence_holds_before_the_alert_exists(world, make_controller, show):
+    """A silence that matches the labels of the finding prevents the act, although Alertmanager has no alert yet."""
+    world.active_silences.append(Silence("s-1", "known problem", (Matcher("job_key", "ord.*", True, True),)))
     controller = make_controller("act")
     show(controller, live_row(), finding())
     controller.evaluate(world)
 
-    assert world.outcomes == ["held"]
-    assert "silenced" in world.actions[0].reason
+    assert world.steps == ["held"]
+    assert "known problem" in world.records[0].reason
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("act", ["held"]), ("shadow", ["would_act"])])
@@ -197,7 +194,7 @@ def test_unknown_silence_prevents_act_but_not_shadow(world, make_controller, sho
     show(controller, live_row(), finding())
     controller.evaluate(world)
 
-    assert world.outcomes == expected
+    assert world.steps == expected
 
 
 def test_rows_are_refreshed_before_the_act(world, make_controller, show):
@@ -207,7 +204,7 @@ def test_rows_are_refreshed_before_the_act(world, make_controller, show):
     world.arriving.append(lambda: show(controller, live_row(seq=2, since_finish_ms=10)))
     controller.evaluate(world)
 
-    assert world.outcomes == []
+    assert world.steps == []
     assert world.signals == []
 
 
@@ -236,7 +233,7 @@ def test_act_repeats_after_cool_down_with_newer_generation(world, make_controlle
     generations = [signal.generation for signal in world.signals]
     assert len(generations) == 3
     assert generations == sorted(set(generations))
-    assert world.outcomes[-1] == "over_budget"
+    assert world.steps[-1] == "over_budget"
 
 
 def test_restarted_controller_does_not_repeat_act(world, make_controller, show):
@@ -245,8 +242,6 @@ def test_restarted_controller_does_not_repeat_act(world, make_controller, show):
     show(first, live_row(), finding())
     first.evaluate(world)
     second = make_controller("act")
-    for action in world.actions:
-        second.fuses.record(action)
     show(second, live_row(seq=2), finding())
     second.evaluate(world)
 
@@ -261,7 +256,7 @@ def test_ended_applications_do_not_count_as_running(make_controller, show):
     ended.application_ended.ended_ms = NOW_MS
     show(controller, live_row("app-1"), live_row("app-2"), live_row("app-3", now_ms=NOW_MS - 60_001), ended)
 
-    assert controller.view.running_applications(NOW_MS) == 1
+    assert controller.view.running_applications(NOW_MS) == {"prod": 1}
 
 
 def test_silent_applications_do_not_count_as_running(make_controller, show):
@@ -272,13 +267,13 @@ def test_silent_applications_do_not_count_as_running(make_controller, show):
     silent.application.driver_silent_ms = 3_600_000
     show(controller, live_row("app-1"), silent)
 
-    assert controller.view.running_applications(NOW_MS) == 1
+    assert controller.view.running_applications(NOW_MS) == {"prod": 1}
 
 
 def test_invalid_rows_are_rejected_by_index(make_controller):
     """An invalid record is returned with its index, and the valid ones are added."""
     controller = make_controller("act")
-    rejected = controller.view.add([live_row().SerializeToString(), b"\xff\xffjunk", b""])
+    rejected, _ = controller.view.add([live_row().SerializeToString(), b"\xff\xffjunk", b""])
 
     assert [place for place, _ in rejected] == [1]
-    assert len(controller.view.matches(NOW_MS)) == 1
+    assert len(controller.view.evaluate(NOW_MS)) == 1

@@ -1,0 +1,451 @@
+"""The ways in which a fuse could stop the wrong job, each with the gate that prevents it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from sparkfuse_contracts.generated.approval_pb2 import Approval
+from sparkfuse_contracts.generated.control_pb2 import Control
+from sparkfuse_contracts.generated.receipt_pb2 import Receipt
+from sparkfuse_native_analytics.fuse_controller.environment import FencedError
+from sparkfuse_native_analytics.fuse_controller.gates import GATES, Health
+from sparkfuse_native_analytics.fuse_controller.safeguards import Arming, BigPicture, Budget, Hold
+from sparkfuse_native_analytics.fuse_controller.signing import target_digest
+from sparkfuse_native_analytics.fuse_controller.silences import Matcher, Silence
+from tests.unit.fuse_controller.scene import (
+    MINUTE_MS,
+    NOW_MS,
+    RULE,
+    Keys,
+    answer,
+    application_row,
+    arming,
+    finding,
+    healthy_row,
+    hold,
+    live_row,
+)
+
+EVERYTHING = Matcher("alertname", "Sparkfuse.*", True, True)
+
+
+def put(world, controller, control: Control) -> str | None:
+    return controller.controls.put(control.control_id, world.keys.control(control), world.time_ms)
+
+
+def forbidden(gate, world, controller, show):
+    """Set up a case in which only ``gate`` prevents the act, and return the messages to show."""
+    if gate == "caught_up":
+        world.state = Health("partition 0 of controls is not read to its end", 0)
+    elif gate == "clock":
+        world.state = Health("", 10_001)
+    elif gate == "finding":
+        return [live_row(), finding(now_ms=NOW_MS + 10_001)]
+    elif gate == "view":
+        return [live_row(now_ms=NOW_MS + 10_001), finding()]
+    elif gate == "completeness":
+        return [live_row(), finding(completeness=0.98)]
+    elif gate == "severity":
+        return [live_row(), finding(severity="warning")]
+    elif gate == "fuse":
+        show(controller, live_row(), finding())
+        controller.evaluate(world)
+        world.signals.clear()
+        (act,) = controller.audit.acts.unverified()
+        controller.read_receipt(Receipt(signal_id=act.signal_id, app_id="app-1", outcome="expired"))
+    elif gate == "hold":
+        assert put(world, controller, hold()) is None
+    elif gate == "silence":
+        world.active_silences.append(Silence("s-1", "", (EVERYTHING,)))
+    elif gate == "big_picture":
+        return [m for n in range(3) for m in (live_row(f"app-{n}"), finding(f"app-{n}", job_key=f"job-{n}"))]
+    elif gate == "budget":
+        return [m for n in range(2) for m in (live_row(f"app-{n}", cluster=f"c{n}"), finding(f"app-{n}", cluster=f"c{n}"))]
+    return [live_row(), finding()]
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("removed", [False, True], ids=["with", "without"])
+def test_each_gate_prevents_an_act(world, make_controller, show, gate, removed):
+    """In each case one gate prevents the act; without this gate the act takes place."""
+    budget = Budget(job_per_hour=1 if gate == "budget" else 9)
+    controller = make_controller("act", without_gate=gate if removed else "", budget=budget)
+    show(controller, *forbidden(gate, world, controller, show))
+    controller.evaluate(world)
+    expected = {"budget": 1}.get(gate, 0)
+
+    assert (len(world.acts) > expected) is removed
+
+
+@pytest.mark.parametrize(
+    ("control", "held"),
+    [
+        pytest.param(hold(), True, id="everything"),
+        pytest.param(hold(rule=RULE, job="ord*", app="app-?", cluster="pr*"), True, id="all patterns match"),
+        pytest.param(hold(job="ord"), False, id="another job"),
+        pytest.param(hold(app="app-[1]"), False, id="a bracket is an ordinary character"),
+        pytest.param(hold(until_ms=NOW_MS), False, id="expired"),
+        pytest.param(hold(released=True), False, id="released"),
+    ],
+)
+def test_signed_hold_prevents_the_act(world, make_controller, show, control, held):
+    """A hold in the topic `controls` prevents the act while it is in force."""
+    controller = make_controller("act")
+    assert put(world, controller, control) is None
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.steps == (["held"] if held else ["sent"])
+
+
+def test_bracket_in_hold_of_file_is_literal(world, make_controller, show):
+    """`[` in a hold of sparkfuse.yaml is an ordinary character and not a set of characters."""
+    controller = make_controller("act", holds=(Hold("table [a]", job="orders[a]"),))
+    show(controller, live_row(), finding(job_key="orders[a]"), live_row("app-2"), finding("app-2", job_key="ordersa"))
+    controller.evaluate(world)
+
+    assert [(record.step, record.app_id) for record in world.records] == [("sent", "app-2"), ("held", "app-1")]
+
+
+def test_deleted_record_does_not_end_a_hold(world, make_controller, show):
+    """A record without content does not release a hold, because anybody who deletes it would end the hold."""
+    controller = make_controller("act")
+    put(world, controller, hold())
+    controller.controls.put("hold-1", None, NOW_MS)
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.acts == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"not JSON", b"{}", b'{"payload":"{}","signature":"AAAA","key_id":"0000000000000000","purpose":"approve"}'],
+    ids=["malformed", "empty", "unknown key"],
+)
+def test_unverified_control_holds_everything(world, make_controller, show, content):
+    """A control that cannot be verified may have replaced a hold, so it holds everything until it is replaced."""
+    controller = make_controller("act")
+    assert controller.controls.put("hold-1", content, NOW_MS) is not None
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.steps == ["held"]
+    assert put(world, controller, hold(released=True)) is None
+    controller.evaluate(world)
+    assert world.steps == ["held", "sent"]
+
+
+def test_control_of_another_purpose_is_refused(world, make_controller):
+    """A key that may sign signals cannot sign a hold or an arming."""
+    from sparkfuse_contracts.wire import to_json
+    from sparkfuse_native_analytics.fuse_controller.signing import sign
+
+    controller = make_controller("act", armed=False)
+    forged = to_json(sign(arming(), "controls", "act", world.keys.private["act"]))
+
+    assert "is for act, not for approve" in controller.controls.put("arm-cancel_stage", forged, NOW_MS)
+
+
+def test_expired_key_signs_nothing_but_its_old_controls_stay(make_controller, world):
+    """A key is judged at the time at which the broker appended the record, so a rotation keeps old holds."""
+    from datetime import date
+
+    from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
+
+    keys = Keys(last_day=date(2026, 11, 20))
+    book = ControlBook(keys.ring)
+    old_ms = NOW_MS - 20 * 24 * 3_600_000
+    subject = Subject("prod", RULE, "orders", "app-1")
+
+    assert "expired after 2026-11-20" in book.put("late", keys.control(hold("late")), NOW_MS)
+    assert book.put("late", keys.control(hold("late", released=True)), old_ms) is None
+    assert book.hold(subject, NOW_MS) is None
+    assert book.put("old", keys.control(hold("old")), old_ms) is None
+    assert book.hold(subject, NOW_MS) is not None
+
+
+def test_arming_of_a_revoked_key_allows_nothing(world, make_controller, show):
+    """If the key of an arming is revoked by another key, the arming ends; holds of that key stay."""
+    other = Keys()
+    from sparkfuse_native_analytics.fuse_controller.controls import ControlBook, Subject
+    from sparkfuse_native_analytics.fuse_controller.keys import KeyRing
+
+    both = KeyRing([*world.keys.ring.values(), *other.ring.values()])
+    book, subject = ControlBook(both), Subject("prod", RULE, "orders", "app-1")
+    thief = next(key.key_id for key in world.keys.ring.values() if key.purpose == "approve")
+    book.put("arm-cancel_stage", world.keys.control(arming()), NOW_MS)
+    book.put("hold-1", world.keys.control(hold()), NOW_MS)
+    assert book.arming(subject, "cancel_stage", NOW_MS) is not None
+    revoke = Control(control_id="revoke-1", kind="revoke_key", key_id=thief, actor="dana", issued_ms=NOW_MS)
+    assert book.put("revoke-1", other.control(revoke), NOW_MS) is None
+
+    assert book.arming(subject, "cancel_stage", NOW_MS) is None
+    assert book.hold(subject, NOW_MS) is not None
+    assert "is revoked" in book.put("arm-2", world.keys.control(arming(control_id="arm-2")), NOW_MS)
+
+
+@pytest.mark.parametrize(
+    ("control", "note"),
+    [
+        pytest.param(None, "no arming", id="not armed"),
+        pytest.param(arming(until_ms=NOW_MS), "no arming", id="expired"),
+        pytest.param(arming("cancel_jobs"), "no arming", id="another action"),
+        pytest.param(arming(job="other*"), "no arming", id="another job"),
+        pytest.param(arming(released=True), "no arming", id="disarmed"),
+        pytest.param(arming(), "0 of 2 healthy runs", id="no record of probes"),
+    ],
+)
+def test_unarmed_rule_asks_the_hook_instead(world, make_controller, show, control, note):
+    """Mode act without a valid arming and its record is shadow: the hook is asked, and nothing is stopped."""
+    controller = make_controller("act", armed=False, arming=Arming(2))
+    if control is not None:
+        put(world, controller, control)
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.acts == []
+    assert world.steps == ["would_act"]
+    assert note in world.records[0].reason
+    assert [probe.action for probe in world.probes] == ["cancel_stage"]
+
+
+def end_run(world, controller, show, app_id, status="succeeded", seq=50):
+    show(controller, healthy_row(app_id, seq=seq, status=status), application_row(app_id, status, seq=seq + 1))
+
+
+def test_record_of_healthy_probes_arms_the_rule(world, make_controller, show):
+    """Distinct healthy runs whose hooks would not act are the record that arming needs; a restart keeps it."""
+    controller = make_controller("act", arming=Arming(2))
+    for number in (1, 2):
+        app_id = f"healthy-{number}"
+        show(controller, healthy_row(app_id))
+        controller.probe(world)
+        controller.read_receipt(answer(world.probes[-1], "would_not_act", gate="predicate"))
+        end_run(world, controller, show, app_id)
+        controller.evaluate(world)
+    assert [record.outcome for record in world.records if record.step == "probe_scored"] == ["true_negative"] * 2
+
+    restarted = make_controller("act", arming=Arming(2))
+    show(restarted, live_row(), finding())
+    restarted.evaluate(world)
+    assert [signal.app_id for signal in world.acts] == ["app-1"]
+
+
+def test_one_false_probe_prevents_arming(world, make_controller, show):
+    """A hook that would have acted on a run which then succeeded makes the record insufficient."""
+    controller = make_controller("act", arming=Arming(1))
+    for app_id, outcome in (("healthy-1", "would_not_act"), ("healthy-2", "would_act")):
+        show(controller, healthy_row(app_id))
+        controller.probe(world)
+        controller.read_receipt(answer(world.probes[-1], outcome))
+        end_run(world, controller, show, app_id)
+        controller.evaluate(world)
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.acts == []
+    assert "would have acted on 1 of 2 healthy runs" in world.records[-1].reason
+
+
+def test_probes_are_few(world, make_controller, show):
+    """A run gets one probe a minute and at most three; a run without a hook gets one."""
+    controller = make_controller("shadow")
+    for minute in range(6):
+        world.time_ms = NOW_MS + minute * MINUTE_MS
+        show(controller, healthy_row("with-hook", world.time_ms, minute + 1))
+        show(controller, healthy_row("without", world.time_ms, minute + 1))
+        for _ in range(3):
+            controller.probe(world)
+        for probe in [each for each in world.probes if each.app_id == "with-hook"]:
+            controller.read_receipt(answer(probe, "received"))
+    asked = [probe.app_id for probe in world.probes]
+
+    assert (asked.count("with-hook"), asked.count("without")) == (3, 1)
+
+
+def test_foreign_receipt_answers_no_probe(world, make_controller, show):
+    """A job can answer only for its own application."""
+    controller = make_controller("shadow")
+    show(controller, healthy_row("healthy-1"))
+    controller.probe(world)
+    controller.read_receipt(answer(world.probes[0], "would_act", app_id="app-666"))
+    end_run(world, controller, show, "healthy-1")
+    controller.evaluate(world)
+
+    assert "probe_scored" not in world.steps
+
+
+def test_receipts_spend_no_budget_and_open_no_fuse(world, make_controller, show):
+    """Jobs write receipts, so a forged one changes no budget, no fuse and no share of affected applications."""
+    controller = make_controller("act", budget=Budget(1, 1, 1, 1, 1))
+    for number in range(50):
+        controller.read_receipt(
+            Receipt(receipt_id=str(number), signal_id=f"s-{number}", app_id="app-1", rule=RULE, outcome="ended",
+                    at_ms=2**62)
+        )  # fmt: skip
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.steps == ["sent"]
+
+
+def test_generation_exceeds_all_earlier_ones(world, make_controller, show):
+    """The generation is the sequence number of the audit record, so it grows over restarts and clocks that go back."""
+    controller = make_controller("act")
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+    world.time_ms -= 3_600_000
+    second = make_controller("act")
+    show(second, live_row("app-2", world.time_ms), finding("app-2", world.time_ms))
+    second.evaluate(world)
+    first_signal, second_signal = world.acts
+
+    assert second_signal.generation > first_signal.generation
+    assert (first_signal.epoch, second_signal.epoch) == (1, 2)
+
+
+def test_controller_of_a_lower_epoch_ends(world, make_controller, show):
+    """A controller that reads a record of a later controller ends instead of acting."""
+    first = make_controller("act")
+    second = make_controller("act")
+    assert (first.audit.epoch, second.audit.epoch) == (1, 2)
+    from sparkfuse_contracts.generated.audit_record_pb2 import AuditRecord
+    from sparkfuse_contracts.wire import from_json
+
+    content = world.contents[-1]
+    with pytest.raises(FencedError, match="epoch 2 has taken over"):
+        first.audit.read(content, from_json(AuditRecord, content))
+
+
+def test_aborted_step_leaves_no_trace(world, make_controller, show):
+    """If the transaction is aborted, neither fuse nor budget nor chain have changed, and the next try is complete."""
+    controller = make_controller("act")
+    show(controller, live_row(), finding())
+    world.broken = True
+    with pytest.raises(OSError, match="broker"):
+        controller.evaluate(world)
+    world.broken = False
+    controller.evaluate(world)
+
+    assert world.steps == ["sent"]
+    assert [signal.generation for signal in world.acts] == [world.records[0].sequence]
+
+
+def test_invalid_file_puts_an_armed_rule_in_shadow_mode(world, make_controller, show, tmp_path):
+    """A typing error in sparkfuse.yaml, or deleting it, leaves no rule armed."""
+    import dataclasses
+
+    controller = make_controller("act")
+    controller.use(dataclasses.replace(controller.policy, error="sparkfuse.yaml: 'hodls' is unknown"))
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+
+    assert world.acts == []
+    assert world.steps == ["would_act"]
+
+
+def test_share_counts_acts_of_the_last_15_minutes(world, make_controller, show):
+    """Acts that are in flight or done count for 15 minutes, so a fault that spreads one by one is stopped."""
+    controller = make_controller("act", big_picture=BigPicture(0.1, 3), budget=Budget(9, 99, 99, 99, 99))
+    for minute in range(12):
+        world.time_ms = NOW_MS + minute * MINUTE_MS
+        healthy = [healthy_row(f"healthy-{n}", world.time_ms, minute + 1) for n in range(8)]
+        app_id = f"app-{minute}"
+        ended = [live_row(f"app-{minute - 1}", world.time_ms, 2, status="failed")] if minute else []
+        show(controller, *healthy, *ended, live_row(app_id, world.time_ms), finding(app_id, world.time_ms))
+        controller.evaluate(world)
+
+    assert len(world.acts) == 2
+    assert world.steps.count("big_picture") == 1
+
+
+def test_share_is_computed_for_each_cluster(world, make_controller, show):
+    """A small cluster that dies is not hidden by many healthy applications of another cluster."""
+    controller = make_controller("act")
+    dying = [m for n in range(4) for m in (live_row(f"app-{n}", cluster="small"), finding(f"app-{n}", cluster="small"))]
+    healthy = [healthy_row(f"healthy-{n}") for n in range(200)]
+    show(controller, *healthy, *dying)
+    controller.evaluate(world)
+
+    assert world.acts == []
+    assert [(record.step, record.cluster) for record in world.records] == [("big_picture", "small")]
+    assert controller.stopped_clusters == {"small"}
+
+
+def test_ten_thousand_condemned_applications_cause_one_record(world, make_controller, show):
+    """If a whole fleet is condemned at once, there is one record, one gauge to page about, and no signal."""
+    controller = make_controller("act")
+    show(controller, *(live_row(f"app-{n}") for n in range(10_000)))
+    show(controller, *(finding(f"app-{n}", job_key=f"job-{n}") for n in range(10_000)))
+    began = time.process_time()
+    controller.evaluate(world)
+    print(f"decided about 10,000 applications in {time.process_time() - began:.2f} s of CPU time")
+
+    assert world.steps == ["big_picture"]
+    assert world.signals == []
+
+
+def approve(world, controller, signal, **fields):
+    approval = Approval(**{"approval_id": "approval-1", "digest": target_digest(signal), "approver": "dana",
+                           "issued_ms": NOW_MS, "expires_ms": NOW_MS + 600_000, **fields})  # fmt: skip
+    return controller.approvals.put(world.keys.approval(approval), NOW_MS)
+
+
+@pytest.fixture
+def approval_needed(make_controller):
+    """Return a controller whose rule needs an approval."""
+    import dataclasses
+
+    controller = make_controller("act")
+    variants = controller.policy.rules[RULE]
+    rule = variants.otherwise.rule
+    needs = dataclasses.replace(rule, fuse=dataclasses.replace(rule.fuse, approval=True))
+    changed = dataclasses.replace(variants, otherwise=type(variants.otherwise)(needs, variants.otherwise.policy_hash))
+    controller.use(dataclasses.replace(controller.policy, rules={RULE: changed}))
+    return controller
+
+
+def test_act_waits_for_one_approval_and_uses_it_once(world, approval_needed, show):
+    """Without an approval the controller asks once; with it the signal carries it, and it is not used again."""
+    controller = approval_needed
+    show(controller, live_row(), finding())
+    controller.evaluate(world)
+    controller.evaluate(world)
+    assert world.steps == ["approval_requested"]
+    assert world.acts == []
+
+    requested = world.records[0]
+    assert approve(world, controller, _signal_of(world, controller)) is None
+    assert controller.approvals.find(requested.digest, NOW_MS) is not None
+    controller.evaluate(world)
+    assert world.steps == ["approval_requested", "sent"]
+    assert world.acts[0].HasField("approval")
+    assert world.records[1].approval_id == "approval-1"
+    assert controller.approvals.find(requested.digest, NOW_MS) is None
+
+
+@pytest.mark.parametrize("fields", [{"expires_ms": NOW_MS}, {"digest": "0" * 64}], ids=["expired", "another target"])
+def test_wrong_approval_is_not_used(world, approval_needed, show, fields):
+    """An approval that expired or names another target allows nothing."""
+    show(approval_needed, live_row(), finding())
+    approval_needed.evaluate(world)
+    approve(world, approval_needed, _signal_of(world, approval_needed), **fields)
+    approval_needed.evaluate(world)
+
+    assert world.acts == []
+
+
+def _signal_of(world, controller):
+    """Return the signal that the controller would send, from its request."""
+    from sparkfuse_contracts.generated.signal_pb2 import Signal
+
+    request = next(record for record in world.records if record.step == "approval_requested")
+    signal = Signal(cluster=request.cluster, app_id=request.app_id, app_attempt=request.app_attempt,
+                    app_start_ms=request.app_start_ms, rule=request.rule, action=request.action,
+                    stage_id=request.stage_id, stage_attempt=request.stage_attempt,
+                    policy_hash=request.policy_hash)  # fmt: skip
+    assert target_digest(signal) == request.digest
+    return signal
