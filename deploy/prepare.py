@@ -16,7 +16,7 @@ def main() -> int:
     """Create what is missing, print what was created, and return the exit code."""
     settings = Settings.from_environment(os.environ)
     try:
-        created = ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
+        created = ensure_topics(settings)
     except StartError as failure:
         print(failure, file=sys.stderr)
         return failure.exit_code

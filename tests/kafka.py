@@ -1,8 +1,15 @@
-"""Kafka producers for tests."""
+"""Kafka producers, topics and settings for tests."""
 
 from __future__ import annotations
 
 from confluent_kafka import Producer
+
+from sparkfuse_contracts.settings import Settings
+
+
+def settings_of(bootstrap: str, prefix: str) -> Settings:
+    """Return the settings of a process that uses these topics."""
+    return Settings.from_environment({"SPARKFUSE_KAFKA_BOOTSTRAP": bootstrap, "SPARKFUSE_TOPIC_PREFIX": prefix})
 
 
 def in_order(bootstrap: str, **settings: object) -> Producer:

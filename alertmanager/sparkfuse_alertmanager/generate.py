@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
 from sparkfuse_alertmanager.inhibition import inhibit_rules
+from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions
 
 PATH = Path(__file__).parents[1] / "alertmanager.yml"
 BEGIN = "  # Begin of the generated part: the key `inhibits` of rules/catalog, written by `make generate`.\n"

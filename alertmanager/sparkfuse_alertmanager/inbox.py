@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from sparkfuse_alertmanager.metrics import COMPONENT, TOPIC, Metrics
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.kafka_access import require_access
+from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
@@ -18,12 +20,7 @@ from sparkfuse_contracts.wire import to_json
 log = logging.getLogger(__name__)
 BATCH = 500
 PAYLOAD_KEPT_BYTES = 64 * 1024
-START_SECONDS = 10.0
 FLUSH_SECONDS = 10.0
-
-
-class BrokerUnavailableError(OSError):
-    """The broker or a topic is unavailable at start-up."""
 
 
 class DeadLetterError(OSError):
@@ -43,12 +40,13 @@ class Inbox:
     """The findings of this consumer group. It is not thread-safe."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        """Join the group. Raises BrokerUnavailableError if the broker or a topic is unavailable."""
+        """Join the group. Raises KafkaUnavailableError if the broker, a topic or a permission is missing."""
+        require_access(settings, COMPONENT)
         self.topic = topic_name(TOPIC, settings.topic_prefix)
         self._letters_topic = topic_name("dead-letters", settings.topic_prefix)
         self._metrics = metrics
         # error_cb logs the errors of the client, so its own log is disabled.
-        common = {"bootstrap.servers": settings.kafka_bootstrap, "error_cb": self._on_error, "log_level": 0}
+        common = client_configuration(settings, {"error_cb": self._on_error, "log_level": 0})
         self._consumer = Consumer(
             common
             | {
@@ -64,7 +62,6 @@ class Inbox:
         )
         self._producer = Producer(common | {"enable.idempotence": True, "partitioner": "murmur2_random"})
         self._batch: list[Message] = []
-        self._require_topics(settings.kafka_bootstrap)
         self._consumer.subscribe([self.topic])
 
     def poll(self, seconds: float) -> list[Record]:
@@ -133,26 +130,6 @@ class Inbox:
     def _positions(self, offsets: dict[int, int]) -> list[TopicPartition]:
         return [TopicPartition(self.topic, partition, offset) for partition, offset in offsets.items()]
 
-    def _require_topics(self, bootstrap: str) -> None:
-        try:
-            present = self._consumer.list_topics(timeout=START_SECONDS).topics
-        except KafkaException as error:
-            self._consumer.close()
-            raise BrokerUnavailableError(
-                f"cannot reach a Kafka broker at {bootstrap}: {error.args[0].str()}"
-            ) from error
-        missing = _missing(present, (self.topic, self._letters_topic))
-        if missing:
-            self._consumer.close()
-            raise BrokerUnavailableError(
-                f"the broker at {bootstrap} has no topic {missing}; `sparkfuse up` creates the topics"
-            )
-
     def _on_error(self, error: KafkaError) -> None:
         self._metrics.kafka_error()
         log.warning("Kafka: %s", error)
-
-
-def _missing(present: Iterable[str], wanted: Iterable[str]) -> str:
-    names = set(present)
-    return ", ".join(name for name in wanted if name not in names)

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import requests
 
 from sparkfuse_alertmanager.alert import Alert, alerts_to_post
-from sparkfuse_rules.catalog_inhibitions import related_rules
 from sparkfuse_alertmanager.inhibition import align_ends
 from sparkfuse_alertmanager.metrics import Metrics
+from sparkfuse_rules.catalog_inhibitions import related_rules
 
 log = logging.getLogger(__name__)
 # Seconds to connect and to wait for an answer: an unreachable peer delays a batch by this time.

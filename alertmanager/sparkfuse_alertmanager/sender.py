@@ -20,10 +20,11 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, stop_w
 from tenacity.nap import sleep_using_event
 
 from sparkfuse_alertmanager.alert import Alert, InvalidFindingError, alert_of, expired
-from sparkfuse_alertmanager.inbox import BrokerUnavailableError, DeadLetterError, Inbox, Record
+from sparkfuse_alertmanager.inbox import DeadLetterError, Inbox, Record
 from sparkfuse_alertmanager.metrics import Metrics
 from sparkfuse_alertmanager.peers import NoPeerAcceptedError, Peers, RejectedAlert
 from sparkfuse_contracts.generated.finding_pb2 import Finding
+from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_contracts.wire import RecordError, from_json
 
@@ -130,7 +131,7 @@ def _records_of(rejected: Iterable[RejectedAlert], batch: Batch) -> list[tuple[R
 
 
 def main() -> int:
-    """Run until SIGTERM or Ctrl-C; return 2 for an invalid setting, 3 for an unavailable broker or port."""
+    """Run until SIGTERM or Ctrl-C; return 2 for an invalid setting, 3 for an unavailable broker, topic or port."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -141,7 +142,7 @@ def main() -> int:
     except SettingError as error:
         print(error, file=sys.stderr)
         return 2
-    except BrokerUnavailableError as error:
+    except KafkaUnavailableError as error:
         print(error, file=sys.stderr)
         return 3
 

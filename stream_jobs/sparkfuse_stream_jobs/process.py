@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from sparkfuse_contracts.kafka_access import KafkaUnavailableError
 from sparkfuse_contracts.settings import SettingError, Settings
 from sparkfuse_stream_jobs.checkpoints import checkpoint_directory
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
@@ -47,6 +48,9 @@ def run_job(name: str, submit: Submit) -> int:
                 # py4j logs errors about the JVM that is ended here on purpose.
                 logging.disable(logging.ERROR)
                 _end_process(jvm)
+    except KafkaUnavailableError as error:
+        print(f"sparkfuse {name}: {error}", file=sys.stderr)
+        return MissingPartError.exit_code
     except (StartError, SettingError) as error:
         print(f"sparkfuse {name}: {error}", file=sys.stderr)
         return error.exit_code if isinstance(error, StartError) else StartError.exit_code

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sparkfuse_contracts.generated import fact_pb2
+from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 
@@ -85,15 +86,13 @@ class Ticks:
         self._count = count
         self._interval_ms = min(INTERVAL_MS, settings.window_ms)
         self._topic = topic_name("facts", settings.topic_prefix)
-        self._producer = Producer(
-            {
-                "bootstrap.servers": settings.kafka_bootstrap,
-                "partitioner": "murmur2_random",
-                "linger.ms": 0,
-                "message.timeout.ms": 5000,
-                "log.connection.close": False,
-            }
-        )
+        own = {
+            "partitioner": "murmur2_random",
+            "linger.ms": 0,
+            "message.timeout.ms": 5000,
+            "log.connection.close": False,
+        }
+        self._producer = Producer(client_configuration(settings, own))
         self._clock = BrokerClock()
         self._stop = threading.Event()
         self._failing = False

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparkfuse_contracts.assets import asset
+from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import create_tables, fill, table_environment
 from sparkfuse_stream_jobs.process import run_job
 from sparkfuse_stream_jobs.ticks import Ticks, clock_app_ids
-from sparkfuse_stream_jobs.topic_check import check_topics
 from sparkfuse_stream_jobs.windows_metrics import serve_metrics
 
 if TYPE_CHECKING:
@@ -95,14 +95,14 @@ def statement(name: str, settings: Settings) -> str:
 def submit(settings: Settings) -> Iterator[Any]:
     """Start the job and its ticks, and yield the client of the job.
 
-    Raises MissingPartError if a topic, a jar, Java or the broker is missing or wrongly configured.
+    Raises MissingPartError if a jar or Java is missing, and KafkaUnavailableError.
     """
-    partitions = check_topics(settings, ["facts", "live", "dead-letters"])
+    topics = require_access(settings, "windows")
     _, tables = table_environment("windows", settings, **{"taskmanager.memory.managed.size": MANAGED_MEMORY})
     result = define(tables, settings).execute()
     # Metrics start after the job, because the supervisor takes them as the sign that the job runs.
     sent = serve_metrics(settings)
-    with Ticks(settings, clock_app_ids(partitions["facts"], partitions["live"]), sent.inc):
+    with Ticks(settings, clock_app_ids(*(len(topics[name].partitions) for name in ("facts", "live"))), sent.inc):
         yield result.get_job_client()
 
 

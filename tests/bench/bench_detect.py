@@ -24,6 +24,7 @@ from sparkfuse.stack.process import Process
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated.live_pb2 import LiveRow
 from tests.integration.stream_jobs.detect_job import DetectJob
+from tests.kafka import settings_of
 from tests.unit.stream_jobs.detect_rows import WINDOW_MS, Run
 from tests.waiting import wait_for
 
@@ -41,7 +42,7 @@ def main() -> None:
     parser.add_argument("--rows", nargs=2, type=int, default=[20_000, 60_000], metavar=("SHORT", "LONG"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as bootstrap:
-        ensure_topics(bootstrap, "bench")
+        ensure_topics(settings_of(bootstrap, "bench"))
         job = DetectJob(bootstrap, "bench", Path(folder, "home"), [], free_port())
         print(f"load before start {os.getloadavg()[0]:.1f}", flush=True)
         began = time.monotonic()

@@ -33,6 +33,7 @@ from tests.bench.bench_windows import running_job
 from tests.bench.fleet import Fleet, RealStage, Shape, real_stages
 from tests.bench.fleet_history import baselines
 from tests.integration.stream_jobs.detect_job import DetectJob
+from tests.kafka import settings_of
 from tests.unit.stream_jobs.detect_rows import Run
 from tests.waiting import wait_for
 
@@ -83,7 +84,7 @@ def main() -> None:
             Settings.from_environment({}), kafka_bootstrap=bootstrap, topic_prefix=PREFIX, home=Path(folder, "home"),
             flink_libs=ROOT / "build" / "flink-libs",
         )  # fmt: skip
-        ensure_topics(bootstrap, PREFIX)
+        ensure_topics(settings_of(bootstrap, PREFIX))
         stages = real_stages([*sorted(LOGS.glob("runs/healthy-*")), *sorted(LOGS.glob("detection/history-*"))])
         seed_history(settings, baselines(stages, shape, arguments.history, 1, time.time_ns() // 1_000_000))
         print(f"load before the start {os.getloadavg()[0]:.1f}", flush=True)

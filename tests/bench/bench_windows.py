@@ -287,7 +287,7 @@ def measure_latency(settings: Settings, seconds: int) -> None:
 @contextlib.contextmanager
 def running_job(settings: Settings, jvm_args: str | None = None) -> Iterator[int]:
     """Run the job as a process on its own topics, and yield its process id; ``jvm_args`` replaces the default."""
-    ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
+    ensure_topics(settings)
     environment = {
         "SPARKFUSE_HOME": str(settings.home / settings.topic_prefix),
         "SPARKFUSE_KAFKA_BOOTSTRAP": settings.kafka_bootstrap,

@@ -20,6 +20,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartiti
 from sparkfuse.stack.topics import ensure_topics
 from tests.e2e.conftest import Jobs, RunningStack
 from tests.e2e.planted import PLANTED, SOUGHT
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(1_800)
@@ -117,7 +118,7 @@ def test_shipped_event_log_contains_no_secret(watched: Watched, tmp_path: Path, 
     Uses another topic prefix, so that the stack does not process the log as a running job.
     """
     bootstrap, prefix = watched.stack.addresses["SPARKFUSE_KAFKA_BOOTSTRAP"], f"canary-{command}"
-    ensure_topics(bootstrap, prefix)
+    ensure_topics(settings_of(bootstrap, prefix))
     logs = _as_of_no_plugin(watched.event_logs, tmp_path / "logs", ended=command == "backfill")
     how = ("--once",) if command == "ship" else ("--json",)
     addresses = {"SPARKFUSE_KAFKA_BOOTSTRAP": bootstrap, "SPARKFUSE_TOPIC_PREFIX": prefix}

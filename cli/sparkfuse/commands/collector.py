@@ -137,15 +137,16 @@ def _send(settings: Settings, signal: Signal, signed: SignedSignal, wait: float)
     """Send the signal and return its receipt; None if none arrived in time."""
     from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+    from sparkfuse_contracts.kafka_clients import client_configuration
     from sparkfuse_contracts.topics import topic_name
     from sparkfuse_native_analytics.fuse_controller.kafka import Outputs
 
     errors: list[KafkaError] = []
     topic = topic_name("actions", settings.topic_prefix)
-    consumer = Consumer({
-        "bootstrap.servers": settings.kafka_bootstrap, "group.id": "sparkfuse-collector-switch",
+    consumer = Consumer(client_configuration(settings, {
+        "group.id": f"{settings.topic_prefix}.operator",  # required by the client; nothing is ever committed to it
         "enable.auto.commit": False, "log_level": 0, "error_cb": errors.append,
-    })  # fmt: skip
+    }))  # fmt: skip
     try:
         places = [TopicPartition(topic, number) for number in consumer.list_topics(topic, 10).topics[topic].partitions]
         for place in places:

@@ -130,15 +130,16 @@ def _backfill(
     from sparkfuse_collectors.ship.broker import Broker
     from sparkfuse_collectors.ship.positions import read_positions
     from sparkfuse_collectors.ship.process import Options
+    from sparkfuse_contracts.kafka_access import require_access
 
     options = Options(tuple(paths), name, *owner)
     stop = _stopped_by_signals()
-    bootstrap, prefix = settings.kafka_bootstrap, settings.topic_prefix
-    broker = Broker(bootstrap, prefix, options.name, stop, lambda _error: None)
+    require_access(settings, "shipper")
+    broker = Broker(settings, options.name, stop, lambda _error: None)
     histories = _history_reader(settings, *owner, workers)
     try:
         broker.start()
-        positions = read_positions(bootstrap, prefix, options.name, lambda _error: None)
+        positions = read_positions(settings, options.name, lambda _error: None)
         work = Backfill(options.name, broker, histories, positions, stop, again, _progress(console))
         summary = work.run(options.places)
         if stop.is_set():
@@ -184,7 +185,7 @@ def _start_errors(settings: Settings) -> Iterator[None]:
         StoppedError,
         UnavailableError,
     )
-    from sparkfuse_collectors.ship.process import why_no_kafka
+    from sparkfuse_contracts.kafka_access import KafkaUnavailableError, explain
     from sparkfuse_kernel.event_logs.log import UnreadableLogError
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -192,10 +193,10 @@ def _start_errors(settings: Settings) -> Iterator[None]:
         yield
     except InvalidOptionError as refused:
         raise StartError(str(refused), USAGE) from refused
-    except (UnreadableLogError, UnavailableError, BrokerLostError) as error:
+    except (UnreadableLogError, UnavailableError, KafkaUnavailableError, BrokerLostError) as error:
         raise StartError(str(error), MISSING) from error
     except KafkaException as error:
-        raise StartError(why_no_kafka(settings.kafka_bootstrap, error), MISSING) from error
+        raise StartError(explain(settings, error.args[0]), MISSING) from error
     except FencedError as fenced:
         raise StartError(str(fenced), FENCED) from fenced
     except StoppedError as stopped:

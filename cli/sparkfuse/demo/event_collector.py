@@ -10,6 +10,8 @@ from confluent_kafka import Consumer
 
 from sparkfuse_alertmanager.receiver import WEBHOOK, Delivery, Receiver
 from sparkfuse_contracts.generated import action_pb2, finding_pb2
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import from_json
 
@@ -59,24 +61,22 @@ class EventCollector:
 
     Args:
         receiver: the webhook.
-        bootstrap: the broker's address.
-        prefix: prefix of the topics.
+        settings: the broker's address, and the prefix of the topics.
     """
 
-    def __init__(self, receiver: Receiver, bootstrap: str, prefix: str) -> None:
+    def __init__(self, receiver: Receiver, settings: Settings) -> None:
+        prefix = settings.topic_prefix
         self._receiver = receiver
         self._last_delivery = -1
         self._findings_topic = topic_name("findings", prefix)
         self._actions_topic = topic_name("actions", prefix)
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": f"sparkfuse-demo-{uuid.uuid4()}",
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                "log_level": 0,
-            }
-        )
+        own = {
+            "group.id": f"{prefix}.reader.{uuid.uuid4()}",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+        self._consumer = Consumer(client_configuration(settings, own))
         self._consumer.subscribe([self._findings_topic, self._actions_topic])
         self.pages: list[Page] = []
         self.acts: list[action_pb2.Action] = []

@@ -21,6 +21,7 @@ from sparkfuse.stack.layout import Layout, Ports
 from sparkfuse.stack.supervisor import Supervisor
 from sparkfuse_alertmanager.receiver import Receiver
 from sparkfuse_contracts.generated import action_pb2
+from sparkfuse_contracts.settings import Settings
 
 LIMIT_SECONDS = 900.0
 """The jobs take about four minutes on two quiet cores; a machine three times slower still finishes."""
@@ -59,7 +60,7 @@ class Demonstration:
         more = {"SPARKFUSE_CONFIG": str(configuration)}
         with self._screen, Receiver() as receiver, stack.running(self._layout, self._report, receiver.url, more) as up:
             self._screen.phase("running the Spark jobs")
-            collector = EventCollector(receiver, self._layout.kafka_bootstrap, "sparkfuse")
+            collector = EventCollector(receiver, Settings.from_environment(self._layout.environment()))
             queues = JobQueues(
                 self._cases,
                 write_job_properties(self._layout),

@@ -19,10 +19,12 @@ def job_properties(layout: Layout) -> Mapping[str, str]:
     Raises:
         StartError: the plugin's jar is not built.
     """
+    security = {"spark.sparkfuse.kafka.configFile": layout.kafka_config} if layout.kafka_config else {}
     return {
         "spark.jars": str(require(PLUGIN_JAR)),
         "spark.plugins": PLUGIN_CLASS,
         "spark.sparkfuse.kafka.bootstrap": layout.kafka_bootstrap,
+        **security,
         "spark.sparkfuse.fuse.publicKeys": str(public_key_file(layout)),
     }
 

@@ -8,9 +8,11 @@ import json
 import os
 import secrets
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
-from sparkfuse.stack.errors import StartError
+from sparkfuse.stack.errors import USAGE, StartError
+from sparkfuse_contracts.settings import kafka_file_properties
 
 LOOPBACK = "127.0.0.1"
 EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -89,6 +91,7 @@ class Layout:
         home: folder of all state and logs.
         ports: ports on loopback.
         kafka_bootstrap: address of the broker; the embedded one if `own_kafka`.
+        kafka_config: file with the security of Kafka's clients; empty for the embedded broker, which has none.
         clickhouse_url: address of the store; the embedded one if `own_store`.
         alertmanager_urls: all Alertmanager peers, comma separated; the embedded one if `own_alertmanager`.
     """
@@ -96,6 +99,7 @@ class Layout:
     home: Path
     ports: Ports
     kafka_bootstrap: str
+    kafka_config: str
     clickhouse_url: str
     alertmanager_urls: str
     own_kafka: bool
@@ -104,15 +108,20 @@ class Layout:
 
     @classmethod
     def from_environment(cls, home: Path, ports: Ports, environment: dict[str, str] | None = None) -> Layout:
-        """Use embedded parts, except those whose address is in the environment."""
+        """Use embedded parts, except those whose address is in the environment or in SPARKFUSE_KAFKA_CONFIG's file.
+
+        Raises:
+            StartError: the file has security settings for a broker without an address.
+        """
         given = os.environ if environment is None else environment
-        kafka = given.get("SPARKFUSE_KAFKA_BOOTSTRAP", "")
+        kafka, kafka_config = _other_kafka(given)
         store = given.get("SPARKFUSE_CLICKHOUSE_URL", "")
         alertmanager = given.get("SPARKFUSE_ALERTMANAGER_URLS", "")
         return cls(
             home=home.resolve(),
             ports=ports,
             kafka_bootstrap=kafka or f"{LOOPBACK}:{ports.kafka}",
+            kafka_config=kafka_config,
             clickhouse_url=store or f"http://{LOOPBACK}:{ports.store}",
             alertmanager_urls=alertmanager or f"http://{LOOPBACK}:{ports.alertmanager}",
             own_kafka=not kafka,
@@ -140,6 +149,7 @@ class Layout:
         return {
             "SPARKFUSE_HOME": str(self.home),
             "SPARKFUSE_KAFKA_BOOTSTRAP": self.kafka_bootstrap,
+            "SPARKFUSE_KAFKA_CONFIG": self.kafka_config,
             "SPARKFUSE_CLICKHOUSE_URL": self.clickhouse_url,
             "SPARKFUSE_ALERTMANAGER_URLS": self.alertmanager_urls,
         }
@@ -149,6 +159,21 @@ class Layout:
         unfinished = self.address_file.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(self.environment(), indent=2) + "\n")
         unfinished.replace(self.address_file)
+
+
+def _other_kafka(given: Mapping[str, str]) -> tuple[str, str]:
+    """Return the address of a broker that is not the embedded one and its file; empty for the embedded one."""
+    config = given.get("SPARKFUSE_KAFKA_CONFIG", "")
+    bootstrap = given.get("SPARKFUSE_KAFKA_BOOTSTRAP", "")
+    if config and not bootstrap:
+        bootstrap = kafka_file_properties(Path(config)).get("bootstrap.servers", "")
+        if not bootstrap:
+            raise StartError(
+                "SPARKFUSE_KAFKA_CONFIG is set without an address: "
+                f"set SPARKFUSE_KAFKA_BOOTSTRAP, or bootstrap.servers in {config}",
+                USAGE,
+            )
+    return bootstrap, str(Path(config).absolute()) if config else ""
 
 
 def addresses_of_running_stack(home: Path) -> dict[str, str]:

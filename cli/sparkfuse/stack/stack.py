@@ -74,7 +74,7 @@ def _start(
     if layout.own_kafka:
         first.insert(0, Broker(layout, KAFKA_LIBRARIES).service())
     supervisor.start(*first)
-    ensure_topics(layout.kafka_bootstrap, settings.topic_prefix)
+    ensure_topics(settings)
     supervisor.start(*last)
     if ships:  # after the others, because they receive its facts
         supervisor.start(services.shipper(layout, ships, more))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkfuse.stack.errors import StartError
+from sparkfuse_contracts.kafka_access import KafkaAccess, KafkaUnavailableError, explain, principal
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import Topic, topic_name, topics
 
 TIMEOUT_SECONDS = 10.0
@@ -19,52 +24,62 @@ METADATA_SECONDS = 60.0
 POLL_SECONDS = 0.05
 BROKERS_DEFAULT = -1
 """The replication factor that is configured on the broker."""
+DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED}
+_log = logging.getLogger("sparkfuse.topics")
 
 
 def broker_answers(bootstrap: str) -> bool:
-    """Return whether a broker at this address returns its metadata."""
+    """Return whether a broker without security returns its metadata: the embedded one."""
     host, _, port = bootstrap.split(",", maxsplit=1)[0].rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=1):
             pass  # the client would wait for its whole timeout if the port refuses connections
-        _admin(bootstrap).list_topics(timeout=2)
+        AdminClient({"bootstrap.servers": bootstrap, "log_level": 0}).list_topics(timeout=2)
     except (OSError, KafkaException):
         return False
     return True
 
 
-def ensure_topics(bootstrap: str, prefix: str) -> list[str]:
+def ensure_topics(settings: Settings) -> list[str]:
     """Create the missing topics and check the settings of the existing ones.
 
-    A created topic is usable when this returns: it is in the metadata, and each partition has a leader.
+    A created topic is usable when this returns: it is in the metadata, and each partition has a leader. A principal
+    that may only describe topics can use this too: nothing is created if all exist, and a warning says if their
+    settings cannot be read.
 
     Returns:
         Full names of the created topics.
 
     Raises:
-        StartError: the broker is unreachable, or a topic has a setting that breaks a guarantee.
+        StartError: the broker is unreachable, a topic has a setting that breaks a guarantee, or a topic is missing and
+            the principal may not create it.
     """
-    admin = _admin(bootstrap)
+    wanted = {topic_name(name, settings.topic_prefix): topic for name, topic in topics().items()}
     try:
-        present = set(admin.list_topics(timeout=TIMEOUT_SECONDS).topics)
-    except KafkaException as error:
-        raise StartError(f"no Kafka broker answers at {bootstrap}: {error.args[0].str()}") from error
-    wanted = {topic_name(name, prefix): topic for name, topic in topics().items()}
-    for name, topic in wanted.items():
-        if name in present:
-            _check(admin, name, topic)
-    missing = [name for name in wanted if name not in present]
-    _create(admin, {name: wanted[name] for name in missing})
-    return missing
+        access = KafkaAccess(settings)
+        found = access.describe(dict.fromkeys(wanted, ("DESCRIBE",)))
+        created = _create(access.admin, settings, {name: wanted[name] for name in wanted if found[name] is None})
+        unchecked = [name for name in wanted if found[name] and not _may_check(found[name])]
+        for name in wanted.keys() - {*created, *unchecked}:
+            access.check_settings(name, wanted[name])
+    except KafkaUnavailableError as error:
+        raise StartError(str(error)) from error
+    if unchecked:
+        who = principal(settings)
+        _log.warning("%s may not DESCRIBE_CONFIGS, so the settings of %s are not checked", who, ", ".join(unchecked))
+    return created
 
 
-def _admin(bootstrap: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 20_000})
+def _may_check(description: Any) -> bool:
+    """Return whether the principal may read the settings; a broker that does not return operations decides later."""
+    names = {operation.name for operation in description.authorized_operations or ()}
+    return not names or "DESCRIBE_CONFIGS" in names
 
 
-def _create(admin: AdminClient, wanted: dict[str, Topic]) -> None:
+def _create(admin: AdminClient, settings: Settings, wanted: Mapping[str, Topic]) -> list[str]:
+    """Create topics, and return those that another process has not created meanwhile."""
     if not wanted:
-        return
+        return []
     made = admin.create_topics(
         [
             NewTopic(
@@ -74,15 +89,29 @@ def _create(admin: AdminClient, wanted: dict[str, Topic]) -> None:
         ],
         request_timeout=CREATE_SECONDS,
     )
-    for name, future in made.items():
-        try:
-            future.result()
-        except KafkaException as error:
-            raise StartError(f"topic {name} cannot be created: {error.args[0].str()}") from error
-    _wait_for_metadata(admin, wanted)
+    outcomes = {name: _outcome(future) for name, future in made.items()}
+    denied = [name for name, error in outcomes.items() if error and error.code() in DENIED]
+    if denied:
+        raise StartError(
+            f"Kafka at {settings.kafka_bootstrap} has no topic {', '.join(denied)}, and {principal(settings)} may not "
+            "CREATE topics: ask an administrator to run `sparkfuse kafka topics`"
+        )
+    for name, error in outcomes.items():
+        if error and error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise StartError(f"topic {name} cannot be created: {explain(settings, error)}")
+    _wait_for_metadata(admin, list(wanted))
+    return [name for name, error in outcomes.items() if error is None]
 
 
-def _wait_for_metadata(admin: AdminClient, names: Iterable[str]) -> None:
+def _outcome(future: Future[None]) -> KafkaError | None:
+    try:
+        future.result()
+    except KafkaException as error:
+        return error.args[0]
+    return None
+
+
+def _wait_for_metadata(admin: AdminClient, names: Sequence[str]) -> None:
     """Wait until the metadata contain the topics; a broker confirms a topic before its metadata contain it."""
     until = time.monotonic() + METADATA_SECONDS
     while left := [name for name in names if not _has_leaders(admin, name)]:
@@ -97,19 +126,3 @@ def _has_leaders(admin: AdminClient, name: str) -> bool:
     except KafkaException:
         return False
     return bool(partitions) and all(partition.error is None for partition in partitions.values())
-
-
-ESSENTIAL = ("message.timestamp.type", "cleanup.policy")
-"""Settings that a guarantee depends on; operators may change retention and compression."""
-
-
-def _check(admin: AdminClient, name: str, topic: Topic) -> None:
-    resource = ConfigResource(ResourceType.TOPIC, name)
-    actual = admin.describe_configs([resource])[resource].result(TIMEOUT_SECONDS)
-    for setting, right in topic.config.items():
-        value = actual[setting].value
-        if setting in ESSENTIAL and value != right:
-            raise StartError(
-                f"topic {name} has {setting}={value}, it must be {right}: "
-                f"set it with `kafka-configs --alter --topic {name} --add-config {setting}={right}`"
-            )

@@ -13,6 +13,9 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from sparkfuse_collectors.ship.batch import Batch, Record
 from sparkfuse_collectors.ship.errors import BrokerLostError, FencedError, StoppedError
 from sparkfuse_collectors.ship.rejected_records import PERMANENT, RejectedRecords
+from sparkfuse_contracts.kafka_access import KafkaUnavailableError, explain
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
 
 ANSWER_SECONDS = 10.0
 # A broker that has just started loads its transactions for some seconds.
@@ -31,20 +34,19 @@ class Broker:
 
     def __init__(
         self,
-        bootstrap: str,
-        prefix: str,
+        settings: Settings,
         name: str,
         stop: threading.Event,
         on_error: Callable[[KafkaError], None],
         on_rejected: Callable[[], None] = lambda: None,
     ) -> None:
-        self._prefix, self._stop, self._on_rejected = prefix, stop, on_rejected
+        self._settings, self._stop, self._on_rejected = settings, stop, on_rejected
+        self._prefix, self._transactional_id = settings.topic_prefix, f"{settings.topic_prefix}.ship.{name}"
         self._started_at = 0.0
-        self._producer = Producer({
-            "bootstrap.servers": bootstrap,
+        self._producer = Producer(client_configuration(settings, {
             "client.id": f"sparkfuse-shipper-{name}",
             # A restarted shipper uses the same id, so Kafka fences the producer of the previous process.
-            "transactional.id": f"{prefix}.ship.{name}",
+            "transactional.id": self._transactional_id,
             "transaction.timeout.ms": int(TRANSACTION_SECONDS * 1000),
             "compression.type": "lz4",
             "linger.ms": 5,
@@ -52,12 +54,13 @@ class Broker:
             "queue.buffering.max.kbytes": 64 * 1024,
             "log_level": 0,
             "error_cb": on_error,
-        })  # fmt: skip
+        }))  # fmt: skip
 
     def start(self, patience_seconds: float | None = START_SECONDS) -> None:
         """Fence an earlier shipper with the same name, and abort its transaction; None waits without a limit.
 
-        Raises KafkaException if no broker answers in time, StoppedError, FencedError, BrokerLostError.
+        Raises KafkaException if no broker answers in time, KafkaUnavailableError if the principal may not use the
+        transactional id, StoppedError, FencedError, BrokerLostError.
         """
         until = None if patience_seconds is None else time.monotonic() + patience_seconds
         self._retry("start", lambda: self._producer.init_transactions(ANSWER_SECONDS), until)
@@ -165,6 +168,9 @@ class Broker:
             if time.monotonic() - self._started_at > TRANSACTION_SECONDS / 2:
                 raise BrokerLostError("the transaction exceeded the broker's time limit")
             raise FencedError("another shipper with this name has started: give each shipper its own --name")
+        if error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            what = f"WRITE the transactional id {self._transactional_id}"
+            raise KafkaUnavailableError(explain(self._settings, error, what))
         if error.fatal():
             raise BrokerLostError(error.str())
         if error.txn_requires_abort():

@@ -8,19 +8,19 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from sparkfuse_collectors.ship.broker import ANSWER_SECONDS
 from sparkfuse_contracts.generated.position_pb2 import Position
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
 
 
-def read_positions(
-    bootstrap: str, prefix: str, shipper: str, on_error: Callable[[KafkaError], None]
-) -> dict[str, Position]:
+def read_positions(settings: Settings, shipper: str, on_error: Callable[[KafkaError], None]) -> dict[str, Position]:
     """Return the shipper's positions by the name of the log; records that cannot be decoded are skipped.
 
     Raises KafkaException if the broker does not answer.
     """
     positions: dict[str, Position] = {}
-    for message in _records(bootstrap, topic_name("positions", prefix), on_error):
+    for message in _records(settings, on_error):
         value = message.value()
         if value is None:
             positions.pop(_log_of(message.key(), shipper), None)
@@ -42,17 +42,17 @@ def _log_of(key: bytes | None, shipper: str) -> str:
     return position.log if position.shipper == shipper else ""
 
 
-def _records(bootstrap: str, topic: str, on_error: Callable[[KafkaError], None]) -> Iterator[Message]:
-    """Yield the committed records of a topic from its beginning to its current end."""
-    consumer = Consumer({
-        "bootstrap.servers": bootstrap,
-        "group.id": "sparkfuse-shipper",  # required by the client; no offset is committed
+def _records(settings: Settings, on_error: Callable[[KafkaError], None]) -> Iterator[Message]:
+    """Yield the committed records of the topic from its beginning to its current end."""
+    topic = topic_name("positions", settings.topic_prefix)
+    consumer = Consumer(client_configuration(settings, {
+        "group.id": f"{settings.topic_prefix}.shipper",  # required by the client; no offset is committed
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         "isolation.level": "read_committed",
         "log_level": 0,
         "error_cb": on_error,
-    })  # fmt: skip
+    }))  # fmt: skip
     try:
         known = consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
         if known.error is not None:

@@ -11,13 +11,14 @@ from confluent_kafka import KafkaException
 from prometheus_client import start_http_server
 
 from sparkfuse_collectors.logs.files import Files, files_of
-from sparkfuse_collectors.ship.broker import START_SECONDS, TEMPORARY, Broker
+from sparkfuse_collectors.ship.broker import START_SECONDS, Broker
 from sparkfuse_collectors.ship.errors import BrokerLostError, InvalidOptionError, StoppedError, UnavailableError
 from sparkfuse_collectors.ship.folders import Ages
 from sparkfuse_collectors.ship.metrics import ShipMetrics
 from sparkfuse_collectors.ship.positions import read_positions
 from sparkfuse_collectors.ship.shipper import HistoryReader, Pace, ShippingLoop
 from sparkfuse_collectors.ship.translation import Shipper
+from sparkfuse_contracts.kafka_access import KafkaUnavailableError, explain, require_access
 from sparkfuse_contracts.settings import Settings
 
 DEFAULT_NAME = "shipper"
@@ -49,9 +50,10 @@ class Options:
 def ship(options: Options, settings: Settings, histories: HistoryReader, stop: threading.Event) -> None:
     """Ship until ``stop`` is set.
 
-    Raises UnreadableLogError if a folder does not exist, UnavailableError, and FencedError if another shipper has the
-    name.
+    Raises UnreadableLogError if a folder does not exist, UnavailableError, KafkaUnavailableError, and FencedError if
+    another shipper has the name.
     """
+    require_access(settings, "shipper")
     metrics = ShipMetrics()
     files = [files_of(place) for place in options.places]
     _serve_metrics(settings)
@@ -65,19 +67,11 @@ def ship(options: Options, settings: Settings, histories: HistoryReader, stop: t
         except KafkaException as error:
             # At the start a user waits for the answer; later the broker may come back.
             if not has_started.is_set():
-                raise UnavailableError(why_no_kafka(settings.kafka_bootstrap, error)) from error
+                raise KafkaUnavailableError(explain(settings, error.args[0])) from error
             _log.warning("restarting at the last committed positions: %s", error.args[0].str())
         else:
             return
         stop.wait(RETRY_SECONDS)
-
-
-def why_no_kafka(bootstrap: str, error: KafkaException) -> str:
-    """Return one sentence that explains why Kafka cannot be used."""
-    cause = error.args[0]
-    if cause.code() in TEMPORARY:
-        return f"no Kafka broker answers at {bootstrap}: is SPARKFUSE_KAFKA_BOOTSTRAP right, and is it running?"
-    return f"Kafka at {bootstrap} answers with an error: {cause.str()}"
 
 
 def _ship(
@@ -89,12 +83,11 @@ def _ship(
     stop: threading.Event,
     has_started: threading.Event,
 ) -> None:
-    bootstrap, prefix = settings.kafka_bootstrap, settings.topic_prefix
-    broker = Broker(bootstrap, prefix, options.name, stop, metrics.count_kafka_error, metrics.count_rejected)
+    broker = Broker(settings, options.name, stop, metrics.count_kafka_error, metrics.count_rejected)
     try:
         broker.start(None if has_started.is_set() else START_SECONDS)
         # After fencing, the transaction of an earlier shipper is committed or aborted.
-        positions = read_positions(bootstrap, prefix, options.name, metrics.count_kafka_error)
+        positions = read_positions(settings, options.name, metrics.count_kafka_error)
         has_started.set()
         shipper = Shipper(options.name, options.cluster, options.tenant)
         loop = ShippingLoop(files, shipper, broker, metrics, stop, positions, histories, options.ages, options.pace)

@@ -1,6 +1,6 @@
 """``python -m sparkfuse_native_analytics.loader``: runs the loader until SIGTERM.
 
-Exit codes: 0 after SIGTERM, 2 for invalid settings, 3 if Kafka, a topic or the store is not available at the start.
+Exit codes: 0 after SIGTERM, 2 for invalid settings, 3 if Kafka, a topic or the store cannot be used at the start.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import threading
 from confluent_kafka import KafkaException
 from prometheus_client import start_http_server
 
+from sparkfuse_contracts.kafka_access import FoundTopic, KafkaUnavailableError, explain, require_access
 from sparkfuse_contracts.settings import SettingError, Settings
-from sparkfuse_contracts.topics import topic_name
 from sparkfuse_native_analytics.loader.dead_letters import DeadLetterWriter
 from sparkfuse_native_analytics.loader.feed import FEEDS, Feed
 from sparkfuse_native_analytics.loader.feed_worker import FeedWorker, LoaderMetrics, watch_lag
-from sparkfuse_native_analytics.loader.kafka import Topic, TopicReader, TopicUnavailableError, describe
+from sparkfuse_native_analytics.loader.kafka import TopicReader
 from sparkfuse_native_analytics.loader.sink import Sink
 from sparkfuse_native_analytics.store.client import StoreUnavailableError, connect
 from sparkfuse_native_analytics.store.migrate import MigrationError, migrate
@@ -41,10 +41,10 @@ def main() -> int:
         signal.signal(asked, lambda *_: stop.set())
     try:
         return _run(settings, stop)
-    except (TopicUnavailableError, StoreUnavailableError, MigrationError) as error:
+    except (KafkaUnavailableError, StoreUnavailableError, MigrationError) as error:
         return _fail(str(error), UNAVAILABLE)
     except KafkaException as error:
-        return _fail(f"no Kafka broker answers at {settings.kafka_bootstrap}: {error.args[0].str()}", UNAVAILABLE)
+        return _fail(explain(settings, error.args[0]), UNAVAILABLE)
 
 
 def _run(settings: Settings, stop: threading.Event) -> int:
@@ -72,22 +72,21 @@ def _run(settings: Settings, stop: threading.Event) -> int:
 
 
 def _works(settings: Settings, metrics: LoaderMetrics, stop: threading.Event) -> list[FeedWorker]:
-    names = {feed.topic: topic_name(feed.topic, settings.topic_prefix) for feed in FEEDS}
-    topics = describe(settings.kafka_bootstrap, list(names.values()))
-    letters = DeadLetterWriter(settings.kafka_bootstrap, names["dead-letters"], metrics.kafka_error)
-    return [_work(settings, feed, topics[names[feed.topic]], letters, metrics, stop) for feed in FEEDS]
+    topics = require_access(settings, "loader")
+    letters = DeadLetterWriter(settings, metrics.kafka_error)
+    return [_work(settings, feed, topics[feed.topic], letters, metrics, stop) for feed in FEEDS]
 
 
 def _work(
     settings: Settings,
     feed: Feed,
-    topic: Topic,
+    topic: FoundTopic,
     letters: DeadLetterWriter,
     metrics: LoaderMetrics,
     stop: threading.Event,
 ) -> FeedWorker:
     sink = Sink(connect(settings), stop, lambda table: metrics.store_errors.labels(table).inc())
-    reader = TopicReader(settings.kafka_bootstrap, topic, metrics.kafka_error)
+    reader = TopicReader(settings, topic, metrics.kafka_error)
     for partition in reader.start(sink.stored_offsets(feed.table)):
         _log.warning("%s/%s was created again since it was stored; loading it from its start", topic.name, partition)
     return FeedWorker(feed, reader, sink, letters, metrics, stop)

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable
 from confluent_kafka import KafkaError, Message, Producer
 
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
+from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import to_json
 from sparkfuse_native_analytics.loader.batch import Rejected
 
@@ -20,18 +23,17 @@ _LOOK_SECONDS = 0.5
 class DeadLetterWriter:
     """Writes dead letters, and waits if the broker does not answer."""
 
-    def __init__(self, bootstrap: str, topic: str, on_error: Callable[[KafkaError], None]) -> None:
-        self._topic = topic
+    def __init__(self, settings: Settings, on_error: Callable[[KafkaError], None]) -> None:
+        self._topic = topic_name("dead-letters", settings.topic_prefix)
         self._on_error = on_error
-        self._producer = Producer({
-            "bootstrap.servers": bootstrap,
+        self._producer = Producer(client_configuration(settings, {
             "client.id": "sparkfuse-loader",
             "enable.idempotence": True,
             "partitioner": "murmur2_random",
             "compression.type": "lz4",
             "message.timeout.ms": 0,  # no timeout: a dead letter that times out would be lost
             "error_cb": on_error,
-        })  # fmt: skip
+        }))  # fmt: skip
 
     def write(self, topic: str, partition: int, rejected: Iterable[Rejected], stop: threading.Event) -> None:
         """Write the letters and wait until the broker has stored them; after ``stop`` they are written again later."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 import numpy as np
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
+from sparkfuse_contracts.kafka_access import FoundTopic
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.loader.batch import Records
 
 ANSWER_SECONDS = 10.0
@@ -18,62 +19,22 @@ LAG_ANSWER_SECONDS = 1.0
 AHEAD_KILOBYTES = 16 * 1024
 
 
-class TopicUnavailableError(RuntimeError):
-    """A topic cannot be read; the text is one sentence."""
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A topic of the broker. ``id`` differs from that of an earlier topic of the same name."""
-
-    name: str
-    id: str
-    partitions: tuple[int, ...]
-
-
-def describe(bootstrap: str, names: Sequence[str]) -> Mapping[str, Topic]:
-    """Return the topics from the broker.
-
-    Raises TopicUnavailableError if no broker answers or a topic does not exist.
-    """
-    # The client's log level is 0, because its errors are raised below.
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    futures = admin.describe_topics(TopicCollection(list(names)), request_timeout=ANSWER_SECONDS)
-    found = {}
-    for name, future in futures.items():
-        try:
-            description = future.result()
-        except KafkaException as error:
-            raise TopicUnavailableError(_why(bootstrap, name, error)) from error
-        partitions = tuple(sorted(partition.id for partition in description.partitions))
-        found[name] = Topic(name, str(description.topic_id), partitions)
-    return found
-
-
-def _why(bootstrap: str, name: str, error: KafkaException) -> str:
-    cause = error.args[0]
-    if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-        return f"Kafka at {bootstrap} has no topic {name}: start the stack or create it (contracts/topics.yaml)"
-    return f"no Kafka broker answers at {bootstrap}: {cause.str()}"
-
-
 class TopicReader:
     """Reads the partitions of one topic from given offsets, without a group: the offsets are in the store."""
 
-    def __init__(self, bootstrap: str, topic: Topic, on_error: Callable[[KafkaError], None]) -> None:
+    def __init__(self, settings: Settings, topic: FoundTopic, on_error: Callable[[KafkaError], None]) -> None:
         self.topic = topic
         self._next: dict[int, int] = {}
-        self._consumer = Consumer({
-            "bootstrap.servers": bootstrap,
+        self._consumer = Consumer(client_configuration(settings, {
             "client.id": f"sparkfuse-loader-{topic.name}",
-            "group.id": "sparkfuse-loader",  # required by the client; nothing is ever committed to it
+            "group.id": f"{settings.topic_prefix}.loader",  # required by the client; nothing is ever committed to it
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
             "fetch.wait.max.ms": 100,
             "queued.max.messages.kbytes": AHEAD_KILOBYTES,
             "error_cb": on_error,
-        })  # fmt: skip
+        }))  # fmt: skip
 
     def start(self, stored: Mapping[int, int]) -> list[int]:
         """Resume after the stored offsets; return the partitions whose stored offset does not exist in Kafka.

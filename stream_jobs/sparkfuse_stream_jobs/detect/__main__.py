@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sparkfuse_contracts.kafka_access import require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_rules.catalog import Catalog, load_catalog
 from sparkfuse_rules.errors import RuleError
@@ -20,7 +21,6 @@ from sparkfuse_stream_jobs.detect.job import NAME, Options, build
 from sparkfuse_stream_jobs.detect.metrics import detect_metrics
 from sparkfuse_stream_jobs.errors import MissingPartError, StartError
 from sparkfuse_stream_jobs.process import run_job
-from sparkfuse_stream_jobs.topic_check import check_topics
 
 LOG = logging.getLogger(__name__)
 
@@ -34,11 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def submit(options: Options, settings: Settings) -> Iterator[Any]:
     """Start the job and yield its client.
 
-    Raises StartError for an invalid rule, MissingPartError if a topic, a jar, Java, the broker or the metrics port is
-    not available.
+    Raises StartError for an invalid rule, MissingPartError if a jar, Java or the metrics port is not available, and
+    KafkaUnavailableError.
     """
     catalog = _catalog(options, settings)
-    check_topics(settings, ["live", "findings", "baselines", "names"])
+    require_access(settings, NAME)
     serve_metrics(settings)
     result = build(settings, catalog, options).execute()
     LOG.info("detect evaluates %d rules: %s", len(catalog), ", ".join(catalog))

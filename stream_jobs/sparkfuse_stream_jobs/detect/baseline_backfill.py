@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import record_key, to_json
@@ -58,13 +59,12 @@ def _send(settings: Settings, baselines: Sequence[Baseline]) -> None:
         if error is not None:
             failures.append(error)
 
-    producer = Producer({
-        "bootstrap.servers": settings.kafka_bootstrap,
+    producer = Producer(client_configuration(settings, {
         "client.id": "sparkfuse-baselines",
         "enable.idempotence": True,
         "compression.type": "lz4",
         "log_level": 0,
-    })  # fmt: skip
+    }))  # fmt: skip
     topic = topic_name("baselines", settings.topic_prefix)
     for baseline in baselines:
         _produce(producer, topic, baseline, on_delivery)

@@ -13,6 +13,7 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from sparkfuse_contracts.generated.baseline_pb2 import Baseline
+from sparkfuse_contracts.kafka_clients import client_configuration
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_contracts.topics import topic_name
 from sparkfuse_contracts.wire import RecordError, from_json
@@ -181,12 +182,11 @@ def read_published_baselines(settings: Settings) -> PublishedBaselines:
 
 
 def _consumer(settings: Settings) -> Consumer:
-    return Consumer({
-        "bootstrap.servers": settings.kafka_bootstrap,
-        "group.id": f"{settings.topic_prefix}.detect.seeds",
+    return Consumer(client_configuration(settings, {
+        "group.id": f"{settings.topic_prefix}.baselines",  # required by the client; nothing is ever committed to it
         "enable.auto.commit": False,
         "enable.partition.eof": True,
-    })  # fmt: skip
+    }))  # fmt: skip
 
 
 def _read_to_end(consumer: Consumer, settings: Settings, published: PublishedBaselines) -> None:

@@ -20,7 +20,7 @@ from sparkfuse_alertmanager.receiver import Receiver
 from sparkfuse_alertmanager.render import Destinations, write_alertmanager
 from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_contracts.wire import to_json
-from tests.kafka import in_order
+from tests.kafka import in_order, settings_of
 from tests.waiting import wait_for
 
 
@@ -129,7 +129,7 @@ class Findings:
 
 @pytest.fixture
 def findings(kafka_bootstrap, topic_prefix) -> Findings:
-    ensure_topics(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     return Findings(topic_prefix, in_order(kafka_bootstrap, **{"linger.ms": 60_000}))
 
 

@@ -9,12 +9,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkfuse.stack.errors import MISSING, StartError
 from sparkfuse.stack.topics import broker_answers, ensure_topics
+from tests.kafka import settings_of
 
 
 def test_topics_are_created_once_and_then_checked(kafka_bootstrap: str, topic_prefix: str) -> None:
     """The first start creates every topic, and the second start creates none."""
-    first = ensure_topics(kafka_bootstrap, topic_prefix)
-    second = ensure_topics(kafka_bootstrap, topic_prefix)
+    first = ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
+    second = ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
 
     assert f"{topic_prefix}.facts" in first
     assert second == []
@@ -27,7 +28,7 @@ def test_topic_with_create_time_is_rejected(kafka_bootstrap: str, topic_prefix: 
     admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(60)
 
     with pytest.raises(StartError) as refused:
-        ensure_topics(kafka_bootstrap, topic_prefix)
+        ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
 
     assert refused.value.exit_code == MISSING
     assert f"topic {topic} has message.timestamp.type=CreateTime, it must be LogAppendTime" in str(refused.value)
@@ -39,4 +40,4 @@ def test_missing_broker_is_one_sentence(free_port: Callable[[], int]) -> None:
 
     assert not broker_answers(nowhere)
     with pytest.raises(StartError, match=f"no Kafka broker answers at {nowhere}"):
-        ensure_topics(nowhere, "sparkfuse")
+        ensure_topics(settings_of(nowhere, "sparkfuse"))

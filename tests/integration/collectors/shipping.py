@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from sparkfuse_contracts.generated.fact_pb2 import Fact
 from sparkfuse_contracts.topics import topics
 from sparkfuse_kernel import Decompressor
+from tests.kafka import settings_of
 
 ROOT = Path(__file__).parents[3]
 LOGS = ROOT / "tests" / "logs"
@@ -131,7 +132,7 @@ def create_all_topics(bootstrap: str, prefix: str) -> None:
     """Create all topics of the contract with a prefix."""
     from sparkfuse.stack.topics import ensure_topics
 
-    ensure_topics(bootstrap, prefix)
+    ensure_topics(settings_of(bootstrap, prefix))
     assert topics()
 
 

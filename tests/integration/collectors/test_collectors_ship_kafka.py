@@ -18,6 +18,7 @@ from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.generated.position_pb2 import Position
 from sparkfuse_contracts.wire import from_json
 from tests.integration.collectors.shipping import LOGS, Committed, Shipping, Template, create_all_topics, holes, kinds
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
@@ -177,7 +178,8 @@ def test_rejected_records_become_dead_letters(kafka_bootstrap: str, prefix: str)
     batch.add("facts", b"app", b"fact")
     batch.add("positions", b"log", b"position")
     rejected: list[int] = []
-    broker = Broker(kafka_bootstrap, prefix, "test", threading.Event(), lambda _error: None, lambda: rejected.append(1))
+    settings = settings_of(kafka_bootstrap, prefix)
+    broker = Broker(settings, "test", threading.Event(), lambda _error: None, lambda: rejected.append(1))
     try:
         broker.start()
         broker.send(batch)

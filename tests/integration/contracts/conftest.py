@@ -13,7 +13,7 @@ from sparkfuse_contracts.examples import examples
 from sparkfuse_contracts.generated.signal_pb2 import Signal, SignedSignal
 from sparkfuse_contracts.topics import topic_name, topics
 from sparkfuse_contracts.wire import from_json, record_key, to_json
-from tests.kafka import in_order
+from tests.kafka import in_order, settings_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def _key(topic: str, message: Message) -> bytes | None:
 def sent_examples(kafka_bootstrap) -> Sent:
     """Send the examples to topics with the settings of the contract."""
     prefix = f"golden-{uuid.uuid4().hex[:8]}"
-    ensure_topics(kafka_bootstrap, prefix)
+    ensure_topics(settings_of(kafka_bootstrap, prefix))
     producer = in_order(kafka_bootstrap)
     refused: list[str] = []
     for topic in topics().values():

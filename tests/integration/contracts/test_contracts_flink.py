@@ -19,6 +19,7 @@ from sparkfuse_contracts.topics import Topic, topic_name, topics
 from sparkfuse_contracts.wire import from_json, to_json
 from tests.integration.contracts.conftest import Sent
 from tests.integration.contracts.golden import golden, without_null
+from tests.kafka import settings_of
 
 READER = Path(__file__).with_name("flink_reader.py")
 ROOT = Path(__file__).parents[3]
@@ -32,7 +33,7 @@ def read_by_flink(sent_examples) -> Sent:
     """Run Flink over the examples: it reads all topics and writes those of the windows job."""
     bootstrap, prefix = sent_examples.bootstrap, sent_examples.prefix
     copies = f"{prefix}-copy"
-    ensure_topics(bootstrap, copies)
+    ensure_topics(settings_of(bootstrap, copies))
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for made in admin.create_topics([NewTopic(f"{prefix}.rows.{name}", 1) for name in topics()]).values():
         made.result(30)

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_native_analytics.fuse_controller.keys import ensure_key_pair
-from tests.kafka import in_order
+from tests.kafka import in_order, settings_of
 from tests.waiting import wait_for
 
 ALERTMANAGER = "prometheus-alertmanager"
@@ -76,7 +76,7 @@ class Bus:
 @pytest.fixture
 def bus(kafka_bootstrap: str, topic_prefix: str) -> Bus:
     """Topics of the test's own on the shared broker."""
-    ensure_topics(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     return Bus(kafka_bootstrap, topic_prefix)
 
 

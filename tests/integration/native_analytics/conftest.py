@@ -19,6 +19,7 @@ from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_native_analytics.store.client import connect
 from sparkfuse_native_analytics.store.migrate import migrate
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 
@@ -109,7 +110,7 @@ def client(settings: Settings) -> Client:
 @pytest.fixture
 def topics(kafka_bootstrap: str, topic_prefix: str) -> tuple[str, str]:
     """Bootstrap address and prefix of topics that are there and empty."""
-    ensure_topics(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     return kafka_bootstrap, topic_prefix
 
 

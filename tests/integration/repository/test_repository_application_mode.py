@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sparkfuse.stack.topics import ensure_topics
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.timeout(420), pytest.mark.long]
@@ -23,7 +24,7 @@ def environment(
 ) -> dict[str, str]:
     """Return the environment that compose sets for a Flink job, with free ports."""
     ports = {name: str(free_port()) for name in ("FLINK_RPC_PORT", "FLINK_REST_PORT", "SPARKFUSE_METRICS_PORT")}
-    ensure_topics(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     return {
         **os.environ,
         **ports,

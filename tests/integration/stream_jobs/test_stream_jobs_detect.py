@@ -24,6 +24,7 @@ from sparkfuse_contracts.generated.finding_pb2 import Finding
 from sparkfuse_stream_jobs.detect.findings import finding_id
 from sparkfuse_stream_jobs.detect.rule_evaluation import EVIDENCE_EVERY_MS
 from tests.integration.stream_jobs.detect_job import ANSWER_SECONDS, DetectJob
+from tests.kafka import settings_of
 from tests.unit.stream_jobs.detect_rows import SCAN_AND_EXCHANGE, WINDOW_MS, Run
 from tests.waiting import wait_for
 
@@ -91,7 +92,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def detect(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, catalog: Path) -> Iterator[DetectJob]:
     """The job, running."""
     prefix = "test-detect"
-    ensure_topics(kafka_bootstrap, prefix)
+    ensure_topics(settings_of(kafka_bootstrap, prefix))
     [port] = free_ports(1)
     arguments = ["--catalog", str(catalog), "--resend-ms", "4000", "--min-firing-ms", "1000"]
     job = DetectJob(kafka_bootstrap, prefix, tmp_path_factory.mktemp("detect"), arguments, port)

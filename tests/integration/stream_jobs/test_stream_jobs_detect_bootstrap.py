@@ -14,6 +14,7 @@ from sparkfuse_contracts.wire import to_json
 from sparkfuse_stream_jobs.detect.baseline_backfill import update_baselines
 from sparkfuse_stream_jobs.detect.baseline_bootstrap import BaselineFollower
 from sparkfuse_stream_jobs.detect.baseline_updates import BaselineKey, key_of_baseline
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 
@@ -28,7 +29,7 @@ def sample_of_run(job_key: str, run: str, learned_ms: int) -> Baseline:
 def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix: str) -> None:
     """Each baseline is returned once, and once more after it was written again."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
-    ensure_topics(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
 
     def backfill(*samples: Baseline) -> BaselineKey:
         key = key_of_baseline(samples[0])
@@ -54,7 +55,7 @@ def test_backfill_is_read_while_the_job_runs(kafka_bootstrap: str, topic_prefix:
 def test_own_baselines_are_not_read_back(kafka_bootstrap: str, topic_prefix: str) -> None:
     """The end of an application writes one baseline for each stage, and reading one back takes milliseconds."""
     settings = replace(Settings.from_environment({}), kafka_bootstrap=kafka_bootstrap, topic_prefix=topic_prefix)
-    ensure_topics(kafka_bootstrap, topic_prefix)
+    ensure_topics(settings_of(kafka_bootstrap, topic_prefix))
     ours, theirs = sample_of_run("ours", "a", 10), sample_of_run("theirs", "a", 10)
     seeds = BaselineFollower(settings)
     try:

@@ -18,6 +18,7 @@ from tests.integration.stream_jobs.scripted_application import ScriptedApplicati
 from tests.integration.stream_jobs.scripted_failures import FailingApplication
 from tests.integration.stream_jobs.scripted_orders import STAGE, begin, continue_run, finish
 from tests.integration.stream_jobs.windows_seen import Seen
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
@@ -35,7 +36,7 @@ def seen(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory, start_j
         "SPARKFUSE_TOPIC_PREFIX": prefix,
         "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
     }
-    ensure_topics(kafka_bootstrap, prefix)
+    ensure_topics(settings_of(kafka_bootstrap, prefix))
     seen = Seen(kafka_bootstrap, prefix)
     job = start_job("sparkfuse_stream_jobs.windows", environment, home / "first.log")
     job.wait_until_running()

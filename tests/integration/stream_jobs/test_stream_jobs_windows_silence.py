@@ -17,6 +17,7 @@ from sparkfuse.stack.topics import ensure_topics
 from sparkfuse_contracts.generated import live_pb2
 from tests.integration.collectors.spark_runs import ROOT, SparkRun
 from tests.integration.stream_jobs.windows_seen import Seen
+from tests.kafka import settings_of
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(1_200)
@@ -36,7 +37,7 @@ def seen(kafka_bootstrap: str, tmp_path: Path, start_job: Any) -> Iterator[Seen]
         "SPARKFUSE_WINDOW_MS": str(WINDOW_MS),
     }
     (tmp_path / "home").mkdir()
-    ensure_topics(kafka_bootstrap, prefix)
+    ensure_topics(settings_of(kafka_bootstrap, prefix))
     seen = Seen(kafka_bootstrap, prefix)
     job = start_job("sparkfuse_stream_jobs.windows", environment, tmp_path / "windows.log")
     job.wait_until_running()

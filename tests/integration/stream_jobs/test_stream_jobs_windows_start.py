@@ -13,10 +13,10 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from sparkfuse.stack.topics import ensure_topics
+from sparkfuse_contracts.kafka_access import KafkaUnavailableError, require_access
 from sparkfuse_contracts.settings import Settings
 from sparkfuse_stream_jobs.environment import jars
 from sparkfuse_stream_jobs.errors import MissingPartError
-from sparkfuse_stream_jobs.topic_check import check_topics
 
 
 @pytest.fixture
@@ -26,17 +26,21 @@ def settings(kafka_bootstrap: str, topic_prefix: str) -> Settings:
 
 def test_valid_topics_return_their_partitions(settings: Settings) -> None:
     """Topics as the contract defines them are accepted."""
-    ensure_topics(settings.kafka_bootstrap, settings.topic_prefix)
+    ensure_topics(settings)
+    found = require_access(settings, "windows")
 
-    assert check_topics(settings, ["facts", "live", "dead-letters"]) == {"facts": 2, "live": 2, "dead-letters": 1}
+    assert {name: topic.partitions for name, topic in found.items()} == {
+        "facts": (0, 1), "live": (0, 1), "dead-letters": (0,),
+    }  # fmt: skip
 
 
 def test_missing_topics_are_named(settings: Settings) -> None:
     """The message names each missing topic, and how to create it."""
-    with pytest.raises(MissingPartError) as raised:
-        check_topics(settings, ["facts", "live"])
+    with pytest.raises(KafkaUnavailableError) as raised:
+        require_access(settings, "sender")
 
-    assert f"no topic {settings.topic_prefix}.facts, {settings.topic_prefix}.live: `sparkfuse up`" in str(raised.value)
+    prefix = settings.topic_prefix
+    assert f"no topic {prefix}.findings, {prefix}.dead-letters: `sparkfuse up`" in str(raised.value)
 
 
 def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
@@ -44,9 +48,12 @@ def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
     full = f"{settings.topic_prefix}.facts"
     admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap})
     admin.create_topics([NewTopic(full, 1, config={"message.timestamp.type": "CreateTime"})])[full].result(60)
+    for name in ("live", "dead-letters"):
+        topic = f"{settings.topic_prefix}.{name}"
+        admin.create_topics([NewTopic(topic, 1)])[topic].result(60)
 
-    with pytest.raises(MissingPartError) as raised:
-        check_topics(settings, ["facts"])
+    with pytest.raises(KafkaUnavailableError) as raised:
+        require_access(settings, "windows")
 
     assert f"topic {full} has message.timestamp.type=CreateTime" in str(raised.value)
     assert "--add-config message.timestamp.type=LogAppendTime" in str(raised.value)
@@ -55,7 +62,7 @@ def test_topic_with_create_time_is_rejected(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "exit_code", "message"),
     [
-        ("SPARKFUSE_KAFKA_BOOTSTRAP", "127.0.0.1:{free}", 3, "Kafka at 127.0.0.1:{free} does not answer"),
+        ("SPARKFUSE_KAFKA_BOOTSTRAP", "127.0.0.1:{free}", 3, "no Kafka broker answers at 127.0.0.1:{free}"),
         ("SPARKFUSE_WINDOW_MS", "soon", 2, "SPARKFUSE_WINDOW_MS='soon' is invalid"),
     ],
 )

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from sparkfuse_alertmanager.alert import Alert
-from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions, related_rules, rules_with_host_label
 from sparkfuse_alertmanager.generate import PATH, with_inhibitions
 from sparkfuse_alertmanager.inhibition import WAITS_FOR, align_ends, inhibit_rules
 from sparkfuse_rules.catalog import load_catalog
+from sparkfuse_rules.catalog_inhibitions import catalog_inhibitions, related_rules, rules_with_host_label
 from sparkfuse_rules.inhibition import as_data, from_data, inhibitions
 
 NOW_MS = 1_795_000_000_000

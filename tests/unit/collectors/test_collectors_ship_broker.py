@@ -19,6 +19,7 @@ from sparkfuse_collectors.ship.errors import BrokerLostError
 from sparkfuse_collectors.ship.rejected_records import PAYLOAD_BYTES
 from sparkfuse_contracts.generated.dead_letter_pb2 import DeadLetter
 from sparkfuse_contracts.wire import from_json
+from tests.kafka import settings_of
 
 HUGE = b"x" * 2_000_000
 BAD = b"bad"
@@ -43,9 +44,8 @@ def rejected() -> list[int]:
 
 @pytest.fixture
 def broker(mock: str, topic_prefix: str, rejected: list[int]) -> Iterator[Broker]:
-    found = Broker(
-        mock, topic_prefix, "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1)
-    )
+    settings = settings_of(mock, topic_prefix)
+    found = Broker(settings, "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1))
     found.start()
     yield found
     found.close()
@@ -170,7 +170,8 @@ def test_bad_records_are_found_by_halving(
 ) -> None:
     """Each bad record needs about twenty attempts with few flushes, because a transaction may last only one minute."""
     monkeypatch.setattr("sparkfuse_collectors.ship.broker.Producer", Packing)
-    broker = Broker("", "p", "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1))
+    settings = settings_of("127.0.0.1:1", "p")
+    broker = Broker(settings, "test", threading.Event(), lambda _error: None, on_rejected=lambda: rejected.append(1))
     packing = broker._producer
     assert isinstance(packing, Packing)
     batch = Batch()

@@ -1,0 +1,227 @@
+"""Checks at the start of a process that Kafka answers, that its topics exist, and that its principal may use them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparkfuse_contracts.kafka_acls import acls, roles
+from sparkfuse_contracts.kafka_clients import client_configuration
+from sparkfuse_contracts.settings import Settings, kafka_file_properties
+from sparkfuse_contracts.topics import Topic, topic_name, topics
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin import AdminClient
+
+ANSWER_SECONDS = 10.0
+NEW_TOPIC_SECONDS = 3.0
+"""How long a new topic may be missing in the broker's answers."""
+COORDINATOR_SECONDS = 30.0
+"""How long the broker may take to create the topic of the offsets for its first group."""
+POLL_SECONDS = 0.05
+ESSENTIAL = ("message.timestamp.type", "cleanup.policy")
+"""Settings that a guarantee depends on; operators may change retention and compression."""
+# The client adds its address before the reason, and its state after it.
+_ADDRESS, _STATE = re.compile(r"^\w+://\S+: "), re.compile(r" \(after \d+ms in state \w+\).*$")
+
+
+class KafkaUnavailableError(RuntimeError):
+    """Kafka cannot be used as the process needs it; the text is one sentence."""
+
+
+@dataclass(frozen=True)
+class FoundTopic:
+    """A topic of the broker. ``id`` differs from that of an earlier topic of the same name."""
+
+    name: str
+    id: str
+    partitions: tuple[int, ...]
+
+
+def require_access(settings: Settings, role: str) -> Mapping[str, FoundTopic]:
+    """Return the topics of the role by their name without the prefix.
+
+    Raises KafkaUnavailableError if no broker answers, it refuses the login, a topic does not exist or has a setting
+    that breaks a guarantee, or the principal may not do what contracts/kafka_acls.yaml lists for the role.
+    """
+    access, prefix = KafkaAccess(settings), settings.topic_prefix
+    wanted = acls(roles()[role], prefix)
+    found = access.topics({topic_name(name, prefix): operations for name, operations in roles()[role].topics.items()})
+    for acl in wanted:
+        if acl.resource == "group" and acl.pattern == "literal":
+            access.check_group(acl.name, acl.operation)
+        if acl.resource == "topic" and acl.operation == "DESCRIBE_CONFIGS":
+            access.check_settings(acl.name, topics()[acl.name.removeprefix(f"{prefix}.")])
+    return {name: found[topic_name(name, prefix)] for name in roles()[role].topics}
+
+
+class KafkaAccess:
+    """Asks the broker what exists and what the principal of the settings may do."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises KafkaUnavailableError if the client does not accept the file of SPARKFUSE_KAFKA_CONFIG."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        self._settings = settings
+        self._errors: list[KafkaError] = []
+        # error_cb returns the reasons, so the client's own log is disabled.
+        own = {"error_cb": self._errors.append, "log_level": 0}
+        try:
+            self.admin: AdminClient = AdminClient(client_configuration(settings, own))
+        except KafkaException as error:
+            raise KafkaUnavailableError(f"the Kafka client does not accept its configuration: {error}") from error
+
+    def topics(self, wanted: Mapping[str, Iterable[str]]) -> Mapping[str, FoundTopic]:
+        """Return the topics ``wanted`` (operations by full name).
+
+        Raises KafkaUnavailableError if topics are missing or an operation is denied.
+        """
+        until = time.monotonic() + NEW_TOPIC_SECONDS
+        described = self.describe(wanted)
+        while missing := [name for name, found in described.items() if found is None]:
+            if time.monotonic() > until:
+                raise KafkaUnavailableError(missing_topics(self._settings, missing))
+            time.sleep(POLL_SECONDS)
+            described = self.describe(wanted)
+        for name, found in described.items():
+            self._require(found.authorized_operations, wanted[name], f"the topic {name}")
+        return {
+            name: FoundTopic(name, str(found.topic_id), tuple(sorted(each.id for each in found.partitions)))
+            for name, found in described.items()
+        }
+
+    def describe(self, wanted: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+        """Return the client's TopicDescription of each topic, None for those that do not exist.
+
+        Raises KafkaUnavailableError if the principal may not describe a topic.
+        """
+        from confluent_kafka import KafkaError, KafkaException, TopicCollection
+
+        futures = self.admin.describe_topics(
+            TopicCollection(list(wanted)), include_authorized_operations=True, request_timeout=ANSWER_SECONDS
+        )
+        described = {}
+        for name, future in futures.items():
+            try:
+                described[name] = self._wait(future)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise self._unavailable(error, f"{' and '.join(wanted[name])} the topic {name}") from error
+                described[name] = None
+        return described
+
+    def check_group(self, name: str, operation: str) -> None:
+        """Raise KafkaUnavailableError if the principal may not use the consumer group."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        starting = {
+            KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        }  # fmt: skip
+        until = time.monotonic() + COORDINATOR_SECONDS
+        while True:
+            asked = self.admin.describe_consumer_groups(
+                [name], include_authorized_operations=True, request_timeout=ANSWER_SECONDS
+            )
+            try:
+                found = self._wait(asked[name])
+            except KafkaException as error:
+                if error.args[0].code() not in starting or time.monotonic() > until:
+                    raise self._unavailable(error, f"{operation} the consumer group {name}") from error
+                time.sleep(POLL_SECONDS)
+            else:
+                return self._require(found.authorized_operations, [operation], f"the consumer group {name}")
+
+    def check_settings(self, name: str, topic: Topic) -> None:
+        """Raise KafkaUnavailableError if a setting of the topic breaks a guarantee."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import ConfigResource, ResourceType
+
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        try:
+            actual = self._wait(self.admin.describe_configs([resource], request_timeout=ANSWER_SECONDS)[resource])
+        except KafkaException as error:
+            raise self._unavailable(error, f"DESCRIBE_CONFIGS the topic {name}") from error
+        for setting, right in topic.config.items():
+            if setting in ESSENTIAL and actual[setting].value != right:
+                raise KafkaUnavailableError(
+                    f"topic {name} has {setting}={actual[setting].value}, it must be {right}: set it with `kafka-"
+                    f"configs --alter --entity-type topics --entity-name {name} --add-config {setting}={right}`"
+                )
+
+    def _require(self, allowed: Any, wanted: Iterable[str], resource: str) -> None:
+        """Raise for an operation that is denied; some brokers do not return the allowed ones."""
+        names = {operation.name for operation in allowed or ()}
+        denied = [operation for operation in wanted if names and operation not in names]
+        if denied:
+            raise KafkaUnavailableError(_denied(self._settings, f"{' and '.join(denied)} {resource}"))
+
+    def _wait(self, future: Future[Any]) -> Any:
+        from confluent_kafka import KafkaError
+
+        while not future.done():
+            self.admin.poll(POLL_SECONDS)
+            for error in self._errors:
+                if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001 - no public name
+                    raise KafkaUnavailableError(explain(self._settings, error))
+        return future.result()
+
+    def _unavailable(self, error: KafkaException, what: str) -> KafkaUnavailableError:
+        # The client returns a timeout, and reports its cause separately.
+        of_tls = [each for each in self._errors if "SSL" in each.str()]
+        return KafkaUnavailableError(explain(self._settings, of_tls[-1] if of_tls else error.args[0], what))
+
+
+def missing_topics(settings: Settings, names: Iterable[str]) -> str:
+    """Return the sentence for topics that do not exist."""
+    return (
+        f"Kafka at {settings.kafka_bootstrap} has no topic {', '.join(names)}: `sparkfuse up` and "
+        "`sparkfuse kafka topics` create the topics of contracts/topics.yaml"
+    )
+
+
+def explain(settings: Settings, error: KafkaError, what: str = "use it") -> str:
+    """Return one sentence that explains why Kafka cannot be used.
+
+    ``what`` is the operation and its resource, such as "WRITE the topic sparkfuse.audit".
+    """
+    from confluent_kafka import KafkaError
+
+    bootstrap = settings.kafka_bootstrap
+    reason = _STATE.sub("", _ADDRESS.sub("", error.str()))
+    if error.code() in {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    }:  # fmt: skip
+        return _denied(settings, what)
+    if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
+        return f"Kafka at {bootstrap} refuses the login of {principal(settings)}: {reason}"
+    if "SSL" in reason:
+        return f"the TLS connection to Kafka at {bootstrap} fails: {reason}"
+    if error.code() < 0:  # the client's own errors: nothing answers, or not in time
+        return (
+            f"no Kafka broker answers at {bootstrap}: is SPARKFUSE_KAFKA_BOOTSTRAP right, is it running, and does "
+            f"SPARKFUSE_KAFKA_CONFIG have the security that it requires? ({reason})"
+        )
+    return f"Kafka at {bootstrap} answers with an error: {reason}"
+
+
+def principal(settings: Settings) -> str:
+    """Return the principal as far as the client knows it: the broker may derive another name from a certificate."""
+    file = kafka_file_properties(settings.kafka_config_file)
+    if "sasl.username" in file:
+        return f"User:{file['sasl.username']}"
+    has_certificate = {"ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"} & file.keys()
+    return "the client certificate's principal" if has_certificate else "User:ANONYMOUS"
+
+
+def _denied(settings: Settings, what: str) -> str:
+    return (
+        f"{principal(settings)} may not {what} of Kafka at {settings.kafka_bootstrap}: "
+        "grant it with the commands that `sparkfuse kafka acls` prints"
+    )
