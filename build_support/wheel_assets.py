@@ -19,6 +19,7 @@ ASSETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "sparkfuse_contracts",
         (
             "topics.yaml",
+            "kafka_acls.yaml",
             "shared",
             "spark_configuration.yaml",
             "examples",
